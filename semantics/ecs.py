@@ -25,7 +25,7 @@ from cerify.semantics.events import TIME, Event, Stream
 from cerify.semantics.file_shapes import PACKED, require_known_kind, unpacked
 from cerify.semantics.files import STDIN, expand_pattern, naming_file, open_source
 from cerify.semantics.json_events import parse_json
-from cerify.semantics.tables import CsvSource, what_else
+from cerify.semantics.tables import SAVE_AS_UTF_8, CsvSource, what_else
 from cerify.semantics.values import FRACTION, INT64, Value, parse_time
 
 CATEGORY, TIMESTAMP, UNCATEGORIZED = "event.category", "@timestamp", "event"
@@ -254,7 +254,7 @@ def _documents_of(source: CsvSource) -> Iterator[tuple[Any, str]]:
                 begun, where = True, f"{name}, line {number}"
                 yield (_parsed(line) if "\\u" not in line else None) or parse_json(line, where), where
     except UnicodeDecodeError as error:
-        raise InputError(f"{name}: {what_else(error.object) or 'not text in UTF-8'}") from None
+        raise InputError(f"{name}: {what_else(error.object) or f'not text in UTF-8{SAVE_AS_UTF_8}'}") from None
 
 
 def _array(text: str, name: str) -> Iterable[Any]:

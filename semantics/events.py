@@ -119,7 +119,7 @@ class Stream(Sequence[Event]):
     and tables these are left out, and `require_read` raises the reason.
     columns: those of the table or file, else None. fits: whether the events are known to fit the schema; `as_stream`,
     which takes files and other names of columns, and `match` require it. unread: what the data has and the events do
-    not, each with the reason.
+    not, each with the reason. renamed: the attributes as which fields are read, by the names of the fields in the data.
     """
 
     def __init__(self, events: Events = (), schema: Schema | None = None, columns: list[str] | None = None) -> None:
@@ -128,6 +128,7 @@ class Stream(Sequence[Event]):
         require_schema(schema)
         self.schema, self.columns, self.fits = schema, columns, schema is None
         self.unread: Mapping[str, str] = {}
+        self.renamed: Mapping[str, str] = {}
         self.lists: Mapping[str, Any] = {}
         self._meant: dict[str, list[str]] = {}  # for each attribute asked for an element that no list has, others
         if is_table(events):
@@ -200,6 +201,11 @@ class Stream(Sequence[Event]):
         for name, reason in self.unread.items():
             if folded is None or name.casefold() in folded:
                 raise InputError(reason)
+        for name, attribute in self.renamed.items():
+            if folded is not None and name.casefold() in folded:
+                raise InputError(
+                    f"the field {name!r} is read as the attribute {attribute}: write {attribute} in its place"
+                )
         return self
 
     def _add_elements(self, names: Iterable[str]) -> None:
@@ -254,7 +260,7 @@ class Stream(Sequence[Event]):
     def part(self, start: int, length: int) -> Stream:
         """The stream of the length events from position start on; their positions start at 0 again."""
         part = Stream((), self.schema, self.columns)
-        part.fits, part.unread = self.fits, self.unread
+        part.fits, part.unread, part.renamed = self.fits, self.unread, self.renamed
         part._events = None if self._events is None else self._events[start : start + length]
         part._table = None if self._table is None else self._table.slice(start, length)
         return part

@@ -112,6 +112,6 @@ def sorted_by_time(S: Stream) -> Stream:
     else:
         made = Stream.of_checked([S.events[n] for n in order], S.unread)
         made.schema = S.schema
-    made.fits, made.unread, made.columns = S.fits, S.unread, S.columns
+    made.fits, made.unread, made.renamed, made.columns = S.fits, S.unread, S.renamed, S.columns
     made.lists = {name: [rows[n] for n in order] for name, rows in python_lists(S).items()}
     return made

@@ -25,7 +25,7 @@ from cerify.semantics.errors import InputError, InputWarning
 from cerify.semantics.json_events import parse_json
 from cerify.semantics.object_rows import listed_objects
 from cerify.semantics.packages import installed, pa
-from cerify.semantics.tables import MARKS, CsvSource
+from cerify.semantics.tables import MARKS, SAVE_AS_UTF_8, CsvSource
 from cerify.semantics.time_columns import IS_DATE_TIME, IS_NUMBER, SEPARATORS
 
 LARGEST_UNPACKED, MOST_COMPRESSED = 2**30, 1000
@@ -216,7 +216,7 @@ def _cells(source: CsvSource, separator: str) -> Iterator[list[str]]:
         try:
             yield from csv.reader(text, delimiter=separator)
         except UnicodeDecodeError:
-            raise InputError(f"{source.name}: not text in UTF-8") from None
+            raise InputError(f"{source.name}: not text in UTF-8{SAVE_AS_UTF_8}") from None
         except csv.Error as error:
             raise InputError(f"{source.name}: {error}") from None
 

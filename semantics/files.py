@@ -120,7 +120,7 @@ def read(
         type_column, time_column, default_type, times, texts, rename_types, records, object_type, header
     )
     S = _read_all(source, reading, format, schema, attributes)
-    return sorted_by_time(S) if sort else S
+    return _finish(S, source, reading, sort)
 
 
 def as_stream(
@@ -160,6 +160,14 @@ def as_stream(
         S = _read_all(source, reading, format, schema, attributes)
     else:
         S = _convert_events(cast("Events", source), reading, schema)
+    return _finish(S, source, reading, sort)
+
+
+def _finish(S: Stream, source: object, reading: FieldReading, sort: bool) -> Stream:
+    """Return the stream in the order asked for; it knows which field its time is from."""
+    # In EQL and Sigma @timestamp is the time, whatever field it is read from.
+    if reading.time_column not in (None, TIME, "@timestamp") and S is not source:
+        S.renamed = {reading.time_column: TIME}
     return sorted_by_time(S) if sort else S
 
 

@@ -22,7 +22,7 @@ from cerify.semantics.errors import InputError, shortened
 from cerify.semantics.events import TIME, TYPE, Event, Order, Schema, Stream
 from cerify.semantics.nanoseconds import NanosecondTime
 from cerify.semantics.packages import naming_extras
-from cerify.semantics.tables import what_else
+from cerify.semantics.tables import SAVE_AS_UTF_8, what_else
 from cerify.semantics.values import (
     INT64,
     Value,
@@ -64,7 +64,7 @@ def text_of(path: Path) -> str:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        raise InputError(f"{path}: {what_else(error.object) or 'not text in UTF-8'}") from None
+        raise InputError(f"{path}: {what_else(error.object) or f'not text in UTF-8{SAVE_AS_UTF_8}'}") from None
 
 
 def lines_of(path: Path) -> list[tuple[str, str]]:

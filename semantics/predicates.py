@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import operator
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
@@ -586,14 +587,25 @@ def unknown_type(
         )
 
 
-def timeless(types: Iterable[Iterable[str]], span: Span | None) -> Iterator[Problem]:
-    """The problem of a window on the time where the events of no type have a time; types: the attributes of each."""
-    if not any(TIME in attributes for attributes in types):
-        message = (
-            f"WITHIN measures the time of events, and these have none, so that nothing is within the window; "
-            f"add an attribute {TIME}: whole seconds, or ISO 8601 as in 2026-01-31T12:00:00"
-        )
-        yield Problem("attribute", message, span)
+TIME_NAMES = ("time", "timestamp", "@timestamp", "ts", "datetime", "date", "when", "at", "eventtime", "created")
+"""Names that fields with the time have, in lower case, the most likely first."""
+TIMELESS = "WITHIN measures the time of events, and these have none, so that nothing is within the window"
+
+
+def timeless(types: Iterable[Mapping[str, str]], span: Span | None) -> Iterator[Problem]:
+    """The problem of a window on the time where the events of no type have a time.
+
+    types: the attributes of each event type, with their value types. The advice names one that looks like a time.
+    """
+    known = {name: type_ for attributes in types for name, type_ in attributes.items()}
+    if TIME in known:
+        return
+    likely = [name for name, type_ in known.items() if type_ == "timestamp"]
+    likely += [name for name in known if name.casefold() in TIME_NAMES]
+    advice = f"add an attribute {TIME}: whole seconds, or ISO 8601 as in 2026-01-31T12:00:00"
+    if likely:
+        advice = f"read it from {likely[0]!r}: --time {shlex.quote(likely[0])}, in Python time_column={likely[0]!r}"
+    yield Problem("attribute", f"{TIMELESS}; {advice}", span)
 
 
 def unmeasured(known: str | None, span: Span | None) -> Iterator[Problem]:

@@ -13,12 +13,11 @@ from typing import Any
 from cerify.semantics.arguments import timed_items
 from cerify.semantics.events import TIME, Stream
 from cerify.semantics.file_joins import python_lists
-from cerify.semantics.predicates import show_name
+from cerify.semantics.predicates import TIME_NAMES, show_name
 from cerify.semantics.time_columns import FROM_1990, unit_of
 from cerify.semantics.values import Value, ValueType, joined, plain, show_time, value_type_of
 
 MOST_DISTINCT = 100_000  # values of an attribute that are told apart
-TIME_NAMES = ("time", "timestamp", "@timestamp", "ts", "datetime", "date", "when", "at", "eventtime", "created")
 TYPE_NAMES = (
     "type", "event", "kind", "action", "activity", "name", "eventname", "event.action", "event.category", "eventtype",
     "event_type", "event_name", "eventid", "event_id", "method",

@@ -56,6 +56,9 @@ from cerify.semantics.values import (
 
 BLOCK = 2**20  # bytes; also how many Arrow reads at a time, and in these a row ends
 
+SAVE_AS_UTF_8 = ": save the file as UTF-8, as by iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW"
+"""What to do with a file in another encoding; most files that are not UTF-8 have the one named."""
+
 UTF_16, UTF_32 = (f"it is text in UTF-{bits}: write it as UTF-8" for bits in (16, 32))
 MARKS: Mapping[bytes, str] = {
     b"\xff\xfe\0\0": UTF_32,  # before UTF-16, whose mark it begins with
@@ -183,8 +186,8 @@ def not_utf8(source: CsvSource) -> str:
             try:
                 data.decode()
             except UnicodeDecodeError as error:
-                return f"{source.name}, line {line}: byte {data[error.start]:#04x} is not text in UTF-8"
-    return f"{source.name}: not text in UTF-8"
+                return f"{source.name}, line {line}: byte {data[error.start]:#04x} is not text in UTF-8{SAVE_AS_UTF_8}"
+    return f"{source.name}: not text in UTF-8{SAVE_AS_UTF_8}"
 
 
 def stream_of_csv(

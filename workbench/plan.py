@@ -320,7 +320,7 @@ def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = F
     IllFormed, InputError.
     """
     missing: list[Problem] = []
-    if S.unread:
+    if S.unread or S.renamed:
         S.require_read(attributes_in(language, query))
     if S.schema is not None:
         language.syntax.require_typed(query, S.schema)

@@ -178,8 +178,9 @@ class _Search:
         bounds = lookback_bounds(self.scope, S)
         if bounds.unordered:
             name = bounds.unordered[0][0]
+            how = ": --sort, in Python sort=True of as_stream" if name == TIME else ""
             raise InputError(
-                f"the values of {name!r} go back, so that no event ends a window on it: sort the stream by it"
+                f"the values of {name!r} go back, so that no event ends a window on it; sort the stream by it{how}"
             )
         self._admitted = bounds.marks
         self.streams: list[Key | None] = bounds.keys

@@ -72,7 +72,7 @@ class CoreSyntax(Syntax[Formula]):
         "BETWEEN": "{title} has no BETWEEN; write two comparisons, as in x.tmp >= 1 AND x.tmp <= 3",
         **dict.fromkeys(("WITHIN", "LIMIT DURATION"), "{title} has no windows; use CEL"),
         "PARTITION": "{title} has no PARTITION BY; use CEL",
-        ".": "conditions on attributes stand after FILTER, as in (T AS x) FILTER x.tmp > 3",
+        ".": 'conditions stand after FILTER, as in (T AS x) FILTER x.tmp > 3; quote a name with a dot: "user.id"',
         "[": "a condition in brackets stands after FILTER, as in (T AS x) FILTER x[tmp > 3]",
         ";": "each event needs a variable, as in T AS x ; H AS y",
         **dict.fromkeys(

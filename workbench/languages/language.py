@@ -746,7 +746,7 @@ FOREIGN: Mapping[str, str] = {
     **instead({"!": "A ; (B UNLESS C) for no C between A and B"}),
     **instead({"&": "AND between conditions, and A ALL B for events of both patterns"}),
     "NOT": "NOT stands in brackets, as in FILTER T[not x > 3]; for no C in between write A ; (B UNLESS C)",
-    ".": "conditions on attributes stand after FILTER, as in T FILTER T.x > 3",
+    ".": 'conditions stand after FILTER, as in T FILTER T.x > 3; quote a name with a dot: "user.id"',
     "EVERY": "{title} has no {word}: it always reports all matches; leave the word out",
     "BY": "PARTITION BY takes attributes in brackets, as in PARTITION BY [id]",
     **dict.fromkeys(

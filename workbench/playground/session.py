@@ -37,7 +37,7 @@ from cerify.semantics.errors import (
 )
 from cerify.semantics.events import TIME, TYPE, Event, Match, Stream, observed
 from cerify.semantics.json_events import json_of_event, parse_json, stream_of_json
-from cerify.semantics.predicates import timeless
+from cerify.semantics.predicates import TIMELESS
 from cerify.semantics.tables import NEEDS_ARROW, CsvSource, not_csv, records, require_closed_quotes, stream_of_rows
 from cerify.semantics.values import plain
 
@@ -368,9 +368,8 @@ def _times_back(language: Language[Any], query: Any, S: Stream) -> Iterator[Quer
     timed: list[tuple[int, Any]] = [(n, event.get(TIME)) for n, event in enumerate(S) if TIME in event.attributes]
     back = next(((a, b) for a, b in pairwise(timed) if b[1] < a[1]), None)
     untimed = Stream(Event(e.type, {a: v for a, v in e.attributes.items() if a != TIME}) for e in S)
-    (measured,) = timeless([], None)
     if back and any(
-        problem.message == measured.message for problem in language.syntax.problems(query, observed(untimed))
+        problem.message.startswith(TIMELESS) for problem in language.syntax.problems(query, observed(untimed))
     ):
         (m, before), (n, time) = back
         yield QueryWarning(

@@ -27,7 +27,7 @@ from cerify.semantics.errors import CerifyError, IllFormed, InputError, InputWar
 from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.files import IPC_STREAM, Format, read, read_schema
 from cerify.semantics.json_events import json_of_event, lines_of, parse_json, text_of
-from cerify.semantics.tables import CsvSource, native_buffer
+from cerify.semantics.tables import SAVE_AS_UTF_8, CsvSource, native_buffer
 from cerify.semantics.time_columns import FORMS, rename_fields
 
 SCHEMA = Schema(
@@ -368,8 +368,8 @@ def test_a_bad_time_is_located(cell: str, write: Callable[..., Path]) -> None:
          "or give all events one by --default-type, in Python default_type"),
         ("a,typ\n1,A\n", ": no column 'type' for the event type; the columns are a, typ; did you mean 'typ'?"),
         ("type,a,a\nT,1,2\n", ", line 1: two columns are called 'a'; give each its own name"),
-        (b"type,a\nT,ok\nT,\xff\n", ", line 3: byte 0xff is not text in UTF-8"),
-        (b"type,\xff\nT,1\n", ", line 1: byte 0xff is not text in UTF-8"),
+        (b"type,a\nT,ok\nT,\xff\n", f", line 3: byte 0xff is not text in UTF-8{SAVE_AS_UTF_8}"),
+        (b"type,\xff\nT,1\n", f", line 1: byte 0xff is not text in UTF-8{SAVE_AS_UTF_8}"),
         ("type,time\nT,1\nT,noon\n", f", line 3, field 'time': 'noon' is no time; {FORMS}"),
         ("type,time\nT,2013-01-31\nT,1\n", f", line 3, field 'time': '1' is no time; {FORMS}"),
     ],

@@ -76,7 +76,7 @@ S = Stream(map(Event, "ABAB"))
         (
             "cel",
             "T.tmp > 40",
-            "conditions on attributes stand after FILTER, as in T FILTER T.x > 3",
+            'conditions stand after FILTER, as in T FILTER T.x > 3; quote a name with a dot: "user.id"',
         ),
         ("cel", "T FILTER T.tmp => 40", "CEL has no '=>'; write >=\n"),
         ("row-pattern", "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS x::int > 1)", "write CAST(price AS DOUBLE)"),
@@ -725,3 +725,37 @@ def test_the_ledger_has_a_help_where_it_is_not(tmp_path: Path, monkeypatch: pyte
     assert (status, "Not here: the ledger of claims is in the project's source" in " ".join(out.split())) == (0, True)
     status, _, err = run("claims", "run", "--tag", "x")
     assert (status, "clone the project" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("command", "query", "options"),
+    [
+        ("match", "A ; (B FILTER B.ts > 3)", []),
+        ("match", "A", ["--show", "ts"]),
+        ("match", "PATTERN SEQ(A a, B b) WHERE a.ts < b.ts WITHIN 1 hour", ["--language", "sase"]),
+        ("match", "MATCH_RECOGNIZE (ORDER BY TS PATTERN (A) DEFINE A AS true)", ["--language", "row-pattern"]),
+        ("match", "sequence [A where ts > 3] [B where true]", ["--language", "eql"]),
+        ("misses", "A ; (B FILTER B.ts > 3)", []),
+    ],
+)
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+@pytest.mark.parametrize("sort", [[], ["--sort"]])
+def test_the_column_of_the_time_is_asked_for_as_time(
+    command: str, query: str, options: list[str], form: str, sort: list[str], tmp_path: Path, run: Run
+) -> None:
+    file = tmp_path / f"a.{form}"
+    rows = [("B", "2024-03-01T10:01:00Z"), ("A", "2024-03-01T10:00:00Z")]
+    lines = (
+        ["type,ts", *map(",".join, rows)] if form == "csv" else [json.dumps({"type": t, "ts": ts}) for t, ts in rows]
+    )
+    file.write_text("\n".join(lines) + "\n")
+    asked = run(command, query, str(file), "--time", "ts", *options, *sort)
+    assert asked == (2, "", "cerify: the field 'ts' is read as the attribute time: write time in its place\n")
+
+
+def test_a_window_on_the_time_names_the_option_that_mends_it(tmp_path: Path, run: Run) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("type,x,seen\nB,1,2024-03-01T10:01:00Z\nA,1,2024-03-01T10:00:00Z\n")
+    assert "; read it from 'seen': --time seen, in Python" in run("match", "A ; B WITHIN 5 minutes", str(file))[2]
+    said = run("misses", "A ; B WITHIN 5 minutes", str(file), "--time", "seen")[2]
+    assert said.endswith("; sort the stream by it: --sort, in Python sort=True of as_stream\n")
