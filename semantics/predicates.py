@@ -592,7 +592,7 @@ TIME_NAMES = ("time", "timestamp", "@timestamp", "ts", "datetime", "date", "when
 TIMELESS = "WITHIN measures the time of events, and these have none, so that nothing is within the window"
 
 
-def timeless(types: Iterable[Mapping[str, str]], span: Span | None) -> Iterator[Problem]:
+def timeless(types: Iterable[Mapping[str, str | None]], span: Span | None) -> Iterator[Problem]:
     """The problem of a window on the time where the events of no type have a time.
 
     types: the attributes of each event type, with their value types. The advice names one that looks like a time.

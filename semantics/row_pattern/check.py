@@ -232,7 +232,7 @@ ADVICE = {
     "skip": "name a variable of the pattern, or skip PAST LAST ROW or TO NEXT ROW",
     "variable": "write it in PATTERN, or name a variable that is there",
     "column": "name a column of the table",
-    "key": "write columns without variables, or an expression of these",
+    "key": 'write columns without variables, or an expression of these; quote a name with a dot, as in "user.id"',
 }
 
 

@@ -63,6 +63,7 @@ class SaseSyntax(Syntax[Tree]):
         **instead({"=>": ">=", "=<": "<=", "==": "=", "<>": "!=", "LIMIT DURATION": "WITHIN 5 minutes"}),
         **instead({"*": "A+ a[] for one or more events"}),
         **dict.fromkeys(("SEQ", "EVENT"), "a query begins with PATTERN, as in PATTERN SEQ(A a, B b)"),
+        ".": 'quote a name with a dot, as in a."user.id" or ["user.id"]',
         ",": "write a variable after each type, as in SEQ(A a, B b), and AND between conditions",
         **dict.fromkeys(
             ("!", "NOT", "NOT (", "~ ("), "for no B in between write ~B b, without brackets, as in SEQ(A a, ~B b, C c)"

@@ -78,6 +78,8 @@ S = Stream(map(Event, "ABAB"))
             "T.tmp > 40",
             'conditions stand after FILTER, as in T FILTER T.x > 3; quote a name with a dot: "user.id"',
         ),
+        ("cel", "(A ; B) PARTITION BY [user.id]", 'quote a name with a dot: "user.id"'),
+        ("sase", "PATTERN SEQ(A a, B b) WHERE [user.id]", 'quote a name with a dot, as in a."user.id"'),
         ("cel", "T FILTER T.tmp => 40", "CEL has no '=>'; write >=\n"),
         ("row-pattern", "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS x::int > 1)", "write CAST(price AS DOUBLE)"),
         (
