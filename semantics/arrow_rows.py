@@ -66,17 +66,19 @@ def rows_of_table(
         counted = f"{column}.{COUNT}"
         if is_list(values.type) and counted not in columns:
             columns[counted] = pc.list_value_length(values).cast(pa.int64())
-            found.unread[column] = f"{name}, field {origin!r}: {what_list(column, _fields(values.type.value_type))}"
+            found.unread[column] = f"{name}, field {origin!r}: {what_list(column, _paths(values.type.value_type))}"
             found.lists[column] = values
     return ReadTable(pa.table(columns), found.unread, found.lists, found.notes)
 
 
-def _fields(type_: pa.DataType) -> list[str]:
-    """Return the paths to the fields of a struct, none of another type."""
-    if not pa.types.is_struct(type_):
-        return []
-    inner = ((one.name, _fields(one.type)) for one in type_)
-    return [f"{name}.{path}" if path else name for name, paths in inner for path in paths or [""]]
+def _paths(type_: pa.DataType, path: str = "") -> list[str]:
+    """Return the paths to the values in an element of a list that can be asked for, "" for one that is a value."""
+    if pa.types.is_struct(type_):
+        return [found for one in type_ for found in _paths(one.type, f"{path}.{one.name}" if path else one.name)]
+    if is_list(type_):
+        inner = type_.value_type
+        return [path] if path and not (pa.types.is_struct(inner) or is_list(inner)) else []
+    return [path]
 
 
 def is_list(type_: pa.DataType) -> bool:

@@ -131,21 +131,23 @@ def fitted_objects(
     return fitted, notes
 
 
-def what_list(name: str, fields: Collection[str] = ()) -> str:
+def what_list(name: str, paths: Collection[str] = ("",)) -> str:
     """Return the reason why a list is not an attribute, with the attributes that stand for it.
 
-    fields: those of its objects, by their paths, if it is a list of objects.
+    paths: those to the values in its elements, "" where these are values, none where they cannot be asked for.
     """
     counted = f"number of elements is the attribute {f'{name}.{COUNT}'!r}"
-    if fields:
-        has = f"whether one has x as its FIELD ({format_names(fields)}) says {f'{name}.FIELD{ANY}x'!r}"
+    if not paths:
+        return f"a list, whose {counted}"
+    if "" not in paths:
+        has = f"whether one has x as its FIELD ({format_names(paths)}) says {f'{name}.FIELD{ANY}x'!r}"
         return f"a list of objects, whose {counted}; {has}"
     return f"a list, whose {counted}; whether x is one of them says {f'{name}{ANY}x'!r}"
 
 
-def fields_of_first(rows: Iterable[Sequence[Any] | None]) -> list[str]:
-    """Return the paths in the first element of some lists that is there, none if it is no object."""
-    return next((list(_paths(one)) for row in rows for one in row or () if one is not None), [])
+def paths_of_first(rows: Iterable[Sequence[Any] | None]) -> list[str]:
+    """Return the paths to the values in the first element that is there of some lists, see `what_list`."""
+    return next((list(_paths(one)) for row in rows for one in row or () if one is not None), [""])
 
 
 def _paths(element: Any) -> Iterator[str]:
@@ -157,7 +159,9 @@ def _paths(element: Any) -> Iterator[str]:
             if depth < DEEPEST:
                 inner = [(f"{path}.{key}" if path else str(key), one, depth + 1) for key, one in value.items()]
                 pending.extend(reversed(inner))
-        elif not isinstance(value, list | tuple) or (path and not all(isinstance(v, Mapping | list) for v in value)):
+        elif not isinstance(value, list | tuple) or (
+            path and (not value or any(not isinstance(one, Mapping | list | tuple) for one in value))
+        ):
             yield path
 
 
@@ -205,7 +209,7 @@ def meant_elements(name: str, lists: Mapping[str, Sequence[Sequence[Any] | None]
             return None
     else:
         text = name.partition(ANY)[2]
-        paths = {known: dict.fromkeys(fields_of_first(its)) for known, its in lists.items()}
+        paths = {known: dict.fromkeys(paths_of_first(its)) for known, its in lists.items()}
     meant = [f"{known}.{path}".rstrip(".") + ANY + text for known, its in paths.items() for path in its]
     return [one for one in meant if any(elements_of(one, lists) or ())] or meant
 
@@ -364,7 +368,7 @@ class ObjectRows:
             except BadTime as error:
                 self._set_aside(name, error.row, str(error))
         for name, rows in self._lists.items():
-            reason = what_list(name, [field for field in fields_of_first(rows.values()) if field])
+            reason = what_list(name, paths_of_first(rows.values()))
             self.unread[name] = self.unread[name].replace(what_list(name), reason)
         for name in self.unread:
             for row, attributes in enumerate(self._rows):
