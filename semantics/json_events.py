@@ -88,7 +88,7 @@ def parse_json(text: str | bytes, where: str) -> Any:
     except json.JSONDecodeError as error:
         raise InputError(f"{where}: not JSON: {error.msg.removesuffix(' at')} at character {error.pos}") from None
     except UnicodeError:
-        raise InputError(f"{where}: not text in UTF-8") from None
+        raise InputError(f"{where}: not text in UTF-8: write JSON in UTF-8") from None
     except _Doubled as error:
         raise InputError(f"{where}: {error}") from None
     except RecursionError:

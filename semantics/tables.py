@@ -182,7 +182,7 @@ def not_csv(source: CsvSource, reason: str) -> str:
 def not_utf8(source: CsvSource) -> str:
     """The message for a file that is not text in UTF-8, with the first such byte."""
     with source.open() as file:
-        for line, data in enumerate(file, 1):
+        for line, data in enumerate(file, 1 - source.added_lines):
             try:
                 data.decode()
             except UnicodeDecodeError as error:

@@ -761,3 +761,13 @@ def test_a_window_on_the_time_names_the_option_that_mends_it(tmp_path: Path, run
     assert "; read it from 'seen': --time seen, in Python" in run("match", "A ; B WITHIN 5 minutes", str(file))[2]
     said = run("misses", "A ; B WITHIN 5 minutes", str(file), "--time", "seen")[2]
     assert said.endswith("; sort the stream by it: --sort, in Python sort=True of as_stream\n")
+
+
+def test_lines_of_another_encoding_are_counted_as_the_file_has_them(tmp_path: Path, run: Run) -> None:
+    file = tmp_path / "a.csv"
+    file.write_bytes(b"A,x\nA,\xe9\n")
+    said = run("match", "A", str(file), "--header", "type,a")[2]
+    assert ", line 2: byte 0xe9 is not text in UTF-8: save the file as UTF-8" in said
+    file = tmp_path / "a.jsonl"
+    file.write_bytes(b'{"type": "A"}\n{"type": "\xe9"}\n')
+    assert ", line 2: not text in UTF-8: write JSON in UTF-8" in run("match", "A", str(file))[2]
