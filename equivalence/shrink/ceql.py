@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cerify.equivalence.shrink import cel as shrink_cel
@@ -29,15 +29,17 @@ def fewer_clauses(query: CeqlQuery) -> Iterator[CeqlQuery]:
         yield from (replace(query, window=window) for window in shrink_cel.narrower_windows(query.window))
 
 
-def _in_formula(reduction: Reduction[Formula]) -> Reduction[CeqlQuery]:
-    """Make the reduction of a query that reduces its formula, to one that CEQL can write."""
+@dataclass(frozen=True)
+class _InFormula:
+    """The reduction of a query that reduces its formula, to one that CEQL can write; it goes to other processes."""
 
-    def reduced(query: CeqlQuery) -> Iterator[CeqlQuery]:
-        for phi in reduction(query.phi):
+    reduction: Reduction[Formula]
+
+    def __call__(self, query: CeqlQuery) -> Iterator[CeqlQuery]:
+        """Yield the reduced queries."""
+        for phi in self.reduction(query.phi):
             if all(type(psi) in OPERATORS for psi in subformulas(phi)):
                 yield replace(query, phi=phi)
-
-    return reduced
 
 
 def _mapped(query: CeqlQuery, **maps: Any) -> CeqlQuery:
@@ -63,7 +65,7 @@ def _predicates(query: CeqlQuery) -> Iterable[Predicate]:
 CEQL = QueryOperations[CeqlQuery](
     parse,
     show,
-    (fewer_clauses, *map(_in_formula, CEL.reductions)),
+    (fewer_clauses, *map(_InFormula, CEL.reductions)),
     lambda query: CEL.size(query.phi),
     _complexity,
     lambda query: CEL.types(query.phi),
