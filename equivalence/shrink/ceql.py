@@ -54,6 +54,22 @@ def _complexity(query: CeqlQuery) -> int:
     return CEL.complexity(query.phi) + sum(map(bool, clauses)) + len(query.keys) + len(query.variables or ())
 
 
+def _size(query: CeqlQuery) -> int:
+    return CEL.size(query.phi)
+
+
+def _types(query: CeqlQuery) -> Iterable[str]:
+    return CEL.types(query.phi)
+
+
+def _operators(query: CeqlQuery) -> Iterable[str]:
+    return CEL.operators(query.formula)
+
+
+def _expanded(query: CeqlQuery) -> CeqlQuery:
+    return replace(query, phi=CEL.expanded(query.phi))
+
+
 def _attributes(query: CeqlQuery) -> Iterable[str]:
     return CEL.attributes(query.formula)
 
@@ -66,12 +82,12 @@ CEQL = QueryOperations[CeqlQuery](
     parse,
     show,
     (fewer_clauses, *map(_InFormula, CEL.reductions)),
-    lambda query: CEL.size(query.phi),
+    _size,
     _complexity,
-    lambda query: CEL.types(query.phi),
+    _types,
     _attributes,
     _predicates,
     _mapped,
-    lambda query: CEL.operators(query.formula),
-    expanded=lambda query: replace(query, phi=CEL.expanded(query.phi)),
+    _operators,
+    expanded=_expanded,
 )

@@ -390,6 +390,7 @@ def test_a_plan_with_evaluators_of_three_arguments_can_be_kept_too(tmp_path: Pat
 QUERIES = {
     "eql": "sequence by user with maxspan=5m [process where x > 1 and y == 2] [file where true]",
     "cel": "(A ; B)+ FILTER A.x > 1",
+    "ceql": "SELECT * FROM S WHERE A ; B+ FILTER A[x > 1] WITHIN 5 EVENTS",
     "core-cel": "(A AS x ; B AS y) FILTER x[a > 1]",
     "event-expression": "relative(A, B | C)",
     "sase": "PATTERN SEQ(A a, B+ b[]) WHERE a.x = 1 WITHIN 5 seconds RETURN a.x",
