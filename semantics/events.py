@@ -209,7 +209,7 @@ class Stream(Sequence[Event]):
         return self
 
     def _add_elements(self, names: Iterable[str]) -> None:
-        """Add the attributes that ask for elements of lists, as "tags.any.new"; a stream has those that are used."""
+        """Add the attributes that ask for elements of lists, as "tags.any.new". Only those that are used are added."""
         from cerify.semantics.object_rows import elements_of, meant_elements
 
         names = [name for name in names if ".any." in name]

@@ -384,7 +384,7 @@ class _Comparison:
                 yield from keyed_logs(query, (self.left, self.right), self.number, values, letters_with)
 
     def _values_by_place(self, query: eql.EqlQuery) -> Iterator[tuple[Value, ...]]:
-        """Values for the places of a query's key, those that conditions tell apart first."""
+        """Yield values for the places of a query's key. Values that conditions tell apart come first."""
         options: list[list[Value]] = []
         for place in zip_longest(*key_shape(query)):
             names = {field.name for field in place if field is not None}

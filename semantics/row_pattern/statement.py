@@ -213,7 +213,7 @@ class _Reader:
 
 @dataclass(frozen=True)
 class _Head:
-    """Where the list of a SELECT stands, the name of its table, or the selection in its place, and where these end."""
+    """Places in a SELECT: its list, its table (a name or a selection), and where these end."""
 
     listed: Span
     table: str

@@ -510,7 +510,7 @@ class MatchRecognize:
 
     @property
     def keys(self) -> tuple[Expression, ...]:
-        """What PARTITION BY and ORDER BY list."""
+        """Return the expressions of PARTITION BY and ORDER BY."""
         return (*self.partition, *(one.column for one in self.order))
 
 

@@ -48,7 +48,7 @@ FITS = 0.7  # the part of the answers that hypotheses have to explain to be look
 
 @dataclass
 class Answered:
-    """A question with its answer, and the axes that it was asked about; none if it confirmed the whole.
+    """A question with its answer, and the axes that it was asked about. It has no axis if it confirmed the whole.
 
     settles: whether it was asked since two hypotheses differ there, which may be for another axis than its own.
     """
@@ -266,7 +266,7 @@ class Identification:
         return {name: finding for name, finding in findings.items() if finding is not None}
 
     def is_torn(self, name: str, unfit: Iterable[str], answered: Sequence[Answered]) -> bool:
-        """Whether a question that nothing explains was asked about an axis and about one of `unfit` together.
+        """Return whether one question asked about this axis and one of `unfit` together, and nothing explains its answer.
 
         Then nothing says which of the two has the meaning without a name.
         """
