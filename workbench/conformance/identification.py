@@ -266,7 +266,7 @@ class Identification:
         return {name: finding for name, finding in findings.items() if finding is not None}
 
     def is_torn(self, name: str, unfit: Iterable[str], answered: Sequence[Answered]) -> bool:
-        """Return whether one question asked about this axis and one of `unfit` together, and nothing explains its answer.
+        """Return whether a question about this axis and one of `unfit` has an answer that nothing explains.
 
         Then nothing says which of the two has the meaning without a name.
         """
