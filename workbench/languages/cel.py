@@ -142,14 +142,11 @@ class CelExplanations(Explanations[Formula]):
         """Return the automaton of a formula, or, if no automaton has its windows and keys, that of what is in them."""
         from cerify.automata.evaluate.scope import Scope, strip_windows
 
-        try:
-            return super().diagram(query, title, schema, budget)
-        except Unsupported:
-            scope = strip_windows(query)
-            if not isinstance(scope, Scope) or scope.core is query:
-                raise
-        inside = "on the events of each key" if scope.keys else "in its windows and partitions"
-        return super().diagram(scope.core, f"{title}: that of {show(scope.core)}, {inside}", schema, budget)
+        scope = strip_windows(query)
+        if isinstance(scope, Scope) and (scope.widths or scope.attributes or scope.keys):
+            inside = "on the events of each key" if scope.keys else "in its windows and partitions"
+            title, query = f"{title}: that of {show(scope.core)}, {inside}", scope.core
+        return super().diagram(query, title, schema, budget)
 
     def record(self, query: Formula, S: Stream, title: str, options: Options) -> Recording:
         from cerify.draw.recording import record_cel

@@ -692,11 +692,13 @@ def batches() -> Iterator[pa.Table]:
 
 @pytest.fixture
 def uncollected() -> Iterator[None]:
-    """Nothing is collected unless a test asks for it."""
+    """Nothing is collected unless a test asks for it, and then only what the test has made."""
     gc.collect()
+    gc.freeze()
     gc.disable()
     yield
     gc.enable()
+    gc.unfreeze()
 
 
 @pytest.mark.usefixtures("uncollected")
