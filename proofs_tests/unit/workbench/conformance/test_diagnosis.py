@@ -167,7 +167,7 @@ def test_a_query_that_does_not_parse() -> None:
 ENGINES = range(70)
 
 
-@pytest.mark.parametrize("seed", sampled(ENGINES, (1, 5, 8)))
+@pytest.mark.parametrize("seed", sampled(ENGINES, (1, 8)))
 def test_no_cause_of_a_composed_engine_is_wrong(seed: int) -> None:
     """All: python -m proofs_tests.campaigns.causes; more than four of five defects have their cause."""
     counted, wrong = judged(*composed(seed), hidden=False)
@@ -374,10 +374,15 @@ def test_a_signal_ends_the_search_with_what_it_has(tmp_path: Path, number: int) 
     assert INTERRUPTED in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("as_json", [True, False])
-@pytest.mark.parametrize("command", [("conform", "--feature", "plus"), ("fuzz", "--cases", "60")])
+CONFORM, FUZZ = ("conform", "--feature", "plus"), ("fuzz", "--cases", "60")
+
+
+@pytest.mark.parametrize(
+    ("command", "as_json"),
+    sampled([(CONFORM, True), (FUZZ, False), (CONFORM, False), (FUZZ, True)], [(CONFORM, True), (FUZZ, False)]),
+)
 def test_a_long_run_says_what_it_finds_before_its_report(
-    run: Run, monkeypatch: pytest.MonkeyPatch, as_json: bool, command: tuple[str, ...]
+    run: Run, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], as_json: bool
 ) -> None:
     engine = (sys.executable, "-m", "cerify.cli", "engine", "--hypothesis", "seq=strict")
     call = (*command, *(["--json"] if as_json else []), "--", *engine)
