@@ -378,12 +378,13 @@ CONFORM, FUZZ = ("conform", "--feature", "plus"), ("fuzz", "--cases", "60")
 
 
 @pytest.mark.parametrize(
-    ("command", "as_json"),
+    "asked",
     sampled([(CONFORM, True), (FUZZ, False), (CONFORM, False), (FUZZ, True)], [(CONFORM, True), (FUZZ, False)]),
 )
 def test_a_long_run_says_what_it_finds_before_its_report(
-    run: Run, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], as_json: bool
+    run: Run, monkeypatch: pytest.MonkeyPatch, asked: tuple[tuple[str, ...], bool]
 ) -> None:
+    command, as_json = asked
     engine = (sys.executable, "-m", "cerify.cli", "engine", "--hypothesis", "seq=strict")
     call = (*command, *(["--json"] if as_json else []), "--", *engine)
     monkeypatch.setattr(options, "EARLY_SECONDS", 1e9)
