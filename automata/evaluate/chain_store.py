@@ -7,6 +7,7 @@ positions, of several runs a node for each event, which knows the run before it.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
@@ -29,14 +30,40 @@ from cerify.semantics.errors import BudgetExceeded
 POSITIONS = 2**20  # of events of matches between two enumerations
 
 
-class ChainStore(MatchStore):
+class CountStore(MatchStore):
+    """A store of counts: each match has as many events as the counts say, and one variable."""
+
+    growth, most = 2, 2**30
+    _length: int  # events of a match
+    _events: NDArray[np.int64]  # those of the matches that were found last, one match after the other
+
+    @abstractmethod
+    def _find(self, batch: EventBatch, transitions: TransitionTables, listed: bool) -> Iterator[NDArray[np.int64]]:
+        """Yield the roots of the matches of a batch. Keeps their events where they are listed."""
+
+    @property
+    def labels(self) -> NDArray[np.int32]:
+        """None are kept: a match has one variable."""
+        return np.zeros(0, np.int32)
+
+    def advance(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[NDArray[np.int64]]:
+        return self._find(batch, transitions, listed=True)
+
+    def match_batches(self, roots: NDArray[np.int64], labelled: bool) -> Iterator[MatchBatch]:
+        offsets = np.arange(len(roots) + 1, dtype=np.int64) * self._length
+        yield MatchBatch(roots[:, 0].copy(), offsets, self._events[: offsets[-1]].copy(), np.zeros(0, np.int32))
+
+    def numbers(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[Numbers]:
+        for roots in self._find(batch, transitions, listed=False):
+            yield roots[:, 0].copy(), np.ones(len(roots), np.int64)
+
+
+class ChainStore(CountStore):
     """The last events of one kind of each key; see keyed_kernels.last_of_chain.
 
     length: how many make a match. consume, ascending: as of KeyedStore. The kind of events is that of the steps which
     leave the initial state of the automaton.
     """
-
-    growth, most = 2, 2**30
 
     def __init__(self, length: int, consume: bool, ascending: bool) -> None:
         super().__init__((), NODE)
@@ -57,11 +84,6 @@ class ChainStore(MatchStore):
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
         return {"counters": self.counters, "rows": self.rows, "home": self.home}
-
-    @property
-    def labels(self) -> NDArray[np.int32]:
-        """None are kept: a match has one variable."""
-        return np.zeros(0, np.int32)
 
     @property
     def positions(self) -> NDArray[np.int64]:
@@ -118,26 +140,13 @@ class ChainStore(MatchStore):
             if found:
                 yield roots[:found]
 
-    def advance(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[NDArray[np.int64]]:
-        return self._find(batch, transitions, listed=True)
 
-    def match_batches(self, roots: NDArray[np.int64], labelled: bool) -> Iterator[MatchBatch]:
-        offsets = np.arange(len(roots) + 1, dtype=np.int64) * self._length
-        yield MatchBatch(roots[:, 0].copy(), offsets, self._events[: offsets[-1]].copy(), np.zeros(0, np.int32))
-
-    def numbers(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[Numbers]:
-        for roots in self._find(batch, transitions, listed=False):
-            yield roots[:, 0].copy(), np.ones(len(roots), np.int64)
-
-
-class RunsStore(MatchStore):
+class RunsStore(CountStore):
     """The events of several runs, one run after the other, for each key; see keyed_kernels.last_of_runs.
 
     lengths: how many events each run has. consume, ascending: as of KeyedStore. Under windows the nodes of the window
     are kept, else all.
     """
-
-    growth, most = 2, 2**30
 
     def __init__(self, lengths: tuple[int, ...], consume: bool, ascending: bool) -> None:
         super().__init__((kernels.RUN_NODE,), np.dtype(np.int64))
@@ -159,11 +168,6 @@ class RunsStore(MatchStore):
     def arrays(self) -> dict[str, NDArray[Any]]:
         kept = {"counters": self.counters, "tree": self.tree[:, : self.nodes]}
         return kept | {"rows": self.ring, "taken": self.taken, "home": self.home}
-
-    @property
-    def labels(self) -> NDArray[np.int32]:
-        """None are kept: a match has one variable."""
-        return np.zeros(0, np.int32)
 
     @property
     def positions(self) -> NDArray[np.int64]:
@@ -226,14 +230,3 @@ class RunsStore(MatchStore):
             room = self._lengths.size
             if index < batch.classes.size and self.nodes + room > self.tree.shape[1]:
                 self._make_room(room, int(batch.low[index]) if self._ascending else 0)
-
-    def advance(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[NDArray[np.int64]]:
-        return self._find(batch, transitions, listed=True)
-
-    def match_batches(self, roots: NDArray[np.int64], labelled: bool) -> Iterator[MatchBatch]:
-        offsets = np.arange(len(roots) + 1, dtype=np.int64) * self._length
-        yield MatchBatch(roots[:, 0].copy(), offsets, self._events[: offsets[-1]].copy(), np.zeros(0, np.int32))
-
-    def numbers(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[Numbers]:
-        for roots in self._find(batch, transitions, listed=False):
-            yield roots[:, 0].copy(), np.ones(len(roots), np.int64)
