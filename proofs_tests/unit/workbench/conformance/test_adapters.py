@@ -40,6 +40,7 @@ from cerify.semantics.predicates import Comparator, Comparison
 from cerify.semantics.row_pattern.interpreter import find_matches as row_matches_of
 from cerify.semantics.row_pattern.parse import parse as parse_clause
 from cerify.semantics.sase.syntax import Block, Conjunct, SaseQuery
+from proofs_tests.claims import cep17_measured
 from proofs_tests.tools.adapter_cases import case_of, completed, files, matches, tables
 from proofs_tests.unit.workbench.conformance import engine_meanings as epl
 from proofs_tests.unit.workbench.conformance import engine_meanings as sase_file
@@ -245,6 +246,30 @@ def parameters() -> list[ParameterSet]:
         )
         for path in files()
     ]
+
+
+@pytest.mark.parametrize("query", cep17_measured.ESPER_PATTERNS, ids=lambda query: f"esper-{query}")
+def test_esper_answers_the_texts_of_cep17_as_its_claim_says(query: str) -> None:
+    classes = JAVA / "esper" / "target" / "test-classes"
+    if not (classes / "cerify" / "adapters" / "esper" / "EsperTexts.class").exists():
+        pytest.skip(f"the adapter is not built: mvn -f {JAVA / 'pom.xml'} package -pl esper -am")
+    pattern = cep17_measured.ESPER_PATTERNS[query]
+    types = sorted(set(re.findall("[A-Z]", pattern)))
+    measures = ", ".join(f"{T} as {T.lower()}" for T in types)
+    conditions = ", ".join(f"{T} as {T}.type = '{T}'" for T in types)
+    clause = f"measures {measures} all matches pattern ({pattern}) define {conditions}"
+    streams = [w for n in range(1, 6) for w in product("ABCD" if "D" in types else "ABC", repeat=n)]
+    path = f"{classes}:{JAVA / 'esper' / 'target' / 'cerify-esper.jar'}"
+    done = subprocess.run(
+        ["java", "-cp", path, "cerify.adapters.esper.EsperTexts"],
+        input="\n".join([f"select * from Stream match_recognize ({clause})", *map("".join, streams), ""]),
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    for types_, rows in zip(streams, done.stdout.splitlines(), strict=True):
+        found = {tuple(map(int, row.split(","))) for row in rows.split()}
+        assert found == cep17_measured.by_esper(query, Stream(map(Event, types_))), types_
 
 
 @pytest.mark.parametrize("path", parameters())
