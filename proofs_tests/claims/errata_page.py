@@ -25,21 +25,19 @@ from proofs_tests.claims.page import STATUSES, quick
 
 INTRODUCTION = """# Errata
 
-What the papers print and what fails. Each erratum is about claims of the ledger, whose ids are in
-[claims](claims.md). Their statuses, the counterexamples and the corrections are what the checks find, with the quick
-budget. A check that searches shows the smallest case that it found; one of a figure, of a listing or of an example
-shows where that fails. *holds-corrected*: the claim fails as it is printed, and with the correction it passes the
-same check. *refuted*: it fails. A claim that no erratum is about holds, if not as printed then in the reading that
-[claims](claims.md) tells with it; or it is open; or it fails as the copy at hand has it, and damage of that copy would
-explain it: these are no errata, and stand in [a table of their own](#text-that-may-be-damaged).
+Written by `cerify claims --write docs/claims.md`, together with [claims](claims.md), with cerify {version}.
 
-Which copies were read, no other being at hand that settles a doubt:
+This page lists what fails as printed. Each erratum names its claims, which have these ids in [claims](claims.md), with the
+smallest counterexample that the quick check found and a correction that passes the same check. *holds-corrected*: fails as
+printed, holds with the correction. *refuted*: fails. Claims that only damage of our copy makes fail stand in
+[a table of their own](#text-that-may-be-damaged).
+
+We read these copies, and had no others to settle a doubt:
 
 {texts}
 
-In a case, positions count from 0, {{0, 2}} is a complex event, {{A: 0, 2; X: 0}} a valuation, and A(x=1) an event of
-type A. `cerify claims ID --json` shows the case of one claim as data. This page is written by
-`cerify claims --write docs/claims.md`, together with that one, here with cerify {version}.
+Positions count from 0. {{0, 2}} is a complex event, {{A: 0, 2; X: 0}} a valuation, and A(x=1) an event of type A.
+`cerify claims ID --json` prints the case of a claim as data.
 """
 
 

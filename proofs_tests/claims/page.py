@@ -19,22 +19,20 @@ STATUSES = ("holds", "holds-corrected", "refuted", "text-damaged", "open")
 EVIDENCE = ("proof", "decided", "exhaustive", "solver", "random", "measured", "example")
 INTRODUCTION = """# The claims of the papers
 
-Every numbered or displayed claim of the five papers, what is claimed of [later work](theory/related.md), and what a
-check of it says. *holds*: the claim passes as it is
-printed. *holds-corrected*: as printed it fails, with a counterexample, and a correction passes the same check.
-*refuted*: it fails. *text-damaged*: as the copy at hand has it, it fails, and damage of that copy would explain it;
-this is no erratum. *open*: nothing decides it yet; the last column says why. What fails is told in
-[errata](errata.md), and the status of each such claim leads to the place.
+Written by `cerify claims --write docs/claims.md`, together with [errata](errata.md), with cerify {version}.
 
-Evidence: *proof* an argument from other entries, which are checked again; *decided* covers all streams, or all
-histories, for the formulas that the last column names; *exhaustive* all cases to the size named; *solver* all values
-of attributes at the lengths named; *random* a sample, its number and seed named; *measured* counted operations, over
-the range named; *example* one case or a few made by hand, which is all that is checked. Each entry with a check has
-an error planted beside it that the check finds: `cerify claims --planted` plants them one by one. *In Coq* names the
-theorem that proves the claim, its correction, or the part of it that stands there, for all queries and streams of a
-[model](theory/mechanised.md). The bounds are those of the quick check; `cerify claims --budget full` looks at more,
-and `--json` shows the counterexamples. This page is written by `cerify claims --write docs/claims.md`, together with
-the errata, here with cerify {version}.
+Every numbered or displayed claim of the five papers and of [later work](theory/related.md) has a row. `cerify claims ID`
+prints one of them, and `--json` its counterexample as data.
+
+- **Status.** *holds*: the claim passes as printed. *holds-corrected*: it fails as printed, and a correction passes the same
+  check. *refuted*: it fails. *text-damaged*: it fails as our copy has it, and damage of that copy would explain it. *open*:
+  nothing decides it yet; the last column says why. The status of a claim that fails links to its erratum.
+- **Evidence.** *proof*: an argument from other entries. *decided*: all streams or histories, for the formulas named.
+  *exhaustive*: all cases up to the size named. *solver*: all attribute values, at the lengths named. *random*: a sample with
+  its number and seed. *measured*: counted operations. *example*: one case or a few, made by hand.
+- *In Coq* names a theorem about all queries and streams of a [model](theory/mechanised.md).
+- The bounds are those of the quick check; `cerify claims --budget full` looks at more. `cerify claims --planted` plants an
+  error beside each entry and shows that the check finds it.
 """
 TOTALS = "| paper |"  # how the table of totals begins, here and in the README
 

@@ -17,11 +17,11 @@ TARGET = HERE.parent.parent / "docs" / "theory" / "proved.md"
 
 HEAD = """# The theorems, side by side
 
-Each theorem of [The core, proved in Coq](mechanised.md) three times: the claim of the paper, in words, and as Coq has
-it. The statements in Coq are taken from the files, by `python -m proofs_tests.mechanised.statements`. The variables of
-the sections around a statement stand before it: the theorem is for all of them, so that each that is a proposition, or
-decides one, is a premise. The end of [that page](mechanised.md) lists what the model leaves out; what is wrong in
-print, and how it is corrected, is in [errata](../errata.md).
+Written by `python -m proofs_tests.mechanised.statements` from the files in Coq.
+
+Each theorem of [The core, proved in Coq](mechanised.md) stands here three times: the claim of the paper, the theorem in words,
+and the statement in Coq. Before a statement stand the variables of its section; the theorem is for all of them.
+[That page](mechanised.md) ends with what the model leaves out. [Errata](../errata.md) has what is wrong in print.
 """
 
 
