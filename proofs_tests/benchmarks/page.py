@@ -1,8 +1,7 @@
-"""The tables of docs/guide/performance.md and the pages about Spark, made from the figures that are stored beside them.
+"""The pages of measurements, made from the figures stored beside them: docs/reference/measurements.md and one table.
 
-A table stands between two comments of a page: `<!-- table: update columns -->` and `<!-- end of table -->`. It has
-the stored figures of these groups; the one called `speed` has events a second by query and engine, and `keys` and
-`recognize` have a row for each size of a stream on Spark.
+In docs/guide/performance.md the table stands between `<!-- table: speed -->` and `<!-- end of table -->`. It has events
+a second by query and engine. The tables called `keys` and `recognize` have a row for each size of a stream on Spark.
 """
 
 from __future__ import annotations
@@ -21,22 +20,116 @@ Json: TypeAlias = dict[str, Any]
 
 TABLE = re.compile(r"(<!-- table: ([a-z ]+) -->\n)(.*?)(<!-- end of table -->)", re.DOTALL)
 LARGE = ((1e9, "G"), (1e6, "M"))
-PAGES = ("guide/performance.md", "guide/spark-scale.md", "guide/spark.md")
+PAGE, MEASUREMENTS, DOTS = "guide/performance.md", "reference/measurements.md", "guide/plots/ratios.svg"
 FIGURES, PEERS = "guide/performance.jsonl", "findings/speed.json"
 SHARES = {"keys": "rows of a key", "recognize": "rows in a partition"}
 """Groups whose figures are parts of what an identity on Spark reaches, by the sizes of the streams."""
 SHARE = re.compile(r"\w+\.(?:(\w+)\.)?(group|plan|matches)\.(\d+)(?:\.(\d))?(\.cpu)?")
 OUTPUTS = {"matches": "matches", "count": "their number", None: "a row per match", "all": "all rows"}
 KINDS = {"group": "of groups", "plan": "of the same plan", "matches": "of matches"}
+HEAD = """# Measurements
+
+Written by `python -m proofs_tests.benchmarks --write docs`, from [the stored figures](../guide/performance.jsonl).
+
+[Speed](../guide/performance.md) says what the figures mean and draws them. `python -m proofs_tests.benchmarks NAME`
+measures one again, for example `update.Q1`. A cell is the median of five runs by processor time, in turns with
+the baseline that *beside* names. Machines differ, so compare the ratios. A missed target is in bold type.
+"""
+SECTIONS = (
+    (
+        "One core",
+        "update columns",
+        "`update` is the loop alone, with the classes of the events given. *limit* is one look-up for each event; `.c` the "
+        "same loop in C; `.bytes` a loop that moves as many bytes; `.in_turn` the same types in turn, so that no branch "
+        "is mispredicted. `columns` begins with Arrow columns; `.1000` is under `WITHIN 1000 EVENTS`.",
+    ),
+    (
+        "Windows, keys and strategies",
+        "window partition strategy",
+        "The number is the width of the window, or the number of keys. `.columns` begins with Arrow columns.",
+    ),
+    ("Listing and counting", "enumerate count", "Matches of three events as Arrow lists, and their number."),
+    (
+        "Memory",
+        "memory",
+        "Bytes of nodes for each marked event; for `.10000` all bytes under `WITHIN 10000 EVENTS`; for `.parquet` the "
+        "peak of a process that reads 10⁸ events under `WITHIN 1000 EVENTS`.",
+    ),
+    (
+        "SASE+ and event expressions",
+        "sase expressions",
+        "`sase` counts matches from Arrow columns, with an event a second and 1,000 symbols; `q1` to `q3` are those of "
+        "sase07; in `eighth` a run begins at one event in eight. `.readable` is the evaluator in Python.",
+    ),
+    (
+        "Two cores",
+        "cores",
+        "Two threads read one stream, by elapsed time. `cores.processes` is the most that two cores of the machine give.",
+    ),
+    ("Files", "parquet text", "From a path to the matches (`.list`: all in arrays; `.count`: their number)."),
+    (
+        "A person's time",
+        "person differential equivalence cold import",
+        "Whole commands by elapsed time; `conform` runs all built-in suites, `.recorded` with stored answers; "
+        "`differential` compares random cases with the definition; `equivalence` decides pairs by their number of nodes; "
+        "`cold` is a new process until its first match.",
+    ),
+    (
+        "Spark: streams with keys",
+        "keys",
+        "Rows in a CPU second, and their ratio to plans that do no work: `groupBy.applyInArrow`, and the plan that `match` "
+        "uses. In parentheses by elapsed time.",
+    ),
+    ("Spark: MATCH_RECOGNIZE", "recognize", "The same for `match_recognize`, by rows in a partition."),
+)
 
 
 def write(docs: Path, measured: Iterable[Json]) -> None:
-    """Store figures, each in the place of an earlier one of its name, and write the tables of the pages anew."""
+    """Store figures, each in the place of an earlier one of its name, and write the pages and their plot anew."""
     stored = {one["name"]: one for one in read(docs)} | {one["name"]: one for one in measured}
     lines = (json.dumps(one, ensure_ascii=False) + "\n" for one in stored.values())
     (docs / FIGURES).write_text("".join(lines), encoding="utf-8")
-    for path in (docs / name for name in PAGES):
-        path.write_text(rendered(path.read_text(encoding="utf-8"), read(docs), peers(docs)), encoding="utf-8")
+    path = docs / PAGE
+    path.write_text(rendered(path.read_text(encoding="utf-8"), read(docs), peers(docs)), encoding="utf-8")
+    (docs / MEASUREMENTS).write_text(measurements(read(docs)), encoding="utf-8")
+    plot(read(docs), docs / DOTS)
+
+
+def measurements(figures: Sequence[Json]) -> str:
+    """Return the page of all stored figures."""
+    parts = (f"## {title}\n\n{about}\n\n{_of_groups(figures, groups.split())}" for title, groups, about in SECTIONS)
+    return "\n".join([HEAD, *parts])
+
+
+def plot(figures: Sequence[Json], path: Path) -> None:
+    """Draw the ratio of each rate to its baseline: a row for each group and baseline, a dot for each figure."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "cerify"
+    from matplotlib import pyplot
+
+    rates = [one for one in figures if "s/s" in one["unit"] and one["baseline"] not in ("itself", "the whole")]
+    rows: dict[str, list[Json]] = {}
+    for one in rates:
+        rows.setdefault(f"{one['name'].partition('.')[0]}: {one['baseline']}", []).append(one)
+    figure, axes = pyplot.subplots(figsize=(8, 7))
+    for row, some in enumerate(rows.values()):
+        missed = [one["ratio"] for one in some if one["met"] is False]
+        others = [one["ratio"] for one in some if one["met"] is not False]
+        axes.plot(others, [row] * len(others), "o", color="#1f77b4", alpha=0.6, markersize=5)
+        axes.plot(missed, [row] * len(missed), "x", color="#c0392b", markersize=6)
+    axes.plot([], [], "o", color="#1f77b4", label="a figure")
+    axes.plot([], [], "x", color="#c0392b", label="a missed target")
+    axes.axvline(1, color="grey", linewidth=1)
+    axes.set_xscale("log")
+    axes.set_yticks(range(len(rows)), list(rows))
+    axes.invert_yaxis()
+    axes.set_xlabel("rate ÷ rate of the baseline (right of 1: faster)")
+    axes.legend(fontsize="small", loc="lower left")
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
+    pyplot.close(figure)
 
 
 def read(docs: Path) -> list[Json]:
@@ -68,8 +161,13 @@ def _of_groups(figures: Sequence[Json], groups: Sequence[str]) -> str:
         return "Not measured yet.\n"
     if groups[0] in SHARES:
         return _shares(some, SHARES[groups[0]]) + "\n" + circumstances(some)
-    rows = [[f"`{one['name']}`", seen(one), compared(one), one["target"] or "", verdict(one)] for one in some]
-    return table(["figure", "seen", "beside", "target", "result"], rows) + "\n" + circumstances(some)
+    rows = [[f"`{one['name']}`", median(one), compared(one), _target(one)] for one in some]
+    return table(["figure", "seen", "beside", "target"], rows) + "\n" + circumstances(some)
+
+
+def _target(one: Mapping[str, Any]) -> str:
+    text = one["target"] or ""
+    return f"**{text}**" if one["met"] is False else text
 
 
 def _shares(some: Iterable[Json], size: str) -> str:
@@ -98,11 +196,15 @@ def _share(one: Mapping[str, Any]) -> str:
     return f"**{text}**" if one["met"] is False else text
 
 
+def median(one: Mapping[str, Any]) -> str:
+    """Return the value with its unit."""
+    return f"{amount(one['value'])} {one['unit']}"
+
+
 def seen(one: Mapping[str, Any]) -> str:
     """The value with its unit, and the range of the runs."""
     low, high = one["spread"]
-    between = f" ({amount(low)} to {amount(high)})" if low != high else ""
-    return f"{amount(one['value'])} {one['unit']}{between}"
+    return median(one) + (f" ({amount(low)} to {amount(high)})" if low != high else "")
 
 
 def amount(value: float) -> str:

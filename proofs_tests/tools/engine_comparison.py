@@ -91,22 +91,22 @@ COMPARED = frozenset(case for question in QUESTIONS for case in question.cases)
 
 HEAD = """# How engines compare
 
-This page shows how engines answered the same questions. `python -m proofs_tests.tools.engine_board page` writes it
-from stored runs of `cerify conform`. The rows are cases of [the conformance suite](../reference/suite.md) with their
-defined meaning: CEL follows tods21, SASE+ [our reading](../decisions/sase.md) of its papers.
+Written by `python -m proofs_tests.tools.engine_board page` from stored runs of `cerify conform`.
 
-- *as defined*: the engine reported exactly these matches. Otherwise the cell has the matches that it reported, and the
-  finding that explains them.
-- *skipped*: the engine's [adapter](../../workbench/conformance/adapters/README.md) cannot express the query; its page
-  says why.
-- *not spoken*: the adapter does not support the language.
-- *not checked*: the stored run does not have the case.
+Each row is a case of [the conformance suite](../reference/suite.md), with the matches that the language defines: CEL as in
+tods21, SASE+ in [our reading](../decisions/sase.md) of its papers. The second column names the engines that reported
+exactly these matches. The third has what others reported, with the finding that explains it. An engine that is missing in a
+row cannot express the query or does not speak the language; its
+[adapter](../../workbench/conformance/adapters/README.md) says why.
 
-[The board](../findings/board.md) has all cases by feature, and the findings; [speed](../findings/speed.md) has
-measurements. [Another page](engine-documents.md) says what the engines' documents and sources promise. You can
+[The board](../findings/board.md) has all cases by feature, and [speed](../findings/speed.md) has measurements.
+[Another page](engine-documents.md) says what the engines' documents promise. You can
 [test your own engine](ten-minutes.md).
 
+Engines: {engines}.
+
 """
+SILENT = ("skipped", "not checked")
 
 
 def answer_text(result: Mapping[str, Any]) -> str:
@@ -119,35 +119,26 @@ def answer_text(result: Mapping[str, Any]) -> str:
 
 def comparison(runs: Sequence[dict[str, Any]], links: Mapping[tuple[str, str], str], cases: Mapping[str, Case]) -> str:
     """The page, in Markdown: of the newest run of each engine, with the links to findings by engine and case."""
-    heads = [
-        f"{NAMES.get(run['engine']['name'], run['engine']['name'])} {run['engine']['version']}, {run['date']}"
-        for run in runs
-    ]
-    text = HEAD
+    names = [NAMES.get(run["engine"]["name"], run["engine"]["name"]) for run in runs]
+    heads = (f"{name} {run['engine']['version']} ({run['date']})" for name, run in zip(names, runs, strict=True))
+    text = HEAD.format(engines=", ".join(heads))
     for question in QUESTIONS:
-        rows = []
+        rows = [["case", "as defined", "otherwise"], ["---"] * 3]
         for id_ in question.cases:
             case = cases[id_]
-            cells = [_cell(run, id_, links.get((run["engine"]["name"], id_), "")) for run in runs]
             meaning = format_matches(sorted({Match(m.at, m.events) for m in case.matches}), 20) or "nothing"
             about = "<br>".join([f"`{id_}`", f"`{case.query}`", f"on {_stream(case)}", f"means {meaning}"])
-            rows.append([about, *cells])
-        head = ["case", *heads]
-        lines = [head, ["---"] * len(head), *rows]
-        table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+            answers = [(name, run, (run.get("answers") or {}).get(id_)) for name, run in zip(names, runs, strict=True)]
+            others: dict[str, list[str]] = {}
+            for name, run, answer in answers:
+                if answer not in (None, "passed", *SILENT):
+                    link = links.get((run["engine"]["name"], id_), "")
+                    others.setdefault(f"{answer}", []).append(f"{name} {link}".rstrip())
+            right = ", ".join(name for name, _, answer in answers if answer == "passed")
+            rows.append([about, right, "<br>".join(f"{answer}: {', '.join(by)}" for answer, by in others.items())])
+        table = "".join(f"| {' | '.join(row)} |\n" for row in rows)
         text += f"## {question.title}\n\n{question.text}\n\n{table}\n"
     return text.rstrip("\n") + "\n"
-
-
-def _cell(run: Mapping[str, Any], id_: str, link: str) -> str:
-    answers = run.get("answers")
-    if answers is None:
-        return "not checked"
-    if id_ in answers:
-        text = {"passed": "as defined"}.get(answers[id_], answers[id_])
-        return f"{text}: {link}" if link else text
-    spoken = {known.partition("/")[0] for known in answers}
-    return "not checked" if id_.partition("/")[0] in spoken else "not spoken"
 
 
 def _stream(case: Case) -> str:
