@@ -73,7 +73,7 @@ chapters = {  # the pages below a page, in the table of contents
     "theory/sase",
     "claims": "errata laws decisions/README",
     "reference/README": "reference/syntax reference/commands reference/errors reference/stability "
-    "reference/dependencies reference/protocol reference/suite reference/suite-strength "
+    "reference/dependencies reference/protocol reference/suite reference/suite-strength reference/measurements "
     "reference/api reference/api-semantics reference/api-automata "
     "reference/api-equivalence",
 }

@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from textwrap import fill
 
 from cerify.automata.dfa.compile import compile_expression
 from cerify.conformance.cases import load
@@ -49,9 +50,9 @@ Written by `python -m proofs_tests.tools.suite_strength`.
 ## Wrong semantics that it shows
 
 A mutant is a wrong meaning of an operator, a mistake that an engine might make. It is shown by a case whose matches it
-does not have.
+does not have. A number alone says how many mutants of the operator there are, all of them shown.
 
-{mutants}
+{mutants}.
 
 ## Automata that it goes through
 
@@ -201,7 +202,10 @@ def page(cases: Sequence[Case]) -> str:
         )
         for feature, found in by_feature.items()
     ]
-    mutants = [(f"`{name}`", f"{shown} of {there}") for name, (shown, there) in shown_mutants(cases).items()]
+    mutants = ", ".join(
+        f"`{name}` {there}" if shown == there else f"**`{name}` {shown} of {there}**"
+        for name, (shown, there) in shown_mutants(cases).items()
+    )
     started = time.process_time()
     sizes = {case.id: len(line(message_of(case))) for case in load(None)}
     seconds = time.process_time() - started
@@ -217,7 +221,7 @@ def page(cases: Sequence[Case]) -> str:
         if (ids := [case.id for case in cases if case.language == name])
     ]
     return TEXT.format(
-        mutants=table(("operator", "mutants shown"), mutants),
+        mutants=fill(mutants, 118, break_on_hyphens=False),
         automata=table(("operator", "queries", "states", "transitions", "complete tests", "largest m"), rows),
         lines=table(("language", "lines", "KiB", "longest line in bytes"), per_language),
         seconds=seconds,
