@@ -39,8 +39,10 @@ SECTIONS = (
     (
         "One core",
         "update columns",
-        "`update` is the loop alone, with the classes of the events given. *limit* is one look-up for each event; `.c` the "
-        "same loop in C; `.bytes` a loop that moves as many bytes; `.in_turn` the same types in turn, so that no branch "
+        "`update` is the loop alone, with the classes of the events given. *limit* is one look-up for each "
+        "event; `.c` the "
+        "same loop in C; `.bytes` a loop that moves as many bytes; `.in_turn` the same types in turn, so "
+        "that no branch "
         "is mispredicted. `columns` begins with Arrow columns; `.1000` is under `WITHIN 1000 EVENTS`.",
     ),
     (
@@ -64,20 +66,23 @@ SECTIONS = (
     (
         "Two cores",
         "cores",
-        "Two threads read one stream, by elapsed time. `cores.processes` is the most that two cores of the machine give.",
+        "Two threads read one stream, by elapsed time. `cores.processes` is the most that two cores of the "
+        "machine give.",
     ),
     ("Files", "parquet text", "From a path to the matches (`.list`: all in arrays; `.count`: their number)."),
     (
         "A person's time",
         "person differential equivalence cold import",
         "Whole commands by elapsed time; `conform` runs all built-in suites, `.recorded` with stored answers; "
-        "`differential` compares random cases with the definition; `equivalence` decides pairs by their number of nodes; "
+        "`differential` compares random cases with the definition; `equivalence` decides pairs by their "
+        "number of nodes; "
         "`cold` is a new process until its first match.",
     ),
     (
         "Spark: streams with keys",
         "keys",
-        "Rows in a CPU second, and their ratio to plans that do no work: `groupBy.applyInArrow`, and the plan that `match` "
+        "Rows in a CPU second, and their ratio to plans that do no work: `groupBy.applyInArrow`, and the "
+        "plan that `match` "
         "uses. In parentheses by elapsed time.",
     ),
     ("Spark: MATCH_RECOGNIZE", "recognize", "The same for `match_recognize`, by rows in a partition."),

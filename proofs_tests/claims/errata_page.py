@@ -27,17 +27,17 @@ INTRODUCTION = """# Errata
 
 Written by `cerify claims --write docs/claims.md`, together with [claims](claims.md), with cerify {version}.
 
-This page lists what fails as printed. Each erratum names its claims, which have these ids in [claims](claims.md), with the
-smallest counterexample that the quick check found and a correction that passes the same check. *holds-corrected*: fails as
-printed, holds with the correction. *refuted*: fails. Claims that only damage of our copy makes fail stand in
-[a table of their own](#text-that-may-be-damaged).
+This page lists what fails as printed. Each erratum names its claims, which have these ids in
+[claims](claims.md), with the smallest counterexample that the quick check found and a correction that passes
+the same check. *holds-corrected*: fails as printed, holds with the correction. *refuted*: fails. Claims that
+only damage of our copy makes fail stand in [a table of their own](#text-that-may-be-damaged).
 
 We read these copies, and had no others to settle a doubt:
 
 {texts}
 
-Positions count from 0. {{0, 2}} is a complex event, {{A: 0, 2; X: 0}} a valuation, and A(x=1) an event of type A.
-`cerify claims ID --json` prints the case of a claim as data.
+Positions count from 0. {{0, 2}} is a complex event, {{A: 0, 2; X: 0}} a valuation, and A(x=1) an event of type
+A. `cerify claims ID --json` prints the case of a claim as data.
 """
 
 

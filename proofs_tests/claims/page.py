@@ -21,18 +21,20 @@ INTRODUCTION = """# The claims of the papers
 
 Written by `cerify claims --write docs/claims.md`, together with [errata](errata.md), with cerify {version}.
 
-Every numbered or displayed claim of the five papers and of [later work](theory/related.md) has a row. `cerify claims ID`
-prints one of them, and `--json` its counterexample as data.
+Every numbered or displayed claim of the five papers and of [later work](theory/related.md) has a row. `cerify
+claims ID` prints one of them, and `--json` its counterexample as data.
 
-- **Status.** *holds*: the claim passes as printed. *holds-corrected*: it fails as printed, and a correction passes the same
-  check. *refuted*: it fails. *text-damaged*: it fails as our copy has it, and damage of that copy would explain it. *open*:
-  nothing decides it yet; the last column says why. The status of a claim that fails links to its erratum.
-- **Evidence.** *proof*: an argument from other entries. *decided*: all streams or histories, for the formulas named.
-  *exhaustive*: all cases up to the size named. *solver*: all attribute values, at the lengths named. *random*: a sample with
-  its number and seed. *measured*: counted operations. *example*: one case or a few, made by hand.
+- **Status.** *holds*: the claim passes as printed. *holds-corrected*: it fails as printed, and a correction
+  passes the same check. *refuted*: it fails. *text-damaged*: it fails as our copy has it, and damage of that
+  copy would explain it. *open*: nothing decides it yet; the last column says why. The status of a claim that
+  fails links to its erratum.
+- **Evidence.** *proof*: an argument from other entries. *decided*: all streams or histories, for the formulas
+  named. *exhaustive*: all cases up to the size named. *solver*: all attribute values, at the lengths named.
+  *random*: a sample with its number and seed. *measured*: counted operations. *example*: one case or a few,
+  made by hand.
 - *In Coq* names a theorem about all queries and streams of a [model](theory/mechanised.md).
-- The bounds are those of the quick check; `cerify claims --budget full` looks at more. `cerify claims --planted` plants an
-  error beside each entry and shows that the check finds it.
+- The bounds are those of the quick check; `cerify claims --budget full` looks at more. `cerify claims
+  --planted` plants an error beside each entry and shows that the check finds it.
 """
 TOTALS = "| paper |"  # how the table of totals begins, here and in the README
 

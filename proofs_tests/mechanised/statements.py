@@ -19,9 +19,10 @@ HEAD = """# The theorems, side by side
 
 Written by `python -m proofs_tests.mechanised.statements` from the files in Coq.
 
-Each theorem of [The core, proved in Coq](mechanised.md) stands here three times: the claim of the paper, the theorem in words,
-and the statement in Coq. Before a statement stand the variables of its section; the theorem is for all of them.
-[That page](mechanised.md) ends with what the model leaves out. [Errata](../errata.md) has what is wrong in print.
+Each theorem of [The core, proved in Coq](mechanised.md) stands here three times: the claim of the paper, the
+theorem in words, and the statement in Coq. Before a statement stand the variables of its section; the theorem
+is for all of them. [That page](mechanised.md) ends with what the model leaves out. [Errata](../errata.md) has
+what is wrong in print.
 """
 
 

@@ -93,15 +93,15 @@ HEAD = """# How engines compare
 
 Written by `python -m proofs_tests.tools.engine_board page` from stored runs of `cerify conform`.
 
-Each row is a case of [the conformance suite](../reference/suite.md), with the matches that the language defines: CEL as in
-tods21, SASE+ in [our reading](../decisions/sase.md) of its papers. The second column names the engines that reported
-exactly these matches. The third has what others reported, with the finding that explains it. An engine that is missing in a
-row cannot express the query or does not speak the language; its
+Each row is a case of [the conformance suite](../reference/suite.md), with the matches that the language
+defines: CEL as in tods21, SASE+ in [our reading](../decisions/sase.md) of its papers. The second column names
+the engines that reported exactly these matches. The third has what others reported, with the finding that
+explains it. An engine that is missing in a row cannot express the query or does not speak the language; its
 [adapter](../../workbench/conformance/adapters/README.md) says why.
 
 [The board](../findings/board.md) has all cases by feature, and [speed](../findings/speed.md) has measurements.
-[Another page](engine-documents.md) says what the engines' documents promise. You can
-[test your own engine](ten-minutes.md).
+[Another page](engine-documents.md) says what the engines' documents promise. You can [test your own
+engine](ten-minutes.md).
 
 Engines: {engines}.
 
