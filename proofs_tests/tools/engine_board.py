@@ -14,7 +14,8 @@ written down), and the outcome of each other case; and the answers to the cases 
 with --policy it writes ENGINE-VERSION-held.json: such a run stands among all runs, and is in no other table.
 `store-profile` writes docs/findings/profiles/ENGINE-LANGUAGE.json, and `store-fuzz` adds the counts of a run of random
 cases to docs/findings/fuzz.json. `page` writes docs/findings/board.md from these and from
-docs/findings/*/findings.json, where each finding lists the cases that it explains, and docs/guide/comparison.md.
+docs/findings/*/findings.json, where each finding lists the cases that it explains, the same as data in
+docs/findings/board.json, and docs/guide/comparison.md.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +35,7 @@ from proofs_tests.tools.engine_comparison import COMPARED, answer_text, comparis
 
 FINDINGS = Path(__file__).resolve().parents[2] / "docs" / "findings"
 PAGE = FINDINGS / "board.md"
+DATA = FINDINGS / "board.json"
 FUZZ = FINDINGS / "fuzz.json"
 COMPARISON = FINDINGS.parent / "guide" / "comparison.md"
 
@@ -49,9 +50,14 @@ class Finding:
     cases: frozenset[str]
 
     @property
+    def page(self) -> str:
+        """Return the page that describes the finding, seen from the board."""
+        return f"{self.engine}/README.md"
+
+    @property
     def link(self) -> str:
-        """Where the finding is described, seen from the board."""
-        return f"[{self.id}]({self.engine}/README.md#{self.id})"
+        """Return a link to its description, seen from the board."""
+        return f"[{self.id}]({self.page}#{self.id})"
 
 
 def stored(lines: Iterable[str], date: str) -> dict[str, Any]:
@@ -99,24 +105,82 @@ def findings(folder: Path = FINDINGS) -> list[Finding]:
     ]
 
 
-def cell(feature: dict[str, Any] | None, known: Sequence[Finding]) -> str:
-    """The text of a cell: passed of claimed, and per finding how many cases it explains; the rest is unexplained."""
-    if feature is None:
-        return "not spoken"
-    claimed = feature["cases"] - feature["skipped"]
-    if claimed == 0:
+def counts(
+    feature: dict[str, Any] | None, known: Sequence[Finding], before: dict[str, Any] | None = None
+) -> dict[str, Any] | None:
+    """Return what the board says of an engine and a feature; None if the engine was not asked, or claims no case.
+
+    claimed, passed and no_answer are numbers of cases; findings say how many of the others each explains, the most
+    first, and unexplained how many none does. With the same feature of the version before, mended and broken.
+    """
+    if feature is None or (claimed := feature["cases"] - feature["skipped"]) == 0:
+        return None
+    failing = set(feature["not_passed"])
+    explained = [
+        {"id": finding.id, "kind": finding.kind, "page": finding.page, "cases": len(finding.cases & failing)}
+        for finding in known
+        if finding.cases & failing
+    ]
+    rest = failing.difference(*(finding.cases for finding in known))
+    cell = {"claimed": claimed, "passed": feature["passed"], "no_answer": feature.get("no_answer", 0)}
+    cell |= {"findings": sorted(explained, key=lambda one: -one["cases"]), "unexplained": len(rest)}
+    if before is not None:
+        failed = set(before["not_passed"])
+        cell |= {"mended": len(failed - failing), "broken": len(failing - failed)}
+    return cell
+
+
+def board(runs: Sequence[dict[str, Any]], known: Sequence[Finding]) -> dict[str, Any]:
+    """Return the board as data: the engines with their versions, and per language, feature and engine its `counts`.
+
+    A feature without an engine, and in a language an engine without a feature, are left out.
+    """
+    engines, languages = {}, {}
+    columns = newest(runs)
+    for run in columns:
+        name = run["engine"]["name"]
+        versions = [one for one in sorted(runs, key=age) if one["engine"]["name"] == name and "held_to" not in one]
+        listed = [
+            {"version": one["engine"]["version"], "date": one["date"], **dict(zip(TOTALS, totals(one), strict=True))}
+            for one in versions
+        ]
+        engines[name] = {"page": f"{folder_of(run)}/README.md", "versions": listed}
+        before = versions[-2]["features"] if len(versions) > 1 else {}
+        findings = [finding for finding in known if finding.engine == folder_of(run)]
+        for language, feature in features():
+            cell = counts(run["features"].get(feature), findings, before.get(feature))
+            languages.setdefault(language, {}).setdefault(feature, {})[name] = cell
+    spoken = {
+        language: {feature: by for feature, by in rows.items() if any(by.values())}
+        for language, rows in languages.items()
+    }
+    return {
+        "engines": engines,
+        "languages": {
+            language: {
+                feature: {name: cell for name, cell in by.items() if any(one[name] for one in rows.values())}
+                for feature, by in rows.items()
+            }
+            for language, rows in spoken.items()
+            if rows
+        },
+    }
+
+
+def features() -> list[tuple[str, str]]:
+    """Return each feature of the suites with its language, in their order."""
+    suites = (None, *(path.stem for path in sorted(NAMED_SUITES.glob("*.jsonl"))))
+    return list(dict.fromkeys((case.language, case.feature) for name in suites for case in load(name)))
+
+
+def cell_text(cell: dict[str, Any] | None) -> str:
+    """Return the text of a cell: passed of claimed, the trend, and what explains the rest, each with its finding."""
+    if cell is None:
         return "not claimed"
-    parts = [f"{feature['passed']} of {claimed}"]
-    explained: set[str] = set()
-    for finding in known:
-        if cases := finding.cases & set(feature["not_passed"]):
-            parts.append(f"{len(cases)} by {finding.kind} {finding.link}")
-            explained |= cases
-    rest = Counter(outcome for case, outcome in feature["not_passed"].items() if case not in explained)
-    parts.extend(f"{number} {outcome}, not explained" for outcome, number in sorted(rest.items()))
-    if lost := feature.get("no_answer", 0):
-        parts.append(f"{lost} without an answer")
-    return "; ".join(parts)
+    rest = [f"[{one['cases']} {one['kind']}]({one['page']}#{one['id']})" for one in cell["findings"]]
+    rest += [f"{cell[name]} {text}" for name, text in (("unexplained",) * 2, ("no_answer", "no answer")) if cell[name]]
+    trend = "".join(f" {sign}{cell[name]}" for name, sign in (("mended", "▲"), ("broken", "▼")) if cell.get(name))
+    return f"{cell['passed']} of {cell['claimed']}{trend}" + ": " * bool(rest) + ", ".join(rest)
 
 
 def profile_rows(identified: Iterable[dict[str, Any]]) -> list[list[str]]:
@@ -154,7 +218,8 @@ def page(
     ]
     return (
         HEAD
-        + "".join(feature_tables(newest(runs), known))
+        + "".join(feature_tables(board(runs, known)))
+        + HEAT
         + FOUND
         + table(["engine", "defects", "choices"], found)
         + PROFILED
@@ -166,6 +231,12 @@ def page(
         + HISTORY
         + table(["engine", "date", "held to", "passed", "cases", "mended", "broken"], history(runs))
     )
+
+
+def data(runs: Sequence[dict[str, Any]], known: Sequence[Finding]) -> str:
+    """Return the board as the text of board.json, with a line for each feature of an engine."""
+    text = json.dumps(board(runs, known), indent=1, ensure_ascii=False)
+    return re.sub(r"\n {4,}|\n {3,}(?=[\]}])", " ", text) + "\n"
 
 
 def history(runs: Sequence[dict[str, Any]]) -> Iterator[list[str]]:
@@ -181,25 +252,14 @@ def history(runs: Sequence[dict[str, Any]]) -> Iterator[list[str]]:
         before = same, failing
 
 
-def feature_tables(runs: Sequence[dict[str, Any]], known: Sequence[Finding]) -> Iterator[str]:
-    """A table for each language: its features, and the engines that claim one of them."""
-    languages: dict[str, list[str]] = {}
-    suites = (None, *(path.stem for path in sorted(NAMED_SUITES.glob("*.jsonl"))))
-    for feature, language in {case.feature: case.language for name in suites for case in load(name)}.items():
-        languages.setdefault(language, []).append(feature)
-    for language, features in languages.items():
-        cells = {
-            run["engine"]["name"]: [
-                cell(run["features"].get(name), [f for f in known if f.engine == folder_of(run)]) for name in features
-            ]
-            for run in runs
-        }
-        shown = [run for run in runs if set(cells[run["engine"]["name"]]) - UNCLAIMED]
-        heads = [f"{run['engine']['name']} {run['engine']['version']}, {run['date']}" for run in shown]
-        rows = zip(features, *(cells[run["engine"]["name"]] for run in shown), strict=True)
-        if shown:
-            text = table(["feature", *heads], (row for row in rows if set(row[1:]) - UNCLAIMED))
-            yield f"\n## {LANGUAGES[language].title}\n\n{text}"
+def feature_tables(board: dict[str, Any]) -> Iterator[str]:
+    """Write a table for each language: its features, and the engines that claim one of them."""
+    for language, rows in board["languages"].items():
+        names = list(next(iter(rows.values())))
+        last = {name: board["engines"][name]["versions"][-1] for name in names}
+        heads = [f"{name} {last[name]['version']}, {last[name]['date']}" for name in names]
+        cells = [[feature, *map(cell_text, by.values())] for feature, by in rows.items()]
+        yield f"\n## {LANGUAGES[language].title}\n\n{table(['feature', *heads], cells)}"
 
 
 def newest(runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -251,13 +311,16 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-UNCLAIMED = {"not spoken", "not claimed"}
+TOTALS = ("passed", "claimed", "cases")
 HEAD = """# The board of engines
 
-Made by `python -m proofs_tests.tools.engine_board page` from stored runs of `cerify conform`; no cell is written by
-hand. A cell has how many of the claimed cases passed; then, for the others, the finding that explains them: a defect,
-or a choice of the engine. What an engine does not claim is skipped by its adapter, whose page says why. Features that
-no engine claims are left out, and of a language the engines that claim none of its features.
+Which engine has which construct right? `python -m proofs_tests.tools.engine_board page` makes this page from stored
+runs of `cerify conform`; no cell is written by hand, and [board.json](board.json) has the same as data. A cell has how
+many of the claimed cases passed, and what explains the others: a *defect* or a *choice* of the engine, with a link to
+the finding. ▲2 says that two cases which failed in the version before fail no longer, ▼2 that two fail since. What an
+engine does not claim is skipped by its adapter, whose page says why. Features that no engine claims are left out, and
+of a language the engines that claim none of its features. [The suite](../reference/suite.md) says what each feature is;
+in the book, tick those that you need, and a line says which engines have all of them right.
 
 Findings: [bobocep](bobocep/README.md), [Calcite](calcite/README.md), [ClickHouse](clickhouse/README.md),
 [CORE](core/README.md), [epigrep](epigrep/README.md), [EQL for Python](eql/README.md), [Esper](esper/README.md),
@@ -266,6 +329,7 @@ Findings: [bobocep](bobocep/README.md), [Calcite](calcite/README.md), [ClickHous
 [SASE](sase/README.md), [Siddhi](siddhi/README.md), [stix2-matcher](stix2/README.md), [Trino](trino/README.md),
 [Varpulis](varpulis/README.md).
 """
+HEAT = '\n<script src="../_static/board.js" defer></script>\n'  # colours, and filters above the tables
 KINDS = ("defect", "choice")
 FOUND = """
 ## Findings
@@ -326,6 +390,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         path.write_text(json.dumps(run, indent=1) + "\n")
     else:
         PAGE.write_text(page(results(), findings(), fuzz_runs(), profiles()))
+        DATA.write_text(data(results(), findings()))
         COMPARISON.write_text(compared(results(), findings()))
 
 

@@ -18,18 +18,25 @@ from proofs_tests.robustness import SECTIONS, store
 from proofs_tests.robustness import page as page_robustness
 from proofs_tests.robustness import stored as stored_robustness
 from proofs_tests.tools import engine_board
-from proofs_tests.tools.engine_board import FINDINGS, Finding, cell, stored
+from proofs_tests.tools.engine_board import FINDINGS, Finding, cell_text, counts, stored
 
 # ---- engine board ----
 # The board of engines: made from the stored runs, and every difference in it has a finding with a section.
 
-FEATURE = {"cases": 5, "passed": 1, "skipped": 1, "not_passed": {"a/1": "failed", "a/2": "failed", "a/3": "timeout"}}
+FEATURE = {
+    "cases": 5,
+    "passed": 1,
+    "skipped": 1,
+    "no_answer": 1,
+    "not_passed": {"a/1": "failed", "a/2": "failed", "a/3": "timeout"},
+}
 
 
 def test_the_page_is_that_of_the_stored_runs() -> None:
     assert engine_board.PAGE.read_text() == engine_board.page(
         engine_board.results(), engine_board.findings(), engine_board.fuzz_runs(), engine_board.profiles()
     )
+    assert engine_board.DATA.read_text() == engine_board.data(engine_board.results(), engine_board.findings())
 
 
 def test_the_comparison_is_that_of_the_stored_runs() -> None:
@@ -86,17 +93,39 @@ def test_every_finding_has_its_section() -> None:
 
 
 def test_a_cell_counts_what_each_finding_explains_and_what_none_does() -> None:
+    """Of the version before, a/9 is mended and a/3 broken; a text has each finding with a link."""
     known = [
         Finding("esper", "late", "defect", frozenset({"a/1", "other"})),
         Finding("esper", "no", "choice", frozenset()),
     ]
-    text = "1 of 4; 1 by defect [late](esper/README.md#late); 1 failed, not explained; 1 timeout, not explained"
-    assert cell(FEATURE, known) == text
+    before = {"cases": 5, "passed": 1, "skipped": 1, "not_passed": dict.fromkeys(("a/1", "a/2", "a/9"), "failed")}
+    assert counts(FEATURE, known, before) == {
+        "claimed": 4,
+        "passed": 1,
+        "no_answer": 1,
+        "findings": [{"id": "late", "kind": "defect", "page": "esper/README.md", "cases": 1}],
+        "unexplained": 2,
+        "mended": 1,
+        "broken": 1,
+    }
+    text = "1 of 4 ▲1 ▼1: [1 defect](esper/README.md#late), 2 unexplained, 1 no answer"
+    assert cell_text(counts(FEATURE, known, before)) == text
+    assert cell_text(counts(FEATURE, [])) == "1 of 4: 3 unexplained, 1 no answer"
 
 
-@pytest.mark.parametrize(("feature", "text"), [(None, "not spoken"), ({"cases": 2, "skipped": 2}, "not claimed")])
-def test_a_cell_without_claimed_cases(feature: dict[str, int] | None, text: str) -> None:
-    assert cell(feature, []) == text
+@pytest.mark.parametrize("feature", [None, {"cases": 2, "skipped": 2}])
+def test_a_cell_without_claimed_cases(feature: dict[str, int] | None) -> None:
+    assert counts(feature, []) is None
+
+
+def test_the_board_leaves_out_what_nobody_claims() -> None:
+    """An engine has its versions, the newest last; a held run is none of them."""
+    run = {"engine": {"name": "e", "version": "1"}, "date": "2026-11-23", "features": {"seq": FEATURE}}
+    newer = run | {"engine": {"name": "e", "version": "2"}}
+    data = engine_board.board([newer, run, newer | {"held_to": "cel"}], [])
+    assert [one["version"] for one in data["engines"]["e"]["versions"]] == ["1", "2"]
+    assert list(data["languages"]) == ["cel"]
+    assert data["languages"]["cel"] == {"seq": {"e": counts(FEATURE, [], FEATURE)}}
 
 
 def test_a_run_is_stored_in_short() -> None:

@@ -1,15 +1,15 @@
 """The adapter of any database with a module of Python's DB-API (PEP 249): `cerify conform --dbapi MODULE`.
 
-A case is a table that is created and filled, and one or two SELECTs with the clause: MATCH_NUMBER and CLASSIFIER of all
-rows show the matches, and the clause's own rows its measures. The arguments go to the module's `connect`, NAME=VALUE by
-name, those that are JSON as their values.
+A case is a table that is created and filled, many rows at once where the database can, and one or two SELECTs with the
+clause: MATCH_NUMBER and CLASSIFIER of all rows show the matches, and the clause's own rows its measures. The arguments
+go to the module's `connect`, NAME=VALUE by name, those that are JSON as their values.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -27,6 +27,15 @@ from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.scalars import NumberedMatch
 from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize
 
+VERSIONS = (  # of the server, asked in this order: most databases, Oracle, Snowflake, Databricks, SQL Server, SQLite
+    "SELECT VERSION()",
+    "SELECT version_full FROM product_component_version",
+    "SELECT CURRENT_VERSION()",
+    "SELECT current_version().dbsql_version",
+    "SELECT @@VERSION",
+    "SELECT sqlite_version()",
+)
+ROWS_AT_ONCE = 500
 PROBE = "MATCH_RECOGNIZE (ORDER BY x ALL ROWS PER MATCH PATTERN (A B+) DEFINE B AS x > PREV(x))"
 
 
@@ -42,13 +51,27 @@ class Database:
         named = {name: _value(text) for name, _, text in (one.partition("=") for one in arguments if "=" in one)}
         self.connection = module.connect(*positional, **named)
         self.numbers = count()
+        self.at_once = ROWS_AT_ONCE
         self.missing = self._probed()
+
+    def version(self) -> str:
+        """Return what the server calls its version, in one line; that of the module where it says nothing."""
+        for statement in VERSIONS:
+            try:
+                rows = self._executed(statement)
+            except self.module.Error:
+                self._rolled_back()
+                continue
+            if rows and (told := " ".join(str(next(iter(rows[0].values()))).split())):
+                return told
+        return str(getattr(self.module, "__version__", "unknown"))
 
     def _probed(self) -> str:
         S = Stream([Event(ROW, {"x": 1}), Event(ROW, {"x": 2})], Schema({ROW: {"x": "int"}}))
         try:
             self.matches(parse(PROBE), S)
         except (self.module.Error, Unsupported) as error:
+            self._rolled_back()
             first = str(error).strip().splitlines()
             return f"{self.module.__name__} has no MATCH_RECOGNIZE: {first[0] if first else type(error).__name__}"
         return ""
@@ -63,14 +86,34 @@ class Database:
         """The matches with their results. Raises Unsupported, and the errors of the DB-API."""
         table = f"cerify_{next(self.numbers)}"
         try:
-            for statement in created(table, S):
-                self._executed(statement)
+            self._executed(created(table, S))
+            self._fill(table, list(sql.values(S)))
             return sql.matches(q, [self._executed(sql.select(table, one)) for one in sql.build_clauses(q, len(S))])
         except self.module.NotSupportedError as error:
             raise Unsupported(str(error)) from None
+        except self.module.Error:
+            self._rolled_back()  # else some databases refuse what follows in the same transaction
+            raise
         finally:
             with suppress(self.module.Error):
                 self._executed(f"DROP TABLE {table}")
+
+    def _fill(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Insert the rows, many in a statement; one by one from then on if the database has no such INSERT."""
+        start = 0
+        while start < len(rows):
+            try:
+                self._executed(inserted(table, rows[start : start + self.at_once]))
+            except self.module.Error:
+                if self.at_once == 1 or len(rows) == 1:
+                    raise
+                self.at_once = 1
+            else:
+                start += self.at_once
+
+    def _rolled_back(self) -> None:
+        with suppress(self.module.Error, AttributeError):
+            self.connection.rollback()
 
     def _executed(self, statement: str) -> list[sql.Row]:
         """The rows of a statement by the names of their columns in lower case; none if it is no query."""
@@ -82,11 +125,15 @@ class Database:
             return [dict(zip(names, map(_plain, row), strict=True)) for row in cursor.fetchall()]
 
 
-def created(table: str, S: Stream) -> Iterator[str]:
-    """The statements that make the table of a stream, with the positions in a column of its own."""
-    yield f"CREATE TABLE {table} ({', '.join(f'{name} {kind}' for name, kind in sql.columns(S).items())})"
-    for row in sql.values(S):
-        yield f"INSERT INTO {table} VALUES ({', '.join(map(sql.literal, row))})"
+def created(table: str, S: Stream) -> str:
+    """Return the statement that makes the table of a stream, with the positions in a column of its own."""
+    return f"CREATE TABLE {table} ({', '.join(f'{name} {kind}' for name, kind in sql.columns(S).items())})"
+
+
+def inserted(table: str, rows: Sequence[Sequence[Any]]) -> str:
+    """Return the statement that inserts rows."""
+    listed = (", ".join(map(sql.literal, row)) for row in rows)
+    return f"INSERT INTO {table} VALUES {', '.join(f'({row})' for row in listed)}"
 
 
 def _value(text: str) -> Any:
@@ -120,8 +167,7 @@ def main(name: str, *arguments: str) -> None:
         database = Database(module, arguments)
     except (module.Error, TypeError, ValueError, OSError) as error:
         raise InputError(f"{name}.connect({', '.join(arguments)}) failed: {error}") from None
-    version = str(getattr(module, "__version__", getattr(module, "sqlite_version", "unknown")))
-    serve(EngineInfo(name, version, ["row-pattern"]), {"row-pattern": database.answer})
+    serve(EngineInfo(name, database.version(), ["row-pattern"]), {"row-pattern": database.answer})
 
 
 if __name__ == "__main__":

@@ -29,6 +29,8 @@ ADAPTERS = Path(__file__).resolve().parent / "adapters"  # resolved: an editable
 VERSIONS = "org.codehaus.mojo:versions-maven-plugin:2.18.0"
 LIBRARY = ADAPTERS.parents[1] / "adapter.py"
 BUILD_SECONDS = 900
+OLDEST_JAVA = 17
+JAVA_FOLDER = Path("/usr/lib/jvm")  # where Linux has its development kits
 PROGRAMS = {
     "java": "a Java development kit, 17 or newer",
     "javac": "a Java development kit, 17 or newer",
@@ -86,7 +88,8 @@ class Checkout:
 class JavaAdapter:
     """An adapter that Maven builds: the module of adapters/java, the engine's name in full, and its licence.
 
-    checkout has the engine if Maven does not fetch it. options are those of the virtual machine.
+    checkout has the engine if Maven does not fetch it. options are those of the virtual machine, java is the oldest
+    version of it on which the engine runs; what builds the adapter is that of the PATH.
     """
 
     module: str
@@ -95,6 +98,7 @@ class JavaAdapter:
     checkout: Checkout | None = None
     options: tuple[str, ...] = ()
     artifact: str = ""  # of Maven, whose version is the engine's
+    java: int = OLDEST_JAVA
 
     @property
     def jar(self) -> Path:
@@ -104,7 +108,12 @@ class JavaAdapter:
     def missing(self) -> str | None:
         """A program that is not on the PATH, or the checkout."""
         checkout = self.checkout.missing() if self.checkout is not None else None
-        return _missing_programs("java", "javac", "mvn") or checkout
+        return _missing_programs("java", "javac", "mvn") or checkout or self._missing_java()
+
+    def _missing_java(self) -> str | None:
+        if find_java(self.java) is not None:
+            return None
+        return f"Java {self.java} or newer to run {self.engine}, on the PATH, in JAVA_HOME or in {JAVA_FOLDER}"
 
     def is_ready(self, folder: Path) -> bool:
         """Return whether its jar is newer than its sources."""
@@ -123,7 +132,7 @@ class JavaAdapter:
             pom = str(java / "pom.xml")
             _build(name, ["mvn", "-q", "-B", "-f", pom, "package", "-DskipTests", "-pl", self.module, "-am"])
         engine = ["--engine-home", self.checkout.home] if self.checkout is not None else []
-        return ["java", "-Xmx1g", "-XX:+UseSerialGC", *self.options, "-jar", str(jar), *engine]
+        return [find_java(self.java) or "java", "-Xmx1g", "-XX:+UseSerialGC", *self.options, "-jar", str(jar), *engine]
 
 
 @dataclass(frozen=True)
@@ -305,6 +314,7 @@ class CrateAdapter:
 
 
 ONCE = ("-XX:TieredStopAtLevel=1",)  # Flink SQL makes classes for each query, which are run too seldom to be optimized
+VECTORS = ("--add-modules", "jdk.incubator.vector")
 JAVA_ADAPTERS: Mapping[str, JavaAdapter] = {
     "calcite": JavaAdapter("calcite", "Calcite 1.42", "Apache-2.0", artifact="org.apache.calcite:calcite-core"),
     "esper": JavaAdapter("esper", "Esper 9", "GPL-2.0", artifact="com.espertech:esper-runtime"),
@@ -314,7 +324,7 @@ JAVA_ADAPTERS: Mapping[str, JavaAdapter] = {
     ),
     "sase": JavaAdapter("sase", "SASE 1.0", "BSD-3-Clause", Checkout("SASE", "CERIFY_SASE_HOME", "build/sase.jar")),
     "siddhi": JavaAdapter("siddhi", "Siddhi 5.1", "Apache-2.0", artifact="io.siddhi:siddhi-core"),
-    "trino": JavaAdapter("trino", "Trino 435", "Apache-2.0", artifact="io.trino:trino-main"),
+    "trino": JavaAdapter("trino", "Trino 483", "Apache-2.0", options=VECTORS, artifact="io.trino:trino-main", java=25),
 }
 
 
@@ -413,6 +423,25 @@ def missing_for(name: str) -> str | None:
         return None if why is None else why.message
     missing = SHIPPED[name].missing()
     return missing and f"the {name} adapter needs {missing}"
+
+
+def find_java(oldest: int) -> str | None:
+    """Return the program `java` of that version or a newer one; None if there is none on this machine.
+
+    Looked for on the PATH, in JAVA_HOME, and in the folder of development kits, by the file `release` of each; the
+    one on the PATH is taken for 17, the oldest that any adapter needs.
+    """
+    on_path = shutil.which("java")
+    if oldest <= OLDEST_JAVA:
+        return on_path and "java"
+    homes = [Path(on_path).resolve().parents[1]] if on_path else []
+    homes += [Path(home) for home in filter(None, [os.environ.get("JAVA_HOME")])]
+    for home in [*homes, *sorted(JAVA_FOLDER.glob("*"))]:
+        release = home / "release"
+        version = re.search(r'JAVA_VERSION="(\d+)', release.read_text()) if release.is_file() else None
+        if version is not None and int(version[1]) >= oldest and (home / "bin" / "java").is_file():
+            return str(home / "bin" / "java")
+    return None
 
 
 def newer_versions() -> list[tuple[str, str, str, str]]:

@@ -1,6 +1,7 @@
 """A module of Python's DB-API whose MATCH_RECOGNIZE is the definition, or departs from it in one axis.
 
-`connect(axis="skip", value="next-row")`; with value="refused" it has no MATCH_RECOGNIZE, with "broken" it fails.
+`connect(axis="skip", value="next-row")`; with value="refused" it has no MATCH_RECOGNIZE, with "broken" it fails, with
+"single" an INSERT has one row. Like PostgreSQL it refuses what follows an error until the transaction is rolled back.
 """
 
 from __future__ import annotations
@@ -42,16 +43,34 @@ class Cursor:
 
     def execute(self, statement: str) -> None:
         self.description, self.rows = None, []
-        kind, name, rest = re.fullmatch(  # type: ignore[union-attr]
-            r"(CREATE TABLE|INSERT INTO|SELECT .*? FROM|DROP TABLE) (\w+) ?(.*)", statement, re.DOTALL
-        ).groups()
+        if self.connection.is_aborted:
+            raise Error("current transaction is aborted")
+        try:
+            self._execute(statement)
+        except Error:
+            self.connection.is_aborted = self.connection.value != "single"
+            raise
+
+    def _execute(self, statement: str) -> None:
+        parts = re.fullmatch(r"(CREATE TABLE|INSERT INTO|SELECT .*? FROM|DROP TABLE) (\w+) ?(.*)", statement, re.DOTALL)
+        if statement == "SELECT CURRENT_VERSION()":
+            self.description, self.rows = [("V",)], [("Fake 7.1\n(test)",)]
+        if parts is None or parts[2] == "product_component_version":
+            if self.rows:
+                return
+            raise Error(f"no such function: {statement}")
+        kind, name, rest = parts.groups()
         tables = self.connection.tables
         if kind == "CREATE TABLE":
             columns = [column.partition(" ")[::2] for column in rest[1:-1].split(", ")]
             tables[name] = ([(column, KINDS[type_]) for column, type_ in columns], [])
         elif kind == "INSERT INTO":
             text = re.sub(r"\bNULL\b", "None", rest.removeprefix("VALUES "))
-            tables[name][1].append(literal_eval(text.replace("TRUE", "True").replace("FALSE", "False")))
+            rows = literal_eval(f"[{text.replace('TRUE', 'True').replace('FALSE', 'False')}]")
+            if len(rows) > 1 and self.connection.value == "single":
+                raise Error("SQL command not properly ended")
+            self.connection.inserts += 1
+            tables[name][1].extend(rows)
         elif kind == "DROP TABLE":
             del tables[name]
         else:
@@ -80,10 +99,14 @@ class Connection:
 
     def __init__(self, choices: dict[str, str], value: str) -> None:
         self.choices, self.value = choices, value
+        self.is_aborted, self.inserts = False, 0
         self.tables: dict[str, tuple[list[tuple[str, str]], list[tuple[Any, ...]]]] = {}
 
     def cursor(self) -> Cursor:
         return Cursor(self)
+
+    def rollback(self) -> None:
+        self.is_aborted = False
 
 
 def connect(axis: str = "", value: str = "") -> Connection:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from cerify import protocol
-from cerify.commands.dbapi import Database, created, main
+from cerify.commands.dbapi import Database, created, inserted, main
 from cerify.conformance import sql
 from cerify.conformance.cases import load
 from cerify.conformance.engines import command_of_database
@@ -117,11 +117,25 @@ def test_a_table_has_the_values() -> None:
         [Event("row", {"x": 1, "s": "it's"}), Event("row", {"x": 2, "b": True})],
         Schema({"row": {"x": "int", "s": "string", "b": "bool"}}),
     )
-    assert list(created("t", S)) == [
-        "CREATE TABLE t (cerify_place BIGINT, x BIGINT, s VARCHAR(200), b BOOLEAN)",
-        "INSERT INTO t VALUES (0, 1, 'it''s', NULL)",
-        "INSERT INTO t VALUES (1, 2, NULL, TRUE)",
-    ]
+    assert created("t", S) == "CREATE TABLE t (cerify_place BIGINT, x BIGINT, s VARCHAR(200), b BOOLEAN)"
+    assert inserted("t", list(sql.values(S))) == "INSERT INTO t VALUES (0, 1, 'it''s', NULL), (1, 2, NULL, TRUE)"
+
+
+@pytest.mark.parametrize(("value", "inserts"), [("", 3), ("single", 1201)])
+def test_rows_are_inserted_many_at_once_where_the_database_can(value: str, inserts: int) -> None:
+    """Else one by one, from the first table of two rows on, which is that of the probe."""
+    database = Database(fake_database, [f"value={value}"] if value else [])
+    S = Stream([Event(ROW, {"x": 1})] * 1201, Schema({ROW: {"x": "int"}}))
+    before = database.connection.inserts
+    q = parse("MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS x > 1)")
+    assert database.answer(q, S, Options("valuations")) == []
+    assert database.connection.inserts - before == inserts
+
+
+def test_the_version_is_what_the_server_says() -> None:
+    """Statements that it does not know are passed over, and the transaction that they end is rolled back."""
+    assert Database(fake_database, []).version() == "Fake 7.1 (test)"
+    assert Database(sqlite3, [":memory:"]).version() == sqlite3.sqlite_version
 
 
 @pytest.mark.parametrize(

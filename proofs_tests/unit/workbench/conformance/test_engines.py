@@ -115,6 +115,24 @@ def test_a_runtime_without_a_compiler_is_not_enough(monkeypatch: pytest.MonkeyPa
     assert engines.missing_for("esper") is None
 
 
+def test_an_engine_runs_on_a_newer_java_than_builds_its_adapter(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It is the one of JAVA_HOME or of the folder of development kits, if that on the PATH is older."""
+    monkeypatch.setattr(shutil, "which", lambda program: str(tmp_path / "old" / "bin" / program))
+    monkeypatch.setattr(engines, "JAVA_FOLDER", tmp_path)
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    for name, version in (("old", "17.0.15"), ("new", "25.0.1")):
+        (tmp_path / name / "bin").mkdir(parents=True)
+        (tmp_path / name / "bin" / "java").write_text("")
+        (tmp_path / name / "release").write_text(f'IMPLEMENTOR="x"\nJAVA_VERSION="{version}"\n')
+    assert engines.find_java(17) == "java"
+    assert engines.find_java(25) == str(tmp_path / "new" / "bin" / "java")
+    assert engines.missing_for("trino") is None
+    (tmp_path / "new" / "release").unlink()
+    assert "needs Java 25 or newer to run Trino 483" in (engines.missing_for("trino") or "")
+
+
 @pytest.mark.parametrize("name", engines.JAVA_ADAPTERS)
 def test_an_adapter_is_a_module_of_the_build_with_a_page(name: str) -> None:
     adapter = engines.JAVA_ADAPTERS[name]
@@ -233,7 +251,7 @@ def test_the_registries_are_asked_for_newer_versions(monkeypatch: pytest.MonkeyP
 
     def ask(words: Sequence[str]) -> str:
         asked.append(words)
-        told = "[INFO]   io.trino:trino-main ....... 435 -> 483\n"
+        told = "[INFO]   io.trino:trino-main ....... 483 -> 484\n"
         pinned = {
             one.packages[0].split("==")[0]: one.packages[0].split("==")[1] for one in engines.PACKAGE_ADAPTERS.values()
         }
@@ -249,7 +267,7 @@ def test_the_registries_are_asked_for_newer_versions(monkeypatch: pytest.MonkeyP
     result = CliRunner().invoke(command.engines_command, ["--outdated", "--json"], standalone_mode=False)
     rows = {row["name"]: row for row in map(json.loads, result.output.splitlines())}
     assert result.return_value == 1
-    assert rows["trino"] == {"name": "trino", "package": "io.trino:trino-main", "pinned": "435", "newest": "483"}
+    assert rows["trino"] == {"name": "trino", "package": "io.trino:trino-main", "pinned": "483", "newest": "484"}
     assert rows["epigrep"]["newest"] == rows["epigrep"]["pinned"] == "0.2.0"
     assert rows["esper"]["newest"] == rows["esper"]["pinned"]
     assert {words[5]: words[-2:] for words in asked if "pip" in words}["pycer"] == ["--python-version", "3.13"]
