@@ -10,15 +10,16 @@ after the other and in a fixed number, as A{60} or A{3} ; B, the greatest match 
 - NXT compares from the beginning. Each event but the last is the earliest that fits. So between two events there is
   none that could have stood in the place of the later one; before the last event anything may stand.
 
-With {n,} the greatest match in both orders has all events that fit, since a match that contains another one is above
-it.
+Where the number may vary, as in A{5,60} and A{5,}, a match that contains another one is above it: so the greatest one
+has as many events as fit. LAST has them before all others, and NXT after these. So only the first run of LAST, and the
+last one of NXT, may vary: another one would have to leave room for those beyond it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import reduce
-from itertools import groupby
 from operator import or_
 from typing import TypeAlias
 
@@ -31,38 +32,39 @@ Link: TypeAlias = tuple[tuple[Predicate, Marks], ...]
 """One event of a chain: the ways to mark it, each with the events that can be marked so."""
 
 
+Run: TypeAlias = tuple[Link, int, int | None]
+"""Events of one kind in a row: the kind, the least number of them, and the greatest one, or None."""
+
+Runs: TypeAlias = tuple[Run, ...]
+
+
 @dataclass(frozen=True)
 class EventChain:
     """Events one after the other.
 
-    endless: whether the last one may come again and again. guard: the events of which none may be between two events of
-    the chain, nor be a later one of these; only of a chain of one kind.
+    guard: the events of which none may be between two events of the chain, nor be a later one of these; only of a chain
+    of one kind.
     """
 
-    links: tuple[Link, ...]
-    endless: bool = False
+    runs: Runs
     guard: Link | None = None
 
-    @property
-    def runs(self) -> Runs:
-        """Return the links, with how many times each comes in a row."""
-        return tuple((link, sum(1 for _ in same)) for link, same in groupby(self.links))
+    @classmethod
+    def join(cls, runs: Iterable[Run], guard: Link | None = None) -> EventChain:
+        """Return the chain of some runs; neighbours of one kind become one run."""
+        joined: list[Run] = []
+        for link, least, most in runs:
+            if joined and joined[-1][0] == link:
+                _, had, limit = joined.pop()
+                least, most = had + least, None if limit is None or most is None else limit + most
+            joined.append((link, least, most))
+        return cls(tuple(joined), guard)
 
 
 def chain_of(phi: cel.Formula) -> EventChain | None:
     """The chain that a formula is; None for a formula that is none, by its form."""
-    while isinstance(phi, cel.Derived):  # {n} is a sequence, and {n,} ends with +
-        phi = phi.expansion
-    match phi:
-        case cel.Plus(psi):
-            links = _links(psi)
-            return None if links is None or len(links) != 1 else EventChain(links, endless=True)
-        case cel.Seq(left, cel.Plus(psi)):
-            links, last = _links(left), _links(psi)
-            alike = links is not None and last is not None and {*links} == {*last}
-            return EventChain((*links, *last), endless=True) if alike and links and last else None
-    links = _links(phi)
-    return _guarded(phi) if links is None else EventChain(links)
+    runs = _runs(phi)
+    return _guarded(phi) if runs is None else EventChain.join(runs)
 
 
 def _guarded(phi: cel.Formula) -> EventChain | None:
@@ -72,118 +74,184 @@ def _guarded(phi: cel.Formula) -> EventChain | None:
     is greatest without the guard is so with it, between two events that the guard forbids.
     """
     first, *others = _parts(phi)
-    link, guards = _links(first), set[Link]()
+    link, runs, guards = _single(first), list[Run](), set[Link | None]()
     for part in others:
-        guarded = cel.split_guard(part)
-        if guarded is None or _links(guarded[0]) != link:
+        psi, least, most = _rounds(part)
+        guarded = cel.split_guard(psi)
+        if link is None or guarded is None or _single(guarded[0]) != link:
             return None
-        guard = _links(guarded[1])
-        if guard is None or len(guard) != 1:
-            return None
-        guards.add(guard[0])
-    if link is None or len(link) != 1 or len(guards) != 1:
+        runs.append((link, least, most))
+        guards.add(_single(guarded[1]))
+    if link is None or len(guards) != 1 or (guard := guards.pop()) is None:
         return None
-    return EventChain(link * (1 + len(others)), guard=guards.pop())
+    return EventChain.join([(link, 1, 1), *runs], guard)
 
 
 def _parts(phi: cel.Formula) -> list[cel.Formula]:
     """The operands of a sequence, in their order, whatever parentheses stand around them."""
+    return [*_parts(phi.left), *_parts(phi.right)] if isinstance(phi, cel.Seq) else [phi]
+
+
+def _rounds(phi: cel.Formula) -> tuple[cel.Formula, int, int | None]:
+    """What an iteration repeats, and how often; another formula once."""
     match phi:
-        case cel.Seq(left, right):
-            return [*_parts(left), *_parts(right)]
-        case cel.Derived():
-            return _parts(phi.expansion)
-    return [phi]
+        case cel.Plus(psi):
+            return psi, 1, None
+        case cel.Repeat(psi, least, most) if type(phi) is cel.Repeat:
+            return psi, least, most
+    return phi, 1, 1
 
 
-Runs: TypeAlias = tuple[tuple[Link, int], ...]
-"""The links of a chain, with how many times each comes in a row."""
-
-
-def runs_of_last(phi: cel.Formula) -> Runs | None:
-    """Return the links and their counts if phi is LAST of a chain of a fixed length; None for any other formula.
+def counts_of_last(phi: cel.Formula) -> tuple[tuple[Link, int], ...] | None:
+    """Return the kinds and their numbers if phi is LAST of a chain of a fixed length; None for any other formula.
 
     >>> from cerify.semantics.cel.parse import parse
-    >>> [count for _, count in runs_of_last(parse("LAST(A{60} ; B ; C{3})"))]
+    >>> [count for _, count in counts_of_last(parse("LAST(A{60} ; B ; C{3})"))]
     [60, 1, 3]
     """
     chain = chain_of(phi.phi) if isinstance(phi, cel.Last) else None
-    return None if chain is None or chain.endless or chain.guard is not None else chain.runs
-
-
-def greatest_runs(phi: cel.Formula, chain: cel.Formula | None = None) -> tuple[bool, Runs, Link | None] | None:
-    """Return whether phi is LAST, the runs, and the guard, if phi is LAST or NXT of a chain of a fixed length.
-
-    None for any other formula. chain: the chain, where it is the operand less its windows and keys.
-    """
-    if not isinstance(phi, cel.Next | cel.Last):
+    if chain is None or chain.guard is not None or any(least != most for _, least, most in chain.runs):
         return None
-    found = chain_of(phi.phi if chain is None else chain)
-    return None if found is None or found.endless else (isinstance(phi, cel.Last), found.runs, found.guard)
+    return tuple((link, count) for link, count, _ in chain.runs)
 
 
-def _links(phi: cel.Formula) -> tuple[Link, ...] | None:
-    match phi:
-        case cel.EventAtom(R):
-            return (((OfType(R), frozenset({R})),),)
-        case cel.In(psi, A):
-            links = _links(psi)
-            return None if links is None else tuple(tuple((P, L | {A}) for P, L in link) for link in links)
-        case cel.Filter(psi, condition):
-            links = _links(psi)
-            return None if links is None else _filtered(links, condition)
-        case cel.Seq(left, right):
-            one, two = _links(left), _links(right)
-            return None if one is None or two is None else one + two
-        case cel.Or(left, right):
-            one, two = _links(left), _links(right)
-            single = one is not None and two is not None and len(one) == len(two) == 1
-            return ((*one[0], *two[0]),) if single and one and two else None
-        case cel.Derived():
-            return _links(phi.expansion)
+def greatest_chain(phi: cel.Formula, operand: cel.Formula | None = None) -> EventChain | None:
+    """Return the chain if phi is LAST or NXT of one whose greatest match takes what comes; None for any other formula.
+
+    operand: the operand less its windows and keys, if it has any.
+
+    >>> from cerify.semantics.cel.parse import parse
+    >>> [greatest_chain(parse(f"{name}(A{{5,60}} ; B)")) is not None for name in ("LAST", "NXT")]
+    [True, False]
+    """
+    chain = chain_of(phi.phi if operand is None else operand) if isinstance(phi, cel.Next | cel.Last) else None
+    if chain is None:
+        return None
+    fixed = chain.runs[1:] if isinstance(phi, cel.Last) else chain.runs[:-1]
+    return chain if all(least == most for _, least, most in fixed) else None
+
+
+def _single(phi: cel.Formula) -> Link | None:
+    """The kind of a formula for one event."""
+    match _runs(phi):
+        case ((link, 1, 1),):
+            return link
     return None
 
 
-def _filtered(links: tuple[Link, ...], condition: cel.Condition) -> tuple[Link, ...] | None:
-    """The chain where a filter holds of each event, as long as that is a condition on each alone."""
+def _runs(phi: cel.Formula) -> Runs | None:
+    match phi:
+        case cel.EventAtom(R):
+            return ((((OfType(R), frozenset({R})),), 1, 1),)
+        case cel.In(psi, A):
+            return _each_link(_runs(psi), lambda P, L: (P, L | {A}))
+        case cel.Filter(psi, condition):
+            return _filtered(_runs(psi), condition)
+        case cel.Seq(left, right):
+            one, two = _runs(left), _runs(right)
+            return None if one is None or two is None else one + two
+        case cel.Or(left, right):
+            first, second = _single(left), _single(right)
+            return None if first is None or second is None else (((*first, *second), 1, 1),)
+    psi, least, most = _rounds(phi)
+    if psi is not phi:
+        runs = _runs(psi)
+        if runs is not None and least == most:
+            return runs * least
+        return ((runs[0][0], least, most),) if runs is not None and _single(psi) is not None else None
+    return _runs(phi.expansion) if isinstance(phi, cel.Derived) else None
+
+
+def _each_link(runs: Runs | None, way: Callable[[Predicate, Marks], tuple[Predicate, Marks]]) -> Runs | None:
+    """The runs with another way to mark an event for each."""
+    if runs is None:
+        return None
+    return tuple((tuple(way(P, L) for P, L in link), least, most) for link, least, most in runs)
+
+
+def _filtered(runs: Runs | None, condition: cel.Condition) -> Runs | None:
+    """The runs where a filter holds of each event, as long as that is a condition on each alone."""
     match condition:
         case cel.Every(A, Q) if A != VISIBLE:
-            return tuple(tuple((intersection(P, Q) if A in L else P, L) for P, L in link) for link in links)
+            return _each_link(runs, lambda P, L: (intersection(P, Q) if A in L else P, L))
         case cel.Conjunction(left, right):
-            found = _filtered(links, left)
-            return None if found is None else _filtered(found, right)
-        case cel.Disjunction(left, right) if len(links) == 1:
-            one, two = _filtered(links, left), _filtered(links, right)
-            return None if one is None or two is None else ((*one[0], *two[0]),)
+            return _filtered(_filtered(runs, left), right)
+        case cel.Disjunction(left, right):
+            match _filtered(runs, left), _filtered(runs, right):
+                case ((one, 1, 1),), ((two, 1, 1),):
+                    return (((*one, *two), 1, 1),)
     return None
 
 
 def greatest_of_chain(strategy: cel.Next | cel.Last, chain: EventChain, algebra: Algebra) -> CEA:
-    """The automaton of LAST or NXT of a chain; with a guard, of LAST. State k has taken k events.
+    """The automaton of LAST or NXT of a chain, as `greatest_chain` returns it; with a guard, of LAST.
+
+    A state is named after the part of the automaton and the number of events that are taken there; END is final.
+
+    - LAST takes the greatest number of the first run, after whatever else (states "some"), or all that there are
+      (states "all"; with a guard, all since the last event that it forbids). Of the other runs it takes the latest.
+    - NXT takes the earliest of the first runs (states "run"), and of the last run the earliest too, but for the last
+      event of the match.
 
     Raises BudgetExceeded.
     """
-    links, n = chain.links, len(chain.links)
-    allowed = Anything() if chain.guard is None else _negate_link(chain.guard, algebra)
-    others = {link: _negate_link(link, algebra) for link in dict.fromkeys(links)}
-    transitions = []
-    for k, link in enumerate(links):
-        if chain.endless:
-            between = others[links[0]]
-        elif isinstance(strategy, cel.Last):
-            between = others[links[k - 1]] if k else Anything()
-        else:
-            between = others[link] if k < n - 1 else Anything()
-        if k and chain.guard is not None:
-            between, link = intersection(between, allowed), tuple((intersection(P, allowed), L) for P, L in link)
-        transitions.append(Transition(k, between, UNMARKED, k))
-        transitions += [Transition(k, P, L, k + 1) for P, L in link]
-        if chain.endless and k == n - 1:
-            transitions += [Transition(k, P, L, n + 1) for P, L in link]
-    if chain.endless:  # state n + 1 waits for one more
-        transitions.append(Transition(n + 1, others[links[0]], UNMARKED, n + 1))
-        transitions += [Transition(n + 1, P, L, q) for P, L in links[0] for q in (n, n + 1)]
-    return CEA(n + 2 if chain.endless else n + 1, tuple(transitions), frozenset({0}), frozenset({n}))
+    steps: list[tuple[State, Predicate, Marks, State]] = []
+    whole = Anything()
+    allowed = whole if chain.guard is None else _negate_link(chain.guard, algebra)
+
+    def skip(source: State, P: Predicate, target: State | None = None) -> None:
+        steps.append((source, P, UNMARKED, source if target is None else target))
+
+    def take(source: State, link: Link, *targets: State, where: Predicate = whole) -> None:
+        steps.extend((source, P if where == whole else intersection(P, where), L, q) for q in targets for P, L in link)
+
+    if isinstance(strategy, cel.Last):
+        (link, least, most), *others = chain.runs
+        later = [one for one, count, _ in others for _ in range(count)]
+        other = _negate_link(link, algebra)
+        between = other if chain.guard is None else intersection(other, allowed)
+        done: State = ("later", 0) if later else END
+        varies, top = least != most, least if most is None else most
+        for c in range(0 if most is None else top):
+            skip(("some", c), between if c else whole)
+            last = c + 1 == top
+            take(("some", c), link, done if last else ("some", c + 1), where=allowed if c else whole)
+        for c in range(top + 1 if most is None else top) if varies else ():
+            skip(("all", c), between if c else other)
+            goes_on = [("all", min(c + 1, top))] if most is None or c + 1 < top else []
+            take(("all", c), link, *goes_on, *[done] * (c + 1 >= least), where=allowed if c else whole)
+        if varies and (most is not None or chain.guard is not None):
+            skip(("all", 0), algebra.predicate(algebra.everything & ~algebra.mask(other)), ("some", 0))
+        if varies and chain.guard is not None:  # whatever was left out before is none that could have been taken
+            forbidden = algebra.predicate(algebra.everything & ~algebra.mask(allowed))
+            skip(("some", 0), whole)
+            skip(("some", 0), intersection(forbidden, other), ("all", 0))
+            take(("some", 0), link, ("all", 1), *[done] * (least == 1), where=forbidden)
+        for k, one in enumerate(later):
+            skip(("later", k), _negate_link(later[k - 1] if k else link, algebra))
+            take(("later", k), one, ("later", k + 1) if k + 1 < len(later) else END)
+        begin: State = ("all", 0) if varies else ("some", 0)
+    else:
+        *first, (link, least, most) = chain.runs
+        earlier = [one for one, count, _ in first for _ in range(count)]
+        for k, one in enumerate(earlier):
+            skip(("run", k), _negate_link(one, algebra))
+            take(("run", k), one, ("run", k + 1))
+        top = least if most is None else most
+        for c in range(top):
+            state = "run", len(earlier) + c
+            goes_on = [("run", len(earlier) + min(c + 1, top - 1))] if most is None or c + 1 < top else []
+            skip(state, whole if not goes_on else _negate_link(link, algebra))
+            take(state, link, *goes_on, *[END] * (c + 1 >= least))
+        begin = "run", 0
+    names = list(dict.fromkeys([begin, *(q for p, _, _, q in steps)]))
+    numbers = {name: n for n, name in enumerate(names)}
+    transitions = tuple(Transition(numbers[p], P, L, numbers[q]) for p, P, L, q in steps if p in numbers)
+    return CEA(len(names), transitions, frozenset({0}), frozenset({numbers[END]}))
+
+
+State: TypeAlias = tuple[str, int]
+END: State = ("end", 0)
 
 
 def _negate_link(link: Link, algebra: Algebra) -> Predicate:

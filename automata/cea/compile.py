@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Generic, TypeAlias, TypeVar, assert_never
 
 from cerify.automata.algebra.finite import Algebra
-from cerify.automata.cea.chains import chain_of, greatest_of_chain
+from cerify.automata.cea.chains import greatest_chain, greatest_of_chain
 from cerify.automata.cea.model import (
     CEA,
     FIRST_OF,
@@ -292,7 +292,7 @@ def _thompson(phi: cel.Formula, algebra: Algebra) -> CEA:
             phi.span,
         )
     if isinstance(phi, cel.Next | cel.Last):
-        chain = chain_of(phi.phi)
+        chain = greatest_chain(phi)
         if chain is not None and (chain.guard is None or isinstance(phi, cel.Last)):
             return greatest_of_chain(phi, chain, algebra)
     compiled = _trimmed if isinstance(phi, NOT_LINEAR) else _thompson

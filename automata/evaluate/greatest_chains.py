@@ -1,4 +1,4 @@
-"""LAST and NXT of a fixed number of single events, as LAST(A{60} ; B), on a whole stream: a look-up for each match.
+"""LAST and NXT of counted events, as LAST(A{60} ; B) and LAST(A{5,60}), on a whole stream: a look-up for each match.
 
 The greatest match at an event is found by going back from it (LAST: each event is the latest that fits), or by going on
 from the beginning of the window (NXT: each is the earliest). For each key and each kind of event the positions so far
@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from itertools import product
 from typing import TypeAlias
 
-from cerify.automata.cea.chains import Link, Runs, greatest_runs
+from cerify.automata.cea.chains import EventChain, Link, greatest_chain
 from cerify.automata.evaluate.scope import Scope, key_of, lookback_bounds, within_width
 from cerify.automata.evaluate.tables import classify
 from cerify.semantics.arguments import timed_items
+from cerify.semantics.cel.syntax import Last
 from cerify.semantics.events import Stream, Valuation
 from cerify.semantics.predicates import Predicate
 
@@ -27,21 +28,21 @@ Chosen: TypeAlias = tuple[int, ...]
 class GreatestChains:
     """The greatest matches of a chain on a stream, at each position.
 
-    is_last, runs, guard: what `greatest_runs` returns for the formula. scope: the windows, partitions and keys inside
-    of the strategy. unordered: whether a window is on values that go back along the stream, so that nothing bounds
-    where a match begins, or a guard sees the events of all keys of a partition. Then there is no answer here.
+    chain: what `greatest_chain` returns for the formula. scope: the windows, partitions and keys inside of the
+    strategy. unordered: whether a window is on values that go back along the stream, so that nothing bounds where a
+    match begins, or a guard sees the events of all keys of a partition. Then there is no answer here.
     """
 
-    def __init__(self, is_last: bool, runs: Runs, guard: Link | None, scope: Scope, S: Stream) -> None:
-        self._last, self._runs, self._guard, self._scope, self._S = is_last, runs, guard, scope, S
+    def __init__(self, is_last: bool, chain: EventChain, scope: Scope, S: Stream) -> None:
+        self._last, self._runs, self._guard, self._scope, self._S = is_last, chain.runs, chain.guard, scope, S
         self._bounds = lookback_bounds(scope, S)
-        self.unordered = bool(self._bounds.unordered) or bool(guard is not None and scope.attributes)
+        self.unordered = bool(self._bounds.unordered) or bool(chain.guard is not None and scope.attributes)
 
     def find(self) -> Iterator[tuple[int, Chosen]]:
         """Yield the positions with a match, and it."""
-        links = list(dict.fromkeys(link for link, _ in self._runs))
+        links = list(dict.fromkeys(link for link, _, _ in self._runs))
         forbidden = 1 << len(links)
-        runs = [(links.index(link), count) for link, count in self._runs]
+        runs = [(links.index(link), least, most) for link, least, most in self._runs]
         choose = self._latest if self._last else self._earliest
         bounds, before = self._bounds, dict[object, list[list[int]]]()
         for n, kinds in enumerate(timed_items(self._kinds(links if self._guard is None else [*links, self._guard]))):
@@ -62,7 +63,10 @@ class GreatestChains:
 
     def valuations(self, chosen: Chosen) -> Iterator[Valuation]:
         """Yield the valuations with these positions: of each event, each way to mark it."""
-        links = (link for link, count in self._runs for _ in range(count))
+        more = len(chosen) - sum(least for _, least, _ in self._runs)
+        varying = 0 if self._last else len(self._runs) - 1
+        counts = (least + more * (i == varying) for i, (_, least, _) in enumerate(self._runs))
+        links = (link for (link, _, _), count in zip(self._runs, counts, strict=True) for _ in range(count))
         ways = []
         for p, link in zip(chosen, links, strict=True):
             masks = classify([P for P, _ in link], self._S.part(p, 1))[0]
@@ -78,28 +82,31 @@ class GreatestChains:
         known = {mask: sum(1 << i for i, of in enumerate(bits) if mask & of) for mask in set(masks)}
         return [known[mask] for mask in masks]
 
-    def _latest(self, runs: list[tuple[int, int]], before: list[list[int]], n: int) -> Chosen | None:
+    def _latest(self, runs: list[tuple[int, int, int | None]], before: list[list[int]], n: int) -> Chosen | None:
         parts, at = list[Chosen]([(n,)]), n
         for i in range(len(runs) - 1, -1, -1):
-            positions = before[runs[i][0]]
-            more = runs[i][1] - (i == len(runs) - 1)
+            link, least, most = runs[i]
+            positions, here = before[link], i == len(runs) - 1
             end = bisect_left(positions, at)
-            if end < more or (more and positions[end - more] < self._bounds.low[n]):
+            begin = bisect_left(positions, self._bounds.low[n], 0, end)
+            if most is not None:
+                begin = max(begin, end - most + here)
+            if end - begin < least - here:
                 return None
-            parts.append(tuple(positions[end - more : end]))
-            at = positions[end - more] if more else at
+            parts.append(tuple(positions[begin:end]))
+            at = positions[begin] if begin < end else at
         return sum(reversed(parts), ())
 
-    def _earliest(self, runs: list[tuple[int, int]], before: list[list[int]], n: int) -> Chosen | None:
+    def _earliest(self, runs: list[tuple[int, int, int | None]], before: list[list[int]], n: int) -> Chosen | None:
         parts, at = list[Chosen](), self._bounds.low[n]
-        for i, (link, count) in enumerate(runs):
-            positions = before[link]
-            more = count - (i == len(runs) - 1)
+        for i, (link, least, most) in enumerate(runs):
+            positions, here = before[link], i == len(runs) - 1
             begin = bisect_left(positions, at)
-            if len(positions) - begin < more:
+            end = len(positions) if most is None else min(len(positions), begin + most - here)
+            if end - begin < least - here:
                 return None
-            parts.append(tuple(positions[begin : begin + more]))
-            at = positions[begin + more - 1] + 1 if more else at
+            parts.append(tuple(positions[begin:end]))
+            at = positions[end - 1] + 1 if begin < end else at
         return (*sum(parts, ()), n)
 
 
@@ -108,9 +115,9 @@ def greatest_in_scope(scope: Scope, S: Stream) -> tuple[GreatestChains, Iterator
 
     None if the core of the scope is another formula.
     """
-    if (greatest := greatest_runs(scope.core)) is None:
+    if (chain := greatest_chain(scope.core)) is None:
         return None
-    chains = GreatestChains(*greatest, Scope(keys=scope.keys, core=scope.core), S)
+    chains = GreatestChains(isinstance(scope.core, Last), chain, Scope(keys=scope.keys, core=scope.core), S)
     return chains, _in_scope(chains, scope, S)
 
 

@@ -17,7 +17,7 @@ from itertools import groupby, product
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias, assert_never
 
-from cerify.automata.cea.chains import greatest_runs
+from cerify.automata.cea.chains import greatest_chain
 from cerify.automata.cea.compile import ValueWindow, compilable, lazily
 from cerify.automata.cea.model import Determinized, Marks
 from cerify.automata.evaluate.ces import BOTTOM, Bottom, CesOutput, CesUnion, CompactComplexEventSet, Node, NodeList
@@ -420,9 +420,10 @@ class Membership:
         operand = plan.operand
         if not isinstance(operand, AutomatonPlan) or operand.checks:
             return None
-        if (greatest := greatest_runs(plan.phi, operand.scope.core)) is None:
+        if (chain := greatest_chain(plan.phi, operand.scope.core)) is None:
             return None
-        chains = GreatestChains(*greatest, operand.scope, self.S.part(begin, min(end, len(self.S)) - begin))
+        part = self.S.part(begin, min(end, len(self.S)) - begin)
+        chains = GreatestChains(isinstance(plan.phi, cel.Last), chain, operand.scope, part)
         return None if chains.unordered else chains
 
     def has(self, phi: Formula, mu: Valuation, i: int, j: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial, reduce
 from itertools import pairwise, product
@@ -13,7 +14,7 @@ import pytest
 from cerify.api import compile
 from cerify.automata.algebra.finite import Algebra, satisfiable, types
 from cerify.automata.cea import compile_core
-from cerify.automata.cea.chains import chain_of, runs_of_last
+from cerify.automata.cea.chains import chain_of, counts_of_last, greatest_chain
 from cerify.automata.cea.compile import compile_cel, generators
 from cerify.automata.cea.compile_core import mentioned
 from cerify.automata.cea.model import (
@@ -501,32 +502,34 @@ def link(rng: Random, deep: bool = False) -> Formula:
     return cel.Or(link(rng, deep=True), link(rng, deep=True))
 
 
-def chain(rng: Random) -> Formula:
-    if rng.random() < 0.2:
-        one = link(rng)
-        return cel.Plus(one) if rng.random() < 0.5 else Repeat(one, rng.randint(1, 3), None)
-    phi: Formula | None = None
-    for _ in range(rng.choice((1, 1, 2, 3))):
-        n = rng.choice((1, 1, 2, 3))
-        part = link(rng) if n == 1 else Repeat(link(rng), n, n)
-        phi = part if phi is None else cel.Seq(phi, part)
-    assert phi is not None
+def rounds(rng: Random, phi: Formula, varies: bool = False) -> Formula:
+    n = rng.choice((1, 1, 2, 3))
+    if varies and rng.random() < 0.4:
+        return cel.Plus(phi) if rng.random() < 0.2 else Repeat(phi, n, rng.choice((n + 1, n + 2, None)))
+    return phi if n == 1 else Repeat(phi, n, n)
+
+
+def strategy(rng: Random, around: Callable[[Formula], Formula] = lambda phi: phi) -> cel.Next | cel.Last:
+    """LAST or NXT of a chain, of which the first run or the last one may vary in number."""
+    is_last, n = rng.random() < 0.5, rng.choice((1, 1, 2, 3))
     if rng.random() < 0.25:
-        one, n = link(rng), rng.randint(1, 3)
-        return cel.Seq(one, Repeat(cel.Unless(one, link(rng)), n, n))
-    chance = rng.random()
-    if chance < 0.2:
-        return cel.In(phi, "Y")
-    return cel.Filter(phi, cel.Every("X", SMALL)) if chance < 0.4 else phi
+        one = link(rng)
+        phi: Formula = cel.Seq(one, rounds(rng, cel.Unless(one, link(rng)), varies=True))
+    else:
+        phi = reduce(cel.Seq, (rounds(rng, link(rng), i == (0 if is_last else n - 1)) for i in range(n)))
+        chance = rng.random()
+        if chance < 0.4:
+            phi = cel.In(phi, "Y") if chance < 0.2 else cel.Filter(phi, cel.Every("X", SMALL))
+    phi = around(phi)
+    return cel.Last(phi) if is_last else cel.Next(phi)
 
 
 @pytest.mark.parametrize("seed", sampled(range(20), range(3)))
 def test_the_greatest_match_of_a_chain_is_that_of_the_definition(seed: int) -> None:
     rng = Random(f"chains {seed}")
     for _ in range(150):
-        inner = chain(rng)
-        phi: Formula = cel.Next(inner) if rng.random() < 0.5 else cel.Last(inner)
-        assert chain_of(inner) is not None, show(phi)
+        phi: Formula = strategy(rng)
+        assert greatest_chain(phi) is not None, show(phi)
         phi = cel.Seq(cel.EventAtom("A"), phi) if rng.random() < 0.3 else phi  # over intervals that begin later
         S = generate.stream(rng, generate.EVERYTHING, rng.randint(1, 9), phi)
         output: Output = rng.choice(("matches", "valuations"))
@@ -540,10 +543,13 @@ def test_windows_and_keys_inside_of_a_strategy_choose_among_what_is_in_them(seed
     """LAST(A{60} WITHIN 30 seconds) is looked up, and not chosen out of all that there are."""
     rng = Random(f"windows in strategies {seed}")
     for _ in range(100):
-        inner = generate.around(rng, chain(rng))
-        if rng.random() < 0.4:
-            inner = cel.PerKey(inner, rng.choice((("k",), ("k", "x"))))
-        phi: Formula = cel.Next(inner) if rng.random() < 0.5 else cel.Last(inner)
+        keyed = rng.random() < 0.4
+
+        def around(phi: Formula, rng: Random = rng, keyed: bool = keyed) -> Formula:
+            phi = generate.around(rng, phi)
+            return cel.PerKey(phi, rng.choice((("k",), ("k", "x")))) if keyed else phi
+
+        phi: Formula = strategy(rng, around)
         if rng.random() < 0.3:
             phi = cel.PerKey(phi, ("x",))
         phi = generate.around(rng, phi) if rng.random() < 0.3 else phi
@@ -585,12 +591,15 @@ def test_counting_them_gives_the_same(seed: int) -> None:
 
 def test_sixty_of_a_hundred() -> None:
     S = Stream(Event("A" if n % 3 else "B", {"k": n % 2, "time": n}) for n in range(300))
+    for number, states in (("60", 61), ("5,60", 120), ("60,", 61)):
+        assert compile_cel(parse(f"LAST(A{{{number}}})")).states == states
     for query in ("LAST(A{60})", "LAST(A{60}) PER KEY [k] WITHIN 200 seconds", "NXT(A{60}) PER KEY [k]"):
-        A = compile_cel(parse("LAST(A{60})"))
-        assert A.states == 61
         found = streaming.matches(parse(query), S)
         assert all(len(m.events) == 60 for m in found)
         assert len(found) == 200 - 59 * (1 + ("PER KEY" in query)), query
+    found = streaming.matches(parse("LAST(A{5,60} WITHIN 29 seconds) PER KEY [k]"), S)
+    assert {len(m.events) for m in found} == {*range(5, 11)}
+    assert len(found) == 200 - 2 * 4
     (first, *_) = streaming.matches(parse("LAST(A{60}) PER KEY [k] WITHIN 200 seconds"), S)
     assert first.events == tuple(n for n in range(first.at + 1) if n % 3 and n % 2 == first.at % 2)[-60:]
 
@@ -612,14 +621,21 @@ def test_what_is_a_chain() -> None:
         ("NXT(A{2})", None),
         ("LAST(A{2,})", None),
     ):
-        runs = runs_of_last(parse(query))
+        runs = counts_of_last(parse(query))
         assert (runs and [length for _, length in runs]) == lengths, query
     guarded = chain_of(parse("A ; (A UNLESS B){59}"))
     assert guarded is not None
-    assert (len(guarded.links), guarded.guard is not None) == (60, True)
+    assert [run[1:] for run in guarded.runs] == [(60, 60)]
+    assert guarded.guard is not None
+    for query, numbers in (("A{5,60}", (5, 60)), ("A ; A{4,}", (5, None)), ("A ; (A UNLESS B){4,59}", (5, 60))):
+        found = chain_of(parse(query))
+        assert found is not None, query
+        assert [run[1:] for run in found.runs] == [numbers], query
+    for query in ("LAST(A+ ; B)", "NXT(A ; B{2,3})", "LAST(A ; B+)", "NXT(A+ ; B)"):
+        assert (greatest_chain(parse(query)) is not None) == (query not in ("LAST(A ; B+)", "NXT(A+ ; B)")), query
     for query in ("A ; (B UNLESS C)", "A ; (A UNLESS B) ; (A UNLESS C)", "(A UNLESS B){2}", "A ; (A UNLESS (B ; C))"):
         assert chain_of(parse(query)) is None, query
-    for query in ("A:{2}", "A : B", "A{1,2}", "A+ ; B", "A UNLESS B", "(A ; B) OR A", "PROJECT[A](A)", "A AND A"):
+    for query in ("A:{2}", "A : B", "(A ; B){1,2}", "(A ; A)+", "A UNLESS B", "(A ; B) OR A", "A AND A"):
         assert chain_of(parse(query)) is None, query
 
 
