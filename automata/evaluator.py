@@ -200,6 +200,10 @@ class Evaluator(ABC):
         with self.budget.timed():
             return self.tally(self._opened(batch))
 
+    def count_all(self, S: Stream) -> int:
+        """Return the number of matches of a whole stream, by an evaluator that reads nothing before or after it."""
+        return self.count(S) + len(self.finish())
+
     def evaluate(self, batch: Batch) -> Matches:
         """All matches of a stream that is there as a whole, sorted: `push` and `finish`."""
         return Matches(sorted(self.push(batch) + self.finish()))

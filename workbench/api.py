@@ -446,7 +446,7 @@ def count(
             running = _parallel(made.batches, workers)
             running.needed = made.batches.needed
             try:
-                return running.count(S) + len(running.finish())
+                return running.count_all(S)
             except Unordered as error:  # values of a window go back, so that the matches have to be built
                 warnings.warn(QueryWarning(error.message), stacklevel=2)
                 whole = plan(lang, selected, S.schema, Want(chosen, evaluator))

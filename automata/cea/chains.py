@@ -18,7 +18,7 @@ last one of NXT, may vary: another one would have to leave room for those beyond
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
 from typing import TypeAlias
@@ -43,11 +43,12 @@ class EventChain:
     """Events one after the other.
 
     guard: the events of which none may be between two events of the chain, nor be a later one of these; only of a chain
-    of one kind.
+    of one kind. is_last: whether it stands under LAST, and not under NXT.
     """
 
     runs: Runs
     guard: Link | None = None
+    is_last: bool = False
 
     @classmethod
     def join(cls, runs: Iterable[Run], guard: Link | None = None) -> EventChain:
@@ -127,7 +128,8 @@ def greatest_chain(phi: cel.Formula, operand: cel.Formula | None = None) -> Even
     chain = chain_of(phi.phi if operand is None else operand) if isinstance(phi, cel.Next | cel.Last) else None
     if chain is None:
         return None
-    fixed = chain.runs[1:] if isinstance(phi, cel.Last) else chain.runs[:-1]
+    chain = replace(chain, is_last=isinstance(phi, cel.Last))
+    fixed = chain.runs[1:] if chain.is_last else chain.runs[:-1]
     return chain if all(least == most for _, least, most in fixed) else None
 
 

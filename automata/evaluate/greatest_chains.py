@@ -17,7 +17,6 @@ from cerify.automata.cea.chains import EventChain, Link, greatest_chain
 from cerify.automata.evaluate.scope import Scope, key_of, lookback_bounds, within_width
 from cerify.automata.evaluate.tables import classify
 from cerify.semantics.arguments import timed_items
-from cerify.semantics.cel.syntax import Last
 from cerify.semantics.events import Stream, Valuation
 from cerify.semantics.predicates import Predicate
 
@@ -33,8 +32,8 @@ class GreatestChains:
     match begins, or a guard sees the events of all keys of a partition. Then there is no answer here.
     """
 
-    def __init__(self, is_last: bool, chain: EventChain, scope: Scope, S: Stream) -> None:
-        self._last, self._runs, self._guard, self._scope, self._S = is_last, chain.runs, chain.guard, scope, S
+    def __init__(self, chain: EventChain, scope: Scope, S: Stream) -> None:
+        self._last, self._runs, self._guard, self._scope, self._S = chain.is_last, chain.runs, chain.guard, scope, S
         self._bounds = lookback_bounds(scope, S)
         self.unordered = bool(self._bounds.unordered) or bool(chain.guard is not None and scope.attributes)
 
@@ -117,7 +116,7 @@ def greatest_in_scope(scope: Scope, S: Stream) -> tuple[GreatestChains, Iterator
     """
     if (chain := greatest_chain(scope.core)) is None:
         return None
-    chains = GreatestChains(isinstance(scope.core, Last), chain, Scope(keys=scope.keys, core=scope.core), S)
+    chains = GreatestChains(chain, Scope(keys=scope.keys, core=scope.core), S)
     return chains, _in_scope(chains, scope, S)
 
 

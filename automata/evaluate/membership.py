@@ -423,7 +423,7 @@ class Membership:
         if (chain := greatest_chain(plan.phi, operand.scope.core)) is None:
             return None
         part = self.S.part(begin, min(end, len(self.S)) - begin)
-        chains = GreatestChains(isinstance(plan.phi, cel.Last), chain, operand.scope, part)
+        chains = GreatestChains(chain, operand.scope, part)
         return None if chains.unordered else chains
 
     def has(self, phi: Formula, mu: Valuation, i: int, j: int) -> bool:

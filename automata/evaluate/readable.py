@@ -20,6 +20,7 @@ from cerify.automata.evaluate import ces
 from cerify.automata.evaluate.ces import WINDOW_BOTTOM, Node, complex_event, enumerate_, number, valuation
 from cerify.automata.evaluate.core import COMPILED_CORE_CEL
 from cerify.automata.evaluate.evaluation_plan import batch_scope
+from cerify.automata.evaluate.greatest_chains import greatest_in_scope
 from cerify.automata.evaluate.scope import (
     Key,
     RunningBounds,
@@ -27,6 +28,7 @@ from cerify.automata.evaluate.scope import (
     Windows,
     fingerprint,
     key_of,
+    lookback_bounds,
     reports_at_last_event,
 )
 from cerify.automata.evaluate.streaming import KeyedEvaluation, ScopedEvaluation
@@ -277,6 +279,13 @@ class ReadableEvaluator(AutomatonEvaluator):
 
 class ReadableCelEvaluator(CelEvaluator, ReadableEvaluator):
     """The matches of a formula of CEL in readable Python."""
+
+    def count_all(self, S: Stream) -> int:
+        scope, plain = self.scope, self.output == "matches" and self.consumption is Consumption.NONE
+        if plain and isinstance(scope, Scope) and not lookback_bounds(scope, S).unordered:
+            if (greatest := greatest_in_scope(scope, self._opened(S))) is not None:
+                return sum(1 for _ in greatest[1])
+        return super().count_all(S)
 
 
 class ReadableCoreEvaluator(CoreEvaluator, ReadableEvaluator):

@@ -583,6 +583,7 @@ def test_counting_them_gives_the_same(seed: int) -> None:
         try:
             for make in (ReadableCelEvaluator,) if E is None else (ReadableCelEvaluator, CompiledCelEvaluator):
                 assert in_batches(partial(make, phi), S, rng) == right, f"{show(phi)} {S.events}"
+                assert make(phi).count_all(S) == len(right)
             assert E is None or E.count(S) == len(right)
         except Unordered:
             pass
