@@ -283,7 +283,8 @@ class ReadableCelEvaluator(CelEvaluator, ReadableEvaluator):
     def count_all(self, S: Stream) -> int:
         scope, plain = self.scope, self.output == "matches" and self.consumption is Consumption.NONE
         if plain and isinstance(scope, Scope) and not lookback_bounds(scope, S).unordered:
-            if (greatest := greatest_in_scope(scope, self._opened(S))) is not None:
+            greatest = greatest_in_scope(scope, self._opened(S))
+            if greatest is not None:
                 return sum(1 for _ in greatest[1])
         return super().count_all(S)
 
