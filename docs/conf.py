@@ -49,7 +49,7 @@ copybutton_prompt_is_regexp = True
 chapters = {  # the pages below a page, in the table of contents
     "guide/match": "guide/cookbook guide/shop guide/demo guide/streaming guide/performance",
     "guide/draw": "guide/stepper guide/notebook guide/research",
-    "guide/conformance": "guide/ci guide/identify guide/esper guide/comparison guide/engine-documents guide/threats",
+    "guide/conformance": "guide/ci guide/identify guide/comparison guide/engine-documents guide/threats",
     "guide/threats": "findings/robustness",
     "findings/board": "findings/speed findings/bobocep/README findings/calcite/README findings/clickhouse/README "
     "findings/core/README findings/epigrep/README findings/eql/README findings/esper/README findings/flink/README "

@@ -32,18 +32,13 @@ def faults(text: str, cases: dict[str, Case]) -> list[str]:
     keys = dict(KEY.findall(text))
     wrong = [f"no case {id_}" for id_ in CASE.findall(text) if id_ not in cases]
     wrong += [f"no source {key}" for _, key, _ in LINK.findall(text) if key and key not in keys]
-    body = text.partition("\n## Sources\n")[0]
-    wrong += [f"{key} is not used" for key in keys if f"][{key}]" not in body]
-    listed = [row for row in tables(text).get("Sources", []) if f"][{row[0]}]" in row[1]]
-    wrong += [f"{key} is not among the sources" for key in keys if key not in [row[0] for row in listed]]
+    wrong += [f"{key} is not used" for key in keys if f"][{key}]" not in text]
     for key, address in keys.items():
         if address.startswith("https://github.com/") and not KEPT.fullmatch(address):
             wrong.append(f"{key} may change under its address")
         if not address.startswith(("http://", "https://")) and not (PAGE.parent / address).exists():
             wrong.append(f"{key} leads nowhere")
     for section, rows in tables(text).items():
-        if section == "Sources":
-            continue
         if [row[0] for row in rows] != ENGINES:
             wrong.append(f"{section}: not the seven engines, in order")
         for row in rows:
@@ -63,7 +58,7 @@ def cases() -> dict[str, Case]:
 def test_each_line_rests_on_a_case_or_a_document(cases: dict[str, Case]) -> None:
     text = PAGE.read_text(encoding="utf-8")
     assert faults(text, cases) == []
-    assert len(tables(text)) == 11
+    assert len(tables(text)) == 10
     assert len(set(CASE.findall(text))) > 30
 
 
@@ -81,7 +76,6 @@ def test_each_line_rests_on_a_case_or_a_document(cases: dict[str, Case]) -> None
             "| CORE | not checked |",
             "Which matches “an A, and later a B” has, CORE: not checked",
         ),
-        ("| siddhi-count | [", "| siddhi-counts | [", "siddhi-count is not among the sources"),
         (
             "/CORE/blob/b9138aacc45bf38e21e746b37f1fc861e3312b73/",
             "/CORE/blob/main/",
