@@ -62,7 +62,7 @@ A query without conditions is a minimal automaton over events that are marked or
 suite's cases with the query lead through some of its states and transitions. Where they contain a complete test for m
 states, every engine that behaves like an automaton of at most m states and is wrong about the query fails a case; m is
 at least the number of states of the query's own automaton. For a query of CEL of your own `cerify vectors` writes such
-a test. An operator that is not in the table has conditions in all its queries.
+a test.
 
 {automata}
 
@@ -117,12 +117,12 @@ def _prefix(clauses: Iterable[str]) -> str:
 
 
 def covered_automata(cases: Iterable[Case]) -> Iterator[tuple[str, Covered]]:
-    """Each query without conditions, by its feature, with what the streams of its cases lead through."""
+    """Each query without conditions, by its language, with what the streams of its cases lead through."""
     asked: defaultdict[tuple[str, str, str], list[Case]] = defaultdict(list)
     for case in cases:
         if not CONDITIONS[case.language].search(case.query):
             asked[case.feature, case.language, case.query].append(case)
-    for (feature, language, query), some in asked.items():
+    for (_, language, query), some in asked.items():
         try:
             automaton = automaton_of(language, query)
         except (Unsupported, BudgetExceeded):
@@ -131,7 +131,7 @@ def covered_automata(cases: Iterable[Case]) -> Iterator[tuple[str, Covered]]:
         other = next((n for R, n in number.items() if not re.search(rf"\b{re.escape(R)}\b", query)), None)
         kinds = [[None if e["type"] == START else number.get(e["type"], other) for e in c.events] for c in some]
         yield (
-            feature,
+            language,
             covered(automaton, [tuple(n for n in word if n is not None) for word in kinds if None not in word]),
         )
 
@@ -188,19 +188,19 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 def page(cases: Sequence[Case]) -> str:
     """The text of the page."""
-    by_feature: defaultdict[str, list[Covered]] = defaultdict(list)
-    for feature, one in covered_automata(cases):
-        by_feature[feature].append(one)
+    by_language: defaultdict[str, list[Covered]] = defaultdict(list)
+    for language, one in covered_automata(cases):
+        by_language[language].append(one)
     rows = [
         (
-            f"`{feature}`",
+            LANGUAGES[language].title,
             len(found),
             f"{sum(one.states for one in found)} of {sum(one.of_states for one in found)}",
             f"{sum(one.transitions for one in found)} of {sum(one.of_transitions for one in found)}",
             sum(one.reached is not None for one in found),
             max((one.reached for one in found if one.reached is not None), default="–"),
         )
-        for feature, found in by_feature.items()
+        for language, found in by_language.items()
     ]
     mutants = ", ".join(
         f"`{name}` {there}" if shown == there else f"**`{name}` {shown} of {there}**"
@@ -222,7 +222,7 @@ def page(cases: Sequence[Case]) -> str:
     ]
     return TEXT.format(
         mutants=fill(mutants, 118, break_on_hyphens=False),
-        automata=table(("operator", "queries", "states", "transitions", "complete tests", "largest m"), rows),
+        automata=table(("language", "queries", "states", "transitions", "complete tests", "largest m"), rows),
         lines=table(("language", "lines", "KiB", "longest line in bytes"), per_language),
         seconds=seconds,
         cases=len(cases),

@@ -1,7 +1,6 @@
 """SASE+ as text: what is parsed and printed, what is well-formed, and its table of operators."""
 
 import json
-import re
 from pathlib import Path
 from random import Random
 
@@ -365,7 +364,6 @@ def test_one_event_has_no_series(series: str) -> None:
 # ---- operators ----
 # The table of constructs: each parses, prints, is found where it is used, and has a feature of the suite and a row.
 
-GUIDE = Path(__file__).parents[3] / "docs" / "guide" / "sase.md"
 SUITE = Path(cerify.__file__).parent / "conformance" / "suite" / "sase.jsonl"
 OF_NO_CONSTRUCT = ("sase-printed", "sase-values", "sase-reading-")
 
@@ -411,8 +409,3 @@ def test_every_construct_is_a_feature_of_the_suite_with_its_source() -> None:
     assert of_constructs < set(SASE_QUERIES)
     for construct in CONSTRUCTS:
         assert features[f"sase-{construct.name}"].startswith(construct.source)
-
-
-def test_the_table_of_the_guide_is_that_of_the_constructs() -> None:
-    rows = re.findall(r"^\| `(.+?)` \| (.+?) \| (.+?) \| `(.+?)` \|$", GUIDE.read_text(encoding="utf-8"), re.MULTILINE)
-    assert rows == [(c.symbol, c.title, c.source, f"sase-{c.name}") for c in CONSTRUCTS]
