@@ -67,7 +67,7 @@ def count_alerts(query: SigmaQuery, S: Stream, budget: Budget = Budget()) -> lis
     times = [time_of(event) for event in S]
     found: list[Alert] = []
     for place, rule in enumerate(query.rules):
-        for at, match in _detected(rule, S) if isinstance(rule, SigmaDetection) else _counted(rule, S, times):
+        for at, match in _detected(rule, S) if isinstance(rule, SigmaDetection) else _find_counted(rule, S, times):
             found.append((at, place, match))
             if len(found) > budget.matches:
                 raise too_many_matches(budget.matches)
@@ -90,7 +90,7 @@ def _detected(rule: SigmaDetection, S: Stream) -> Iterator[tuple[int, Match]]:
     return ((p, _alert(p, (p,), rule.name, {})) for p, event in enumerate(S) if test(event))
 
 
-def _counted(rule: SigmaCorrelation, S: Stream, times: list[Microseconds | None]) -> Iterator[tuple[int, Match]]:
+def _find_counted(rule: SigmaCorrelation, S: Stream, times: list[Microseconds | None]) -> Iterator[tuple[int, Match]]:
     parts = [
         (_test(part), keys, values)
         for part, keys, values in zip(rule.rules, rule.keys, rule.values, strict=True)

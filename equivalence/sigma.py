@@ -318,20 +318,20 @@ class LogSearch:
         n, spans = len(base), sorted({rule.seconds * SECOND for rule in self.correlations})
         places = [i for i in range(n) if i < EDGE or i >= n - EDGE]
 
-        def put(i: int, *drafts: _Draft) -> Drafts:
+        def substitute(i: int, *drafts: _Draft) -> Drafts:
             return (*base[:i], *drafts, *base[i + 1 :])
 
         for i in places:
-            yield put(i), 0
+            yield substitute(i), 0
             before = sum(d.gap for d in base[1:]) - base[i].gap
             for span in spans:
                 for over in (0, 1_000, SECOND, -1_000):
                     if i and span + over >= before:
-                        yield put(i, replace(base[i], gap=span + over - before)), 0
-                    yield put(i, replace(base[i], gap=max(span + over, 0))), 0
-            yield put(i, replace(base[i], gap=0)), 0
-            yield put(i, base[i], replace(base[i], gap=0)), 0
-            yield put(i, base[i], base[i]), 0
+                        yield substitute(i, replace(base[i], gap=span + over - before)), 0
+                    yield substitute(i, replace(base[i], gap=max(span + over, 0))), 0
+            yield substitute(i, replace(base[i], gap=0)), 0
+            yield substitute(i, base[i], replace(base[i], gap=0)), 0
+            yield substitute(i, base[i], base[i]), 0
             if i + 1 < n:
                 yield (
                     (
@@ -346,14 +346,14 @@ class LogSearch:
                 yield (*base[:i], replace(base[i + 1], gap=base[i].gap), same, *base[i + 2 :]), 0
             for name in self.groups:
                 for key in ("b", "A", None):
-                    yield put(i, base[i].having(name, key)), 0
+                    yield substitute(i, base[i].having(name, key)), 0
             for name in self.counted:
                 for other in ("v0", "V0", "v1", None, 0, 1, *self._bounds()):
-                    yield put(i, base[i].having(name, other)), 0
+                    yield substitute(i, base[i].having(name, other)), 0
             for letter in self.letters:
-                yield put(i, replace(base[i], letter=letter)), 0
-                yield put(i, base[i], replace(base[i], letter=letter)), 0
-                yield put(i, replace(base[i], letter=letter), base[i]), 0
+                yield substitute(i, replace(base[i], letter=letter)), 0
+                yield substitute(i, base[i], replace(base[i], letter=letter)), 0
+                yield substitute(i, replace(base[i], letter=letter), base[i]), 0
         for name in (*self.groups, *self.counted):
             for value in ("A", None, 1):
                 yield tuple(draft.having(name, value) for draft in base), 0
@@ -428,10 +428,10 @@ def compare_sigma(
         mine, theirs = said(left, log), said(right, log)
         return mine - theirs, theirs - mine if claim == "equivalent" else set()
 
-    def one(log: Sequence[Event]) -> list[SigmaAlert]:
+    def differing_alerts(log: Sequence[Event]) -> list[SigmaAlert]:
         return [SigmaAlert(m.at, m.events, "") for side in differences(log) for m in side]
 
-    log = find_log(search, one, lambda _: [])
+    log = find_log(search, differing_alerts, lambda _: [])
     if log is None:
         return Undecided("no log was found on which the rules differ, and there is no proof that there is none")
     only, others = differences(log)
@@ -519,7 +519,7 @@ def readings(query: sigma.SigmaQuery) -> Iterator[tuple[str, SigmaReading]]:
     used = features(query)
     for one in fields(SigmaReading):
         if BEARS[one.name] in used:
-            for value in SigmaReading.answers(one.name)[1:]:
+            for value in SigmaReading.possible_answers(one.name)[1:]:
                 yield f"{one.name}={value}", replace(SPECIFICATION, **{one.name: value})  # type: ignore[arg-type]
 
 

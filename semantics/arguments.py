@@ -196,7 +196,7 @@ class Selection(Enum):
     MAX = "max"
 
     @classmethod
-    def of(cls, strategy: Selection | str) -> Selection:
+    def from_value(cls, strategy: Selection | str) -> Selection:
         """The strategy, also by its value. Raises IllFormed for a value that there is not."""
         try:
             return cls(strategy)

@@ -209,7 +209,7 @@ class Stream(Sequence[Event]):
         return self
 
     def _add_elements(self, names: Iterable[str]) -> None:
-        """Add the attributes that ask for elements of lists, as "tags.any.new". Only those that are used are added."""
+        """Add a Boolean attribute for each name like "tags.any.new", which tests whether a list has an element."""
         from cerify.semantics.object_rows import elements_of, meant_elements
 
         names = [name for name in names if ".any." in name]
@@ -234,7 +234,7 @@ class Stream(Sequence[Event]):
             self.columns = None if self.columns is None else [*self.columns, name]
 
     def known_attributes(self, names: Iterable[str]) -> list[str]:
-        """Return the names without those that ask for an element that no list has, and with what may be meant."""
+        """Return the names, where each test for an element that no list has is replaced by the likely spellings."""
         meant = [name for others in self._meant.values() for name in others]
         return list(dict.fromkeys([*(name for name in names if name not in self._meant), *meant]))
 
@@ -363,7 +363,7 @@ def _table_of(events: Sequence[Event], schema: Schema | None) -> pa.Table:
     from cerify.semantics.arrow_columns import table_of_values
 
     declared = dict(schema.attributes) if schema is not None else {}
-    columns = declared | {k: v for k, v in Schema.of(events).attributes.items() if k not in declared}
+    columns = declared | {k: v for k, v in Schema.from_events(events).attributes.items() if k not in declared}
     values = {name: [event.get(name) for event in events] for name in columns}
     return table_of_values(TYPE, [event.type for event in events], columns, values)
 

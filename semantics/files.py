@@ -69,7 +69,7 @@ VALUE_BYTES = 8  # that a value takes in memory, about
 LARGEST_CLAIM, MOST_COMPRESSED = 2**30, 1000  # a file may unpack to a gigabyte, or to a thousand times its size
 
 
-def read(
+def read_stream(
     source: str | Path | Sequence[str | Path],
     *,
     format: Format | None = None,
@@ -93,7 +93,7 @@ def read(
       >>> import cerify, pathlib, tempfile
       >>> file = pathlib.Path(tempfile.mkdtemp(), "events.csv")
       >>> _ = file.write_text("type,x\\nA,1\\nB,2\\n")
-      >>> cerify.read(file)[1]
+      >>> cerify.read_stream(file)[1]
       Event(type='B', attributes={'x': 2})
 
     The format is that of the file's suffix, or else of its first bytes, unless it is given. With a schema every
@@ -341,7 +341,7 @@ def read_schema(
     if text.lstrip().startswith("{"):
         return schema_of_json(parse_json(text, "schema"))
     if _format_of(Path(text)) is not None and Path(text).suffix.lower() != ".json":  # which a schema is in, too
-        S = read(
+        S = read_stream(
             text,
             type_column=type_column,
             time_column=time_column,

@@ -193,13 +193,13 @@ def elements_of(name: str, lists: Mapping[str, Sequence[Sequence[Any] | None]]) 
 
 
 def meant_elements(name: str, lists: Mapping[str, Sequence[Sequence[Any] | None]]) -> list[str] | None:
-    """Return attributes that may be meant by one that asks for what no element is; None if an element can be it.
+    """Return likely spellings of an attribute like "items.any.x1" that no element can match; None if an element can.
 
       >>> meant_elements("items.any.x1", {"items": [[{"sku": "x1"}], []]})
       ['items.sku.any.x1']
 
-    Where the list is empty throughout, any element could be it. Of attributes that may be meant those that are true of
-    some event are listed alone, if there are any.
+    If the list is empty in all events, an element could still match. Spellings that are true of some event are returned
+    alone, if there are any.
     """
     if (asked := _asked_element(name, lists)) is not None:
         known, keys, text = asked

@@ -100,7 +100,7 @@ class Schema:
         return attribute in self.types[type_] or (attribute == TIME and self.timed)
 
     @classmethod
-    def of(cls, events: Iterable[Event]) -> Schema:
+    def from_events(cls, events: Iterable[Event]) -> Schema:
         """The schema that the events themselves show; an attribute with integers and floats is a float.
 
         The attributes of each type are in the order in which the events first have them, whatever the type, as the
@@ -112,7 +112,9 @@ class Schema:
         order: dict[str, None] = {}
         for position, event in enumerate(items_of(events)):
             if not isinstance(event, Event):
-                raise InputError(f"event {position} is {event!r}; a schema is of events: Schema.of(Stream(rows))")
+                raise InputError(
+                    f"event {position} is {event!r}; a schema is of events: Schema.from_events(Stream(rows))"
+                )
             attributes = types.setdefault(event.type, {})
             order |= dict.fromkeys(event.attributes)
             for name, value in event.attributes.items():
@@ -153,5 +155,7 @@ class ObservedSchema(Schema):
 def items_of(events: object) -> Iterable[Any]:
     """The events one by one, as they are given. Raises InputError for what cannot be iterated, BudgetExceeded."""
     if isinstance(events, str) or not isinstance(events, Iterable):
-        raise InputError(f"events are a Stream, a list or a table, not {events!r}; a file is read by cerify.read")
+        raise InputError(
+            f"events are a Stream, a list or a table, not {events!r}; a file is read by cerify.read_stream"
+        )
     return timed_items(events, 1)  # one event may be long in coming

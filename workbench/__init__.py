@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from cerify.semantics.events import Stream as Stream
     from cerify.semantics.events import observed as observed
     from cerify.semantics.files import as_stream as as_stream
-    from cerify.semantics.files import read as read
+    from cerify.semantics.files import read_stream as read_stream
     from cerify.semantics.match_frames import Matches as Matches
 
 
@@ -172,7 +172,7 @@ _NAMES: Mapping[Callable[[], ModuleType], str] = {
     _errors: "BudgetExceeded CerifyError IllFormed InputError InputWarning InternalError NoTruthValue "
     "ParseError QueryWarning Unsupported",
     _events: "Event Match Schema Stream observed",
-    _files: "as_stream read",
+    _files: "as_stream read_stream",
     _match_frames: "Matches",
 }
 _HOME = {name: load for load, names in _NAMES.items() for name in names.split()}

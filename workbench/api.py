@@ -243,7 +243,7 @@ def _selected(language: Language[Any], query: Any, selection: Selection | str) -
     """Return the query for the matches that a selection strategy keeps. Raises IllFormed, Unsupported."""
     if selection is Selection.ALL or selection == Selection.ALL.value:
         return query
-    return language.syntax.selected(query, Selection.of(selection))
+    return language.syntax.selected(query, Selection.from_value(selection))
 
 
 def _consumption(policy: Consumption | str) -> Consumption:

@@ -27,7 +27,7 @@ from cerify.notebook import csv_of
 from cerify.playground.session import EXAMPLES, evaluate
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import Event, Stream
-from cerify.semantics.files import as_stream, read
+from cerify.semantics.files import as_stream, read_stream
 
 ROOT = Path(__file__).parents[2]
 FILE = re.compile(r"^`([\w.-]+)`:\n\n```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -145,7 +145,7 @@ def _rows_of_file(name: str, files: Mapping[str, str], default_type: str | None)
         if name in files:
             path = Path(folder, name)
             path.write_text(files[name], encoding="utf-8")
-        return _rows(read(path, default_type=default_type))
+        return _rows(read_stream(path, default_type=default_type))
     return Reason.NO_STREAM
 
 

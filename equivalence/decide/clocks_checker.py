@@ -319,7 +319,7 @@ class ClosedList:
             rows = [0, now, *(now if clock == Started else 1 - clock for clock in clocks)]
             names = {clock: -1 - i for i, clock in enumerate(clocks)}
             if any(clock != name for clock, name in names.items()):
-                left, right = _named(left, names), _named(right, names)
+                left, right = _rename_clocks(left, names), _rename_clocks(right, names)
             kept = [[times[i][j] for j in rows] for i in rows]
             self._require(table, then, left, right, kept)
 
@@ -345,9 +345,13 @@ def _names(config: Any) -> frozenset[int]:
     return frozenset({config} if config < 0 else ())
 
 
-def _named(config: Any, names: Mapping[int, int]) -> Any:
+def _rename_clocks(config: Any, names: Mapping[int, int]) -> Any:
     """Nested tuples with other clocks."""
-    return tuple(_named(part, names) for part in config) if isinstance(config, tuple) else names.get(config, config)
+    return (
+        tuple(_rename_clocks(part, names) for part in config)
+        if isinstance(config, tuple)
+        else names.get(config, config)
+    )
 
 
 @lru_cache(maxsize=10_000)

@@ -523,7 +523,7 @@ def _check_clocked(
             return None
         return (*(min(zone, before) for zone, before in zip(zones, state, strict=False)), int(may_end))
 
-    def shown(marks: Marks) -> Marks:
+    def forget_marks(marks: Marks) -> Marks:
         if certificate.level == "valuations":
             return marks
         return frozenset({MARK}) if marks and certificate.level == "events" else UNMARKED
@@ -532,7 +532,7 @@ def _check_clocked(
         phi, psi = (_machine(phi, algebra) for phi in formulas)
         widths = [int(Fraction(w) / tick) if w < math.inf else math.inf for w in reading.parts]
         gap = int(certificate.order == "strict")
-        closed = ClosedList((phi, psi), events, follow, lambda state: bool(state[-1]), widths, gap, shown)
+        closed = ClosedList((phi, psi), events, follow, lambda state: bool(state[-1]), widths, gap, forget_marks)
         closed.check(case.clocked or (), (*limits, 0), certificate.claim == "contained")
     except NotClosed as error:
         raise NotProved(str(error)) from None

@@ -143,7 +143,7 @@ class _Comparison:
     def verdict(self) -> Same | Different | Undecided:
         """Return what is decided, or a log that is searched where it is not. Raises BudgetExceeded without one."""
         try:
-            return self._decided()
+            return self._decide()
         except BudgetExceeded:
             check_time()
             for events in () if self._followed_keys else self._along_keys():
@@ -152,7 +152,7 @@ class _Comparison:
                     return self._shortened(events)
             raise
 
-    def _decided(self) -> Same | Different | Undecided:
+    def _decide(self) -> Same | Different | Undecided:
         exact = True
         differs: Undecided | None = None
         for arrays in (False, True) if self.asked.arrays else (False,):

@@ -1,4 +1,6 @@
-"""EQL in CEL, SASE+ and MATCH_RECOGNIZE, and CEL and SASE+ in EQL: with the same complex events, or not at all.
+"""Translate EQL to CEL, SASE+ and MATCH_RECOGNIZE, and CEL and SASE+ to EQL.
+
+A translation has the same complex events as its source; where there is none, Unsupported names the reason.
 
 A sequence p1 ... pn `until` u is in CEL
 
@@ -8,13 +10,13 @@ A sequence p1 ... pn `until` u is in CEL
 With keys that are the same at each step the formula stands under PER KEY. Without it UNLESS would see the events of all
 keys.
 
-MATCH_RECOGNIZE says it as an automaton: a run that is at step s, and the furthest step t of the runs that began later.
+In MATCH_RECOGNIZE it is an automaton: a run that is at step s, and the furthest step t of the runs that began later.
 The run is lost if a later one comes where it is. The others need not be remembered: one that catches up with the
 furthest takes its place, and `until` ends all. The rows between the steps are excluded from the match. Keys that differ
 by step are compared with those of the first row.
 
-SASE+ says only sequences of two events: between them neither comes a later first one, nor u. Three steps ask for the
-absence of a sequence, which SASE+ does not have: on A B A B C its SEQ(A a, B b, C c) has a match more.
+SASE+ can express only sequences of two events: between them neither comes a later first one, nor u. Three steps need
+the absence of a sequence, which SASE+ does not have: on A B A B C its SEQ(A a, B b, C c) has a match more.
 
 The fields of the logs have one value each, of one type each; times are whole microseconds.
 """
@@ -53,7 +55,7 @@ def eql_to_cel(query: eql.EqlQuery) -> cel.Formula:
     Raises Unsupported for keys that differ by step, samples, missing events, pipes, `any`, and conditions that CEL does
     not have.
     """
-    plain = _PlainRule.of(query, "CEL")
+    plain = _PlainRule.from_query(query, "CEL")
     steps = [_filter(part, f"e{i}" if len(plain.steps) > 1 else "a") for i, part in enumerate(plain.steps, 1)]
     if len(steps) == 1:
         return steps[0]
@@ -86,7 +88,7 @@ class _PlainRule:
     span: Any
 
     @classmethod
-    def of(cls, query: eql.EqlQuery, language: str) -> _PlainRule:
+    def from_query(cls, query: eql.EqlQuery, language: str) -> _PlainRule:
         """Return the parts of a query. Raises Unsupported for samples, missing events and pipes."""
         body = query.body
         if query.pipes:
@@ -218,7 +220,7 @@ def eql_to_sase(query: eql.EqlQuery) -> sase.SaseQuery:
 
     Raises Unsupported as eql_to_cel does, and for sequences of more than two events.
     """
-    plain = _PlainRule.of(query, "SASE+")
+    plain = _PlainRule.from_query(query, "SASE+")
     if plain.keys_by_step is not None:
         raise Unsupported("keys that differ by step: [attribute] is one attribute of all events", plain.span)
     if len(plain.steps) > 2:
@@ -419,7 +421,7 @@ def eql_to_rows(query: eql.EqlQuery) -> rows.MatchRecognize:
     The rows are in the order of the log, of the type `type`, with timestamps in the column `time`; no column has values
     of several types. Raises Unsupported as eql_to_cel does, for `any` not, but for wildcards without case.
     """
-    plain = _PlainRule.of(query, "MATCH_RECOGNIZE")
+    plain = _PlainRule.from_query(query, "MATCH_RECOGNIZE")
     return _RowAutomaton(plain).clause()
 
 
@@ -438,7 +440,7 @@ class _RowAutomaton:
     def clause(self) -> rows.MatchRecognize:
         first = rows.RowVariable("E1")
         there = [rows.IsNull(_column(name), negated=True) for name in self._keys(0)]
-        self._define["E1"] = reduce(rows.RowAnd, [self._own(0), *there])
+        self._define["E1"] = reduce(rows.RowAnd, [self._passes(0), *there])
         pattern = first if self.n == 1 else rows.RowConcatenation(first, self._from(1, 0))
         define = tuple(rows.RowDefinition(name, condition) for name, condition in self._define.items())
         partition = tuple(map(_column, self.plain.keys))
@@ -482,12 +484,12 @@ class _RowAutomaton:
 
     # --- what is true of a row, never unknown where it is to be false -------------------------------------------------
 
-    def _own(self, step: int) -> rows.Expression:
+    def _passes(self, step: int) -> rows.Expression:
         part = self.plain.steps[step]
         return _sql_true(part)
 
     def _is(self, step: int) -> rows.Expression:
-        return reduce(rows.RowAnd, [self._own(step), *self._key_tests(step, "=")])
+        return reduce(rows.RowAnd, [self._passes(step), *self._key_tests(step, "=")])
 
     def _is_not(self, step: int) -> rows.Expression:
         return self._negated(self.plain.steps[step], step)

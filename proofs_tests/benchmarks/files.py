@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from cerify.automata.evaluate.compiled import CompiledCelEvaluator
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.files import read
+from cerify.semantics.files import read_stream
 from proofs_tests.benchmarks.figure import Figure, rate
 from proofs_tests.benchmarks.workloads import QUERIES, uniform
 
@@ -41,11 +41,11 @@ def parquet(quick: bool) -> Iterator[Figure]:
 
         def sets(name: str) -> int:
             E = made[name].fresh()
-            return sum(len(roots) for roots in E.advance(read(path, attributes=E.attributes)))
+            return sum(len(roots) for roots in E.advance(read_stream(path, attributes=E.attributes)))
 
         def listed(name: str) -> int:
             E = made[name].fresh()
-            found = E.advance(read(path, attributes=E.attributes))
+            found = E.advance(read_stream(path, attributes=E.attributes))
             return sum(matches.at.size for roots in found for matches in E.match_batches(roots))
 
         def counted(name: str) -> int:
@@ -61,11 +61,16 @@ def parquet(quick: bool) -> Iterator[Figure]:
         ):
             columns = partial(pq.read_table, path, columns=NEEDED[name])
             yield rate(figure, len(S), "events/s", partial(work, name), "reading the needed columns", columns, *TWICE)
-        alone = partial(read, path, attributes=made["Q1"].attributes)
+        alone = partial(read_stream, path, attributes=made["Q1"].attributes)
         columns = partial(pq.read_table, path, columns=NEEDED["Q1"])
         yield rate("parquet.read", len(S), "events/s", alone, "reading the needed columns", columns)
         yield rate(
-            "parquet.all", len(S), "events/s", partial(read, path), "reading the file", partial(pq.read_table, path)
+            "parquet.all",
+            len(S),
+            "events/s",
+            partial(read_stream, path),
+            "reading the file",
+            partial(pq.read_table, path),
         )
 
 
@@ -83,7 +88,13 @@ def text(quick: bool) -> Iterator[Figure]:
         )
         for name, path, by_arrow in whole:
             yield rate(
-                name, table.num_rows, "events/s", partial(read, path), "Arrow's reader", partial(by_arrow, path), *TWICE
+                name,
+                table.num_rows,
+                "events/s",
+                partial(read_stream, path),
+                "Arrow's reader",
+                partial(by_arrow, path),
+                *TWICE,
             )
 
 

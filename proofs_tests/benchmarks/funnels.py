@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cerify import funnel
-from cerify.semantics.files import read
+from cerify.semantics.files import read_stream
 from proofs_tests.benchmarks.figure import Figure, rate
 
 STEPS = tuple(f"step{i}" for i in range(10))
@@ -42,7 +42,7 @@ def funnels(quick: bool) -> Iterator[Figure]:
         pq.write_table(shop(events, events // 10), path)
 
         def reading() -> None:
-            read(path, attributes={"user", "time"})
+            read_stream(path, attributes={"user", "time"})
 
         for mode in (None, "strict_order"):
 

@@ -35,7 +35,7 @@ from cerify.semantics.arguments import Budget
 from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, InputError, Unsupported
 from cerify.semantics.events import TIME, TYPE, Event, Match, Schema, Stream
-from cerify.semantics.files import read
+from cerify.semantics.files import read_stream
 from cerify.semantics.json_events import json_of_event
 from cerify.semantics.predicates import Constant, InRange, OneOf
 from cerify.semantics.row_pattern import syntax as rows
@@ -118,7 +118,7 @@ def wild_case(language: Language[Any], seed: str, alike: bool = False) -> Wild:
 
 def drawn_schema(rng: Random, S: Stream) -> Schema:
     """A schema that the stream fits, with some attributes and types that it does not have."""
-    types = {R: {n: t for n, t in of.items() if n != TIME} for R, of in Schema.of(S).types.items()}
+    types = {R: {n: t for n, t in of.items() if n != TIME} for R, of in Schema.from_events(S).types.items()}
     everywhere, new = {n: t for of in types.values() for n, t in of.items()}, {"new": rng.choice(list(ARROW))}
     for R in ("Z", *types):
         if rng.random() < 0.3:
@@ -210,8 +210,10 @@ def from_file(language: Language[Any], case: Wild, suffix: str, write: Callable[
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"events.{suffix}")
         write(case.S, path)
-        schema = case.S.schema or (Schema.of(case.S) if suffix == "csv" else None)  # CSV has values without types
-        return sorted(language.evaluators.matches(case.query, read(path, schema=schema), DENOTATIONAL, OPTIONS))
+        schema = case.S.schema or (
+            Schema.from_events(case.S) if suffix == "csv" else None
+        )  # CSV has values without types
+        return sorted(language.evaluators.matches(case.query, read_stream(path, schema=schema), DENOTATIONAL, OPTIONS))
 
 
 def write_lines(S: Stream, path: Path) -> None:

@@ -38,7 +38,7 @@ from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import CerifyError, InputError, InternalError, Unsupported
 from cerify.semantics.events import Event, Match, Stream
-from cerify.semantics.files import read, read_schema
+from cerify.semantics.files import read_schema, read_stream
 from cerify.semantics.json_events import parse_json
 from cerify.semantics.json_lines import table_of_json_lines
 from cerify.semantics.row_pattern.dialects import DIALECTS
@@ -177,12 +177,12 @@ def parser(name: str) -> Target:
 
 def reader(suffix: str, seeds: Callable[[], Iterable[bytes]]) -> Target:
     """The reader of a format of events, each event looked at."""
-    return Target(seeds, in_file(suffix, lambda path: list(read(path))))
+    return Target(seeds, in_file(suffix, lambda path: list(read_stream(path))))
 
 
 def large_csv(path: Path) -> object:
     """The events of a CSV file as Arrow reads it, which it does of small ones if events without a type have one."""
-    return list(read(path, default_type="A"))
+    return list(read_stream(path, default_type="A"))
 
 
 def large_lines(path: Path) -> object:

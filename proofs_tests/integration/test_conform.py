@@ -102,7 +102,11 @@ def test_a_file_that_cannot_be_written_takes_no_report_away(run: Run, option: st
         ([], "after --, or a built-in engine with --engine"),
         (["--engine", "nobody"], "no engine 'nobody'; there are automaton"),
         (["--engine", "automaton", "--suite", "none"], "no suite 'none'"),
-        (["--engine", "automaton", "--feature", "sequ"], "no feature sequ; did you mean seq, cseq?"),
+        (
+            ["--engine", "automaton", "--feature", "sequ"],
+            "no feature sequ; did you mean seq, cseq? `cerify conform ",
+        ),
+        (["--engine", "automaton", "--feature", "blah"], "in all); `cerify conform --list` lists"),
         (
             ["--engine", "automaton", "--suite", "cel-windows", "--feature", "xyz"],
             "no feature xyz; it has partition, within",
@@ -119,6 +123,14 @@ def test_what_is_wrong_gets_one_message_and_status_2(run: Run, arguments: list[s
     status, _, err = run("conform", *arguments)
     assert status == 2
     assert says in err
+
+
+def test_features_are_listed_without_an_engine(run: Run) -> None:
+    status, out, _ = run("conform", "--list", "--suite", "cel-windows")
+    assert (status, [line.split("\t")[:2] for line in out.splitlines()]) == (
+        0,
+        [["cel", "within"], ["cel", "partition"]],
+    )
 
 
 @pytest.mark.parametrize(

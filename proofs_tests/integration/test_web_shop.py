@@ -155,7 +155,7 @@ def log(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_a_question_to_the_log_has_the_right_answer(question: str, log: Path) -> None:
     language, text, expected = QUESTIONS[question]
-    S = cerify.read(log, type_column="event.action", time_column="when")
+    S = cerify.read_stream(log, type_column="event.action", time_column="when")
     assert cerify.count(text, S, language=language, strict=True) == expected
     assert expected > 0
     assert expected < 4000

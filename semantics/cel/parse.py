@@ -141,7 +141,7 @@ class _Builder(PredicateBuilder):
         require_alone(predicate, f" of {variable}", more, span_of(meta))
         return cel.Every(str(variable), predicate, span=span_of(meta))
 
-    def named(self, meta: Meta, name: Token, *variables: Token) -> cel.Condition:
+    def apply_name(self, meta: Meta, name: Token, *variables: Token) -> cel.Condition:
         return cel.Named(str(name), tuple(map(str, variables)), span=span_of(meta))
 
     def compared(self, meta: Meta, predicate: Predicate) -> cel.Condition:

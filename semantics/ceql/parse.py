@@ -77,7 +77,7 @@ class _Builder(PredicateBuilder):
 
     bind = node(NODES["in"])
 
-    def iterated(self, meta: Meta, phi: cel.Formula, operator: Token) -> cel.Formula:
+    def iterate(self, meta: Meta, phi: cel.Formula, operator: Token) -> cel.Formula:
         return cast("cel.Formula", POSTFIX[str(operator)](phi, span=span_of(meta)))
 
     event = node(NODES["event"])

@@ -4,7 +4,7 @@ Letters, here and in every module of this package:
     q  a clause         P  a partition: its rows in order         s  the row at which a match starts, from 0
     p  a pattern        w  a labelling: the labels of the rows s, s + 1, …      r  the row at which a search begins
 
-A pattern denotes, at a row, a sequence of labellings in the order of preferment. A labelling is feasible if each row's
+A pattern denotes, at a row, a sequence of labellings in the order of preference. A labelling is feasible if each row's
 condition is true at the time the row is labelled; the match at a row is the first feasible labelling, or the first of
 the longest ones if the clause asks for the longest match. In WINDOW a row has the match at this row, with SEEK at the
 first row from it on that has one, over the rows of its frame alone.

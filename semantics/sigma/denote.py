@@ -123,7 +123,7 @@ class LogOfRules:
                 group = self.group_of(rule, alert, fields)
                 if time is None or group is None:
                     continue
-                values = self._counted(rule, number, alert)
+                values = self._values_counted(rule, number, alert)
                 if rule.values[number] and values is None and reading.null_values == "apart":
                     continue
                 found.append((group, AlertOccurrence(alert, time, number, values)))
@@ -147,7 +147,7 @@ class LogOfRules:
         folds = self.reading.groups == "folded"
         return tuple(None if v is None else (kind(v), fold(v) if folds and isinstance(v, str) else v) for v in values)
 
-    def _counted(self, rule: SigmaCorrelation, number: int, alert: SigmaAlert) -> tuple[Value, ...] | None:
+    def _values_counted(self, rule: SigmaCorrelation, number: int, alert: SigmaAlert) -> tuple[Value, ...] | None:
         values = [self.value_of(alert, field) for field in rule.values[number]]
         numeric = rule.kind not in ("event_count", "value_count")
         if any(v is None or (numeric and (isinstance(v, bool) or not isinstance(v, int | float))) for v in values):

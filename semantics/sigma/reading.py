@@ -46,7 +46,7 @@ class SigmaReading:
     absent: Literal["false", "unknown"] = "false"
 
     @classmethod
-    def answers(cls, name: str) -> tuple[str, ...]:
+    def possible_answers(cls, name: str) -> tuple[str, ...]:
         """Return the answers to a question, the decision first."""
         return get_args(get_type_hints(cls)[name])
 

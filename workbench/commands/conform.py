@@ -61,7 +61,7 @@ from cerify.conformance.report import (
     verdict,
 )
 from cerify.conformance.run import DIAGNOSIS_SECONDS, conform
-from cerify.semantics.arguments import choices, parse_reading
+from cerify.semantics.arguments import choices, format_names, parse_reading
 from cerify.semantics.files import write_whole
 from cerify.semantics.packages import rich_table
 from cerify.semantics.row_pattern.scalars import RowReading
@@ -102,6 +102,7 @@ class ConformArguments:
         help="Only the cases of this feature; may be given again.",
         shell_complete=completes(_features),
     )
+    listed: bool = option("--list", is_flag=True, help="List the features of these cases, and run nothing.")
     ids: tuple[str, ...] = option("--case", multiple=True, metavar="ID", help="Only this case; may be given again.")
     policies: tuple[Path, ...] = option(
         "--policy",
@@ -223,6 +224,10 @@ def conform_command(args: ConformArguments) -> int:
     otherwise, 2 if it cannot be started or an option is wrong, 130 if it was interrupted (the report says how far it
     came).
     """
+    if args.listed:
+        for (language, feature), count in Counter((case.language, case.feature) for case in args.cases()).items():
+            echo(f"{language}\t{feature}\t{plural(count, 'case')}")
+        return 0
     args.require_consistent()
     oracle = args.oracle()
     baseline = None if args.baseline is None else read_stored(args.baseline)
@@ -266,11 +271,9 @@ def _require(what: str, wanted: Sequence[str], known: set[str]) -> None:
             for one in unknown
             for name in (*(n for n in sorted(known) if one.startswith(n)), *get_close_matches(one, known))
         )
-        others = count_of(list(near) or sorted(known), 60)
-        raise click.UsageError(
-            f"the suite has no {what} {', '.join(unknown)}; "
-            f"{'did you mean' if near else 'it has'} {others}{'?' if near else ''}"
-        )
+        hint = f"did you mean {count_of(list(near), 5)}?" if near else f"it has {format_names(sorted(known))}"
+        more = "" if len(known) <= 10 else f"{' ' if near else '; '}`cerify conform --list` lists the features"
+        raise click.UsageError(f"the suite has no {what} {', '.join(unknown)}; {hint}{more}")
 
 
 def _print(report: Report) -> None:

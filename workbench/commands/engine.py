@@ -141,7 +141,7 @@ def run(message: dict[str, Any], served: Served) -> dict[str, Any]:
             wants_rows = message.get("output") == "rows"
             output: Output = "matches" if wants_rows else message.get("output", "matches")
             options = Options(output, consumption=Consumption.from_value(message.get("consumption", "none")))
-            phi = language.syntax.selected(phi, Selection.of(message.get("selection", Selection.ALL)))
+            phi = language.syntax.selected(phi, Selection.from_value(message.get("selection", Selection.ALL)))
             found = served[name](phi, S, options)
             if wants_rows:
                 return language.evaluators.output_table(phi, S, found, options).json()

@@ -449,7 +449,7 @@ class FuzzArguments:
         return command_of(self.engine, self.engine_dir) if self.engine is not None else self.command_line
 
     @property
-    def held(self) -> Mapping[str, str]:
+    def held_choices(self) -> Mapping[str, str]:
         """Return the choices of the policies for the language, by axis. Raises InputError."""
         return read_policies(self.policies).get(self.language, {})
 
@@ -530,12 +530,12 @@ class FuzzArguments:
             outputs=OUTPUTS[self.output],
             together=self.together,
         )
-        if self.held:
-            left = PolicyEvaluator(self.known_language, tuple(self.held.items()))
+        if self.held_choices:
+            left = PolicyEvaluator(self.known_language, tuple(self.held_choices.items()))
             plan = replace(plan, left=left, second_opinion=None)
         if self.consuming is not Consumption.NONE:  # which the second opinion does not follow
             plan = replace(plan, left=definition(self.known_language, consumption=self.consuming), second_opinion=None)
-        selection = Selection.of(self.selection)
+        selection = Selection.from_value(self.selection)
         if selection is Selection.ALL:
             return plan
         return replace(plan, maker=SelectedMaker(self.known_language, plan.maker, selection))
@@ -708,7 +708,7 @@ def _disagreement(d: Disagreement, plan: CampaignPlan, args: FuzzArguments) -> d
         "disputed": d.disputed,
         "second_opinion": None if d.second is None else _answer(d.second),
         "found": {"query": plan.language.show(d.found[0]), "events": [json_of_event(event) for event in d.found[1]]},
-        "why": why(result, args.held),
+        "why": why(result, args.held_choices),
         "rerun": rerun(d.index, args.command_line),
     }
 
@@ -766,4 +766,4 @@ def _print_disagreement(console: Console, why: str, group: Sequence[Disagreement
     if isinstance(d.left, str):
         notes["expected"] = d.left
     result = result_of(d, args.known_language, args.consuming)
-    print_disagreement(console, result, notes, [rerun(d.index, args.command_line)], args.held)
+    print_disagreement(console, result, notes, [rerun(d.index, args.command_line)], args.held_choices)

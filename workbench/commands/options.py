@@ -35,7 +35,7 @@ from cerify.semantics.errors import (
 )
 from cerify.semantics.events import TIME, TYPE, Schema, Stream, observed
 from cerify.semantics.file_joins import sorted_by_time
-from cerify.semantics.files import STDIN, Format, read, read_schema
+from cerify.semantics.files import STDIN, Format, read_schema, read_stream
 from cerify.semantics.packages import naming_extras
 from cerify.semantics.row_pattern.dialects import DIALECTS
 from cerify.semantics.time_columns import TimeReading
@@ -359,7 +359,7 @@ class FileSource:
             raise InputError("--default-type: the type of an event is a text that is not empty")
         schema = self.schema
         with _notes():
-            S = read(
+            S = read_stream(
                 file,
                 format=self.format_,
                 schema=schema,

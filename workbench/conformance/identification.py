@@ -48,9 +48,9 @@ FITS = 0.7  # the part of the answers that hypotheses have to explain to be look
 
 @dataclass
 class Answered:
-    """A question with its answer, and the axes that it was asked about. It has no axis if it confirmed the whole.
+    """A question with its answer and the axes that it tests; no axis if it confirms the whole profile.
 
-    settles: whether it was asked since two hypotheses differ there, which may be for another axis than its own.
+    settles: whether two hypotheses differ on the question, perhaps in another axis than its own.
     """
 
     question: EngineQuestion

@@ -52,7 +52,7 @@ Key: TypeAlias = tuple[Any, ...]
 
 def columns(S: Stream) -> dict[str, str]:
     """The SQL types of the columns of a stream's table, that of the positions first."""
-    schema = S.schema or Schema.of(S)
+    schema = S.schema or Schema.from_events(S)
     types = {name: TYPES[schema.attributes.get(name, "string")] for name in columns_of(S)}
     return {PLACE: TYPES["int"], **types}
 

@@ -42,12 +42,12 @@ AXES = axes(
     *(
         Axis(name, values, ("count",) if name in ("window", "alerts") else (BEARS[name],), says)
         for name, says in SAYS.items()
-        for values in (SigmaReading.answers(name),)
+        for values in (SigmaReading.possible_answers(name),)
     ),
     Axis("window-temporal", WINDOWS, TEMPORAL, SAYS["window"].replace("counts see", "temporal correlations see")),
     Axis(
         "alerts-temporal",
-        SigmaReading.answers("alerts"),
+        SigmaReading.possible_answers("alerts"),
         TEMPORAL,
         SAYS["alerts"].replace("an alert", "a temporal alert"),
     ),

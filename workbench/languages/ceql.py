@@ -175,11 +175,11 @@ def _by_formula(name: str, built_in: BuiltIn[Formula]) -> BuiltIn[CeqlQuery]:
         return _consuming(evaluation)
 
     def of_formula(make: Made[Formula, M]) -> Made[CeqlQuery, M | Unsupported]:
-        def made(query: CeqlQuery, schema: Schema | None, options: Options) -> M | Unsupported:
+        def make_with_policy(query: CeqlQuery, schema: Schema | None, options: Options) -> M | Unsupported:
             consuming = _with_policy(query, options)
             return consuming if isinstance(consuming, Unsupported) else make(query.formula, schema, consuming)
 
-        return made
+        return make_with_policy
 
     batches: Made[CeqlQuery, Evaluator | Unsupported] | None = built_in.batches and of_formula(built_in.batches)
     return BuiltIn(prepare, built_in.compiled, batches)

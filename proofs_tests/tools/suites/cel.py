@@ -448,7 +448,7 @@ def cases_of(number: int, feature: str) -> list[Case]:
 def example(given: Example) -> Case:
     """The case of an example, which has its stream."""
     name, clause, feature, query, stream = given
-    return case_of("cel", name, feature, clause, query, Stream(stream, Schema.of(stream)), "matches")
+    return case_of("cel", name, feature, clause, query, Stream(stream, Schema.from_events(stream)), "matches")
 
 
 def separating_cases() -> Iterator[Case]:

@@ -670,7 +670,7 @@ LONG = (
 
 def printed() -> Iterator[Printed]:
     """The printed queries, with streams that show what the papers say of them, and queries over long streams."""
-    yield from (("sase-printed", query, Stream(S, Schema.of(S))) for query, S in EXAMPLES)
+    yield from (("sase-printed", query, Stream(S, Schema.from_events(S))) for query, S in EXAMPLES)
     for feature, query, types in LONG:
         yield feature, query, Stream([Event(R, {"x": n}) for n, R in enumerate(types)], SCHEMA)
     yield from separating.printed(separating.SASE)

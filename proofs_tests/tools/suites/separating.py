@@ -127,7 +127,7 @@ def stream_of_columns(types: str, columns: Columns) -> Stream:
         Event(R, {name: value for name, values in columns.items() if (value := values[n]) is not None})
         for n, R in enumerate(types.split())
     ]
-    return Stream(events, Schema.of(Stream(events)))
+    return Stream(events, Schema.from_events(Stream(events)))
 
 
 def printed(some: Sequence[Asked]) -> Iterator[Printed]:

@@ -145,7 +145,7 @@ def stretched(S: Stream, C: Sequence[int], span: float) -> Stream | None:
 
 def with_values(S: Stream, attribute: str, values: Sequence[int | float]) -> Stream:
     """The stream with other values of one attribute, which every event has; times are timestamps if they must be."""
-    schema = S.schema or Schema.of(S)
+    schema = S.schema or Schema.from_events(S)
     declared = {kind for attributes in schema.types.values() for name, kind in attributes.items() if name == attribute}
     whole = all(value == int(value) for value in values)
     written: Sequence[Value]

@@ -41,7 +41,7 @@ from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import Formula, show
 from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, InputError, QueryWarning, Unsupported
 from cerify.semantics.events import Match, Stream
-from cerify.semantics.files import read
+from cerify.semantics.files import read_stream
 from proofs_tests.benchmarks.workloads import uniform
 from proofs_tests.support import sampled, sealed, stream
 from proofs_tests.unit.automata.exhaustive import scoped_case
@@ -745,7 +745,7 @@ def test_the_columns_of_the_query_alone_are_read(path: Path, evaluator: str) -> 
     assert seen[0].table.column_names == ["type", "x", "k", "time"]
     assert pa.types.is_dictionary(seen[0].table["type"].type)
     with pytest.raises(InputError, match="field 'large': 18446744073709551615 is not exact"):
-        read(path).require_read()
+        read_stream(path).require_read()
 
 
 def test_a_message_names_the_columns_that_were_not_read(tmp_path: Path) -> None:
@@ -759,7 +759,7 @@ def test_a_message_names_the_columns_that_were_not_read(tmp_path: Path) -> None:
 def test_types_and_times_of_other_names(path: Path, tmp_path: Path) -> None:
     table = pq.read_table(path, columns=["hum", "type", "time"]).rename_columns(["hum", "kind", "at"])
     pq.write_table(table, tmp_path / "named.parquet")
-    S = read(tmp_path / "named.parquet", type_column="kind", time_column="at", attributes=frozenset({"time"}))
+    S = read_stream(tmp_path / "named.parquet", type_column="kind", time_column="at", attributes=frozenset({"time"}))
     assert S.table.column_names == ["type", "time"]
     assert Stream([{"type": "A", "time": 0}, {"type": "B", "time": 1}, {"type": "A", "time": 2}]) == S
 

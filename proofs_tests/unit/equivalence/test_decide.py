@@ -186,7 +186,7 @@ def test_a_witness_fits_its_schema() -> None:
     schema = Schema({"A": {"x": "int", "s": "string"}, "B": {"t": "timestamp"}})
     verdict = equivalent(parse("A ; B"), parse("(A FILTER A[x < 7]) ; B"), schema=schema)
     assert isinstance(verdict, Different)
-    assert Schema.of(verdict.stream) == schema
+    assert Schema.from_events(verdict.stream) == schema
 
 
 @pytest.mark.parametrize("query", ["A ; B FILTER A.x = B.x", "A+ WITHIN 3 hours", "(A ; B) PARTITION BY [x]"])

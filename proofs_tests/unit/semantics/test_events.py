@@ -57,13 +57,15 @@ def test_the_name_type_is_reserved() -> None:
 
 
 def test_the_schema_that_events_show_widens_integers_to_floats() -> None:
-    assert Schema.of(EVENTS).types["T"] == {"id": "int", "tmp": "float", "name": "string"}
+    assert Schema.from_events(EVENTS).types["T"] == {"id": "int", "tmp": "float", "name": "string"}
 
 
 def test_a_schema_has_the_attributes_of_each_type_in_the_order_of_columns() -> None:
     S = Stream([Event("a", {"m": 1}), Event("b", {"n": 1, "m": 2}), Event("a", {"n": 1.5})])
-    assert [*Schema.of(S).types["b"]] == [name for name in S.table.column_names if name != "type"] == ["m", "n"]
-    assert Schema.of(S).types["b"] == {"m": "int", "n": "float"}
+    assert (
+        [*Schema.from_events(S).types["b"]] == [name for name in S.table.column_names if name != "type"] == ["m", "n"]
+    )
+    assert Schema.from_events(S).types["b"] == {"m": "int", "n": "float"}
 
 
 def test_an_event_without_a_type_is_refused_with_its_row() -> None:

@@ -22,7 +22,7 @@ import pytest
 import cerify
 from cerify.semantics.errors import InputError, InputWarning
 from cerify.semantics.events import Event, Schema, Stream, observed
-from cerify.semantics.files import as_stream, locked, read, write_whole
+from cerify.semantics.files import as_stream, locked, read_stream, write_whole
 from cerify.semantics.json_events import JsonSchema
 from cerify.semantics.json_lines import table_of_json_lines
 from cerify.semantics.tables import SMALL, CsvSource
@@ -64,9 +64,9 @@ def test_compressed_files_are_unpacked(
     name: str, text: str, suffix: str, pack: Callable[[bytes], bytes], write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write(f"{name}.{suffix}", pack(text.encode()))
-    assert list(read(path)) == AB
+    assert list(read_stream(path)) == AB
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(path.read_bytes())))
-    assert list(read("-")) == AB
+    assert list(read_stream("-")) == AB
 
 
 @pytest.mark.parametrize(("suffix", "pack"), [("gz", gzip.compress), ("zst", _zstd)])
@@ -77,10 +77,10 @@ def test_a_file_unpacks_to_so_much(
     monkeypatch.setattr("cerify.semantics.file_shapes.MOST_COMPRESSED", 2)
     path = write(f"e.jsonl.{suffix}", pack(LINES.encode() * 1000))
     with pytest.raises(InputError, match=r"it unpacks to more than \d,\d+ bytes, where the file has"):
-        read(path)
+        read_stream(path)
     cut = write(f"f.jsonl.{suffix}", pack(LINES.encode() * 10)[:-9])
     with pytest.raises(InputError, match="it is compressed, and damaged"):
-        read(cut)
+        read_stream(cut)
 
 
 # --- several files ----------------------------------------------------------------------------------------------------
@@ -89,13 +89,13 @@ def test_a_file_unpacks_to_so_much(
 def test_several_files_are_one_stream(write: Write, tmp_path: Path) -> None:
     first, second = write("a1.jsonl", '{"type": "A", "x": 1}\n'), write("a2.csv", "type,x\nB,2.5\n")
     for source in ([first, second], (str(first), str(second))):
-        assert list(read(source)) == list(as_stream(source)) == [Event("A", {"x": 1.0}), Event("B", {"x": 2.5})]
-    assert [event.type for event in read([second, first])] == ["B", "A"]
+        assert list(read_stream(source)) == list(as_stream(source)) == [Event("A", {"x": 1.0}), Event("B", {"x": 2.5})]
+    assert [event.type for event in read_stream([second, first])] == ["B", "A"]
     write("a3.csv", "type,x\nC,1\n")
-    assert [event.type for event in read(str(tmp_path / "a*"))] == ["A", "B", "C"]
+    assert [event.type for event in read_stream(str(tmp_path / "a*"))] == ["A", "B", "C"]
     assert len(cerify.match("A ; B ; C", str(tmp_path / "a*"))) == 1
     with pytest.raises(InputError, match=r"no file .*b\*, and no file matches it as a pattern"):
-        read(str(tmp_path / "b*"))
+        read_stream(str(tmp_path / "b*"))
 
 
 def test_files_that_disagree_leave_an_attribute_out(write: Write) -> None:
@@ -107,17 +107,17 @@ def test_files_that_disagree_leave_an_attribute_out(write: Write) -> None:
 
 def test_a_text_in_one_file_makes_texts_of_the_times_in_another(write: Write) -> None:
     first, second = write("a.csv", "type,x\nA,2024-01-31\n"), write("b.csv", "type,x\nB,soon\n")
-    assert [event.get("x") for event in read([first, second])] == ["2024-01-31", "soon"]
+    assert [event.get("x") for event in read_stream([first, second])] == ["2024-01-31", "soon"]
 
 
 def test_files_with_a_schema(write: Write) -> None:
     schema = Schema({"A": {"x": "int"}, "B": {"x": "int"}})
-    S = read([write("a.jsonl", LINES), write("b.csv", "type,x\nA,3\n")], schema=schema)
+    S = read_stream([write("a.jsonl", LINES), write("b.csv", "type,x\nA,3\n")], schema=schema)
     assert (S.schema, len(S)) == (schema, 3)
 
 
 def test_a_file_whose_name_is_a_pattern_is_that_file(write: Write) -> None:
-    assert list(read(write("a[1].jsonl", LINES))) == AB
+    assert list(read_stream(write("a[1].jsonl", LINES))) == AB
 
 
 # --- separators -------------------------------------------------------------------------------------------------------
@@ -126,13 +126,13 @@ def test_a_file_whose_name_is_a_pattern_is_that_file(write: Write) -> None:
 def test_semicolons_with_decimal_commas(write: Write) -> None:
     text = 'type;x;n;note\nA;1,5;1;"a;b"\n\nB;2;2;1,5 %\n'
     with pytest.warns(InputWarning, match="read with decimal commas: x$"):
-        S = read(write("e.csv", text))
+        S = read_stream(write("e.csv", text))
     assert list(S) == [
         Event("A", {"x": 1.5, "n": 1, "note": "a;b"}),
         Event("B", {"x": 2.0, "n": 2, "note": "1,5 %"}),
     ]
     with pytest.warns(InputWarning), pytest.raises(InputError, match="line 5, field 'n': 'x' is not an integer"):
-        read(write("f.csv", text + "A;1,5;x;\n"), schema=Schema({R: {"n": "int", "x": "float", "note": "string"}
+        read_stream(write("f.csv", text + "A;1,5;x;\n"), schema=Schema({R: {"n": "int", "x": "float", "note": "string"}
                                                                  for R in "AB"}))  # fmt: skip
 
 
@@ -140,7 +140,7 @@ def test_semicolons_with_decimal_commas(write: Write) -> None:
 @pytest.mark.parametrize("name", ["e.csv", "e.tsv", "e"])
 def test_other_separators(separator: str, name: str, write: Write) -> None:
     text = "type,x,name\nA,1,\nB,2,c d\n".replace(",", separator)
-    assert list(read(write(name, text))) == [Event("A", {"x": 1}), Event("B", {"x": 2, "name": "c d"})]
+    assert list(read_stream(write(name, text))) == [Event("A", {"x": 1}), Event("B", {"x": 2, "name": "c d"})]
 
 
 def test_a_log_of_zeek(write: Write) -> None:
@@ -150,7 +150,7 @@ def test_a_log_of_zeek(write: Write) -> None:
         "#types\ttime\taddr\tport\tstring\tbool\n"
         "1711778400.123456\t10.0.0.1\t53\tdns\tT\n1711778401.5\t10.0.0.2\t80\t-\tF\n#close\t2024-03-30-07-00-00\n"
     )
-    S = read(write("conn.log", text), time_column="ts")
+    S = read_stream(write("conn.log", text), time_column="ts")
     assert [(event.type, event.get("id.orig_h"), event.get("service"), event.get("local")) for event in S] == [
         ("conn", "10.0.0.1", "dns", True),
         ("conn", "10.0.0.2", None, False),
@@ -159,7 +159,7 @@ def test_a_log_of_zeek(write: Write) -> None:
     text_ = 'conn IN A ; conn IN B FILTER A."id.resp_p" < B."id.resp_p" WITHIN 2 seconds'
     assert len(cerify.match(text_, S)) == 1
     with pytest.raises(InputError, match="without a line #fields"):
-        read(write("e.log", "#separator \\x09\n#path\tx\n"))
+        read_stream(write("e.log", "#separator \\x09\n#path\tx\n"))
 
 
 # --- documents of JSON ------------------------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ def test_a_log_of_zeek(write: Write) -> None:
 )
 @pytest.mark.parametrize("name", ["e.json", "e.jsonl", "e"])
 def test_documents_of_json(name: str, text: str, write: Write) -> None:
-    assert list(read(write(name, text))) == AB
+    assert list(read_stream(write(name, text))) == AB
 
 
 @pytest.mark.parametrize("indent", [None, 1])
@@ -188,18 +188,18 @@ def test_a_list_in_one_object(path: str, indent: int | None, write: Write) -> No
     for name in reversed(path.split(".")):
         obj = {"took": 3, name: obj}
     file = write("e.json", json.dumps(obj, indent=indent))
-    assert list(read(file, records=path)) == AB
+    assert list(read_stream(file, records=path)) == AB
     with pytest.raises(InputError, match=f"lists of objects in it are {path}: name that of the events with --records"):
-        read(file)
+        read_stream(file)
     with pytest.raises(InputError, match=f"no list at 'Rows'; lists of objects are {path}"):
-        read(file, records="Rows")
+        read_stream(file, records="Rows")
 
 
 def test_what_is_wrong_in_a_line_is_said_of_the_line(write: Write) -> None:
     with pytest.raises(InputError, match="line 2: not JSON"):
-        read(write("e.jsonl", '{"type": "A"}\n{"type": \n'))
+        read_stream(write("e.jsonl", '{"type": "A"}\n{"type": \n'))
     with pytest.raises(InputError, match="line 1: not JSON"):
-        read(write("f.jsonl", '{"type": "A"\n{"type": "B"}\n'))
+        read_stream(write("f.jsonl", '{"type": "A"\n{"type": "B"}\n'))
 
 
 # --- what is not read -------------------------------------------------------------------------------------------------
@@ -215,13 +215,13 @@ def test_a_file_without_names_of_columns(
     text = separator.join(["A", "1541000542", "ann"]) + "\n" + separator.join(["B", "1541000543", "x"]) + "\n"
     path = write("e.csv", text)
     with pytest.warns(InputWarning, match="names of the columns, and '1541000542' looks like a value; --header NAMES"):
-        assert len(read(path, type_column="A")) == 1
-    S = read(path, header=["type", "time", "user"])
+        assert len(read_stream(path, type_column="A")) == 1
+    S = read_stream(path, header=["type", "time", "user"])
     assert list(S) == [Event("A", {"time": 1541000542, "user": "ann"}), Event("B", {"time": 1541000543, "user": "x"})]
     with pytest.raises(InputError, match=r"e\.csv, line 1, field 'time': 'ann' is no"):
-        read(path, header=["type", "n", "time"], schema=Schema({"A": {"n": "int"}, "B": {"n": "int"}}))
+        read_stream(path, header=["type", "n", "time"], schema=Schema({"A": {"n": "int"}, "B": {"n": "int"}}))
     with pytest.raises(InputError, match="expected the names of the columns"):
-        read(path, header="type,time,user")
+        read_stream(path, header="type,time,user")
 
 
 ACCESS_LOG = (
@@ -234,7 +234,7 @@ ACCESS_LOG = (
 
 def test_the_access_log_of_a_web_server(write: Write) -> None:
     path = write("access.log", ACCESS_LOG)
-    first, second, third = read(path)
+    first, second, third = read_stream(path)
     at = datetime(2000, 10, 10, 20, 55, 36, tzinfo=UTC)
     assert first == Event(
         "request",
@@ -244,17 +244,19 @@ def test_the_access_log_of_a_web_server(write: Write) -> None:
     named = {"user": "ann b", "path": '/pay?x="1"', "agent": "Agent (X11)", "referer": "http://x/a b"}
     assert {name: second.get(name) for name in named} == named
     assert second.get("bytes") is None
-    assert [event.type for event in read(path, type_column="method")] == ["GET", "POST", "-"]
+    assert [event.type for event in read_stream(path, type_column="method")] == ["GET", "POST", "-"]
     assert third.get("time") == at + timedelta(minutes=1)
-    (bare,) = read(write("bare.log", '::1 - - [10/Oct/2000:20:55:36] "GET /a HTTP/1.1" 200 17 \n'))
+    (bare,) = read_stream(write("bare.log", '::1 - - [10/Oct/2000:20:55:36] "GET /a HTTP/1.1" 200 17 \n'))
     assert bare.attributes == first.attributes | {"client": "::1", "protocol": "HTTP/1.1"}
     large = write("large.log", ACCESS_LOG * 500)
-    assert list(read(large))[:3] == [first, second, third]
+    assert list(read_stream(large))[:3] == [first, second, third]
     with pytest.raises(InputError, match=r"bad\.log, line 5: no line of an access log"):
-        read(write("bad.log", ACCESS_LOG + "10.0.0.1 - -\n"))
+        read_stream(write("bad.log", ACCESS_LOG + "10.0.0.1 - -\n"))
     cut = write("cut.log", ACCESS_LOG.replace(" 408 ", " 99999999999999999999 "))
     with pytest.raises(InputError, match=r"cut\.log, line 4, field 'status'"):
-        read(cut, schema=Schema({"request": dict.fromkeys(("client", "method", "path"), "string") | {"status": "int"}}))
+        read_stream(
+            cut, schema=Schema({"request": dict.fromkeys(("client", "method", "path"), "string") | {"status": "int"}})
+        )
 
 
 def _workbook() -> bytes:
@@ -287,7 +289,7 @@ def _workbook() -> bytes:
 )
 def test_a_file_that_is_not_read_is_named(name: str, content: str | bytes, message: str, write: Write) -> None:
     with pytest.raises(InputError, match=message):
-        read(write(name, content))
+        read_stream(write(name, content))
 
 
 # ---- json table ----
@@ -354,7 +356,7 @@ def line_by_line(folder: Path, data: bytes) -> Stream | None:
     path = folder / "e.jsonl"
     path.write_bytes(data)
     try:
-        return read(path)
+        return read_stream(path)
     except InputError:
         return None
 
@@ -426,13 +428,13 @@ def test_a_large_file_is_read_by_columns(tmp_path: Path) -> None:
         "".join(json.dumps({"kind": "T", "x": i, "at": f"2013-01-31T14:05:{i % 60:02}Z"}) + "\n" for i in range(3000))
     )
     assert path.stat().st_size > SMALL
-    S = read(path, type_column="kind", time_column="at")
+    S = read_stream(path, type_column="kind", time_column="at")
     assert S.is_columnar
     assert len(S) == 3000
     assert S[61].get("time").second == 1  # type: ignore[union-attr]
     path.write_text(path.read_text() + '{"kind": "T", "x": "text"}\n')
     with pytest.raises(InputError, match="line 3001, field 'x': string, but int in line 1"):
-        read(path, type_column="kind").require_read(["x"])
+        read_stream(path, type_column="kind").require_read(["x"])
 
 
 # ---- json schema ----

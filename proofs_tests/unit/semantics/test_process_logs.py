@@ -16,7 +16,7 @@ import pytest
 import cerify
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Event, Schema
-from cerify.semantics.files import as_stream, read
+from cerify.semantics.files import as_stream, read_stream
 
 XES = """<?xml version="1.0" encoding="UTF-8"?>
 <log xes.version="1.0" xmlns="http://www.xes-standard.org/">
@@ -72,7 +72,7 @@ def test_a_log_of_the_first_ocel_is_said_to_be_one(name: str, content: str, tmp_
     else:
         path.write_text(content, encoding="utf-8")
     with pytest.raises(InputError, match=r"it is a log of OCEL 1\.0: write it as OCEL 2\.0"):
-        read(path)
+        read_stream(path)
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ Write = Callable[[str, str | bytes], Path]
 
 @pytest.mark.parametrize("name", ["log.xes", "log.xml", "log", "log.xes.gz"])
 def test_the_cases_of_a_log_are_merged_by_time(name: str, write: Write) -> None:
-    S = read(write(name, gzip.compress(XES.encode()) if name.endswith("gz") else XES))
+    S = read_stream(write(name, gzip.compress(XES.encode()) if name.endswith("gz") else XES))
     nine, noon = datetime(2024, 3, 1, 9, tzinfo=UTC), datetime(2024, 3, 1, 12, tzinfo=UTC)
     first = {"lifecycle:transition": "complete", "time": nine, "cost": 5.5, "urgent": True, "day": "2024-03-01"}
     one, two = {"case:concept:name": "case 1", "case:amount": 100}, {"case:concept:name": "case 2"}
@@ -107,17 +107,17 @@ def test_the_cases_of_a_log_are_merged_by_time(name: str, write: Write) -> None:
 def test_times_of_a_log_keep_nanoseconds(write: Write) -> None:
     """A log of .NET was refused for them, whatever the query."""
     fine = XES.replace("10:00:00.000+01:00", "10:00:00.0000001+01:00")
-    assert str(read(write("e.xes", fine))[1].get("time")) == "2024-03-01 09:00:00.000000100+00:00"
-    assert read(write("e.xes", fine), round_times=True)[0].get("time") == datetime(2024, 3, 1, 9, tzinfo=UTC)
+    assert str(read_stream(write("e.xes", fine))[1].get("time")) == "2024-03-01 09:00:00.000000100+00:00"
+    assert read_stream(write("e.xes", fine), round_times=True)[0].get("time") == datetime(2024, 3, 1, 9, tzinfo=UTC)
 
 
 def test_other_fields_of_a_log_may_be_meant(write: Write) -> None:
     path = write("log.xes", XES)
-    S = read(path, type_column="case:concept:name")
+    S = read_stream(path, type_column="case:concept:name")
     assert [event.type for event in S] == ["case 1", "case 2", "case 1", "case 2"]
     schema = Schema({"case 1": {}, "case 2": {}})
     with pytest.raises(InputError, match="unknown attribute"):
-        read(path, type_column="case:concept:name", schema=schema)
+        read_stream(path, type_column="case:concept:name", schema=schema)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_other_fields_of_a_log_may_be_meant(write: Write) -> None:
 )
 def test_what_is_wrong_with_a_log_is_named(text: str, message: str, write: Write) -> None:
     with pytest.raises(InputError, match=message):
-        read(write("log.xes", text))
+        read_stream(write("log.xes", text))
 
 
 # --- OCEL -------------------------------------------------------------------------------------------------------------
@@ -233,7 +233,7 @@ FORMS = {"json": _json, "xml": _xml, "sqlite": _sqlite}
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_events_of_an_ocel_log(form: str, write: Write) -> None:
-    S = read(FORMS[form](write))
+    S = read_stream(FORMS[form](write))
     assert [(event.type, event.get("ocel:id"), event.get("order"), event.get("total")) for event in S] == [
         ("place order", "e1", "o1", 9.5),
         ("pick item", "e2", None, None),
@@ -249,7 +249,7 @@ def test_the_events_of_an_ocel_log(form: str, write: Write) -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_the_lives_of_objects_of_one_type(form: str, write: Write) -> None:
     path = FORMS[form](write)
-    S = read(path, object_type="item")
+    S = read_stream(path, object_type="item")
     assert [(event.get("ocel:id"), event.get("case:concept:name")) for event in S] == [
         ("e1", "i1"),
         ("e1", "i2"),
@@ -279,4 +279,4 @@ def test_the_lives_of_objects_of_one_type(form: str, write: Write) -> None:
 )
 def test_what_is_wrong_with_an_ocel_log_is_named(name: str, content: str | bytes, message: str, write: Write) -> None:
     with pytest.raises(InputError, match=message):
-        read(write(name, content))
+        read_stream(write(name, content))

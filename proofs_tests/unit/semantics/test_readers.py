@@ -25,7 +25,7 @@ from cerify.semantics import files, tables
 from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.errors import CerifyError, IllFormed, InputError, InputWarning
 from cerify.semantics.events import Event, Schema, Stream
-from cerify.semantics.files import IPC_STREAM, Format, read, read_schema
+from cerify.semantics.files import IPC_STREAM, Format, read_schema, read_stream
 from cerify.semantics.json_events import json_of_event, lines_of, parse_json, text_of
 from cerify.semantics.tables import SAVE_AS_UTF_8, CsvSource, native_buffer
 from cerify.semantics.time_columns import FORMS, rename_fields
@@ -107,14 +107,14 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 def refuses(path: Path, message: str, **options: Any) -> None:
     """The file, or its attributes, are refused with one message that starts with its name and says this to its end."""
     with pytest.raises(InputError) as error:
-        read(path, **options).require_read()
+        read_stream(path, **options).require_read()
     assert error.value.message == f"{path}{message}"
 
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_every_format_gives_the_same_events(name: str, tmp_path: Path) -> None:
     """A value that one format rounds, drops or shifts would change a query's answer with the file's suffix."""
-    stream = read(WRITERS[name](tmp_path / name), schema=SCHEMA)
+    stream = read_stream(WRITERS[name](tmp_path / name), schema=SCHEMA)
     assert list(stream) == EVENTS
     assert {stream.table.schema.field(n).type for n in stream.table.column_names} <= set(ARROW.values())
     assert stream.schema == SCHEMA
@@ -124,13 +124,13 @@ def test_every_format_gives_the_same_events(name: str, tmp_path: Path) -> None:
 def test_standard_input_is_read_as_its_content_says(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = WRITERS[name](tmp_path / name).read_bytes()
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(data)))
-    assert list(read("-", schema=SCHEMA)) == EVENTS
+    assert list(read_stream("-", schema=SCHEMA)) == EVENTS
 
 
 def test_an_error_in_standard_input_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"type,id\nT,1\nT,x\n")))
     with pytest.raises(InputError, match=r"^standard input, line 3, field 'id': 'x' is not an integer$"):
-        read("-", schema=Schema({"T": {"id": "int"}}))
+        read_stream("-", schema=Schema({"T": {"id": "int"}}))
 
 
 @pytest.mark.parametrize("piped", [False, True])
@@ -144,7 +144,7 @@ def test_arrow_reads_csv_without_an_object_of_python(
     monkeypatch.setattr(
         "cerify.semantics.packages.arrow_csv.read_csv", lambda file, **how: given.append(file) or read_csv(file, **how)
     )
-    S = read("-" if piped else str(path), format="csv", default_type="A")
+    S = read_stream("-" if piped else str(path), format="csv", default_type="A")
     assert [event.attributes["x"] for event in S] == [1.5]
     assert {type(file) for file in given} == {pa.BufferReader if piped else pa.OSFile}
 
@@ -157,7 +157,7 @@ def test_arrow_reads_parquet_without_an_object_of_python(
     if piped:
         monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(path.read_bytes())))
     monkeypatch.setattr(pq, "ParquetFile", lambda file, **how: given.append(file) or parquet(file, **how))
-    assert len(read("-" if piped else path)) == len(EVENTS)
+    assert len(read_stream("-" if piped else path)) == len(EVENTS)
     assert {type(file) for file in given} == {pa.BufferReader if piped else pa.OSFile}
 
 
@@ -171,7 +171,7 @@ def test_arrow_reads_a_copy_of_bytes(name: str, module: str, tmp_path: Path, mon
     path = WRITERS[name](tmp_path / name)
     if name == "e.jsonl":
         path.write_text('{"type": "A"}\n')  # no empty lines
-    read(path)
+    read_stream(path)
     assert path.read_bytes() in copied
 
 
@@ -187,11 +187,11 @@ def test_bytes_are_copied_for_arrow() -> None:
 def test_a_file_whose_name_is_no_text_is_read(tmp_path: Path) -> None:
     path = tmp_path / os.fsdecode(b"\xff.csv")
     path.write_text("type,x\nA,1.50\n")
-    assert [event.attributes["x"] for event in read(str(path), default_type="A")] == [1.5]
+    assert [event.attributes["x"] for event in read_stream(str(path), default_type="A")] == [1.5]
 
 
 def test_a_given_format_wins_over_the_suffix(write: Callable[..., Path]) -> None:
-    assert read(write("e.csv", '{"type": "T", "x": 1}'), format="jsonl")[0] == Event("T", {"x": 1})
+    assert read_stream(write("e.csv", '{"type": "T", "x": 1}'), format="jsonl")[0] == Event("T", {"x": 1})
 
 
 # --- CSV --------------------------------------------------------------------------------------------------------------
@@ -200,7 +200,7 @@ def test_a_given_format_wins_over_the_suffix(write: Callable[..., Path]) -> None
 def test_without_a_schema_a_column_has_one_type_over_the_whole_file(write: Callable[..., Path]) -> None:
     """A type taken from the first block would refuse, or misread, what comes a megabyte later."""
     rows = "".join(f"T,{i},{'long' * 25}\n" for i in range(20_000)) + "T,x,\n"
-    stream = read(write("e.csv", "type,a,b\n" + rows))
+    stream = read_stream(write("e.csv", "type,a,b\n" + rows))
     assert stream[0].get("a") == "0"
     assert stream[-1].get("a") == "x"
 
@@ -209,8 +209,8 @@ def test_csv_types_without_a_schema(write: Callable[..., Path]) -> None:
     """Event types stay text, days become times, times of day stay text, a column of nothing is no attribute."""
     path = write("e.csv", "type,day,clock,n,none\n1,2013-01-31,12:30,NA,\n2,,,,\n")
     day = datetime(2013, 1, 31, tzinfo=UTC)
-    assert list(read(path)) == [Event("1", {"day": day, "clock": "12:30", "n": "NA"}), Event("2")]
-    assert "none" not in read(path).table.column_names
+    assert list(read_stream(path)) == [Event("1", {"day": day, "clock": "12:30", "n": "NA"}), Event("2")]
+    assert "none" not in read_stream(path).table.column_names
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_csv_types_without_a_schema(write: Callable[..., Path]) -> None:
 def test_only_the_words_are_booleans(cells: list[str], values: list[object], write: Callable[..., Path]) -> None:
     """As in the other formats, a 1 is a number and not true."""
     rows = "".join(f"T,{cell}\n" for cell in cells)
-    assert [event.get("x") for event in read(write("e.csv", f"type,x\n{rows}"))] == values
+    assert [event.get("x") for event in read_stream(write("e.csv", f"type,x\n{rows}"))] == values
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ def test_a_number_that_a_column_of_floats_would_change_is_refused(
 
 
 def test_large_numbers_that_a_float_carries_are_read(write: Callable[..., Path]) -> None:
-    stream = read(write("e.csv", "type,x\nT,18446744073709551616\nT,1e300\nT,-inf\nT,nan\n"))
+    stream = read_stream(write("e.csv", "type,x\nT,18446744073709551616\nT,1e300\nT,-inf\nT,nan\n"))
     assert [str(event.get("x")) for event in stream] == ["1.8446744073709552e+19", "1e+300", "-inf", "nan"]
 
 
@@ -254,7 +254,7 @@ def test_columns_without_name_and_values_are_left_out_with_a_note(write: Callabl
     """Spreadsheets write trailing commas for columns that once had something in them."""
     path = write("e.csv", "type,x,, \nA,1,,\nB,2,,\n")
     with pytest.warns(InputWarning, match=r"e\.csv: left out without name and values: column 3, 4$"):
-        stream = read(path)
+        stream = read_stream(path)
     assert list(stream) == [Event("A", {"x": 1}), Event("B", {"x": 2})]
 
 
@@ -267,19 +267,19 @@ def test_a_column_of_values_without_a_name_is_left_out(
     monkeypatch.setattr("cerify.semantics.files.installed", lambda name: installed)
     path = write("e.csv", ",type,x,\n7,A,1,\n8,A,2,z\n")
     with pytest.warns(InputWarning, match=r"e\.csv: left out without a name in line 1: column 1, 4$"):
-        stream = read(path, default_type=default)
+        stream = read_stream(path, default_type=default)
     assert list(stream) == [Event("A", {"x": 1}), Event("A", {"x": 2})]
 
 
 def test_columns_with_names_are_read_without_a_note(write: Callable[..., Path]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", InputWarning)
-        (event,) = read(write("e.csv", 'type,x\nT,"a, b"\n'))
+        (event,) = read_stream(write("e.csv", 'type,x\nT,"a, b"\n'))
     assert event.get("x") == "a, b"
 
 
 def test_a_header_alone_is_an_empty_stream(write: Callable[..., Path]) -> None:
-    assert len(read(write("e.csv", "type,a\n"))) == 0
+    assert len(read_stream(write("e.csv", "type,a\n"))) == 0
 
 
 BLANKS = "; the blanks around it belong to the value: leave them out"
@@ -347,7 +347,7 @@ def test_a_bad_boolean_is_refused(cell: str, problem: str, write: Callable[..., 
 )
 def test_times_with_and_without_offset(cell: str, time: datetime, write: Callable[..., Path]) -> None:
     """Several forms in one column: a time without an offset is UTC."""
-    stream = read(write("e.csv", f"type,seen\nT,2000-01-01\nT,{cell}\nT,\n"), schema=SCHEMA)
+    stream = read_stream(write("e.csv", f"type,seen\nT,2000-01-01\nT,{cell}\nT,\n"), schema=SCHEMA)
     assert [event.get("seen") for event in stream] == [datetime(2000, 1, 1, tzinfo=UTC), time, None]
 
 
@@ -355,7 +355,7 @@ def test_times_with_and_without_offset(cell: str, time: datetime, write: Callabl
 def test_a_bad_time_is_located(cell: str, write: Callable[..., Path]) -> None:
     path = write("e.csv", f"type,seen\nT,2000-01-01\nT,{cell}\n")
     with pytest.raises(InputError, match=rf"^{re.escape(str(path))}, line 3, field 'seen': "):
-        read(path, schema=SCHEMA)
+        read_stream(path, schema=SCHEMA)
 
 
 @pytest.mark.parametrize(
@@ -391,13 +391,13 @@ def test_a_bad_csv_file_gets_one_message(content: str | bytes, message: str, wri
 )
 def test_named_columns_become_type_and_time(name: str, content: str | pa.Table, write: Callable[..., Path]) -> None:
     """Decreasing times keep the file's order: a row's place is its position."""
-    stream = read(write(name, content), type_column="kind", time_column="at")
+    stream = read_stream(write(name, content), type_column="kind", time_column="at")
     assert list(stream) == [Event("T", {"time": 5, "x": 1}), Event("T", {"time": 3, "x": 2})]
 
 
 def test_a_named_time_column_takes_the_schemas_type_of_time(write: Callable[..., Path]) -> None:
     path = write("e.csv", "type,at\nT,2013-01-31\n")
-    stream = read(path, schema=Schema({"T": {"time": "timestamp"}}), time_column="at")
+    stream = read_stream(path, schema=Schema({"T": {"time": "timestamp"}}), time_column="at")
     assert stream[0].get("time") == datetime(2013, 1, 31, tzinfo=UTC)
     refuses(path, ", line 2, field 'at': '2013-01-31' is not an integer", schema=Schema({"T": {"time": "int"}}),
             time_column="at")  # fmt: skip
@@ -405,9 +405,9 @@ def test_a_named_time_column_takes_the_schemas_type_of_time(write: Callable[...,
 
 def test_the_named_column_is_meant_where_another_has_the_reserved_name(write: Callable[..., Path]) -> None:
     """Such a file was refused, although the option says which column is meant."""
-    S = read(write("e.csv", "type,time,at\nT,1,2\n"), time_column="at")
+    S = read_stream(write("e.csv", "type,time,at\nT,1,2\n"), time_column="at")
     assert list(S) == [Event("T", {"time": 2})]
-    assert list(read(write("e.jsonl", '{"type": "T", "kind": "H"}\n'), type_column="kind")) == [Event("H")]
+    assert list(read_stream(write("e.jsonl", '{"type": "T", "kind": "H"}\n'), type_column="kind")) == [Event("H")]
 
 
 @pytest.mark.parametrize(
@@ -467,11 +467,11 @@ def test_a_missing_reserved_column_is_named(write: Callable[..., Path]) -> None:
 def test_a_bad_json_line_is_located(lines: str, place: str, write: Callable[..., Path]) -> None:
     path = write("e.jsonl", lines)
     with pytest.raises(InputError, match=f"^{re.escape(str(path) + place)}"):
-        read(path, schema=SCHEMA)
+        read_stream(path, schema=SCHEMA)
 
 
 def test_an_integer_of_json_in_a_field_of_floats_is_a_float(write: Callable[..., Path]) -> None:
-    (event,) = read(write("e.jsonl", '{"type": "T", "tmp": 3}\n'), schema=SCHEMA)
+    (event,) = read_stream(write("e.jsonl", '{"type": "T", "tmp": 3}\n'), schema=SCHEMA)
     assert repr(event.get("tmp")) == "3.0"
 
 
@@ -496,13 +496,13 @@ def test_json_lines_that_disagree_are_refused(
 
 def test_integers_among_floats_are_floats_in_events_and_column(write: Callable[..., Path]) -> None:
     """The interpreter reads the events and the automaton the column, and both have to see the same numbers."""
-    stream = read(write("e.jsonl", '{"type": "T", "x": 1}\n{"type": "H", "x": 0.5}\n'))
+    stream = read_stream(write("e.jsonl", '{"type": "T", "x": 1}\n{"type": "H", "x": 0.5}\n'))
     assert [type(event.get("x")) for event in stream] == [float, float]
     assert stream.table["x"].to_pylist() == [1.0, 0.5]
 
 
 def test_a_json_time_is_whole_seconds_or_iso_8601(write: Callable[..., Path]) -> None:
-    stream = read(write("e.jsonl", '{"type": "T", "time": "2013-01-31T14:05:00Z"}\n'))
+    stream = read_stream(write("e.jsonl", '{"type": "T", "time": "2013-01-31T14:05:00Z"}\n'))
     assert stream[0].get("time") == datetime(2013, 1, 31, 14, 5, tzinfo=UTC)
     refuses(write("f.jsonl", '{"type": "T", "time": true}\n'), f", line 1, field 'time': True is no time; {FORMS}")
 
@@ -525,7 +525,7 @@ def test_arrow_types_are_brought_to_ours(write: Callable[..., Path]) -> None:
             "n": pa.nulls(2),
         }
     )
-    stream = read(write("e.parquet", table))
+    stream = read_stream(write("e.parquet", table))
     assert list(stream) == [
         Event("T", {"i": -1, "u": 2**63 - 1, "f": 0.5, "s": "é", "d": datetime(2013, 1, 31, tzinfo=UTC),
                     "naive": noon, "zoned": noon}),
@@ -575,16 +575,16 @@ def test_a_table_that_does_not_fit_the_schema_is_located(
 
 def test_whole_floats_fit_an_integer_attribute(write: Callable[..., Path]) -> None:
     """What a data frame makes of integers with gaps."""
-    stream = read(write("e.parquet", pa.table({"type": ["T", "T"], "id": [3.0, None]})), schema=SCHEMA)
+    stream = read_stream(write("e.parquet", pa.table({"type": ["T", "T"], "id": [3.0, None]})), schema=SCHEMA)
     assert [event.get("id") for event in stream] == [3, None]
     assert stream.table["id"].type == pa.int64()
 
 
 def test_blanks_around_the_name_of_a_column_are_warned_of(write: Callable[..., Path]) -> None:
     with pytest.warns(InputWarning, match=r"e\.csv: the blanks around ' id' belong to the column's name$"):
-        read(write("e.csv", "type, id,x\nA,1,2\n"))
+        read_stream(write("e.csv", "type, id,x\nA,1,2\n"))
     with pytest.raises(InputError, match="the blanks around ' type' belong to its name: leave them out"):
-        read(write("e.csv", " type,id\nA,1\n"))
+        read_stream(write("e.csv", " type,id\nA,1\n"))
 
 
 def test_two_parquet_columns_without_a_name_are_refused(write: Callable[..., Path]) -> None:
@@ -610,7 +610,7 @@ def test_two_parquet_columns_of_one_name_are_refused(write: Callable[..., Path])
 def test_a_file_of_another_format_is_refused(name: str, what: str, content: bytes, write: Callable[..., Path]) -> None:
     path = write(name, content)
     with pytest.raises(InputError, match=rf"^{re.escape(str(path))}: not {what} that can be read: "):
-        read(path)
+        read_stream(path)
 
 
 @pytest.mark.parametrize(
@@ -635,7 +635,7 @@ def test_a_parquet_file_that_is_damaged_or_none_is_said_to_be_in_one_line(write:
     ):
         path.write_bytes(damaged)
         with pytest.raises(InputError, match=rf"e\.parquet: not a Parquet file that can be read: {reason}\Z"):
-            read(path)
+            read_stream(path)
 
 
 def test_arrow_text_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
@@ -645,7 +645,7 @@ def test_arrow_text_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     with pa.ipc.new_file(str(tmp_path / "e.arrow"), table.schema) as writer:
         writer.write_table(table)
     with pytest.raises(InputError, match=r"not an Arrow IPC file that can be read: .*UTF8"):
-        read(tmp_path / "e.arrow")
+        read_stream(tmp_path / "e.arrow")
 
 
 @pytest.mark.parametrize("name", ["e.parquet", "e.arrow", "e.arrows"])
@@ -654,7 +654,7 @@ def test_a_column_name_that_is_not_utf8_is_refused(name: str, tmp_path: Path) ->
     path = WRITERS[name](tmp_path / name)
     path.write_bytes(path.read_bytes().replace(b"room", b"\xffoom"))
     with pytest.raises(InputError, match=rf"^{re.escape(str(path))}: not an? .* file that can be read: "):
-        read(path)
+        read_stream(path)
 
 
 def test_a_damaged_arrow_stream_takes_no_more_memory_than_it_has_bytes(tmp_path: Path) -> None:
@@ -664,7 +664,7 @@ def test_a_damaged_arrow_stream_takes_no_more_memory_than_it_has_bytes(tmp_path:
     tracemalloc.start()
     try:
         with pytest.raises(InputError, match="not an Arrow IPC file that can be read"):
-            read(path)
+            read_stream(path)
         assert tracemalloc.get_traced_memory()[1] < 2**20
     finally:
         tracemalloc.stop()
@@ -682,10 +682,10 @@ def test_a_file_that_claims_far_more_values_than_bytes_is_refused(
         path = path.with_suffix(".arrow")
         with pa.ipc.new_file(str(path), table.schema) as writer:
             writer.write_table(table)
-    assert len(read(path)) == 10_000
+    assert len(read_stream(path)) == 10_000
     monkeypatch.setattr(files, "MOST_COMPRESSED", 1)
     with pytest.raises(InputError, match=r"it claims 160,000 bytes of values, where the file has [0-9,]+$"):
-        read(path)
+        read_stream(path)
 
 
 def test_a_file_may_claim_a_gigabyte() -> None:
@@ -712,12 +712,12 @@ def test_no_memory_for_a_file_is_an_error_with_its_name(
 
 def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"^no file .*gone\.csv$"):
-        read(tmp_path / "gone.csv")
+        read_stream(tmp_path / "gone.csv")
     with pytest.raises(InputError, match=r" is a folder, not a file$"):
-        read(tmp_path)
+        read_stream(tmp_path)
     for name in ("", "\0", "a\0.csv"):
         with pytest.raises(InputError, match=rf"^{re.escape(repr(name))} is no name of a file$"):
-            read(name)
+            read_stream(name)
 
 
 def test_a_schema_is_a_file_or_the_text_itself(write: Callable[..., Path]) -> None:
@@ -768,7 +768,7 @@ def test_lines_end_where_a_file_has_the_end_of_a_line_and_nowhere_else(tmp_path:
 def test_what_is_no_text_is_named(data: bytes, message: str, name: str, write: Callable[..., Path]) -> None:
     path = write(name, data)
     is_read = data.startswith(b"\x1f\x8b") and name != "s.json"
-    for reads in (text_of,) if is_read else (read_schema, text_of) if name == "s.json" else (read, text_of):
+    for reads in (text_of,) if is_read else (read_schema, text_of) if name == "s.json" else (read_stream, text_of):
         with pytest.raises(InputError, match=f"^{re.escape(f'{path}: {message}')}$"):
             reads(path if reads is text_of else str(path))  # type: ignore[operator]
 
@@ -778,7 +778,7 @@ def test_what_is_no_text_is_named(data: bytes, message: str, name: str, write: C
 def test_a_file_whose_reading_fails_is_named(format: Format | None) -> None:
     """The command line said that it cannot write."""
     with pytest.raises(InputError, match=r"^cannot read /proc/self/mem: "):
-        read("/proc/self/mem", format=format)
+        read_stream("/proc/self/mem", format=format)
 
 
 def test_a_row_that_is_too_long_for_arrow_is_located(write: Callable[..., Path]) -> None:
@@ -829,7 +829,7 @@ def test_the_columns_of_a_schema_are_converted_at_once(
 
     monkeypatch.setattr(tables, "_drop_unnamed", without_table)
     path = write("e.csv", "type,x,y\nA,1,2.5\n")
-    assert read(path, schema=Schema({"A": {"x": "int", "y": "float"}}), default_type="A") == Stream(
+    assert read_stream(path, schema=Schema({"A": {"x": "int", "y": "float"}}), default_type="A") == Stream(
         [Event("A", {"x": 1, "y": 2.5})], Schema({"A": {"x": "int", "y": "float"}})
     )
 
@@ -841,7 +841,7 @@ def test_a_quotation_mark_that_is_not_closed_is_located(rows: str, line: int, wr
 
 
 def test_a_quotation_mark_inside_of_a_cell_is_text(write: Callable[..., Path]) -> None:
-    assert [event.get("x") for event in read(write("e.csv", 'type,x\nA,5"\nA,6\n'))] == ['5"', "6"]
+    assert [event.get("x") for event in read_stream(write("e.csv", 'type,x\nA,5"\nA,6\n'))] == ['5"', "6"]
 
 
 @pytest.mark.parametrize("name", ["e.parquet", "e.arrow"])

@@ -26,7 +26,7 @@ from cerify.semantics.arrow_times import times_if_text, times_in_column
 from cerify.semantics.arrow_types import VALUE_TYPES
 from cerify.semantics.errors import IllFormed, InputError, InputWarning, QueryWarning, Unsupported
 from cerify.semantics.events import Event, Schema, Stream, observed
-from cerify.semantics.files import as_stream, read, read_schema
+from cerify.semantics.files import as_stream, read_schema, read_stream
 from cerify.semantics.json_events import json_of_event
 from cerify.semantics.nanoseconds import NanosecondTime, nanoseconds, time_at_nanoseconds
 from cerify.semantics.time_columns import (
@@ -826,7 +826,7 @@ def test_units_are_told_apart_by_their_years(unit: Any, per: int) -> None:
 
 def test_a_file_is_read_as_the_options_say(tmp_path: Path) -> None:
     path = _file(tmp_path, "e.jsonl", '{"type": "A", "time": 1541000542290, "x": "2024-01-01"}\n')
-    assert read(path, time_unit="ms", texts=frozenset({"x"}))[0].get("x") == "2024-01-01"
+    assert read_stream(path, time_unit="ms", texts=frozenset({"x"}))[0].get("x") == "2024-01-01"
 
 
 # ---- observed ----
@@ -857,7 +857,7 @@ def test_columns_and_events_show_the_same() -> None:
         by_events = observed(S)
         by_columns = observed(Stream.from_table(S.table))
         assert {R: dict(names) for R, names in by_columns.types.items()} == by_events.types
-        assert Schema(by_events.types) == Schema.of(S)
+        assert Schema(by_events.types) == Schema.from_events(S)
 
 
 def test_attributes_are_in_the_order_in_which_events_have_them() -> None:

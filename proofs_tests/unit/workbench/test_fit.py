@@ -15,7 +15,7 @@ from cerify import Event, Stream, count, explain, match
 from cerify.api import record
 from cerify.semantics.errors import IllFormed, InputError, QueryWarning
 from cerify.semantics.events import Schema
-from cerify.semantics.files import read
+from cerify.semantics.files import read_stream
 from cerify.semantics.predicates import Attribute, Both, Comparison, Constant, Either, Not, never_true
 
 COLUMNS = {"type": ["T", "H", "T"], "id": [1, 1, 2], "tmp": [40.0, None, 45.0], "s": ["a", "b", None]}
@@ -136,7 +136,7 @@ def test_the_cell_that_makes_texts_of_a_column_of_numbers_is_named(
     """All that was said is that the column is a string."""
     file = tmp_path / "a.csv"
     file.write_text("type,id,x\nT,1,\nT,2,4.5\nH,3,oops\nT,4,5\nH,5,n/a\n")
-    stream = Stream.from_table(read(file).table) if as_table else read(file)
+    stream = Stream.from_table(read_stream(file).table) if as_table else read_stream(file)
     (warning,) = warned(query(language, attribute="x"), language, stream)
     assert warning.message.endswith("so they cannot be compared; x is 'oops' in event 2 and a number in others")
     (warning,) = warned(query(language, attribute="s"), language)  # which has no numbers
@@ -147,7 +147,7 @@ def test_the_row_of_a_cell_that_is_no_number_is_named(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_text("type,x\nT,1\nT,2 C\nT,3\n")
     text = "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS x > 1)"
-    (warning,) = warned(text, "row-pattern", read(file))
+    (warning,) = warned(text, "row-pattern", read_stream(file))
     assert warning.message == "x is a string, and 1 a number; x is '2 C' in row 1 and a number in others"
 
 

@@ -22,7 +22,7 @@ from cerify.languages import language_named
 from cerify.plan import DefinitionEvaluator
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError
-from cerify.semantics.files import as_stream, read
+from cerify.semantics.files import as_stream, read_stream
 from cerify.semantics.match_frames import Matches
 from cerify.semantics.match_tables import RESULT
 from cerify.semantics.values import show_time
@@ -393,7 +393,7 @@ def test_a_timestamp_of_pandas_is_a_time_and_na_is_no_value() -> None:
 def test_a_schema_that_is_none_is_a_typed_error(tmp_path: Path) -> None:
     file = tmp_path / "e.csv"
     file.write_text("type\nA\n")
-    for take in (Stream, as_stream, lambda events, schema: read(file, schema=schema)):
+    for take in (Stream, as_stream, lambda events, schema: read_stream(file, schema=schema)):
         with pytest.raises(IllFormed, match=r"a schema is a cerify.Schema, not a dict"):
             take([{"type": "A"}], schema={"A": {}})
 

@@ -20,7 +20,7 @@ from cerify.languages import LANGUAGES
 from cerify.query_json import query_of_json
 from cerify.semantics.errors import IllFormed, InputError, InputWarning, QueryWarning
 from cerify.semantics.events import Event, Stream
-from cerify.semantics.files import read
+from cerify.semantics.files import read_stream
 from cerify.semantics.sase.syntax import Reading
 from cerify.semantics.stream_summary import summarized
 
@@ -394,7 +394,7 @@ def test_semicolons_and_decimal_commas_under_a_header_with_commas_at_its_end(tmp
     file = tmp_path / "e.csv"
     file.write_text("Date time;Temp;Flow,,\r\n01/09/2020 12:00;8,51;86,2\r\n01/09/2020 12:01;8;86\r\n")
     with pytest.warns(InputWarning, match="read with decimal commas: Temp, Flow"):
-        S = read(file, default_type="reading", time_column="Date time", time_format="%d/%m/%Y %H:%M")
+        S = read_stream(file, default_type="reading", time_column="Date time", time_format="%d/%m/%Y %H:%M")
     assert S[0] == Event("reading", {"time": datetime(2020, 9, 1, 12, tzinfo=UTC), "Temp": 8.51, "Flow": 86.2})
     how = ("--default-type", "reading", "--time", "Date time", "--time-format", "%d/%m/%Y %H:%M")
     assert run("count", "reading ; reading WITHIN 1 minute", str(file), *how)[1] == "1\n"

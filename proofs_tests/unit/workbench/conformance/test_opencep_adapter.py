@@ -104,7 +104,7 @@ MEANING: dict[str, Any] = {
     "AndCondition": lambda *conditions: conditions,
     "SimpleCondition": lambda *names, relation_op: Simple(names, relation_op),
     "Variable": lambda name, _: name,
-    "taken": None,
+    "taken_events": None,
     "timedelta": timedelta,
     "ConsumptionPolicy": lambda contiguous: contiguous,
     "Pattern": lambda root, conditions, width, contiguous: Pattern(root, conditions, width, contiguous or ()),
@@ -131,7 +131,7 @@ def taken(step: Leaf | Steps, types: list[str]) -> Iterator[list[list[int]]]:
 def meaning(pattern: Any, window: Any, *stream: Any, old: str = "", new: str = "") -> list[tuple[int, list[list[int]]]]:
     """The matches of a pattern by its source, and of what OpenCEP is given; in the source new is planted for old."""
     from conditions import FUNCTIONS  # type: ignore[import-not-found]
-    from patterns import made, source  # type: ignore[import-not-found]
+    from patterns import build_pattern, source  # type: ignore[import-not-found]
 
     text = source(pattern, window)
     found = list(matched(eval(text.replace(old, new) if old else text, MEANING | FUNCTIONS), *stream))
@@ -139,7 +139,7 @@ def meaning(pattern: Any, window: Any, *stream: Any, old: str = "", new: str = "
         names = SimpleNamespace(
             **MEANING, function=lambda names, code: lambda *of: code.value(dict(zip(names, of, strict=True)))
         )
-        assert list(matched(made(pattern, window, names), *stream)) == found
+        assert list(matched(build_pattern(pattern, window, names), *stream)) == found
     return found
 
 

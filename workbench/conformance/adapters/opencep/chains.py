@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import count, product
 from typing import Any
 
-from conditions import Code, Json, attribute, both, call, either, events, every, named, predicate
+from conditions import Code, Json, attribute, both, call, either, events, every, value_of_name, predicate
 
 Match = tuple[int, list[list[int]]]  # the position after which it is reported, and the positions of each leaf
 SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
@@ -247,9 +247,9 @@ def _code(condition: Json, leaves: Mapping[str, Sequence[Leaf]]) -> Code:
     for number, variable in enumerate(variables):
         of = leaves.get(variable, ())
         if len(of) == 1 and not of[0].closure:
-            found.append(named(of[0].name))
+            found.append(value_of_name(of[0].name))
         else:
-            found.append(named(f"p{number}"))
-            ranges[f"p{number}"] = call(events, *(named(leaf.name) for leaf in of))
+            found.append(value_of_name(f"p{number}"))
+            ranges[f"p{number}"] = call(events, *(value_of_name(leaf.name) for leaf in of))
     event = {id(node): code for node, code in zip(attributes, found if correlated else found * len(attributes))}
     return every(predicate(condition["predicate"], lambda node: attribute(event[id(node)], node["name"])), ranges)

@@ -25,7 +25,7 @@ def constant(value: Any) -> Code:
     return Code(repr(value), lambda taken: value)
 
 
-def named(name: str) -> Code:
+def value_of_name(name: str) -> Code:
     """Return code that gives the value of the name."""
     return Code(name, lambda taken: taken[name])
 

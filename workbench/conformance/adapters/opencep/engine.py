@@ -9,7 +9,7 @@ from typing import Any
 
 from chains import Alternative, Json, Match, Window
 from conditions import Code
-from patterns import made
+from patterns import build_pattern
 
 collections.Callable = collections.abc.Callable  # OpenCEP imports it from here, where Python 3.10 has it no more
 
@@ -80,7 +80,7 @@ class Output(OutputStream):
         pass
 
 
-def taken(payload: Any) -> Any:
+def taken_events(payload: Any) -> Any:
     """The event that a step has taken, of a closure the list."""
     return [one["event"] for one in payload] if isinstance(payload, list) else payload["event"]
 
@@ -97,7 +97,7 @@ def search(
     stream = Input(events, seconds)
     output = Output(stream)
     names = sys.modules[__name__]  # of OpenCEP, and the functions of this module
-    CEP([made(pattern, window, names)]).run(stream, output, Formatter())
+    CEP([build_pattern(pattern, window, names)]).run(stream, output, Formatter())
     return [
         (at, [[e.payload["position"] for e in getattr(step, "primitive_events", [step])] for step in match.events])
         for at, match in output.found

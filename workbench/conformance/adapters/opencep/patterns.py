@@ -24,7 +24,7 @@ class Sources:
 
         return call
 
-    taken = Source("taken")
+    taken_events = Source("taken_events")
 
     def function(self, names: tuple[str, ...], code: Code) -> Source:
         """The function of what the names have taken."""
@@ -33,11 +33,11 @@ class Sources:
 
 def source(pattern: Alternative, window: Window | None) -> str:
     """The pattern as the Python source that makes it."""
-    return str(made(pattern, window, Sources()))
+    return str(build_pattern(pattern, window, Sources()))
 
 
-def made(pattern: Alternative, window: Window | None, names: Any) -> Any:
-    """The pattern; names: those of OpenCEP, timedelta, `taken`, which reads a payload, and `function`, of a condition."""
+def build_pattern(pattern: Alternative, window: Window | None, names: Any) -> Any:
+    """The pattern; names: those of OpenCEP, timedelta, `taken_events`, which reads a payload, and `function`, of a condition."""
     conditions = names.AndCondition(*(_condition(one, names) for one in pattern.conditions))
     width = names.timedelta(days=UNBOUNDED) if window is None else names.timedelta(seconds=window.width)
     policy = names.ConsumptionPolicy(contiguous=_runs(pattern)) if pattern.contiguous else None
@@ -55,7 +55,7 @@ def _structure(step: Leaf | PatternOperator, names: Any) -> Any:
 
 
 def _condition(condition: Condition, names: Any) -> Any:
-    variables = (names.Variable(name, names.taken) for name in condition.names)
+    variables = (names.Variable(name, names.taken_events) for name in condition.names)
     return names.SimpleCondition(*variables, relation_op=names.function(condition.names, condition.code))
 
 

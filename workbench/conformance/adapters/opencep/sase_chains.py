@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from chains import NOT_COMPARED, SECONDS, Alternative, Condition, Leaf, PatternOperator, NotExpressible, Window, nodes
-from conditions import Code, Json, agree, at, attribute, beginnings, call, constant, events, every, named, predicate
+from conditions import Code, Json, agree, at, attribute, beginnings, call, constant, events, every, value_of_name, predicate
 
 CLAIMS = {
     "operators": ["kleene", "within", "negation", "equivalence", "correlated", "end"],
@@ -68,17 +68,17 @@ def _equivalence(attribute: str, leaves: Sequence[Leaf]) -> list[Condition]:
     taken = [leaf for leaf in leaves if not leaf.absent]
     if len(taken) == 1 and taken[0].closure:
         raise NotExpressible("a condition on a Kleene closure alone is one on each of its events")
-    found = [_agreeing(one, named(one.name), other, attribute) for one, other in pairwise(taken)]
+    found = [_agreeing(one, value_of_name(one.name), other, attribute) for one, other in pairwise(taken)]
     for place, leaf in enumerate(leaves):
         if leaf.absent:
             before = [one for one in leaves[:place] if not one.absent][-1]
-            last = call(at, call(events, named(before.name)), constant(-1))
+            last = call(at, call(events, value_of_name(before.name)), constant(-1))
             found.append(_agreeing(before, last, leaf, attribute))
     return found
 
 
 def _agreeing(one: Leaf, of_one: Code, other: Leaf, attribute: str) -> Condition:
-    some = call(events, of_one, named(other.name))
+    some = call(events, of_one, value_of_name(other.name))
     return Condition((one.name, other.name), call(agree, some, constant(attribute)))
 
 
@@ -101,7 +101,7 @@ def _condition(tree: Json, leaves: Sequence[Leaf], of: Mapping[str, Leaf]) -> Co
 
     def value(reference: Json) -> Code:
         leaf = of[reference["variable"]]
-        event = named(leaf.name)
+        event = value_of_name(leaf.name)
         if leaf.closure:
             event = call(at, call(events, event), constant(PLACES[reference["place"]]))
         return attribute(event, reference["name"])
@@ -109,5 +109,5 @@ def _condition(tree: Json, leaves: Sequence[Leaf], of: Mapping[str, Leaf]) -> Co
     code = predicate(tree, value)
     if last.closure and 3 not in ranks and ranks != {0}:  # it is looked at whenever the closure has taken one more
         least = 1 if ranks == {2} else 2
-        code = every(code, {last.name: call(beginnings, call(events, named(last.name)), constant(least))})
+        code = every(code, {last.name: call(beginnings, call(events, value_of_name(last.name)), constant(least))})
     return Condition(tuple(leaf.name for leaf in mentioned), code)
