@@ -61,6 +61,7 @@ class Tree:
 
 N = TypeVar("N")
 T = TypeVar("T", bound=Tree)
+V = TypeVar("V")
 
 
 def node_word(kind: type) -> str:
@@ -71,6 +72,11 @@ def node_word(kind: type) -> str:
     """
     word: str = vars(kind).get("WORD", kind.__name__)
     return word
+
+
+def entry_of(table: Mapping[type, V], node: Tree) -> V | None:
+    """Return the entry of a node's class, or of the nearest class that it inherits from; None if there is none."""
+    return next((table[kind] for kind in type(node).__mro__ if kind in table), None)
 
 
 def children(node: T) -> tuple[T, ...]:

@@ -471,9 +471,7 @@ def _reach(phi: Formula, below: list[Found], inherits: bool) -> Found:
             return ReachBounds()
         case cel.Within(_, window):
             return _narrower(below[0], window) if inherits else below[0]
-        case cel.In() | cel.Filter() | cel.Strict() | cel.PartitionBy():
-            return below[0]
-        case cel.Project() | cel.Next() | cel.Last() | cel.Max():
+        case cel.In() | cel.Filter() | cel.Strict() | cel.PartitionBy() | cel.Project() | cel.Preference():
             return below[0]
         case cel.PerKey():  # so many events of a key may lie anywhere; what lies within a width does so here too
             return below[0] if below[0] is not None and below[0].events == 1 else None
@@ -484,7 +482,7 @@ def _reach(phi: Formula, below: list[Found], inherits: bool) -> Found:
             if inherits and left and right and not left.widths and not right.widths:
                 return ReachBounds(left.events + right.events)
             return None
-        case cel.Seq() | cel.Plus() | cel.ContiguousPlus() | cel.All() | cel.Start() | cel.Unless():
+        case cel.OneOperand() | cel.TwoOperands():
             return None
         case cel.Derived():
             return reach_of(phi.expansion)

@@ -85,11 +85,8 @@ def analyze_bindings(phi: cel.Formula) -> BindingAnalysis:
             return BindingAnalysis(h.definite, True, h.possible)
         case cel.Unless(psi, _):
             return analyze_bindings(psi)
-        case (
-            cel.Filter(psi, _) | cel.Plus(psi) | cel.ContiguousPlus(psi) | cel.PartitionBy(psi, _)
-            | cel.Strict(psi) | cel.Next(psi) | cel.Last(psi) | cel.Max(psi) | cel.PerKey(psi, _)
-        ):  # fmt: skip
-            return analyze_bindings(psi)
+        case cel.OneOperand():
+            return analyze_bindings(phi.phi)
         case cel.Derived():
             return analyze_bindings(phi.expansion)
         case _:
@@ -121,14 +118,11 @@ def partitioned(phi: Formula) -> Formula:
             psi, conditions = _filters(phi)
             inner = partitioned(psi)  # where all filters together make no partition, some of them make none either
             return _partitioned(inner, conditions) or _filtered(phi, inner)
-        case cel.In() | cel.Start() | cel.Strict() | cel.Within() | cel.PartitionBy() | cel.PerKey():
+        case cel.In() | cel.Restriction() | cel.PerKey():
             return replace(phi, phi=partitioned(phi.phi))
         case cel.Unless(left, _):
             return replace(phi, left=partitioned(left))
-        case (
-            cel.EventAtom() | cel.Project() | cel.Or() | cel.And() | cel.Seq() | cel.ContiguousSeq() | cel.All()
-            | cel.Plus() | cel.ContiguousPlus() | cel.Next() | cel.Last() | cel.Max() | cel.Derived()
-        ):  # fmt: skip
+        case cel.EventAtom() | cel.Project() | cel.TwoOperands() | cel.Iteration() | cel.Preference() | cel.Derived():
             return phi
         case _:
             assert_never(phi)
@@ -303,19 +297,18 @@ class _Decorrelator:
         match phi:
             case cel.PartitionBy(psi, a):
                 return cel.PartitionBy(self._whole(self.outer(psi), phi), a, span=phi.span)
-            case cel.In() | cel.Start() | cel.Strict() | cel.Within():
-                return replace(phi, phi=self._whole(self.outer(phi.phi), phi))
             case cel.PerKey():
                 return replace(phi, phi=self.outer(phi.phi))
             case cel.Filter(psi, condition):
                 return self._filtered(self.outer(psi), condition, ())
+            case cel.In() | cel.Restriction():
+                return replace(phi, phi=self._whole(self.outer(phi.phi), phi))
             case cel.Unless(left, _):
                 self._require_unary(phi.right, "UNLESS depends on whether its right side has any match")
                 return replace(phi, left=self.outer(left))
             case (
-                cel.EventAtom() | cel.Project() | cel.Or() | cel.And() | cel.Seq() | cel.ContiguousSeq() | cel.All()
-                | cel.Plus() | cel.ContiguousPlus() | cel.Next() | cel.Last() | cel.Max() | cel.Derived()
-            ):  # fmt: skip
+                cel.EventAtom() | cel.Project() | cel.TwoOperands() | cel.Iteration() | cel.Preference() | cel.Derived()
+            ):
                 return self._decorrelate(phi, ())
             case _:
                 assert_never(phi)
@@ -337,7 +330,7 @@ class _Decorrelator:
             case cel.Project(L, psi):
                 below = self._decorrelate(psi, rounds)
                 return cel.Project(L | _marks(below), below, span=phi.span)
-            case cel.In() | cel.Start() | cel.Strict() | cel.Within():
+            case cel.In() | cel.Restriction():
                 return replace(phi, phi=self._whole(self._decorrelate(phi.phi, rounds), phi))
             case cel.Seq() | cel.Or() | cel.All():
                 return replace(
@@ -346,16 +339,14 @@ class _Decorrelator:
             case cel.ContiguousSeq():
                 left, right = self._decorrelate(phi.left, rounds), self._decorrelate(phi.right, rounds)
                 return replace(phi, left=self._whole(left, phi), right=self._whole(right, phi))
-            case cel.Plus():
-                return self._decorrelate_iteration(phi, rounds)
-            case cel.ContiguousPlus():
+            case cel.Iteration():
                 return self._decorrelate_iteration(phi, rounds)
             case cel.And():
                 return self._joined(phi, rounds)
             case cel.Unless(left, right):
                 self._require_unary(right, "UNLESS depends on whether its right side has any match")
                 return replace(phi, left=self._decorrelate(left, rounds))
-            case cel.Next() | cel.Last() | cel.Max():
+            case cel.Preference():
                 return self._refuse(
                     "NXT, LAST and MAX compare the matches of this formula with each other, so it would have to be "
                     "filtered across events before",
@@ -489,12 +480,9 @@ def _mark_variables(phi: Formula, marks: Mapping[str, str]) -> Formula:
             return replace(phi, variables=L | frozenset(kept.values()), phi=_mark_variables(psi, kept))
         case cel.Unless(left, _):
             return replace(phi, left=_mark_variables(left, marks))
-        case cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.And() | cel.All():
+        case cel.TwoOperands():
             return replace(phi, left=_mark_variables(phi.left, marks), right=_mark_variables(phi.right, marks))
-        case (
-            cel.Filter() | cel.Plus() | cel.ContiguousPlus() | cel.Start()
-            | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.Within() | cel.PartitionBy() | cel.PerKey()
-        ):  # fmt: skip
+        case cel.OneOperand():
             return replace(phi, phi=_mark_variables(phi.phi, marks))
         case cel.Derived():
             return _mark_variables(phi.expansion, marks)
@@ -511,13 +499,9 @@ def _at_events(phi: Formula, event: Callable[[Formula], Formula], kept: Variable
             return replace(phi, variables=L | kept, phi=_at_events(psi, event, kept))
         case cel.Unless(left, _):
             return replace(phi, left=_at_events(left, event, kept))
-        case cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.And() | cel.All():
+        case cel.TwoOperands():
             return replace(phi, left=_at_events(phi.left, event, kept), right=_at_events(phi.right, event, kept))
-        case (
-            cel.Filter() | cel.Plus() | cel.ContiguousPlus() | cel.Start()
-            | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.In() | cel.Within() | cel.PartitionBy()
-            | cel.PerKey()
-        ):  # fmt: skip
+        case cel.OneOperand():
             return replace(phi, phi=_at_events(phi.phi, event, kept))
         case cel.Derived():
             return _at_events(phi.expansion, event, kept)
@@ -550,7 +534,7 @@ class CheckedPlan:
     refused: Unsupported
 
 
-Collecting: TypeAlias = cel.Next | cel.Last | cel.Max | cel.Project | cel.In
+Collecting: TypeAlias = cel.AnyPreference | cel.Project | cel.In
 """The operators that are applied to all valuations over an interval: their results are not checked one by one."""
 
 
@@ -627,18 +611,13 @@ def _plan_evaluation(phi: Formula, budget: Budget) -> EvaluationPlan:
     match phi:
         case cel.Derived():
             return _plan_evaluation(phi.expansion, budget)
-        case cel.Next() | cel.Last() | cel.Max() | cel.Project():
+        case cel.Preference() | cel.Project():
             return CollectedPlan(phi, _plan_evaluation(phi.phi, budget), carried)
         case cel.In() if rebinds(phi):
             return CollectedPlan(phi, _plan_evaluation(phi.phi, budget), carried)
         case cel.PerKey():
             return PerKeyPlan(phi, _plan_evaluation(phi.phi, budget), carried)
-        case (
-            cel.EventAtom() | cel.In() | cel.Filter() | cel.Seq() | cel.Plus() | cel.ContiguousSeq()
-            | cel.ContiguousPlus()
-            | cel.Start() | cel.Or() | cel.And() | cel.All() | cel.Unless() | cel.Strict() | cel.Within()
-            | cel.PartitionBy()
-        ):  # fmt: skip
+        case cel.EventAtom() | cel.OneOperand() | cel.TwoOperands():
             return CheckedPlan(phi, _candidates(phi, budget), carried)
         case _:
             assert_never(phi)
@@ -680,18 +659,13 @@ def _pointwise(phi: Formula) -> Formula:
             for a in names:
                 found = cel.PartitionBy(found, a)
             return found
-        case cel.Next(psi) | cel.Last(psi) | cel.Max(psi):
+        case cel.Preference(psi):
             return _pointwise(psi)
         case cel.Unless(left, right):
             return replace(phi, left=_pointwise(left)) if compilable(right) else _pointwise(left)
         case cel.Derived():
             return _pointwise(phi.expansion)
-        case (
-            cel.EventAtom() | cel.In() | cel.Filter() | cel.Seq() | cel.Plus() | cel.ContiguousSeq()
-            | cel.ContiguousPlus()
-            | cel.Project() | cel.Start() | cel.Or() | cel.And() | cel.All() | cel.Strict() | cel.Within()
-            | cel.PartitionBy()
-        ):  # fmt: skip
+        case cel.EventAtom() | cel.Project() | cel.OneOperand() | cel.TwoOperands():
             return rebuilt(phi, [_pointwise(psi) for psi in children(phi)])
         case _:
             assert_never(phi)
@@ -711,14 +685,11 @@ def _anywhere(phi: Formula) -> Formula:
             return cel.Plus(_anywhere(psi))
         case cel.Unless(psi, _) | cel.Within(psi, cel.EventWindow()):
             return _anywhere(psi)
-        case cel.Start(psi) | cel.Strict(psi) | cel.Next(psi) | cel.Last(psi) | cel.Max(psi) | cel.PerKey(psi, _):
+        case cel.Start(psi) | cel.Strict(psi) | cel.Preference(psi) | cel.PerKey(psi, _):
             return _anywhere(psi)
         case cel.Derived():
             return _anywhere(phi.expansion)
-        case (
-            cel.In() | cel.Filter() | cel.Seq() | cel.Plus() | cel.Project() | cel.Or() | cel.And() | cel.All()
-            | cel.Within() | cel.PartitionBy()
-        ):  # fmt: skip
+        case cel.Project() | cel.OneOperand() | cel.TwoOperands():
             return rebuilt(phi, [_anywhere(psi) for psi in children(phi)])
         case _:
             assert_never(phi)

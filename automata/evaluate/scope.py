@@ -22,6 +22,7 @@ from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import TIME, Event
+from cerify.semantics.trees import children, rebuilt
 from cerify.semantics.values import Value, kind
 
 SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
@@ -101,7 +102,7 @@ def strip_windows(phi: Formula) -> Scope | Unsupported:
     widths: dict[str, Width] = {}
     attributes: dict[str, None] = {}
     keys: dict[str, None] = {}
-    passed: list[cel.In | cel.Filter | cel.Start | cel.Strict | cel.Unless] = []
+    passed: list[Formula] = []
     while True:
         match phi:
             case cel.Within(psi, window):
@@ -119,23 +120,22 @@ def strip_windows(phi: Formula) -> Scope | Unsupported:
                     break
                 keys.update(dict.fromkeys(names))
                 phi = psi
-            case cel.Next(cel.PerKey(psi, names)) | cel.Last(cel.PerKey(psi, names)) | cel.Max(cel.PerKey(psi, names)):
+            case cel.Preference(cel.PerKey(psi, names)):
                 # a law: the matches that are compared end with one event, and so are of one key
                 phi = cel.PerKey(replace(phi, phi=psi), names, span=phi.span)
-            case cel.In(psi, _) | cel.Filter(psi, _) | cel.Start(psi) | cel.Strict(psi) | cel.Unless(psi, _):
+            case cel.In(psi, _) | cel.Restriction(psi) | cel.Unless(psi, _):
                 passed.append(phi)
                 phi = psi
             case (
-                cel.EventAtom() | cel.Project() | cel.Or() | cel.And() | cel.Seq() | cel.ContiguousSeq() | cel.All()
-                | cel.Plus() | cel.ContiguousPlus() | cel.Next() | cel.Last() | cel.Max() | cel.Derived()
-            ):  # fmt: skip
+                cel.EventAtom() | cel.Project() | cel.TwoOperands() | cel.Iteration() | cel.Preference() | cel.Derived()
+            ):
                 break
             case _:
                 assert_never(phi)
     if not (events or widths or attributes or keys):  # the same object: what is compiled is found by identity
         phi, passed = whole, []
     for node in reversed(passed):
-        phi = replace(node, left=phi) if isinstance(node, cel.Unless) else replace(node, phi=phi)
+        phi = replace(rebuilt(node, [phi, *children(node)[1:]]), span=node.span)
     if (refused := _inside(phi)) is not None:
         return refused
     within = min(events, default=None), tuple(widths.items()), tuple(a for a in attributes if a not in keys)

@@ -41,12 +41,8 @@ from cerify.semantics.trees import children
 MIRRORED: dict[Comparator, Comparator] = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
 TRIES = 2000  # pairs of parts that are looked at
 STACK = (cel.Filter, cel.Within, cel.PartitionBy)  # they judge a valuation by itself, so that their order is no matter
-SUBSETS = (
-    cel.Filter, cel.Within, cel.PartitionBy, cel.Start, cel.Strict, cel.Next, cel.Last, cel.Max,
-)  # fmt: skip
 BLIND = (
-    cel.Seq, cel.ContiguousSeq, cel.Plus, cel.ContiguousPlus, cel.Start, cel.Or, cel.All, cel.Unless, cel.Strict,
-    cel.Next, cel.Last, cel.Max, cel.In,
+    cel.Sequencing, cel.Iteration, cel.Preference, cel.Start, cel.Strict, cel.Or, cel.All, cel.Unless, cel.In,
     cel.PerKey,
 )  # fmt: skip
 """The operators whose complex events depend on those of their operands alone."""
@@ -71,17 +67,14 @@ def key_of(phi: Formula, schema: Schema | None = None) -> object:
             return (type(phi).__name__, frozenset(key_of(psi, schema) for psi in _chain(phi, type(phi))))
         case cel.All():
             return ("All", _bag([key_of(psi, schema) for psi in _chain(phi, cel.All)]))
-        case cel.Seq() | cel.ContiguousSeq():
+        case cel.Sequencing():
             return (type(phi).__name__, tuple(key_of(psi, schema) for psi in _chain(phi, type(phi))))
-        case (
-            cel.Plus() | cel.ContiguousPlus() | cel.Start() | cel.Unless() | cel.Strict() | cel.Next() | cel.Last()
-            | cel.Max()
-        ):  # fmt: skip
-            return (type(phi).__name__, tuple(key_of(psi, schema) for psi in children(phi)))
         case cel.PerKey(psi, names):
             return ("per key", frozenset(names), key_of(psi, schema))
         case cel.Filter() | cel.Within() | cel.PartitionBy() | cel.Derived():
             raise InternalError("it is a condition, which was taken off, or is not expanded")
+        case cel.OneOperand() | cel.TwoOperands():
+            return (type(phi).__name__, tuple(key_of(psi, schema) for psi in children(phi)))
         case _:
             assert_never(phi)
 
@@ -283,10 +276,9 @@ class Derivations:
             for side, chi in enumerate((psi.left, psi.right)):
                 if (part := self.derive(phi, chi, claim, level)) is not None:
                     return RuleProof("right or", (part,), side)
-        if isinstance(phi, SUBSETS) and (part := self.derive(phi.phi, psi, claim, level)) is not None:
-            return RuleProof("drop", (part,))
-        if isinstance(phi, cel.Unless) and (part := self.derive(phi.left, psi, claim, level)) is not None:
-            return RuleProof("drop", (part,))
+        if isinstance(phi, cel.Restriction | cel.Preference | cel.Unless):
+            part = self.derive(children(phi)[0], psi, claim, level)
+            return None if part is None else RuleProof("drop", (part,))
         return None
 
     def _both(self, phi: Formula, psi: Formula, level: Level) -> RuleProof | None:
@@ -324,7 +316,7 @@ class Derivations:
         pairs: list[tuple[Formula, Formula]] = list(zip(children(phi), children(psi), strict=True))
         if isinstance(phi, cel.Unless):  # with more rivals on the right there are fewer matches
             pairs[1] = pairs[1][::-1]
-        wanted: Claim = "equivalent" if isinstance(phi, cel.Next | cel.Last | cel.Max) else claim
+        wanted: Claim = "equivalent" if isinstance(phi, cel.Preference) else claim
         for mine, theirs in pairs:
             if (part := self.derive(mine, theirs, wanted, inner)) is None:
                 return None

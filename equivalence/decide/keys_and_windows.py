@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
@@ -91,7 +91,19 @@ Keys: TypeAlias = Mapping[str, Truth | None]
 
 def last_variables(phi: Formula) -> frozenset[str]:
     """The variables that hold the last event of the interval in every valuation of an expanded formula."""
-    below = [last_variables(psi) for psi in children(phi)]
+    return _held(phi, lambda left, right: right, frozenset[str].intersection)
+
+
+def always_bound(phi: Formula) -> frozenset[str]:
+    """The variables that hold an event in every valuation of an expanded formula."""
+    return _held(phi, frozenset[str].union, frozenset[str].union)
+
+
+def _held(
+    phi: Formula, in_sequence: Callable[..., frozenset[str]], in_all: Callable[..., frozenset[str]]
+) -> frozenset[str]:
+    """The variables that hold something, from those of the operands of a sequence, and of ALL."""
+    below = [_held(psi, in_sequence, in_all) for psi in children(phi)]
     match phi:
         case cel.EventAtom(R):
             return frozenset({R})
@@ -99,16 +111,15 @@ def last_variables(phi: Formula) -> frozenset[str]:
             return below[0] | {A} if below[0] else below[0]
         case cel.Project(L, _):
             return below[0] & L
-        case cel.Seq() | cel.ContiguousSeq():
-            return below[1]
+        case cel.Sequencing():
+            return in_sequence(*below)
+        case cel.All():
+            return in_all(*below)
         case cel.And():
             return below[0] | below[1]
-        case cel.Or() | cel.All():
+        case cel.Or():
             return below[0] & below[1]
-        case (
-            cel.Filter() | cel.Plus() | cel.ContiguousPlus() | cel.Start() | cel.Unless() | cel.Strict() | cel.Next()
-            | cel.Last() | cel.Max() | cel.Within() | cel.PartitionBy() | cel.PerKey()
-        ):  # fmt: skip
+        case cel.OneOperand() | cel.Unless():
             return below[0]
         case cel.Derived():
             raise InternalError("the formula is not expanded")
@@ -125,42 +136,14 @@ def binds_last(phi: Formula, L: frozenset[str] | None = None) -> bool:
             return binds_last(psi, None if L is None or A in L else L - {A})
         case cel.Project(M, psi):
             return binds_last(psi, M if L is None else L & M)
-        case cel.Seq(_, right) | cel.ContiguousSeq(_, right):
+        case cel.Sequencing(_, right):
             return binds_last(right, L)
         case cel.Or(left, right) | cel.All(left, right):
             return binds_last(left, L) and binds_last(right, L)
         case cel.And(left, right):
             return binds_last(left, L) or binds_last(right, L)
-        case (
-            cel.Filter() | cel.Plus() | cel.ContiguousPlus() | cel.Start() | cel.Unless() | cel.Strict() | cel.Next()
-            | cel.Last() | cel.Max() | cel.Within() | cel.PartitionBy() | cel.PerKey()
-        ):  # fmt: skip
+        case cel.OneOperand() | cel.Unless():
             return binds_last(children(phi)[0], L)
-        case cel.Derived():
-            raise InternalError("the formula is not expanded")
-        case _:
-            assert_never(phi)
-
-
-def always_bound(phi: Formula) -> frozenset[str]:
-    """The variables that hold an event in every valuation of an expanded formula."""
-    below = [always_bound(psi) for psi in children(phi)]
-    match phi:
-        case cel.EventAtom(R):
-            return frozenset({R})
-        case cel.In(_, A):
-            return below[0] | {A} if below[0] else below[0]
-        case cel.Project(L, _):
-            return below[0] & L
-        case cel.Seq() | cel.ContiguousSeq() | cel.And() | cel.All():
-            return below[0] | below[1]
-        case cel.Or():
-            return below[0] & below[1]
-        case (
-            cel.Filter() | cel.Plus() | cel.ContiguousPlus() | cel.Start() | cel.Unless() | cel.Strict() | cel.Next()
-            | cel.Last() | cel.Max() | cel.Within() | cel.PartitionBy() | cel.PerKey()
-        ):  # fmt: skip
-            return below[0]
         case cel.Derived():
             raise InternalError("the formula is not expanded")
         case _:
@@ -361,8 +344,8 @@ def _equated(condition: cel.Condition) -> tuple[str, str, str] | None:
 def with_places(phi: Formula, ends: bool = True) -> Iterator[tuple[Formula, bool]]:
     """The sub-formulas of an expanded formula, and whether the interval of each ends with the last event of a match."""
     yield phi, ends
-    together = isinstance(phi, cel.All | cel.Plus | cel.ContiguousPlus)
-    early = 0 if isinstance(phi, cel.Seq | cel.ContiguousSeq) else 1 if isinstance(phi, cel.Unless) else None
+    together = isinstance(phi, cel.All | cel.Iteration)
+    early = 0 if isinstance(phi, cel.Sequencing) else 1 if isinstance(phi, cel.Unless) else None
     for i, psi in enumerate(children(phi)):
         yield from with_places(psi, ends and not together and i != early)
 
@@ -466,7 +449,7 @@ class Reduction:
                 return restricted(self.reduced(psi, ends, flat), self.near(name, index))
             case cel.Filter(psi, condition):
                 return cel.Filter(self.reduced(psi, ends, flat), self._condition(condition, psi, ends))
-            case cel.Seq() | cel.ContiguousSeq():
+            case cel.Sequencing():
                 return rebuilt(phi, [self.reduced(phi.left, False, False), self.reduced(phi.right, ends, False)])
             case cel.Or():
                 return rebuilt(phi, [self.reduced(psi, ends, flat) for psi in (phi.left, phi.right)])
@@ -480,16 +463,16 @@ class Reduction:
                 right = self.reduced(phi.right, False, False)
                 self._without_parts(phi, before, "on the right of UNLESS")
                 return rebuilt(phi, [left, right])
-            case cel.In() | cel.Start() | cel.Strict() | cel.Within():
+            case cel.In() | cel.Restriction():
                 return rebuilt(phi, [self.reduced(phi.phi, ends, flat)])
             case cel.Project():
                 before = len(self.parts)
                 below = [self.reduced(phi.phi, ends, False)]
                 self._without_parts(phi, before, "under PROJECT")
                 return rebuilt(phi, below)
-            case cel.Next() | cel.Last() | cel.Max():
+            case cel.Preference():
                 return rebuilt(phi, [self.reduced(phi.phi, ends, False)])
-            case cel.All() | cel.Plus() | cel.ContiguousPlus():
+            case cel.All() | cel.Iteration():
                 return rebuilt(phi, [self.reduced(psi, False, False) for psi in children(phi)])
             case cel.PerKey(psi, attributes):
                 if not ends:
@@ -590,9 +573,8 @@ def needs_order(phi: Formula, schema: Schema | None, flat: bool = True) -> bool:
         return True
     judged = isinstance(
         phi,
-        cel.In | cel.Filter | cel.Start | cel.Strict | cel.Or | cel.And | cel.PartitionBy | cel.PerKey | cel.Within
-        | cel.Unless,
-    )  # fmt: skip
+        cel.In | cel.Restriction | cel.Or | cel.And | cel.PerKey | cel.Unless,
+    )
     return any(needs_order(psi, schema, flat and judged) for psi in children(phi))
 
 
@@ -872,7 +854,7 @@ def require_layers(phi: Formula, original: Formula) -> None:
     """Raise Unsupported if a reduced formula has a strategy around a part, and more than layers around the strategy."""
     if not selects_parts(phi):
         return
-    is_layer = isinstance(phi, cel.Next | cel.Last | cel.Max | cel.Or | cel.Project)
+    is_layer = isinstance(phi, cel.Preference | cel.Or | cel.Project)
     match phi:
         case cel.In(_, A):
             is_layer = not A.startswith((FIRST_OF, LAST_OF))

@@ -425,17 +425,15 @@ def _cel_disjuncts(phi: cel.Formula, nodes: int) -> CelDisjuncts:
         case cel.Filter(_, condition):
             check_nodes(filtered_size(condition, sizes[0]), nodes, phi)
             found = filtered(below[0], condition)
-        case (
-            cel.In() | cel.Project() | cel.Start() | cel.Strict() | cel.Within() | cel.PartitionBy() | cel.PerKey()
-        ):  # fmt: skip
+        case cel.In() | cel.Project() | cel.Restriction() | cel.PerKey():
             found = [rebuilt(phi, [psi]) for psi in below[0]]
-        case cel.Seq() | cel.ContiguousSeq() | cel.And() | cel.All():
+        case cel.Sequencing() | cel.And() | cel.All():
             check_nodes(product_size(*sizes), nodes, phi)
             found = [rebuilt(phi, [left, right]) for left in below[0] for right in below[1]]
         case cel.Unless():
             check_nodes(sum(sizes[0]) + len(sizes[0]) * (sum(sizes[1]) + len(sizes[1])), nodes, phi)
             found = [_unless(left, below[1]) for left in below[0]]
-        case cel.Plus() | cel.ContiguousPlus() | cel.Next() | cel.Last() | cel.Max():
+        case cel.Iteration() | cel.Preference():
             found = [rebuilt(phi, [_cel_or(below[0])])]
         case _:
             assert_never(phi)
@@ -473,11 +471,7 @@ def bindable(phi: cel.Formula) -> Variables:
             return bindable(left)
         case cel.Derived():
             return bindable(phi.expansion)
-        case (
-            cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.All() | cel.Plus() | cel.ContiguousPlus() | cel.Filter()
-            | cel.Start() | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.Within() | cel.PartitionBy()
-            | cel.PerKey()
-        ):  # fmt: skip
+        case cel.OneOperand() | cel.TwoOperands():
             return frozenset[str]().union(*map(bindable, children(phi)))
         case _:
             assert_never(phi)
@@ -538,14 +532,11 @@ def _filter_events(phi: cel.Formula, L: Variables, p: Predicate) -> cel.Formula:
             return _through(phi, _filter_events(psi, L - {A for A in L if condition == cel.Every(A, p)}, p))
         case cel.Unless(left, right):
             return cel.Unless(_filter_events(left, L, p), right)
-        case cel.Next() | cel.Last() | cel.Max():
+        case cel.Preference():
             for A in sorted(L):
                 phi = cel.Filter(phi, cel.Every(A, p))
             return phi
-        case (
-            cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.And() | cel.All() | cel.Plus() | cel.ContiguousPlus()
-            | cel.Project() | cel.Start() | cel.Strict() | cel.Within() | cel.PartitionBy() | cel.PerKey()
-        ):  # fmt: skip
+        case cel.Project() | cel.OneOperand() | cel.TwoOperands():
             return rebuilt(phi, [_filter_events(psi, L, p) for psi in children(phi)])
         case cel.Derived():
             return _filter_events(phi.expansion, L, p)
@@ -565,18 +556,15 @@ def _whole(phi: cel.Formula, condition: cel.Condition) -> cel.Formula:
             return cel.In(_whole(psi, condition), A)
         case cel.Project(kept, psi) if kept >= L:
             return cel.Project(kept, _whole(psi, condition))
-        case cel.Seq() | cel.ContiguousSeq() | cel.All() if L.isdisjoint(bindable(phi.right)):
+        case cel.Sequencing() | cel.All() if L.isdisjoint(bindable(phi.right)):
             return rebuilt(phi, [_whole(phi.left, condition), phi.right])
-        case cel.Seq() | cel.ContiguousSeq() | cel.All() if L.isdisjoint(bindable(phi.left)):
+        case cel.Sequencing() | cel.All() if L.isdisjoint(bindable(phi.left)):
             return rebuilt(phi, [phi.left, _whole(phi.right, condition)])
         case cel.Unless(left, right):
             return cel.Unless(_whole(left, condition), right)
-        case cel.Or() | cel.And() | cel.Start() | cel.Strict() | cel.Within() | cel.PartitionBy() | cel.PerKey():
+        case cel.Or() | cel.And() | cel.Restriction() | cel.PerKey():
             return rebuilt(phi, [_whole(psi, condition) for psi in children(phi)])
-        case (
-            cel.EventAtom() | cel.In() | cel.Project() | cel.Seq() | cel.ContiguousSeq() | cel.All() | cel.Plus()
-            | cel.ContiguousPlus() | cel.Next() | cel.Last() | cel.Max()
-        ):  # fmt: skip
+        case cel.EventAtom() | cel.Project() | cel.OneOperand() | cel.TwoOperands():
             return cel.Filter(phi, condition)
         case cel.Derived():
             return _whole(phi.expansion, condition)
@@ -652,11 +640,7 @@ class _Pushing:
                 psi = bound(psi, A, None)
             case cel.And():
                 psi = cel.And(*map(self.hidden, below))
-            case (
-                cel.EventAtom() | cel.Filter() | cel.Project() | cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.All()
-                | cel.Unless() | cel.Plus() | cel.ContiguousPlus() | cel.Start() | cel.Strict() | cel.Next()
-                | cel.Last() | cel.Max() | cel.Within() | cel.PartitionBy() | cel.PerKey() | cel.Derived()
-            ):  # fmt: skip
+            case cel.EventAtom() | cel.Project() | cel.OneOperand() | cel.TwoOperands() | cel.Derived():
                 psi = rebuilt(phi, below)
             case _:
                 assert_never(phi)
@@ -688,11 +672,7 @@ def bound(phi: cel.Formula, A: str, L: Variables | None) -> cel.Formula:
             return cel.Project(kept | {A}, bound(psi, A, kept if L is None else kept & L))
         case cel.Unless(left, right):
             return cel.Unless(bound(left, A, L), right)
-        case (
-            cel.Filter() | cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.And() | cel.All() | cel.Plus()
-            | cel.ContiguousPlus() | cel.Start() | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.Within()
-            | cel.PartitionBy() | cel.PerKey() | cel.Derived()
-        ):  # fmt: skip
+        case cel.OneOperand() | cel.TwoOperands() | cel.Derived():
             return rebuilt(phi, [bound(psi, A, L) for psi in children(phi)])
         case _:
             assert_never(phi)
@@ -711,11 +691,7 @@ def renamed(phi: cel.Formula, A: str, B: str) -> cel.Formula:
             return cel.Project(L - {A} | {B} if A in L else L, renamed(psi, A, B))
         case cel.Unless(left, right):
             return cel.Unless(renamed(left, A, B), right)
-        case (
-            cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.And() | cel.All() | cel.Plus() | cel.ContiguousPlus()
-            | cel.Start() | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.Within() | cel.PartitionBy()
-            | cel.PerKey() | cel.Derived()
-        ):  # fmt: skip
+        case cel.OneOperand() | cel.TwoOperands() | cel.Derived():
             return rebuilt(phi, [renamed(psi, A, B) for psi in children(phi)])
         case _:
             assert_never(phi)

@@ -87,11 +87,7 @@ def _below(place: Subformula, below: Sequence[Formula], i: int) -> Subformula:
             return Subformula(below[i], put_part, looked if looked is None else looked | L, False)
         case cel.Derived():  # its expansion may look at anything
             return Subformula(below[i], put_part, EVERYTHING, False)
-        case (
-            cel.In() | cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.All() | cel.Unless() | cel.Plus()
-            | cel.ContiguousPlus() | cel.Start() | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.Within()
-            | cel.PartitionBy() | cel.PerKey()
-        ):  # fmt: skip
+        case cel.OneOperand() | cel.TwoOperands():
             return Subformula(below[i], put_part, looked, blind, chained)
         case cel.EventAtom():
             raise AssertionError("an event type has no operand")
@@ -186,11 +182,7 @@ def of_nothing(psi: Formula) -> Iterator[Candidate]:
             return
         case cel.Or() | cel.EventAtom():
             return
-        case (
-            cel.In() | cel.Filter() | cel.Project() | cel.Seq() | cel.ContiguousSeq() | cel.And() | cel.All()
-            | cel.Unless() | cel.Plus() | cel.ContiguousPlus() | cel.Start() | cel.Strict() | cel.Next() | cel.Last()
-            | cel.Max() | cel.Within() | cel.PartitionBy() | cel.PerKey() | cel.Derived()
-        ):  # fmt: skip
+        case cel.Project() | cel.OneOperand() | cel.TwoOperands() | cel.Derived():
             if not is_nothing(psi) and any(map(is_nothing, children(psi))):
                 yield "nothing, from nothing", nothing(psi)
         case _:

@@ -538,7 +538,7 @@ class _CoreTranslation:
             case cel.Strict(psi):
                 found = self.translated(psi, anchored)
                 return replace(found, phi=core.CoreStrict(found.phi))
-            case cel.Next(psi) | cel.Last(psi) | cel.Max(psi):
+            case cel.Preference(psi):
                 found = self.translated(psi, anchored)
                 chosen = CORE_CHOICES[type(phi)](found.phi)
                 if keeps_all(chosen):
@@ -552,7 +552,7 @@ class _CoreTranslation:
                 if not all(held_by.values()):
                     raise Unsupported("PROJECT leaves events out of the match; core-CEL keeps all", phi.span)
                 return replace(found, held_by=held_by)
-            case cel.Start() | cel.And() | cel.All() | cel.Unless() | cel.Within() | cel.PartitionBy() | cel.PerKey():
+            case cel.OneOperand() | cel.TwoOperands():
                 raise Unsupported(REFUSED[type(phi)], phi.span)
             case cel.Derived():
                 return self.clause(phi.expansion, anchored)
@@ -612,14 +612,11 @@ def _is_interval(phi: cel.Formula) -> bool:
             return True  # the contiguous operators, because operands with gaps are refused
         case cel.Or(left, right):
             return _is_interval(left) and _is_interval(right)
-        case cel.In(psi, _) | cel.Filter(psi, _) | cel.Project(_, psi) | cel.Next(psi) | cel.Last(psi) | cel.Max(psi):
-            return _is_interval(psi)
+        case cel.In() | cel.Filter() | cel.Project() | cel.Preference():
+            return _is_interval(phi.phi)
         case cel.Derived():
             return _is_interval(phi.expansion)
-        case (
-            cel.Seq() | cel.Plus() | cel.Start() | cel.And() | cel.All() | cel.Unless() | cel.Within()
-            | cel.PartitionBy() | cel.PerKey()
-        ):  # fmt: skip
+        case cel.OneOperand() | cel.TwoOperands():
             return False
         case _:
             assert_never(phi)

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import OPERATORS, ContiguousRepeat
 from cerify.semantics.predicates import Problem
-from cerify.semantics.trees import children, subtrees
+from cerify.semantics.trees import children, entry_of, subtrees
 
-EFFECTS: dict[type[cel.Formula], str] = {
+EFFECTS: dict[type, str] = {
     cel.Unless: "an event of another key can keep a match away",
     cel.Strict: "an event of another key in between leaves a gap",
     cel.ContiguousSeq: "events with one of another key in between are no neighbours",
@@ -23,9 +23,7 @@ EFFECTS: dict[type[cel.Formula], str] = {
     cel.NextPlus: "a round of another key can be the next one, after which none of the key is",
     cel.Until: "a round or an end of another key can be the next one",
     ContiguousRepeat: "events with one of another key in between are no neighbours",
-    cel.Next: "a match of several keys can be preferred to one of a single key",
-    cel.Last: "a match of several keys can be preferred to one of a single key",
-    cel.Max: "a match of several keys can be preferred to one of a single key",
+    cel.Preference: "a match of several keys can be preferred to one of a single key",
 }
 """What an operator that looks beyond one match makes of the events of other keys."""
 
@@ -49,7 +47,9 @@ class AcrossKeys:
     def problem(self) -> Problem:
         """Return the problem to show to a user before any event is seen."""
         symbol, a = OPERATORS[type(self.operator)].symbol, self.partition.attribute
-        message = f"{symbol} under PARTITION BY [{a}] looks at the events of all keys: {EFFECTS[type(self.operator)]}"
+        message = (
+            f"{symbol} under PARTITION BY [{a}] looks at the events of all keys: {entry_of(EFFECTS, self.operator)}"
+        )
         return Problem("across_keys", message, self.operator.span, advice=advice(a))
 
 
@@ -74,7 +74,7 @@ def across_keys(phi: cel.Formula) -> Iterator[AcrossKeys]:
         elif isinstance(psi, cel.PerKey):
             keys |= frozenset(psi.attributes)
             partitions = {a: partition for a, partition in partitions.items() if a not in keys}
-        elif type(psi) in EFFECTS:
+        elif entry_of(EFFECTS, psi) is not None:
             for partition in partitions.values():
                 if (id(partition), type(psi)) not in seen:
                     seen.add((id(partition), type(psi)))

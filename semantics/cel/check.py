@@ -111,7 +111,7 @@ def _types(phi: cel.Formula, schema: Schema | None, found: list[Problem]) -> Typ
             types = _types(psi, schema, found)
             found.extend(_unbound(L, types, phi.span))
             return {A: held for A, held in types.items() if A in L}
-        case cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.All():
+        case cel.Sequencing() | cel.Or() | cel.All():
             left, right = _types(phi.left, schema, found), _types(phi.right, schema, found)
             return {A: left.get(A, frozenset()) | right.get(A, frozenset()) for A in left.keys() | right.keys()}
         case cel.And(left_, right_):  # the two sides have to bind the same events
@@ -145,11 +145,8 @@ def _types(phi: cel.Formula, schema: Schema | None, found: list[Problem]) -> Typ
             for attribute in attributes:
                 found.extend(lacking("the key", attribute, _all(types), schema, phi.span))
             return types
-        case (
-            cel.Plus(psi) | cel.ContiguousPlus(psi) | cel.Start(psi)
-            | cel.Strict(psi) | cel.Next(psi) | cel.Last(psi) | cel.Max(psi)
-        ):  # fmt: skip
-            return _types(psi, schema, found)
+        case cel.Iteration() | cel.Restriction() | cel.Preference():
+            return _types(phi.phi, schema, found)
         case cel.Derived():
             return _types(phi.expansion, schema, found)
         case _:
@@ -176,7 +173,7 @@ def _definite(phi: cel.Formula) -> Types:
             return {**types, A: _all(types)}
         case cel.Project(L, psi):
             return {A: held for A, held in _definite(psi).items() if A in L}
-        case cel.Seq() | cel.ContiguousSeq() | cel.All() | cel.And():
+        case cel.Sequencing() | cel.All() | cel.And():
             left, right = _definite(phi.left), _definite(phi.right)
             return {A: left.get(A, frozenset()) | right.get(A, frozenset()) for A in left.keys() | right.keys()}
         case cel.Or():
@@ -184,11 +181,8 @@ def _definite(phi: cel.Formula) -> Types:
             return {A: left[A] & right[A] for A in left.keys() & right.keys()}
         case cel.Unless(left_, _):
             return _definite(left_)
-        case (
-            cel.Filter(psi, _) | cel.Plus(psi) | cel.ContiguousPlus(psi) | cel.PartitionBy(psi, _) | cel.Start(psi)
-            | cel.Within(psi, _) | cel.Strict(psi) | cel.Next(psi) | cel.Last(psi) | cel.Max(psi) | cel.PerKey(psi, _)
-        ):  # fmt: skip
-            return _definite(psi)
+        case cel.OneOperand():
+            return _definite(phi.phi)
         case cel.Derived():
             return _definite(phi.expansion)
         case _:
@@ -257,12 +251,7 @@ def unused(phi: cel.Formula) -> Iterator[Problem]:
                 pending += [(right, _Asked()), (left, _Asked())]
             case cel.Derived():
                 pending.append((psi.expansion, asked))
-            case (
-                cel.EventAtom() | cel.Seq() | cel.ContiguousSeq() | cel.Or() | cel.All() | cel.Plus()
-                | cel.ContiguousPlus()
-                | cel.Start() | cel.Strict() | cel.Next() | cel.Last() | cel.Max() | cel.Within() | cel.PartitionBy()
-                | cel.PerKey()
-            ):  # fmt: skip
+            case cel.EventAtom() | cel.OneOperand() | cel.TwoOperands():
                 pending += [(child, asked) for child in reversed(children(psi))]
             case _:
                 assert_never(psi)

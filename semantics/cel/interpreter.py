@@ -26,7 +26,7 @@ from cerify.semantics.cel.denote import (
 )
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import ComplexEvent, Match, Stream, Valuation, bindings_of
-from cerify.semantics.trees import children
+from cerify.semantics.trees import children, entry_of
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Where a formula can have valuations, by the two ends of an interval: what lets the interpreter skip a clause.
@@ -58,11 +58,10 @@ NOTHING = Extent(None, inherits=False)
 # Operators whose clause looks at nothing but its operands' valuations and at the events in them, so that it inherits
 # where all operands do. Not so START, which looks at i; UNLESS and the strategies that compare, to which more events
 # are more rivals; and PROJECT, which drops the positions by which one would see where a valuation began.
-INHERITING: set[type] = {
-    cel.EventAtom, cel.In, cel.Filter, cel.Seq, cel.Plus, cel.ContiguousSeq, cel.ContiguousPlus, cel.Or,
-    cel.And, cel.All,
-    cel.Strict, cel.Within, cel.PartitionBy, cel.PerKey,
-}  # fmt: skip
+INHERITING = (
+    cel.EventAtom, cel.In, cel.Filter, cel.Sequencing, cel.Iteration, cel.Or, cel.And, cel.All, cel.Strict, cel.Within,
+    cel.PartitionBy, cel.PerKey,
+)  # fmt: skip
 
 
 def _first(below: Sequence[Types]) -> Types:
@@ -84,27 +83,15 @@ def _both(below: Sequence[Types]) -> Types:
 
 
 LAST: dict[type, Callable[[Sequence[Types]], Types]] = {
-    cel.Seq: _second,
-    cel.ContiguousSeq: _second,
+    cel.Sequencing: _second,
     cel.Or: _either,
     cel.All: _either,
     cel.And: _both,
     cel.Unless: _first,
-    cel.In: _first,
-    cel.Filter: _first,
-    cel.Plus: _first,
-    cel.ContiguousPlus: _first,
     cel.Project: _first,
-    cel.Start: _first,
-    cel.Strict: _first,
-    cel.Next: _first,
-    cel.Last: _first,
-    cel.Max: _first,
-    cel.Within: _first,
-    cel.PartitionBy: _first,
-    cel.PerKey: _first,
+    cel.OneOperand: _first,
 }
-"""From the types of the last event of an operator's operands to those of its own."""
+"""From the types of the last event of an operator's operands to those of its own, by operator or kind."""
 
 
 def extents(phi: cel.Formula) -> Mapping[int, Extent]:
@@ -115,8 +102,8 @@ def extents(phi: cel.Formula) -> Mapping[int, Extent]:
         if isinstance(psi, cel.EventAtom):
             last: Types = frozenset({psi.type})
         else:
-            last = LAST[type(psi)]([e.last for e in below]) if type(psi) in LAST else None
-        found[id(psi)] = Extent(last, type(psi) in INHERITING and all(e.inherits for e in below))
+            last = None if (rule := entry_of(LAST, psi)) is None else rule([e.last for e in below])
+        found[id(psi)] = Extent(last, isinstance(psi, INHERITING) and all(e.inherits for e in below))
     return found
 
 
@@ -181,7 +168,7 @@ class _Memo:
     def __init__(self, phi: cel.Formula, extent: Extent) -> None:
         self.phi = phi
         self.last, self.inherits = extent.last, extent.inherits
-        self.compares = isinstance(phi, cel.Next | cel.Last | cel.Max)
+        self.compares = isinstance(phi, cel.Preference)
         self.valuations: dict[tuple[int, int], Valuations] = {}
         self.earliest: dict[int, int] = {}
 

@@ -37,15 +37,43 @@ class _Node(Tree):
     span: Span | None = field(default=None, kw_only=True)  # not positional: no part of a tree's value
 
 
-class _OneOperand(_Node):
+class _WithOperand(_Node):
     operands: ClassVar = ("phi",)
     phi: Formula
 
 
-class _TwoOperands(_Node):
+class _WithOperands(_Node):
     operands: ClassVar = ("left", "right")
     left: Formula
     right: Formula
+
+
+# What operators have in common. A function that has no better case for an operator has one for its kind, so that a new
+# operator needs a case only where it differs. Derived operators are of no kind: a function uses their expansion.
+
+
+class OneOperand(_WithOperand):
+    """A primitive operator on one formula, but for projection."""
+
+
+class TwoOperands(_WithOperands):
+    """A primitive operator on two formulas."""
+
+
+class Restriction(OneOperand):
+    """An operator that keeps those of its operand's valuations that pass a test, each by itself."""
+
+
+class Preference(OneOperand):
+    """A selection strategy that keeps those of its operand's valuations that no other one beats (section 7.1)."""
+
+
+class Iteration(OneOperand):
+    """One round of its operand or more."""
+
+
+class Sequencing(TwoOperands):
+    """The right operand after the left one."""
 
 
 # --- filter conditions ------------------------------------------------------------------------------------------------
@@ -101,31 +129,31 @@ class EventAtom(_Node):
     type: str
 
 
-class In(_OneOperand):
+class In(OneOperand):
     """phi IN A: A is bound to all that phi matched."""
 
     variable: str
 
 
-class Filter(_OneOperand):
+class Filter(Restriction):
     """phi FILTER condition."""
 
     condition: Condition
 
 
-class Seq(_TwoOperands):
+class Seq(Sequencing):
     """phi ; phi: non-contiguous sequencing."""
 
 
-class Plus(_OneOperand):
+class Plus(Iteration):
     """phi+: non-contiguous iteration."""
 
 
-class ContiguousSeq(_TwoOperands):
+class ContiguousSeq(Sequencing):
     """phi : phi: contiguous sequencing."""
 
 
-class ContiguousPlus(_OneOperand):
+class ContiguousPlus(Iteration):
     """phi:+: contiguous iteration."""
 
 
@@ -137,39 +165,39 @@ class Project(_Node):
     phi: Formula
 
 
-class Start(_OneOperand):
+class Start(Restriction):
     """START(phi): the match begins where the interval does."""
 
 
-class Or(_TwoOperands):
+class Or(TwoOperands):
     """phi OR phi: disjunction."""
 
 
-class And(_TwoOperands):
+class And(TwoOperands):
     """phi AND phi: conjunction, the same valuation on both sides."""
 
 
-class All(_TwoOperands):
+class All(TwoOperands):
     """phi ALL phi: interleaved conjunction."""
 
 
-class Unless(_TwoOperands):
+class Unless(TwoOperands):
     """phi UNLESS phi: guarded negation."""
 
 
-class Strict(_OneOperand):
+class Strict(Restriction):
     """STRICT(phi): only valuations whose support is an interval (section 7.1)."""
 
 
-class Next(_OneOperand):
+class Next(Preference):
     """NXT(phi): only valuations whose support is the greatest in the order next (section 7.1)."""
 
 
-class Last(_OneOperand):
+class Last(Preference):
     """LAST(phi): only valuations whose support is the greatest in the order last (section 7.1)."""
 
 
-class Max(_OneOperand):
+class Max(Preference):
     """MAX(phi): only valuations whose support is maximal under inclusion (section 7.1)."""
 
 
@@ -199,19 +227,19 @@ class AttributeWindow:
 Window: TypeAlias = EventWindow | TimeWindow | AttributeWindow
 
 
-class Within(_OneOperand):
+class Within(Restriction):
     """phi WITHIN window: sugar for the filter Q of section 4."""
 
     window: Window
 
 
-class PartitionBy(_OneOperand):
+class PartitionBy(Restriction):
     """phi PARTITION BY [a]: every event of a match agrees on the attribute."""
 
     attribute: str
 
 
-class PerKey(_OneOperand):
+class PerKey(OneOperand):
     """phi PER KEY [a, b]: phi within each key, as if the stream had only the events of that key."""
 
     attributes: tuple[str, ...]
@@ -241,7 +269,8 @@ class Derived(_Node):
         return 0
 
 
-Strategy: TypeAlias = Strict | Next | Last | Max
+AnyPreference: TypeAlias = Next | Last | Max
+Strategy: TypeAlias = Strict | AnyPreference
 Plain: TypeAlias = Seq | Plus | ContiguousSeq | ContiguousPlus | Start | Or | And | All | Unless | Strategy
 """The operators that have no other fields than their operands."""
 
@@ -308,7 +337,7 @@ class BoundsText(str):
     __slots__ = ()
 
 
-class Repeat(Derived, _OneOperand):
+class Repeat(Derived, _WithOperand):
     """phi{n,m}: from n to m rounds of phi, phi{n,}: n rounds or more (most is None), phi{n}: n rounds.
 
     With k rounds it is phi ; ... ; phi. Raises IllFormed where n is less than 1, or m less than n.
@@ -382,7 +411,7 @@ class ContiguousRepeat(Repeat):
 # Loops that take what comes next, derived operators of CEL: docs/decisions/loops.md.
 
 
-class NextPlus(Derived, _OneOperand):
+class NextPlus(Derived, _WithOperand):
     """phi~+: iteration of which each round after the first is the next one: no phi is over between two rounds."""
 
     def expand(self) -> Formula:
@@ -390,7 +419,7 @@ class NextPlus(Derived, _OneOperand):
         return Or(self.phi, Seq(self.phi, Plus(following), span=self.span), span=self.span)
 
 
-class Until(Derived, _TwoOperands):
+class Until(Derived, _WithOperands):
     """phi UNTIL psi: each next phi, as long as no psi is over, and then the first psi."""
 
     def expand(self) -> Formula:

@@ -11,7 +11,17 @@ from typing import TypeAlias, assert_never
 from cerify.explanations.explanation import braces, event, of_window, reasons_for
 from cerify.semantics.arguments import Budget, check_time
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.denote import NO_PREDICATES, NONE, Predicates, Valuations, interleavings, same_key, sup
+from cerify.semantics.cel.denote import (
+    NO_PREDICATES,
+    NONE,
+    Predicates,
+    Valuations,
+    interleavings,
+    last_at_most,
+    next_at_most,
+    same_key,
+    sup,
+)
 from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.syntax import OPERATORS, show, show_window
 from cerify.semantics.errors import BudgetExceeded, InternalError
@@ -112,7 +122,7 @@ def is_local(phi: cel.Formula) -> bool:
     They have one where matches are compared, where something must not occur, and under PROJECT. Asking about C alone
     matters: a loose formula has few matches within one set, and very many on a stream.
     """
-    beyond = cel.Next | cel.Last | cel.Max | cel.Unless
+    beyond = cel.Preference | cel.Unless
     phi = cel.expanded(phi)
     return not is_hidden(phi) and not any(isinstance(node, beyond) for node in cel.subformulas(phi))
 
@@ -127,12 +137,10 @@ FIGURE_3 = "tods21, Figure 3"
 STRATEGIES = "tods21, section 7.1"
 SUGAR = "tods21, section 4"
 
-Preference: TypeAlias = cel.Next | cel.Last | cel.Max
-"""The strategies that compare the valuations of an interval with each other."""
-
 _Restriction: TypeAlias = (
-    cel.Filter | cel.Start | cel.Unless | cel.Strict | Preference | cel.Within | cel.PartitionBy | cel.Derived
-)
+    cel.Filter | cel.Start | cel.Unless | cel.Strict | cel.Next | cel.Last | cel.Max | cel.Within | cel.PartitionBy
+    | cel.Derived
+)  # fmt: skip
 
 
 _Claim: TypeAlias = tuple[cel.Formula, Valuation, int, int]
@@ -231,10 +239,7 @@ def _derive(phi: cel.Formula, mu: Valuation, i: int, j: int, oracle: Asked) -> I
                     yield from over(where, (left, one, i1, j1), (right, two, i2, j2))
         case cel.PerKey():
             yield from _of_key(phi, mu, i, j, oracle)
-        case (
-            cel.Filter() | cel.Start() | cel.Unless() | cel.Strict() | cel.Next() | cel.Last() | cel.Max()
-            | cel.Within() | cel.PartitionBy() | cel.Derived()
-        ):  # fmt: skip
+        case cel.Restriction() | cel.Preference() | cel.Unless() | cel.Derived():
             psi, alone = _unchanged(phi, mu, i, j, oracle)
             for child in _derive(psi, mu, i, j, oracle):
                 yield replace(alone, children=(child,), key=key)
@@ -270,7 +275,7 @@ def _unchanged(phi: _Restriction, mu: Valuation, i: int, j: int, oracle: Asked) 
         case cel.Strict(psi):
             span = f"{min(sup(mu))} to {max(sup(mu))}, without a gap" if mu else "nothing, which has no gap"
             return psi, node("STRICT", STRATEGIES, detail=f"the support is {span}")
-        case cel.Next(psi) | cel.Last(psi) | cel.Max(psi):
+        case cel.Preference(psi):
             lost = list(_losers(phi, sup(mu), supports(psi, i, j, oracle)))
             detail = f"won against {len(lost)}" if lost else "there was no other candidate"
             return psi, node(OPERATORS[type(phi)].symbol, STRATEGIES, *lost, detail=detail)
@@ -314,11 +319,19 @@ def _parts(
                 yield one, two
 
 
-def _losers(phi: Preference, C: ComplexEvent, candidates: Iterable[ComplexEvent]) -> Iterator[str]:
+def _losers(phi: cel.Preference, C: ComplexEvent, candidates: Iterable[ComplexEvent]) -> Iterator[str]:
     """Each candidate that C won against by the strategy, with the reason."""
     for other in candidates:
-        if other != C and (not isinstance(phi, cel.Max) or other < C):
+        if beats(phi, C, other):
             yield comparison(OPERATORS[type(phi)].symbol, C, other)
+
+
+def beats(phi: cel.Preference, winner: ComplexEvent, loser: ComplexEvent) -> bool:
+    """Whether a strategy prefers one complex event to another."""
+    if isinstance(phi, cel.Max):
+        return winner > loser
+    at_most = next_at_most if isinstance(phi, cel.Next) else last_at_most
+    return winner != loser and at_most(loser, winner)
 
 
 def comparison(strategy: str, winner: ComplexEvent, loser: ComplexEvent) -> str:

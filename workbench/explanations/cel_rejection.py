@@ -19,6 +19,7 @@ from cerify.explanations.cel_derivation import (
     Derivation,
     KeyOracle,
     alone,
+    beats,
     comparison,
     derivations,
     following,
@@ -31,11 +32,11 @@ from cerify.explanations.cel_derivation import (
 from cerify.explanations.explanation import braces, event, format_list, of_window, positions, reasons_against
 from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.denote import NO_PREDICATES, Predicates, last_at_most, next_at_most, same_key, sup
+from cerify.semantics.cel.denote import NO_PREDICATES, Predicates, same_key, sup
 from cerify.semantics.cel.syntax import OPERATORS, show, show_window
 from cerify.semantics.errors import BudgetExceeded, InternalError
 from cerify.semantics.events import ComplexEvent, Stream, Valuation
-from cerify.semantics.trees import children, rebuilt
+from cerify.semantics.trees import children, entry_of, rebuilt
 
 RelaxationKind = Literal[
     "filter", "window", "partition", "strategy", "contiguity", "anchor", "guard", "conjunction", "projection",
@@ -48,7 +49,8 @@ KINDS: Mapping[type, RelaxationKind] = {
     cel.Within: "window",
     cel.PartitionBy: "partition",
     cel.PerKey: "partition",
-    **dict.fromkeys((cel.Strict, cel.Next, cel.Last, cel.Max), "strategy"),
+    cel.Strict: "strategy",
+    cel.Preference: "strategy",
     cel.Start: "anchor",
     cel.Project: "projection",
     cel.ContiguousPlus: "contiguity",
@@ -84,11 +86,6 @@ def points(phi: cel.Formula, path: Path = ()) -> Iterator[RelaxationPoint]:
         case cel.Filter(_, condition):
             for part, _ in enumerate(conjuncts(condition)):
                 yield RelaxationPoint(path, "filter", part)
-        case (
-            cel.Within() | cel.PartitionBy() | cel.PerKey() | cel.Strict() | cel.Next() | cel.Last() | cel.Max()
-            | cel.Start() | cel.Project() | cel.ContiguousPlus() | cel.Seq() | cel.EventAtom()
-        ):  # fmt: skip
-            yield RelaxationPoint(path, KINDS[type(phi)])
         case cel.ContiguousSeq():
             yield from (RelaxationPoint(path, "contiguity"), RelaxationPoint(path, "order"))
         case cel.Unless(left, _):
@@ -99,10 +96,18 @@ def points(phi: cel.Formula, path: Path = ()) -> Iterator[RelaxationPoint]:
             yield from (RelaxationPoint(path, "conjunction", part) for part in (0, 1))
         case cel.In() | cel.Plus() | cel.Or() | cel.All() | cel.Derived():
             pass
+        case cel.OneOperand() | cel.Project() | cel.Seq() | cel.EventAtom():
+            yield RelaxationPoint(path, _kind_of(phi))
         case _:
             assert_never(phi)
     for number, child in enumerate(children(phi)):
         yield from points(child, (*path, number))
+
+
+def _kind_of(phi: cel.Formula) -> RelaxationKind:
+    kind = entry_of(KINDS, phi)
+    assert kind is not None, "every operator that can be relaxed has an entry"
+    return kind
 
 
 def relax(phi: cel.Formula, chosen: Collection[RelaxationPoint], types: Iterable[str]) -> Relaxed:
@@ -149,11 +154,8 @@ class _Relaxing:
                 return self._instead(self._any(), point, lambda _: phi) if point in self.chosen else replace(phi)
             case cel.Filter(_, condition):
                 return self._filter(below(0), list(enumerate(conjuncts(condition))), path)
-            case (
-                cel.Within() | cel.PartitionBy() | cel.PerKey() | cel.Strict() | cel.Next() | cel.Last() | cel.Max()
-                | cel.Start() | cel.Project()
-            ):  # fmt: skip
-                dropped = drop(KINDS[type(phi)], lambda psi: replace(phi, phi=psi))
+            case cel.Restriction() | cel.Preference() | cel.PerKey() | cel.Project():
+                dropped = drop(_kind_of(phi), lambda psi: replace(phi, phi=psi))
                 return dropped or replace(phi, phi=below(0))
             case cel.Unless():
                 dropped = drop("guard", lambda psi: replace(phi, left=psi))
@@ -167,7 +169,7 @@ class _Relaxing:
             case cel.ContiguousPlus():
                 rounds = replace(phi, phi=below(0))
                 return self._either(rounds, cel.Plus(rounds.phi), RelaxationPoint(path, "contiguity"))
-            case cel.ContiguousSeq() | cel.Seq():
+            case cel.Sequencing():
                 left, right = below(0), below(1)
                 kept: cel.Formula = replace(phi, left=left, right=right)
                 if isinstance(phi, cel.ContiguousSeq):
@@ -240,8 +242,8 @@ def violation(point: RelaxationPoint, phi: cel.Formula, place: cel.Formula, node
             left_out = sorted(set(_positions(oracle, min(C), max(C))) - C)
             named = format_list(map(str, left_out))
             return f"STRICT wants an interval: between {min(C)} and {max(C)} it leaves out {named}"
-        case cel.Next() | cel.Last() | cel.Max():
-            winner = next(w for w in supports(phi, i, j, oracle) if _beats(phi, w, C))
+        case cel.Preference():
+            winner = next(w for w in supports(phi, i, j, oracle) if beats(phi, w, C))
             name = OPERATORS[type(phi)].symbol
             return f"{name} prefers {comparison(name, winner, C)}"
         case cel.Seq() | cel.ContiguousSeq() if point.kind == "order":
@@ -270,18 +272,6 @@ def violation(point: RelaxationPoint, phi: cel.Formula, place: cel.Formula, node
             return f"PROJECT keeps {', '.join(sorted(L)) or 'no variable'} only, which drops {braces(dropped)}"
         case cel.In() | cel.Plus() | cel.Or() | cel.All() | cel.Seq() | cel.Derived():
             raise InternalError(f"{show(phi)} has nothing to relax", place.span)
-        case _:
-            assert_never(phi)
-
-
-def _beats(phi: cel.Next | cel.Last | cel.Max, winner: ComplexEvent, C: ComplexEvent) -> bool:
-    match phi:
-        case cel.Next():
-            return winner != C and next_at_most(C, winner)
-        case cel.Last():
-            return winner != C and last_at_most(C, winner)
-        case cel.Max():
-            return winner > C
         case _:
             assert_never(phi)
 
@@ -322,10 +312,7 @@ SEARCH_STEPS = 1_000_000
 
 
 SHOWN = 4
-KEEPING = (
-    cel.In | cel.Filter | cel.Start | cel.Unless | cel.Within | cel.PartitionBy | cel.PerKey
-    | cel.Strict | cel.Next | cel.Last | cel.Max
-)  # fmt: skip
+KEEPING = cel.In | cel.Restriction | cel.Preference | cel.Unless | cel.PerKey
 """The operators that keep matches of their first operand as they are, so that they change no number of events."""
 
 
@@ -353,9 +340,9 @@ def counts(phi: cel.Formula, most: int) -> frozenset[int]:
         match psi:
             case cel.EventAtom():
                 numbers = {1}
-            case cel.Seq() | cel.ContiguousSeq():
+            case cel.Sequencing():
                 numbers = {a + b for a, b in product(*below)}
-            case cel.Plus() | cel.ContiguousPlus():
+            case cel.Iteration():
                 numbers = _sums(below[0], most)
             case cel.Or():
                 numbers = {*below[0], *below[1]}
@@ -365,10 +352,7 @@ def counts(phi: cel.Formula, most: int) -> frozenset[int]:
                 numbers = {n for a, b in product(*below) for n in range(max(a, b), a + b + 1)}
             case cel.Project():  # any of the events may be dropped, also of more than are counted here
                 numbers = set(range(most + 1 if endless(psi) else max(below[0], default=-1) + 1))
-            case (
-                cel.In() | cel.Filter() | cel.Start() | cel.Unless() | cel.Within() | cel.PartitionBy() | cel.PerKey()
-                | cel.Strict() | cel.Next() | cel.Last() | cel.Max()
-            ):  # fmt: skip
+            case cel.OneOperand() | cel.Unless():
                 numbers = {*below[0]}
             case cel.Derived():
                 numbers = {*counts(psi.expansion, most)}
@@ -380,7 +364,7 @@ def counts(phi: cel.Formula, most: int) -> frozenset[int]:
 
 def endless(phi: cel.Formula) -> bool:
     """Whether there is an iteration in phi, so that it may have matches of any size."""
-    return any(isinstance(part, cel.Plus | cel.ContiguousPlus) for part in cel.subformulas(cel.expanded(phi)))
+    return any(isinstance(part, cel.Iteration) for part in cel.subformulas(cel.expanded(phi)))
 
 
 def _sums(numbers: Iterable[int], most: int) -> set[int]:

@@ -308,7 +308,7 @@ class CelVariant:
                 return self.interleaved(left, right, i, j)
             case cel.Unless(left, right):
                 return (mu for mu in self.meaning(left, i, j) if not self.spoilt(mu, right, i, j))
-            case cel.Strict(psi) | cel.Next(psi) | cel.Last(psi) | cel.Max(psi):
+            case cel.Strict(psi) | cel.Preference(psi):
                 name = OPERATORS[type(phi)].name
                 chosen = choices[f"selection@{name}"]
                 return selected(name if chosen == "as-defined" else chosen, self.meaning(psi, i, j))
@@ -488,20 +488,20 @@ class CelVariant:
                 return None if (more := self.another_round(psi)) is None else cel.Filter(more, condition)
             case cel.Seq(_, right) | cel.ContiguousSeq(_, right):
                 return self.another_round(right)
-            case cel.Project(_, psi) | cel.Start(psi) | cel.Within(psi, _) | cel.PartitionBy(psi, _):
-                return self.another_round(psi)
+            case cel.EventAtom() | cel.ContiguousPlus() | cel.Strict() | cel.Preference():
+                return None
+            case cel.Project() | cel.Restriction():
+                return self.another_round(phi.phi)
             case cel.PerKey():  # what follows is then looked for in another stream
                 if self.another_round(phi.phi) is not None:
                     raise Unsupported("iteration inside PER KEY that another formula follows", phi.span)
                 return None
             case cel.Derived():
                 return self.another_round(phi.expansion)
-            case cel.Or(left, right) | cel.And(left, right) | cel.All(left, right) | cel.Unless(left, right):
+            case cel.TwoOperands(left, right):
                 if self.another_round(left) is None and self.another_round(right) is None:
                     return None
                 raise Unsupported("iteration inside an operand that another formula follows", phi.span)
-            case cel.EventAtom() | cel.ContiguousPlus() | cel.Strict() | cel.Next() | cel.Last() | cel.Max():
-                return None
             case _:
                 assert_never(phi)
 
@@ -715,15 +715,11 @@ def at_events(phi: cel.Formula, variable: str, condition: cel.Every, everywhere:
             return phi if variable not in L else cel.Project(L, at_events(psi, variable, condition, everywhere))
         case cel.Unless(left, right):
             return cel.Unless(at_events(left, variable, condition, everywhere), right)
-        case cel.Strict() | cel.Next() | cel.Last() | cel.Max():
+        case cel.Strict() | cel.Preference():
             return phi
         case cel.Derived():
             return at_events(phi.expansion, variable, condition, everywhere)
-        case (
-            cel.Filter() | cel.Seq() | cel.Plus() | cel.ContiguousSeq() | cel.ContiguousPlus() | cel.Start() | cel.Or()
-        ):
-            return rebuilt(phi, [at_events(psi, variable, condition, everywhere) for psi in children(phi)])
-        case cel.And() | cel.All() | cel.Within() | cel.PartitionBy() | cel.PerKey():
+        case cel.OneOperand() | cel.TwoOperands():
             return rebuilt(phi, [at_events(psi, variable, condition, everywhere) for psi in children(phi)])
         case _:
             assert_never(phi)
