@@ -42,7 +42,7 @@ FILES: dict[str, int] = {
     "PartitionBy": 26,
     "PerKey": 28,
     "Within": 28,
-    "Repeat": 3,
+    "Repeat": 4,
     "ContiguousRepeat": 4,
     "NextPlus": 3,
     "Until": 3,
