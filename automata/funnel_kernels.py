@@ -29,45 +29,58 @@ else:
 
 
 @compiled
-def count_kept(codes: Array, kept: Array, counts: Array) -> None:
-    """Add to the counts the number of the kept rows of each key."""
+def count_codes(codes: Array, counts: Array) -> None:
+    """Add to the counts the number of the rows of each key; a row of no key has the code -1."""
     for row in range(len(codes)):
-        if kept[row]:
+        if codes[row] >= 0:
             counts[codes[row]] += 1
 
 
 @compiled
-def scatter_kept(shift: int, free: Array, kept: Array, given: Array, placed: Array) -> None:
-    """Write each kept row to the next free place of its bucket, which is the code of its key without its low bits.
+def place_rows(first: int, shift: int, every: bool, free: Array, given: Array, placed: Array) -> None:
+    """Write each row of a key to the next free place of its bucket, which is the code of its key without its low bits.
 
-    given are the codes, times and masks of all rows; placed those of the kept ones, with the numbers of the rows after
-    the codes. free has the first place of each bucket, and is changed.
+    given are the codes, times and masks of rows whose positions begin with `first`; placed the low bits of codes, the
+    positions, times and masks of all rows. Rows of no step are left out, but with `every`. free has the next place of
+    each bucket.
     """
     codes, times, masks = given
     to_codes, to_rows, to_times, to_masks = placed
+    low = (1 << shift) - 1
     for row in range(len(codes)):
-        if kept[row]:
-            code = codes[row]
+        code = codes[row]
+        if code >= 0 and (every or masks[row] != 0):
             place = free[code >> shift]
             free[code >> shift] = place + 1
-            to_codes[place] = code
-            to_rows[place] = row
+            to_codes[place] = code & low
+            to_rows[place] = first + row
             to_times[place] = times[row]
             to_masks[place] = masks[row]
 
 
 @compiled
-def scatter(free: Array, given: Array, placed: Array) -> None:
-    """Write each row to the next free place of its key, from and to columns as `scatter_kept` has placed them."""
+def group_bucket(starts: Array, given: Array, placed: Array) -> None:
+    """Write the rows of a bucket with those of a key together, in their order, and where each key starts.
+
+    given has columns as `place_rows` writes them, placed the same without codes. `starts` has one place more than the
+    bucket has keys, and is zero.
+    """
     codes, rows, times, masks = given
     to_rows, to_times, to_masks = placed
     for row in range(len(codes)):
-        code = codes[row]
-        place = free[code]
-        free[code] = place + 1
+        starts[codes[row] + 1] += 1
+    for key in range(1, len(starts)):
+        starts[key] += starts[key - 1]
+    for row in range(len(codes)):  # each start moves to the next free place of its key
+        key = codes[row]
+        place = starts[key]
+        starts[key] = place + 1
         to_rows[place] = rows[row]
         to_times[place] = times[row]
         to_masks[place] = masks[row]
+    for key in range(len(starts) - 1, 0, -1):
+        starts[key] = starts[key - 1]
+    starts[0] = 0
 
 
 @compiled

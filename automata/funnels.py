@@ -6,6 +6,7 @@ installed; without it Python runs them, which is far slower.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,11 +14,9 @@ from cerify.semantics.arguments import format_names
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.packages import installed, np
 
-_BUCKET_BITS = 10
-"""With more keys than two to this power, rows are moved by the high bits of their key first.
-
-Each of the two times the places that are written to fit in a cache.
-"""
+_BUCKET_ROWS = 2**15
+"""About so many rows are put together by key at a time, so that they fit in a cache."""
+_MOST_BUCKET_BITS = 10
 
 MODES: dict[str, tuple[bool, bool, bool, bool] | None] = {
     "windowFunnel": (False, False, False, False),
@@ -33,9 +32,9 @@ MODES: dict[str, tuple[bool, bool, bool, bool] | None] = {
 
 @dataclass(frozen=True)
 class FunnelRows:
-    """The rows of a funnel, those of a key together and in order.
+    """The rows of a funnel, or of a bucket, those of a key together and in order.
 
-    keys: the number of keys, which are numbered from 0. starts: `keys + 1` offsets into the other columns. rows: the
+    keys: the number of keys, numbered from 0. starts: `keys + 1` offsets into the other columns. rows: the
     position of each row in the stream. times and masks: see `funnel_kernels`.
     """
 
@@ -48,45 +47,74 @@ class FunnelRows:
 
 @dataclass(frozen=True)
 class Reached:
-    """The progress of the keys: the level of each, and the stream positions of its chain, -1 from the level on."""
+    """The progress of the keys: the level of each, and the rows of its chain in `FunnelRows`, -1 from the level on."""
 
     levels: np.ndarray
     chains: np.ndarray | None
 
 
-def group_rows(
-    codes: np.ndarray, keys: int, times: np.ndarray, masks: np.ndarray, kept: np.ndarray | None = None
-) -> FunnelRows:
-    """Return the rows with those of a key together, in the order in which they come.
+class KeyedRows:
+    """Rows of a funnel, added in the order of the stream, in buckets of neighbouring keys.
 
-    codes: the number of each row's key, below `keys`. kept: which rows there are, None for all; a row that is not kept
-    may have any code. All columns have the same length.
+    codes: the number of each row's key, below `keys`, -1 for a row of none; counts: the number of rows of each key.
+    Rows come part by part with their times and masks, and go out bucket by bucket with those of a key together.
     """
-    kept = np.ones(len(codes), np.bool_) if kept is None else kept
-    starts = np.zeros(keys + 1, np.int64)
-    number = np.int32 if len(codes) < 2**31 else np.int64
-    if not installed("numba"):
-        rows = np.flatnonzero(kept)
-        rows = rows[np.argsort(codes[rows], kind="stable")].astype(number)
-        np.cumsum(np.bincount(codes[rows], minlength=keys), out=starts[1:])
-        return FunnelRows(keys, starts, rows, times[rows], masks[rows])
-    from cerify.automata.funnel_kernels import count_kept, scatter, scatter_kept
 
-    count_kept(codes, kept, starts[1:])
-    np.cumsum(starts, out=starts)
-    size = int(starts[-1])
+    def __init__(self, codes: np.ndarray, keys: int, times: np.dtype, masks: np.dtype, every: bool) -> None:
+        """Make room; rows of no step are left out, but with `every`."""
+        from cerify.automata.funnel_kernels import count_codes
 
-    def placed() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return np.empty(size, number), np.empty(size, times.dtype), np.empty(size, masks.dtype)
+        self.codes, self.keys, self.every = codes, keys, every
+        if installed("numba"):
+            self.counts = np.zeros(keys, np.int64)
+            count_codes(codes, self.counts)
+        else:
+            self.counts = np.bincount(codes[codes >= 0], minlength=keys)
+        bits = min(_MOST_BUCKET_BITS, (len(codes) // _BUCKET_ROWS).bit_length()) if installed("numba") else 0
+        self._shift = max(0, keys.bit_length() - bits)  # without numba there is one bucket
+        self._ends = np.add.reduceat(self.counts, np.arange(0, keys, 1 << self._shift)).cumsum()
+        self._free = np.concatenate([[0], self._ends[:-1]])
+        size, number = int(self._ends[-1]), np.int32 if len(codes) < 2**31 else np.int64
+        within = np.uint16 if self._shift <= 16 else codes.dtype  # a key's number in its bucket
+        self._placed = tuple(np.empty(size, kind) for kind in (within, number, times, masks))
 
-    shift = max(0, keys.bit_length() - _BUCKET_BITS)
-    by_bucket = np.empty(size, codes.dtype), *placed()
-    scatter_kept(shift, starts[:-1][:: 1 << shift].copy(), kept, (codes, times, masks), by_bucket)
-    if shift == 0:
-        return FunnelRows(keys, starts, *by_bucket[1:])
-    by_key = placed()
-    scatter(starts[:-1].copy(), by_bucket, by_key)
-    return FunnelRows(keys, starts, *by_key)
+    def add(self, first: int, times: np.ndarray, masks: np.ndarray, kept: np.ndarray | None = None) -> None:
+        """Add the rows whose positions begin with `first`, but those that are not kept."""
+        codes = self.codes[first : first + len(times)]
+        if kept is not None:
+            codes = np.where(kept, codes, np.array(-1, codes.dtype))
+        if installed("numba"):
+            from cerify.automata.funnel_kernels import place_rows
+
+            place_rows(first, self._shift, self.every, self._free, (codes, times, masks), self._placed)
+            return
+        there = np.flatnonzero((codes >= 0) & (self.every | (masks != 0)))
+        low, high = self._free[0], self._free[0] + len(there)
+        given = codes, np.arange(first, first + len(codes)), times, masks
+        for column, values in zip(self._placed, given, strict=True):
+            column[low:high] = values[there]
+        self._free[0] = high
+
+    def groups(self, key: int | None = None) -> Iterator[tuple[int, FunnelRows]]:
+        """Yield the rows of each bucket with the number of its first key; with a key, those of its bucket alone."""
+        if self.keys == 0:
+            return
+        buckets = range(len(self._ends)) if key is None else [key >> self._shift]
+        for bucket in buckets:
+            low = bucket << self._shift
+            keys = min(1 << self._shift, self.keys - low)
+            begin = 0 if bucket == 0 else self._ends[bucket - 1]
+            codes, *columns = (column[begin : self._free[bucket]] for column in self._placed)
+            if installed("numba"):
+                from cerify.automata.funnel_kernels import group_bucket
+
+                starts, placed = np.zeros(keys + 1, np.int64), tuple(map(np.empty_like, columns))
+                group_bucket(starts, (codes, *columns), placed)
+                yield low, FunnelRows(keys, starts, *placed)
+            else:
+                order = np.argsort(codes, kind="stable")
+                starts = np.concatenate([[0], np.bincount(codes, minlength=keys).cumsum()])
+                yield low, FunnelRows(keys, starts, *(column[order] for column in columns))
 
 
 def sorted_by_time(rows: FunnelRows) -> FunnelRows:
@@ -120,10 +148,6 @@ def find_chains(rows: FunnelRows, n: int, window: int | float | None, *, first: 
     chains = np.full((rows.keys, n), -1, np.int32 if len(rows.rows) < 2**31 else np.int64)
     loop = first_levels if first else chain_levels
     loop(*_columns(rows), n, _limit(window, rows.times), increasing, np.zeros((2, n), np.int64), (levels, chains))
-    if len(rows.rows):
-        for step in range(n):  # a column at a time, to need little memory
-            column = chains[:, step]
-            chains[:, step] = np.where(column < 0, -1, rows.rows[column])
     return Reached(levels, chains)
 
 

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any, Literal, cast, get_args
@@ -66,6 +67,8 @@ SUFFIXES: Mapping[str, Format] = {
 PARQUET = b"PAR1"  # how a file begins and ends
 IPC_FILE, IPC_STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # how the two forms of Arrow IPC begin; the first ends so too
 VALUE_BYTES = 8  # that a value takes in memory, about
+PART_ROWS = 2**19
+"""The events of a large file that are read at a time, where it is read in parts."""
 LARGEST_CLAIM, MOST_COMPRESSED = 2**30, 1000  # a file may unpack to a gigabyte, or to a thousand times its size
 
 
@@ -483,16 +486,68 @@ def _stream_of_table(
 def _positioned(
     table: pa.Table, schema: Schema | None, reading: FieldReading, name: str, coded: bool = False
 ) -> Stream:
-    return _stream_of_table(table, schema, reading, name, lambda row: f"{name}, position {row}", coded)
+    return _stream_of_table(table, schema, reading, name, partial(_position, name, 0), coded)
+
+
+def _position(name: str, first: int, row: int) -> str:
+    return f"{name}, position {first + row}"
+
+
+def read_in_parts(source: str | Path, attributes: Set[str]) -> tuple[int, Iterator[Stream]] | None:
+    """Return the number of events of a Parquet file, and streams of some of them that follow each other.
+
+    attributes are those that are wanted. None is returned for another file, and where a column is read by looking at
+    all of it: texts, which are times if all of them look like it, numbers as times, and what is inside of other values.
+    Raises InputError.
+    """
+    if glob.has_magic(str(source)) or Path(source).suffix not in (".parquet", ".pq") or not os.path.isfile(source):
+        return None
+    with naming_file(str(source)):
+        opened = unpacked(open_source(str(source)))
+        with _errors_of_arrow(opened, "a Parquet file"):
+            parquet, kept = _open_parquet(opened, {}, attributes)
+        schema = parquet.schema_arrow
+        if kept is None or {TYPE, *attributes} - {*kept} or any(not _reads_alone(schema.field(name)) for name in kept):
+            return None
+
+    def parts() -> Iterator[Stream]:
+        first = 0
+        batches = parquet.iter_batches(PART_ROWS, columns=kept)
+        while True:
+            with naming_file(str(source)), _errors_of_arrow(opened, "a Parquet file"):
+                if (batch := next(batches, None)) is None:
+                    return
+                table = _validated(pa.Table.from_batches([batch]))
+            place = partial(_position, opened.name, first)
+            yield _stream_of_table(table, None, FieldReading(), opened.name, place, True)
+            first += len(table)
+
+    return (parquet.metadata.num_rows, parts()) if parquet.metadata.num_rows else None
+
+
+def _reads_alone(field: Any) -> bool:
+    """Return whether the values of a column mean the same without those of other rows."""
+    kind = field.type
+    if field.name == TYPE:
+        return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind))
+    measures = pa.types.is_timestamp(kind) or (field.name != TIME and pa.types.is_floating(kind))
+    return bool(measures or (field.name != TIME and (pa.types.is_integer(kind) or pa.types.is_boolean(kind))))
 
 
 def _read_parquet(source: CsvSource, reserved: Mapping[str, str], attributes: Set[str] | None) -> pa.Table:
+    with _errors_of_arrow(source, "a Parquet file"):
+        parquet, kept = _open_parquet(source, reserved, attributes)
+        return _validated(parquet.read(kept))
+
+
+def _open_parquet(source: CsvSource, reserved: Mapping[str, str], attributes: Set[str] | None) -> tuple[Any, Any]:
+    """Return the file, and the names of the columns that are wanted, None for all."""
     from cerify.semantics.arrow_columns import is_text
 
     with naming_extras():
         import pyarrow.parquet as pq  # a fifth of a second, which only those who read Parquet need to wait
 
-    with _errors_of_arrow(source, "a Parquet file"), source.open() as file:
+    with source.open() as file:
         size = file.seek(0, io.SEEK_END)
         file.seek(max(0, size - len(PARQUET)))
         end = file.read()
@@ -511,9 +566,8 @@ def _read_parquet(source: CsvSource, reserved: Mapping[str, str], attributes: Se
         if attributes is not None and len(set(names)) == len(names):
             wanted = {TYPE, *attributes, *reserved}
             roots = {name[:i] for name in wanted for i, sign in enumerate(name) if sign == "."}  # of paths into structs
-            kept = [name for name in names if reserved.get(name, name) in wanted or name in roots]
-            return _validated(parquet.read(kept))
-        return _validated(parquet.read())
+            return parquet, [name for name in names if reserved.get(name, name) in wanted or name in roots]
+        return parquet, None
 
 
 def _read_ipc(source: CsvSource) -> pa.Table:

@@ -10,27 +10,20 @@ automata/funnels.py read, and levels become a table that an analyst reads.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from cerify.automata.funnels import (
-    FunnelRows,
-    find_chains,
-    find_mode_levels,
-    first_step_back,
-    group_rows,
-    sorted_by_time,
-)
+from cerify.automata.funnels import KeyedRows, find_chains, find_mode_levels, first_step_back, sorted_by_time
 from cerify.equivalence.rewrite.translate.funnel_cel import query_text
 from cerify.semantics.arguments import did_you_mean, format_names
 from cerify.semantics.cel.syntax import AttributeWindow, EventWindow, TimeWindow
 from cerify.semantics.errors import IllFormed, InputError, QueryWarning, Unsupported
 from cerify.semantics.events import TIME, TYPE, Events, Stream
-from cerify.semantics.files import as_stream
+from cerify.semantics.files import as_stream, read_in_parts
 from cerify.semantics.funnel_queries import make_funnel_question
 from cerify.semantics.funnel_steps import FunnelQuestion, FunnelStep, parse_attribute
 from cerify.semantics.packages import np, pa, pc
@@ -73,6 +66,42 @@ class _Axis:
     unit: int
     name: str | None  # the attribute, None for positions
 
+    def take(self, places: np.ndarray) -> _Axis:
+        """Return the numbers at some places."""
+        return replace(self, values=self.values[places], valid=None if self.valid is None else self.valid[places])
+
+
+def _joined(parts: Sequence[_Axis]) -> _Axis:
+    """Return the numbers of parts one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    valid = None
+    if any(part.valid is not None for part in parts):
+        valid = np.concatenate([np.ones(len(p.values), np.bool_) if p.valid is None else p.valid for p in parts])
+    return replace(parts[0], values=np.concatenate([part.values for part in parts]), valid=valid)
+
+
+@dataclass(frozen=True)
+class _Chains:
+    """The chains of all keys, one after the other: the positions of their steps, and their times.
+
+    starts: by the number of a key the place of its first step; a key has as many places as its level.
+    """
+
+    starts: np.ndarray
+    positions: np.ndarray
+    times: _Axis | None
+
+    def at_step(self, keys: np.ndarray, i: int) -> np.ndarray:
+        """Return the positions of step i + 1 of keys that have reached it."""
+        positions: np.ndarray = self.positions[self.starts[keys] + i]
+        return positions
+
+    def of_key(self, key: int) -> list[int]:
+        """Return the positions of the steps of a key."""
+        own: list[int] = self.positions[self.starts[key] : self.starts[key + 1]].tolist()
+        return own
+
 
 @dataclass
 class Funnel:
@@ -86,25 +115,25 @@ class Funnel:
     keys: int
     without_key: int
     without_time: int
-    events: Stream = field(repr=False)
-    _source: str | Path | None = field(repr=False)
+    _source: _Source = field(repr=False)
     _levels: np.ndarray = field(repr=False)
-    _chains: np.ndarray | None = field(repr=False)
+    _chains: _Chains | None = field(repr=False)
     _present: np.ndarray = field(repr=False)
     _key_values: Any = field(repr=False)
-    _rows: FunnelRows = field(repr=False)
-    _times: _Axis | None = field(repr=False)
+    _rows: KeyedRows = field(repr=False)
     _axis: _Axis = field(repr=False)
+    measure: str | None
+    """The attribute in which the times of the steps are, None where the events have none."""
+
+    @property
+    def events(self) -> Stream:
+        """The events; of a file those attributes that the funnel needs."""
+        return self._source.events
 
     @cached_property
     def counts(self) -> tuple[StepCount, ...]:
         """The counts of the steps, over all keys."""
         return self._count(self._present)
-
-    @property
-    def measure(self) -> str | None:
-        """The attribute in which the times of the steps are, None where the events have none."""
-        return None if self._times is None else self._times.name
 
     @property
     def axis_name(self) -> str:
@@ -118,7 +147,7 @@ class Funnel:
         Raises Unsupported, with the reason, where CEL has no such query.
         """
         needs_types = self.question.between is not None or any(step.type is None for step in self.question.steps)
-        return query_text(self.question, _types(self.events) if needs_types else ())
+        return query_text(self.question, self._source.types if needs_types else ())
 
     def split_by(self, attribute: str) -> dict[Any, tuple[StepCount, ...]]:
         """Return the counts for each value of an attribute of the first step's event, the most frequent value first.
@@ -127,12 +156,12 @@ class Funnel:
         mode of ClickHouse, which says no more than a level.
         """
         attribute, chains = parse_attribute(attribute), self._require_chains("a split")
-        events = self.events
-        if self._source is not None and attribute not in events.table.column_names:
-            events = as_stream(self._source, attributes={attribute})
+        events, path = self.events, self._source.path
+        if path is not None and attribute not in events.table.column_names:
+            events = as_stream(path, attributes={attribute})
         column = _column(events, attribute, "the split")
         begun = self._present[self._levels[self._present] > 0]
-        values = column.take(pa.array(chains[begun, 0])).combine_chunks().dictionary_encode()
+        values = column.take(pa.array(chains.at_step(begun, 0))).combine_chunks().dictionary_encode()
         codes = values.indices.fill_null(len(values.dictionary)).to_numpy(zero_copy_only=False)
         names = [*values.dictionary.to_pylist(), None]
         order = np.argsort(-np.bincount(codes, minlength=len(names)), kind="stable")
@@ -143,7 +172,7 @@ class Funnel:
         values = self._key_values.take(pa.array(self._present)).to_pylist()
         levels, chains = self._levels[self._present].tolist(), self._chains
         return [
-            (value, level, () if chains is None else tuple(sorted(chains[code, :level].tolist())))
+            (value, level, () if chains is None else tuple(sorted(chains.of_key(code))))
             for value, level, code in zip(values, levels, self._present, strict=True)
         ]
 
@@ -156,9 +185,10 @@ class Funnel:
         columns: dict[str, Any] = {"level": pa.array(self._levels[order], pa.int64())}
         if self._chains is not None:
             for i, name in enumerate(_column_names(self.question.steps)):
-                positions = self._chains[order, i].astype(np.int64)
+                positions = np.full(len(order), -1)
+                positions[self._levels[order] > i] = self._chains.at_step(order[self._levels[order] > i], i)
                 columns[f"{name} at"] = pa.array(positions, mask=positions < 0)
-                if self._times is not None:
+                if self.measure is not None:
                     columns[f"{name} time"] = self._times_at(positions)
         by = self.question.by or "key"
         return pa.table({f"{by} (key)" if by in columns else by: keys, **columns})
@@ -191,7 +221,7 @@ class Funnel:
         """
         chains = self._require_chains("a reason")
         code = self._code_of(key)
-        chain = [int(p) for p in chains[code] if p >= 0]
+        chain = chains.of_key(code)
         steps = [self._describe_step(step, p) for step, p in zip(self.question.steps, chain, strict=False)]
         if len(chain) == len(self.question.steps):
             return [*steps, "all steps are reached"]
@@ -217,16 +247,17 @@ class Funnel:
         return tuple(counts)
 
     def _median(self, keys: np.ndarray, i: int) -> float | None:
-        if self._chains is None or self._times is None or len(keys) == 0:
+        """Return the median time from step i to the next, of keys that have reached it."""
+        if self._chains is None or self._chains.times is None:
             return None
-        before, after = self._chains[keys, i - 1], self._chains[keys, i]
-        values, valid = self._times.values, self._times.valid
-        if valid is not None:
-            known = valid[before] & valid[after]
-            before, after = before[known], after[known]
-        return float(np.median(values[after] - values[before])) / self._times.unit if len(before) else None
+        times = self._chains.times
+        places = self._chains.starts[keys] + i
+        differences = times.values[places] - times.values[places - 1]
+        if times.valid is not None:
+            differences = differences[times.valid[places] & times.valid[places - 1]]
+        return float(np.median(differences)) / times.unit if len(differences) else None
 
-    def _require_chains(self, what: str) -> np.ndarray:
+    def _require_chains(self, what: str) -> _Chains:
         if self._chains is None:
             raise Unsupported(f"{what} needs the steps of each key, and a mode of ClickHouse gives a level only")
         return self._chains
@@ -245,28 +276,29 @@ class Funnel:
         raise InputError(f"no event has the key {key!r}{near}")
 
     def _times_at(self, positions: np.ndarray) -> Any:
-        name = self._times.name if self._times is not None else None
-        return self.events.table[name].take(pa.array(positions, mask=positions < 0)).combine_chunks()
+        return self.events.table[self.measure].take(pa.array(positions, mask=positions < 0)).combine_chunks()
 
     def _describe_step(self, step: FunnelStep, position: int) -> str:
         return f"{step.text}: event {position}{self._at(position)}"
 
     def _at(self, position: int) -> str:
-        if self._times is None:
+        if self.measure is None:
             return ""
         from cerify.semantics.arrow_columns import values_in
 
-        value = values_in(self.events.table[self._times.name].slice(position, 1))[0]
+        value = values_in(self.events.table[self.measure].slice(position, 1))[0]
         if value is None:
             return ""
-        return f", {_moment(value)}" if self._times.name == TIME else f", {self._times.name} = {value}"
+        return f", {_moment(value)}" if self.measure == TIME else f", {self.measure} = {value}"
 
     def _why_no_further(self, code: int, chain: Sequence[int]) -> str:
         question, k = self.question, len(chain)
         step = question.steps[k].text
-        low, high = self._rows.starts[code], self._rows.starts[code + 1]
-        rows, masks = self._rows.rows[low:high], self._rows.masks[low:high].astype(np.int64)
-        times = self._rows.times[low:high]
+        first, grouped = next(self._rows.groups(code))
+        if _reads_by_time(question):
+            grouped = sorted_by_time(grouped)
+        own = slice(grouped.starts[code - first], grouped.starts[code - first + 1])
+        rows, masks, times = grouped.rows[own], grouped.masks[own].astype(np.int64), grouped.times[own]
         of_step = np.flatnonzero((masks >> k) & 1)
         if len(of_step) == 0:
             return f"no {step}: the key has no such event"
@@ -327,76 +359,159 @@ def funnel(
     [('view', 2), ('cart', 1)]
     """
     question = make_funnel_question(steps, by, within, start, order, between, mode)
-    S = _read_stream(events, question)
-    _warn_of_steps(question, S)
-    return answer_question(question, S, events if isinstance(events, str | Path) else None)
+    source = _Source(question, events)
+    found = _answer(question, source)
+    _warn_of_steps(question, source)
+    return found
 
 
-def answer_question(question: FunnelQuestion, S: Stream, source: str | Path | None = None) -> Funnel:
-    """Return the answer to a funnel on a stream; source is the file that it comes from.
+def answer_question(question: FunnelQuestion, S: Stream) -> Funnel:
+    """Return the answer to a funnel on a stream. Raises IllFormed, InputError."""
+    return _answer(question, _Source(question, S))
 
-    Raises IllFormed, InputError.
+
+class _Source:
+    """The events of a funnel, a part of a Parquet file after another, or all of them at once.
+
+    length: how many there are. types and columns, which are known once `parts` was gone through: the event types and
+    the names of attributes.
     """
-    axis, times = _axis_of(question, S)
-    codes, keys, key_values = _codes(S, question.by)
-    masks = _masks(question, S)
-    kept = np.ones(len(S), np.bool_) if codes is None else codes >= 0
-    without_key = len(S) - int(kept.sum())
-    present = np.arange(1) if codes is None else np.flatnonzero(np.bincount(codes[kept], minlength=keys))
-    without_time = 0
-    if axis.valid is not None:
-        without_time = int((kept & ~axis.valid).sum())
-        kept &= axis.valid
-    if question.mode is None or "order" not in question.mode:  # which looks at rows of no step
-        kept &= masks != 0
-    rows = group_rows(np.zeros(len(S), np.int32) if codes is None else codes, keys, axis.values, masks, kept)
-    if question.order != "stream" or question.mode is not None:
-        rows = sorted_by_time(rows)
-    elif axis.name is not None and (back := first_step_back(rows)) is not None:
-        before, after = back
-        mend = 'with order="time" (--order time) the events of a key are read by it'
-        raise InputError(
-            f"event {after} has a smaller {axis.name} than event {before} of the same key; "
-            f"{mend if axis.name == TIME else 'a window needs values that do not go back'}"
-        )
+
+    def __init__(self, question: FunnelQuestion, events: Events | str | Path) -> None:
+        steps = [*question.steps, *([question.between] if question.between else [])]
+        self.path = events if isinstance(events, str | Path) else None
+        self.mentioned = {a.name for step in steps if step.predicate is not None for a in mentions(step.predicate)}
+        measured = {TIME}
+        if question.window is not None and isinstance(question.window.window, AttributeWindow):
+            measured.add(question.window.window.attribute)
+        self.attributes = self.mentioned | measured | ({question.by} if question.by is not None else set())
+        self._parts = None if self.path is None else read_in_parts(self.path, self.mentioned | measured)
+        if self._parts is None:
+            self.events = as_stream(events) if self.path is None else self.events
+        self.columns: set[str] = set()
+        self._types: set[str] = set()
+
+    @cached_property
+    def events(self) -> Stream:
+        """The events as one stream; of a file of Parquet only the attributes that the funnel needs."""
+        assert self.path is not None
+        S = as_stream(self.path, attributes=self.attributes)
+        return S if self.attributes - {TIME} <= {*S.table.column_names} else as_stream(self.path)
+
+    @property
+    def types(self) -> list[str]:
+        """The event types, sorted."""
+        return sorted(self._types)
+
+    def key_events(self, by: str) -> Stream:
+        """Return the events with the attribute that is the key."""
+        return self.events if self._parts is None or self.path is None else as_stream(self.path, attributes={by})
+
+    def key_parts(self, by: str) -> Iterator[tuple[int, Stream]]:
+        """Yield streams that follow each other with the attribute that is the key, as `parts`."""
+        parts = None if self._parts is None or self.path is None else read_in_parts(self.path, {by})
+        first = 0
+        for S in [self.key_events(by)] if parts is None else parts[1]:
+            yield first, S
+            first += len(S)
+
+    def __len__(self) -> int:
+        return len(self.events) if self._parts is None else self._parts[0]
+
+    def parts(self) -> Iterator[tuple[int, Stream]]:
+        """Yield streams that follow each other, each with the position of its first event."""
+        first = 0
+        for S in [self.events] if self._parts is None else self._parts[1]:
+            S.require_read(self.mentioned)
+            self._types |= set(_types(S))
+            self.columns |= {*S.known_attributes(S.table.column_names)}
+            yield first, S
+            first += len(S)
+
+
+def _reads_by_time(question: FunnelQuestion) -> bool:
+    return question.order != "stream" or question.mode is not None
+
+
+def _answer(question: FunnelQuestion, source: _Source) -> Funnel:
+    """Return the answer to a funnel. Raises IllFormed, InputError."""
+    if question.by is None:
+        codes, keys, key_values = np.zeros(len(source), np.int32), 1, pa.array([None], pa.string())
+    else:
+        codes, keys, key_values = _codes(source, question.by)
+    rows, axis, times, without_time = _read_rows(question, source, codes, keys)
     n = len(question.steps)
     window = None if question.window is None else question.window.on_axis(axis.unit, axis.values.dtype.kind == "f")
-    if question.mode is not None:
-        reached = find_mode_levels(rows, n, window, question.mode)
-    else:
-        reached = find_chains(rows, n, window, first=question.start == "first", increasing=question.order == "strict")
+    levels = np.zeros(keys, np.int8)
+    positions: list[np.ndarray] = [np.zeros(0, np.int64)]
+    moments: list[_Axis] = []
+    for first, grouped in rows.groups():
+        if _reads_by_time(question):
+            grouped = sorted_by_time(grouped)
+        elif axis.name is not None and (back := first_step_back(grouped)) is not None:
+            before, after = back
+            mend = 'with order="time" (--order time) the events of a key are read by it'
+            raise InputError(
+                f"event {after} has a smaller {axis.name} than event {before} of the same key; "
+                f"{mend if axis.name == TIME else 'a window needs values that do not go back'}"
+            )
+        if question.mode is not None:
+            reached = find_mode_levels(grouped, n, window, question.mode)
+        else:
+            is_first, increasing = question.start == "first", question.order == "strict"
+            reached = find_chains(grouped, n, window, first=is_first, increasing=increasing)
+        levels[first : first + grouped.keys] = reached.levels
+        if reached.chains is not None:
+            places = reached.chains[reached.chains >= 0]
+            positions.append(grouped.rows[places])
+            moments.append(replace(axis, values=grouped.times[places], valid=None))
+    chains = None
+    if question.mode is None:
+        starts, places = np.concatenate([[0], np.cumsum(levels, dtype=np.int64)]), np.concatenate(positions)
+        own = None if times is None else _joined(moments) if times.name == axis.name else times.take(places)
+        chains = _Chains(starts, places, own)
+    present = np.arange(1) if question.by is None else np.flatnonzero(rows.counts)
+    without_key = len(codes) - int(rows.counts.sum())
     return Funnel(
-        question, len(present), without_key, without_time, S, source,
-        reached.levels, reached.chains, present, key_values, rows, times, axis,
+        question, len(present), without_key, without_time, source, levels, chains, present, key_values, rows,
+        replace(axis, values=axis.values[:0], valid=None), None if times is None else times.name,
     )  # fmt: skip
 
 
-def _read_stream(events: Events | str | Path, question: FunnelQuestion) -> Stream:
-    """Return the stream of the events; of a file of Parquet only the attributes that the funnel needs."""
-    if not isinstance(events, str | Path):
-        return as_stream(events)
-    steps = [*question.steps, *([question.between] if question.between else [])]
-    wanted = {a.name for step in steps if step.predicate is not None for a in mentions(step.predicate)}
-    wanted |= {TIME} if question.by is None else {TIME, question.by}
-    if question.window is not None and isinstance(question.window.window, AttributeWindow):
-        wanted.add(question.window.window.attribute)
-    S = as_stream(events, attributes=wanted)
-    return S if wanted - {TIME} <= {*S.table.column_names} else as_stream(events)
+def _read_rows(
+    question: FunnelQuestion, source: _Source, codes: np.ndarray, keys: int
+) -> tuple[KeyedRows, _Axis, _Axis | None, int]:
+    """Return the rows of a funnel, what its window is measured by, the times, and how many events have no time."""
+    rows: KeyedRows | None = None
+    axis: _Axis | None = None
+    times: list[_Axis] = []
+    without_time = 0
+    for first, S in source.parts():
+        axis, measured = _axis_of(question, S, first)
+        masks = _masks(question, S)
+        if rows is None:
+            every = question.mode is not None and "order" in question.mode  # which looks at rows of no step
+            rows = KeyedRows(codes, keys, axis.values.dtype, masks.dtype, every)
+        if axis.valid is not None:
+            without_time += int((~axis.valid & (codes[first : first + len(S)] >= 0)).sum())
+        rows.add(first, axis.values, masks, axis.valid)
+        if measured is not None:  # where the window is on it, the rows have it
+            times.append(replace(measured, values=measured.values[:0]) if measured.name == axis.name else measured)
+    assert rows is not None
+    assert axis is not None
+    return rows, axis, _joined(times) if times else None, without_time
 
 
-def _warn_of_steps(question: FunnelQuestion, S: Stream) -> None:
-    if len(S) == 0:
+def _warn_of_steps(question: FunnelQuestion, source: _Source) -> None:
+    if len(source) == 0:
         return
-    predicates = [step.predicate for step in (*question.steps, question.between) if step is not None]
-    S.require_read({attribute.name for p in predicates if p is not None for attribute in mentions(p)})
-    types, columns = _types(S), {*S.known_attributes(S.table.column_names)}
     for step in (*question.steps, *([question.between] if question.between else [])):
-        if step.type is not None and step.type not in types:
-            hint = did_you_mean(step.type, types) or f"; there is {format_names(types)}"
+        if step.type is not None and step.type not in source.types:
+            hint = did_you_mean(step.type, source.types) or f"; there is {format_names(source.types)}"
             _warn(f"no event has the type {step.type!r} of the step {step.text!r}{hint}")
         for attribute in {a.name: a for a in mentions(step.predicate)} if step.predicate is not None else ():
-            if attribute not in columns:
-                hint = did_you_mean(attribute, columns - {TYPE})
+            if attribute not in source.columns:
+                hint = did_you_mean(attribute, source.columns - {TYPE})
                 _warn(f"no event has the attribute {attribute!r} of the step {step.text!r}{hint}")
 
 
@@ -423,8 +538,11 @@ def _column(S: Stream, name: str, what: str) -> Any:
     return S.table[name]
 
 
-def _axis_of(question: FunnelQuestion, S: Stream) -> tuple[_Axis, _Axis | None]:
-    """Return what the window and the order are measured by, and the times that are reported, if there are any."""
+def _axis_of(question: FunnelQuestion, S: Stream, first: int) -> tuple[_Axis, _Axis | None]:
+    """Return what the window and the order are measured by, and the times that are reported, if there are any.
+
+    first: the position of the first event of S.
+    """
     window = None if question.window is None else question.window.window
     needed = question.order != "stream" or question.mode is not None
     times = _numbers(S, TIME, "the time") if _is_measured(S, TIME) else None
@@ -441,7 +559,7 @@ def _axis_of(question: FunnelQuestion, S: Stream) -> tuple[_Axis, _Axis | None]:
         case EventWindow() | None:
             if needed:
                 return (times or _numbers(S, TIME, "the order")), times
-            return _Axis(np.arange(len(S)), None, 1, None), times
+            return _Axis(np.arange(first, first + len(S)), None, 1, None), times
 
 
 def _is_measured(S: Stream, name: str) -> bool:
@@ -475,18 +593,11 @@ def _numbers(S: Stream, name: str, what: str) -> _Axis:
     return _Axis(values, valid, unit, name)
 
 
-def _codes(S: Stream, by: str | None) -> tuple[np.ndarray | None, int, Any]:
+def _codes(source: _Source, by: str) -> tuple[np.ndarray, int, Any]:
     """Return the number of each event's key, -1 for none, how many numbers there are, and the value of each."""
-    if by is None:
-        return None, 1, pa.array([None], pa.string())
-    column = _column(S, by, "the key")
-    if pa.types.is_integer(column.type) and column.null_count < len(column):
-        low, high = (value.as_py() for value in pc.min_max(column).values())
-        if high - low < 4 * len(column) + 1000:
-            codes = pc.subtract(column.fill_null(low), low).to_numpy().astype(np.int32, copy=False)
-            if column.null_count:
-                codes = np.where(column.is_valid().to_numpy(), codes, -1).astype(np.int32)
-            return codes, high - low + 1, pa.array(np.arange(low, high + 1))
+    if (dense := _dense_codes(source, by)) is not None:
+        return dense
+    column = _column(source.key_events(by), by, "the key")
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), pc.add(column, 0.0))  # -0.0 is 0.0
     if pa.types.is_null(column.type):
@@ -500,6 +611,36 @@ def _codes(S: Stream, by: str | None) -> tuple[np.ndarray | None, int, Any]:
         encoded = encoded.chunk(0) if encoded.num_chunks else pa.array([], pa.string()).dictionary_encode()
     codes = encoded.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
     return codes, max(1, len(encoded.dictionary)), encoded.dictionary
+
+
+def _dense_codes(source: _Source, by: str) -> tuple[np.ndarray, int, Any] | None:
+    """Return what `_codes` does, for keys that are whole numbers close to each other; None for others."""
+    codes, missing, base, lows, highs = np.empty(len(source), np.int32), [np.zeros(0, np.int64)], None, [], []
+    for first, S in source.key_parts(by):
+        column = _column(S, by, "the key")
+        if not pa.types.is_integer(column.type):
+            return None
+        if column.null_count < len(column):
+            low, high = (value.as_py() for value in pc.min_max(column).values())
+            base = low if base is None else base
+            lows.append(low - base)
+            highs.append(high - base)
+            if max(-lows[-1], highs[-1]) >= 2**31:
+                return None
+        for chunk in column.chunks:
+            own = codes[first : first + len(chunk)]
+            if chunk.null_count:
+                missing.append(first + np.flatnonzero(chunk.is_null().to_numpy(zero_copy_only=False)))
+                chunk = chunk.fill_null(base or 0)
+            np.subtract(chunk.to_numpy(), base or 0, out=own, casting="unsafe")
+            first += len(chunk)
+    if base is None or max(highs) - min(lows) >= min(4 * len(codes) + 1000, 2**31):
+        return None
+    if min(lows) < 0:
+        codes -= min(lows)
+    codes[np.concatenate(missing)] = -1
+    low, keys = base + min(lows), max(highs) - min(lows) + 1
+    return codes, keys, pa.array(np.arange(low, low + keys))
 
 
 def _masks(question: FunnelQuestion, S: Stream) -> np.ndarray:

@@ -1,21 +1,51 @@
-"""Figures of funnels: ten steps by user, from a file of Parquet to the counts, against reading the file alone."""
+"""Figures of funnels: ten steps by user, from a file of Parquet to the counts.
+
+They are held against reading the file alone, and against windowFunnel of ClickHouse, on one thread each, where
+`cerify conform --engine clickhouse` has installed it.
+"""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cerify import funnel
+from cerify.conformance.engines import PACKAGE_ADAPTERS, cache_folder
 from cerify.semantics.files import read_stream
-from proofs_tests.benchmarks.figure import Figure, rate
+from proofs_tests.benchmarks.figure import RUNS, Figure, cpu_seconds, rate
 
 STEPS = tuple(f"step{i}" for i in range(10))
 TARGET = 6e6
+FASTER = 5  # times ClickHouse
+MOST_MB = 500
+CLICKHOUSE = """
+import sys, time, chdb
+connection = chdb.connect(":memory:")
+for _ in sys.stdin:
+    started = time.process_time()
+    connection.query(sys.argv[1])
+    print(time.process_time() - started, flush=True)
+"""
+MEMORY = """
+import sys, resource, pyarrow
+from cerify import funnel
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+pyarrow.set_cpu_count(1)
+_ = funnel(pyarrow.table({"type": ["a"], "user": [1], "time": [0]}), ["a"], by="user", within="7 days").counts
+before = peak()
+_ = funnel(sys.argv[1], sys.argv[2:], by="user", within="7 days").counts
+print(peak() - before)
+"""
 
 
 def shop(events: int, users: int) -> pa.Table:
@@ -35,6 +65,7 @@ def shop(events: int, users: int) -> pa.Table:
 
 def funnels(quick: bool) -> Iterator[Figure]:
     """The best chain within a week, and the levels of ClickHouse's strict_order, of a million or ten million events."""
+    python = PACKAGE_ADAPTERS["clickhouse"].environment("clickhouse", cache_folder(os.environ)) / "bin/python"
     events = 1_000_000 if quick else 10_000_000
     pa.set_cpu_count(1)
     with tempfile.TemporaryDirectory() as folder:
@@ -53,3 +84,34 @@ def funnels(quick: bool) -> Iterator[Figure]:
             target = None if mode else f"{TARGET / 1e6:g} M events/s"
             met = None if mode else (lambda value, _: value >= TARGET)
             yield rate(name, events, "events/s", ours, "reading the file", reading, target, met)
+            if python.exists():
+                yield _against_clickhouse(str(python), path, mode or "strict_once", events, ours, f"{name}.clickhouse")
+        ran = subprocess.run([sys.executable, "-c", MEMORY, path, *STEPS], capture_output=True, text=True, check=True)
+        used, size = float(ran.stdout), path.stat().st_size / 2**20
+        target = f"{MOST_MB} MB"
+        yield Figure("funnels.memory", used, "MB", "the file", used / size, 1, (used, used), target, used <= MOST_MB)
+
+
+def _against_clickhouse(python: str, path: Path, mode: str, events: int, ours: Callable[[], None], name: str) -> Figure:
+    """Return the rate of a funnel; the ratio says how many times that of ClickHouse's windowFunnel it is."""
+    steps = ", ".join(f"type = '{step}'" for step in STEPS)
+    query = f"""
+        SELECT level, count() FROM (
+            SELECT user, windowFunnel(604800, '{mode}')(toDateTime(time), {steps}) AS level
+            FROM file('{path}', Parquet, 'type String, user Int64, time DateTime64(6)') GROUP BY user
+        ) GROUP BY level SETTINGS max_threads = 1, max_download_threads = 1, max_parsing_threads = 1"""
+    pairs = []
+    with subprocess.Popen(
+        [python, "-c", CLICKHOUSE, query], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as theirs:
+        assert theirs.stdin is not None
+        assert theirs.stdout is not None
+        for _ in range(RUNS + 1):
+            theirs.stdin.write("\n")
+            theirs.stdin.flush()
+            pairs.append((cpu_seconds(ours), float(theirs.stdout.readline())))
+        theirs.stdin.close()
+    rates = sorted(events / mine for mine, _ in pairs[1:])
+    ratio = median(base / mine for mine, base in pairs[1:])
+    target, against = f"{FASTER} x windowFunnel", f"windowFunnel, {mode}"
+    return Figure(name, median(rates), "events/s", against, ratio, RUNS, (rates[0], rates[-1]), target, ratio >= FASTER)

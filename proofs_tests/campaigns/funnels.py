@@ -15,6 +15,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -22,7 +23,7 @@ from typing import Any
 import click
 import numpy as np
 
-from cerify.automata.funnels import FunnelRows, find_chains, find_mode_levels, group_rows
+from cerify.automata.funnels import FunnelRows, KeyedRows, find_chains, find_mode_levels
 from cerify.semantics.errors import ParseError
 from cerify.semantics.funnels import FUNNEL_MODES, ChainReading, FunnelRow, Rows, deepest_chain, retention
 from cerify.semantics.sequence_patterns import (
@@ -101,44 +102,45 @@ def random_pattern(random: Random) -> str:
         return text
 
 
-def keyed(cases: Sequence[Rows], n: int, shuffled: Random | None = None) -> tuple[FunnelRows, np.ndarray]:
-    """Return the rows of cases as columns, each case a key; and the first position of each key before shuffling.
+def keyed(cases: Sequence[Rows], n: int, shuffled: Random) -> Iterator[tuple[int, FunnelRows]]:
+    """Yield the rows of cases as columns, each case a key, in groups with the number of their first key.
 
-    With shuffled the rows of the keys come mixed, those of each key in their order.
+    The rows of different keys come mixed, in two parts. The position of a row is its place in its case.
     """
-    codes = np.array([i for i, rows in enumerate(cases) for _ in rows], np.int32)
-    times = np.array([row.time for rows in cases for row in rows], np.int64)
-    masks = np.array([sum(1 << (s - 1) for s in r.steps) | r.barred << n for rows in cases for r in rows], np.int64)
-    positions = np.arange(len(codes))
-    if shuffled is not None:
-        weights = [sorted(shuffled.random() for _ in rows) for rows in cases]
-        order = np.argsort(np.array([w for weight in weights for w in weight]))
-        codes, times, masks, positions = codes[order], times[order], masks[order], positions[order]
-    starts = np.concatenate([[0], np.cumsum([len(rows) for rows in cases])])
-    rows = group_rows(codes, len(cases), times, masks)
-    return replace(rows, rows=positions[rows.rows]), starts
+    weights = [sorted(shuffled.random() for _ in rows) for rows in cases]
+    order = np.argsort(np.array([w for weight in weights for w in weight]))
+
+    def column(values: list[int], kind: type) -> np.ndarray:
+        return np.array(values, kind)[order]
+
+    codes = column([i for i, rows in enumerate(cases) for _ in rows], np.int32)
+    times = column([row.time for rows in cases for row in rows], np.int64)
+    masks = column([sum(1 << (s - 1) for s in r.steps) | r.barred << n for rows in cases for r in rows], np.int64)
+    places = column([place for rows in cases for place in range(len(rows))], np.int64)
+    rows, half = KeyedRows(codes, len(cases), times.dtype, masks.dtype, every=True), len(codes) // 2
+    rows.add(0, times[:half], masks[:half])
+    rows.add(half, times[half:], masks[half:])
+    for first, grouped in rows.groups():
+        yield first, replace(grouped, rows=places[grouped.rows])
 
 
 def evaluator_differences(random: Random, keys: int, n: int) -> Iterator[Difference]:
     """Yield the keys on which the columns' evaluator differs from the definition."""
     cases = [random_rows(random, n, barred=True) for _ in range(keys)]
-    rows, starts = keyed(cases, n, random)
-    for window in (None, *WINDOWS):
-        for first in (False, True):
-            for increasing in (False, True):
-                reached = find_chains(rows, n, window, first=first, increasing=increasing)
-                assert reached.chains is not None
-                for i, case in enumerate(cases):
-                    expected = deepest_chain(case, n, ChainReading(window, first, increasing))
-                    got = tuple(int(p - starts[i]) for p in reached.chains[i] if p >= 0)
-                    if got != expected or reached.levels[i] != len(expected):
-                        yield Difference(f"chain {window=} {first=} {increasing=}", case, expected, got)
+    for low, rows in keyed(cases, n, random):
+        for window, first, increasing in product((None, *WINDOWS), (False, True), (False, True)):
+            reached = find_chains(rows, n, window, first=first, increasing=increasing)
+            assert reached.chains is not None
+            for i, case in enumerate(cases[low : low + rows.keys]):
+                expected = deepest_chain(case, n, ChainReading(window, first, increasing))
+                got = tuple(rows.rows[reached.chains[i][reached.chains[i] >= 0]].tolist())
+                if got != expected or reached.levels[i] != len(expected):
+                    yield Difference(f"chain {window=} {first=} {increasing=}", case, expected, got)
     cases = [[FunnelRow(r.time, r.steps) for r in case] for case in cases]
-    rows, _ = keyed(cases, n, random)
-    for window in WINDOWS:
-        for mode, level in FUNNEL_MODES.items():
+    for low, rows in keyed(cases, n, random):
+        for window, (mode, level) in product(WINDOWS, FUNNEL_MODES.items()):
             levels = find_mode_levels(rows, n, window, mode).levels
-            for i, case in enumerate(cases):
+            for i, case in enumerate(cases[low : low + rows.keys]):
                 if (expected := level(case, n, window)) != levels[i]:
                     yield Difference(f"{mode} {window=}", case, expected, int(levels[i]))
 

@@ -17,7 +17,7 @@ from cerify.draw.funnel import funnel_document, funnel_page
 from cerify.funnels import Funnel, StepCount, funnel, show_duration
 from cerify.semantics.errors import QueryWarning, Unsupported, shortened
 from cerify.semantics.events import TIME
-from cerify.semantics.files import write_whole
+from cerify.semantics.files import STDIN, write_whole
 from cerify.terminal import echo, echo_lines, printable, table_lines
 
 MOST_GROUPS = 20
@@ -91,12 +91,12 @@ def funnel_command(args: FunnelArguments) -> int:
 
 def _run_funnel(args: FunnelArguments) -> Funnel:
     """Return the answer; warnings are written to standard error, or with --strict the first is an error."""
-    S = args.source.read_stream(args.file)
+    plain = args.file != STDIN and args.source.is_plain
     with warnings.catch_warnings(record=True) as issued:
         warnings.simplefilter("error" if args.source.strict else "always", QueryWarning)
         try:
             found = funnel(
-                S,
+                args.file if plain else args.source.read_stream(args.file),
                 args.steps,
                 by=args.by,
                 within=args.within,

@@ -295,6 +295,12 @@ class FileSource:
         return self.schema_for(DEFAULT)
 
     @property
+    def is_plain(self) -> bool:
+        """Return whether no option says how to read the events, so that a command can give the path itself."""
+        others = (getattr(self, one.name) for one in fields(self) if one.name not in ("type_column", "strict"))
+        return self.type_column == TYPE and not any(others)
+
+    @property
     def times(self) -> TimeReading:
         """Return the way to read times that the options choose."""
         return TimeReading(self.time_unit, self.time_format, self.round_times)

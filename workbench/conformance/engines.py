@@ -287,6 +287,7 @@ class CrateAdapter:
     licence: str
     package: str
     version: str
+    arguments: tuple[str, ...] = ()
 
     def missing(self) -> str | None:
         """Cargo, if it is not on the PATH."""
@@ -310,7 +311,7 @@ class CrateAdapter:
         if not built.exists():
             cargo = ["cargo", "build", "--quiet", "--release", "--locked", "--manifest-path", str(manifest)]
             _build(name, [*cargo, "--target-dir", str(built.parents[1])])
-        return [sys.executable, str(ADAPTERS / "python" / self.program), str(built)]
+        return [sys.executable, str(ADAPTERS / "python" / self.program), *self.arguments, str(built)]
 
 
 ONCE = ("-XX:TieredStopAtLevel=1",)  # Flink SQL makes classes for each query, which are run too seldom to be optimized
@@ -377,6 +378,9 @@ PACKAGE_ADAPTERS: Mapping[str, PackageAdapter] = {
 SHIPPED: Mapping[str, Adapter] = {
     **JAVA_ADAPTERS,
     **PACKAGE_ADAPTERS,
+    "sigma-rsigma": CrateAdapter(
+        "sigma_adapter.py", "rsigma", "rsigma 0.23", "MIT", "rsigma-eval", "0.23.0", ("rsigma",)
+    ),
     "varpulis": CrateAdapter(
         "varpulis_adapter.py", "varpulis", "Varpulis 0.11", "MIT OR Apache-2.0", "varpulis-sase", "0.11.0"
     ),

@@ -27,6 +27,7 @@ from cerify.funnels import answer_question, show_duration
 from cerify.hypotheses.interpretation import choices_of
 from cerify.languages import LANGUAGES
 from cerify.query_json import query_of_json
+from cerify.semantics import files
 from cerify.semantics.errors import IllFormed, InputError, ParseError, QueryWarning, Unsupported
 from cerify.semantics.events import Event, Match, Stream, result_of
 from cerify.semantics.funnel_queries import SequenceQuestion, query_constructs
@@ -292,6 +293,51 @@ def test_a_step_without_events_is_a_warning() -> None:
 def test_what_has_no_query_says_so(steps: list[str], more: dict[str, Any], message: str) -> None:
     with pytest.raises(Unsupported, match=message):
         _ = funnel(SHOP, steps, by="user", **more).query
+
+
+@pytest.mark.parametrize("by", ["user", "name", "far", "gap"])
+@pytest.mark.parametrize("mode", [None, "strict_order"])
+def test_a_file_that_is_read_in_parts_has_the_answer_of_its_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str, mode: str | None
+) -> None:
+    random = Random(3)
+    users = [random.randint(5, 9) for _ in range(400)]
+    table = pa.table(
+        {
+            "type": [random.choice("abc") for _ in users],
+            "time": pa.array(sorted(random.choices(range(10**9, 4 * 10**9), k=400)), pa.timestamp("us", "UTC")),
+            "user": users,
+            "name": [f"user {user}" for user in users],
+            "far": [user * 10**15 for user in users],
+            "gap": [None if user == 6 else -user for user in users],
+            "price": [random.random() for _ in users],
+            "country": [random.choice(("de", "fr")) for _ in users],
+        }
+    )
+    pq.write_table(table, tmp_path / "log.parquet", row_group_size=150)
+    monkeypatch.setattr(files, "PART_ROWS", 70)
+    steps = ["a", "b[price > 0.3]", "c"]
+    options: Any = {"by": by, "within": "20 minutes", "mode": mode}
+    found, expected = funnel(tmp_path / "log.parquet", steps, **options), funnel(table, steps, **options)
+    assert "events" not in vars(found._source)  # of the file only parts were read
+    assert found.counts == expected.counts
+    assert found.without_key == expected.without_key
+    assert found.to_arrow() == expected.to_arrow()
+    assert found.query == expected.query if mode is None else True
+    if mode is None:
+        assert found.split_by("country") == expected.split_by("country")
+        key = expected.to_arrow()[by][0].as_py()
+        assert found.why(key) == expected.why(key)
+
+
+def test_times_that_go_back_between_parts_of_a_file_are_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = pa.array([1, 2, 3, 0], pa.timestamp("s", "UTC"))
+    pq.write_table(pa.table({"type": list("abab"), "time": times, "u": [1] * 4}), tmp_path / "log.parquet")
+    monkeypatch.setattr(files, "PART_ROWS", 2)
+    with pytest.raises(InputError, match="event 3 has a smaller time than event 2"):
+        funnel(tmp_path / "log.parquet", ["a", "b"], by="u", within="1 minute")
 
 
 def test_a_file_of_parquet_is_read_with_what_is_needed(tmp_path: Path) -> None:

@@ -1,12 +1,16 @@
 """Puts converters of Sigma rules under test: a rule is converted, and the query runs on the log.
 
     python sigma_adapter.py sqlite|duckdb|clickhouse|eql
+    python sigma_adapter.py rsigma PROGRAM
 
-The query's answer is compared by the events at which alerts are raised, or, where it has none, by groups.
+The query's answer is compared by the events at which alerts are raised, or, where it has none, by groups. rsigma
+evaluates rules itself, in PROGRAM, which is built from adapters/rust/rsigma.
 """
 
+import functools
 import json
 import sqlite3
+import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
@@ -20,23 +24,37 @@ Rows = list[dict[str, Any]]
 
 def converted(run: RunMessage, backend: Any) -> tuple[Any, str]:
     """Return the last correlation of the rules, and its query. Raises Skip for what the converter refuses."""
-    from sigma.collection import SigmaCollection
-    from sigma.correlations import SigmaCorrelationRule
     from sigma.exceptions import SigmaError
 
     try:
-        rules = SigmaCollection.from_yaml(run.query)
+        rules = rules_of(run)
         queries = backend.convert(rules)
     except (SigmaError, NotImplementedError) as error:
         raise Skip(f"the converter refuses: {type(error).__name__}: {error}") from None
     except Exception as error:  # a converter that fails on a rule that its parser takes
         raise AdapterProblem(f"the converter fails: {type(error).__name__}: {error}") from None
-    raising = [rule for rule in rules.rules if rule._output]
-    if len(raising) != 1 or len(queries) != 1 or not isinstance(raising[0], SigmaCorrelationRule):
+    if len(queries) != 1:
         raise Skip("one correlation is compared at a time")
     query = queries[0]["query"] if isinstance(queries[0], dict) else queries[0]
     run.translate(str(query))
-    return raising[0], str(query)
+    return correlation_of(rules), str(query)
+
+
+def rules_of(run: RunMessage) -> Any:
+    """Return the rules of a query as pySigma parses them."""
+    from sigma.collection import SigmaCollection
+
+    return SigmaCollection.from_yaml(run.query)
+
+
+def correlation_of(rules: Any) -> Any:
+    """Return the correlation that raises alerts. Raises Skip where there is none, or other rules raise some too."""
+    from sigma.correlations import SigmaCorrelationRule
+
+    raising = [rule for rule in rules.rules if rule._output]
+    if len(raising) != 1 or not isinstance(raising[0], SigmaCorrelationRule):
+        raise Skip("one correlation is compared at a time")
+    return raising[0]
 
 
 def columns_of(rule: Any, run: RunMessage) -> list[str]:
@@ -119,12 +137,11 @@ def on_duckdb(run: RunMessage) -> Iterable[Json]:
 
 def on_clickhouse(run: RunMessage) -> Iterable[Json]:
     """Return the groups that the query of the ClickHouse converter has."""
-    from chdb.session import Session
     from sigma.backends.clickhouse import ClickhouseBackend
 
     rule, query = converted(run, ClickhouseBackend())
     columns, times = columns_of(rule, run), instants(run)
-    session = _session(Session)
+    session = _session()
     session.query("DROP TABLE IF EXISTS logs")
     types = ", ".join(f"`{name}` Nullable({'Float64' if name == 'size' else 'String'})" for name in columns)
     session.query(f"CREATE TABLE logs (timestamp DateTime64(6), {types}) ENGINE = Memory")
@@ -140,13 +157,11 @@ def on_clickhouse(run: RunMessage) -> Iterable[Json]:
     return list(by_groups(rule, [json.loads(line) for line in answer.splitlines() if line]))
 
 
-_SESSIONS: list[Any] = []
+@functools.cache
+def _session() -> Any:
+    from chdb.session import Session
 
-
-def _session(kind: Callable[[], Any]) -> Any:
-    if not _SESSIONS:
-        _SESSIONS.append(kind())
-    return _SESSIONS[0]
+    return Session()
 
 
 def on_eql(run: RunMessage) -> Iterable[Json]:
@@ -176,6 +191,45 @@ def on_eql(run: RunMessage) -> Iterable[Json]:
     return [{"at": max(places), "events": sorted(set(places))} for at, places in found]
 
 
+def on_rsigma(run: RunMessage) -> Iterable[Json]:
+    """Return where rsigma raises the alerts of the correlation; it takes times in whole seconds."""
+    from sigma.exceptions import SigmaError
+
+    try:
+        title = str(correlation_of(rules_of(run)).title)
+    except SigmaError as error:
+        raise Skip(f"pySigma refuses the rules: {error}") from None
+    fields = ({name: v for name, v in event.items() if name not in ("type", "time")} for event in run.events)
+    events = [[time // 1_000_000, one] for time, one in zip(instants(run), fields, strict=True)]
+    answer = _program().ask({"rules": run.query, "events": events})
+    if isinstance(answer, dict):
+        raise Skip(f"rsigma refuses: {answer['refused']}")
+    return [{"at": place, "events": []} for place, raised in answer if raised == title]
+
+
+class Program:
+    """A program that answers one line of JSON with one line."""
+
+    def __init__(self, path: str) -> None:
+        self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def ask(self, question: Json) -> Any:
+        """Return the answer to a question. Ends this program where the other has ended."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps(question) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            sys.exit(70)  # the harness starts both anew
+        return json.loads(line)
+
+
+@functools.cache
+def _program() -> Program:
+    return Program(sys.argv[2])
+
+
 def instants(run: RunMessage) -> list[int]:
     """Return the time of each event in microseconds since 1970."""
     return [round(seconds * 1_000_000) for seconds in run.seconds()]
@@ -193,6 +247,7 @@ CONVERTERS: dict[str, tuple[Callable[[RunMessage], Iterable[Json]], str, str, st
     "duckdb": (on_duckdb, "groups", "pysigma-backend-duckdb", "DuckDB"),
     "clickhouse": (on_clickhouse, "groups", "pysigma-backend-clickhouse", "ClickHouse"),
     "eql": (on_eql, "positions", "pysigma-backend-elasticsearch", "EQL"),
+    "rsigma": (on_rsigma, "positions", "rsigma-eval 0.23.0", "rsigma"),
 }
 """For each converter what answers, the output that can be compared, its package, and the title."""
 
@@ -200,4 +255,6 @@ CONVERTERS: dict[str, tuple[Callable[[RunMessage], Iterable[Json]], str, str, st
 if __name__ == "__main__":
     answer, output, package, title = CONVERTERS[sys.argv[1]]
     claims = {"sigma": {"output": [output], "ordered_time": True}}
-    serve(f"Sigma to {title}", version_of(package), {"sigma": lambda run: distinct(answer(run), output)}, claims)
+    name, _, version = package.partition(" ")
+    title = title if version else f"Sigma to {title}"
+    serve(title, version or version_of(name), {"sigma": lambda run: distinct(answer(run), output)}, claims)
