@@ -16,7 +16,7 @@ LABELS: tuple[tuple[Predicate, Marks], ...] = (
     (OfType("B"), frozenset({"T"})),
 )
 
-DRAWN = "some drawn (seed {seed})"
+DRAWN = "all of one state, the others in part drawn (seed {seed})"
 """What a check has to say that goes through these automata."""
 
 

@@ -235,8 +235,10 @@ SASE_ERRATA = (
         "After the price of 20 at point 2, Query 2 without ! goes on to the 20 at point 3. Below, x = 1 and 2 stand "
         "for the prices 10 and 20.",
         FIGURE,
-        "The condition has >, so that ! changes nothing.",
-        damage="No: the words say that each price exceeds the one before, and that point 3 is another match.",
+        "The condition has >, so that ! changes nothing, under any of the four strategies: skip till any match may "
+        "pass over point 2 and end at point 3, with ! as without it.",
+        damage="No: the words say that each price exceeds the one before, and that point 3 is another match. Lost with "
+        "the listing is the strategy.",
     ),
     Erratum(
         "Appendix A.2, the identifiers on an edge",
@@ -294,14 +296,14 @@ SASE_DAMAGED = (
 # Errata of tods21.
 
 THEOREM_6_2 = "Theorem 6.2 stands, with other constructions"
-PROPOSITION_8_12 = "Proposition 8.12 stands: one case more, and another range"
+PROPOSITION_8_12 = "Proposition 8.12 stands: one case more, another range, and second names for variables"
 DEFINITIONS = "a definition, with a sign or an order changed"
 
 TODS21_ERRATA = (
     Erratum(
         "Section 4, the windowing predicate",
         ("tods21.window4",),
-        "Q asks for first − last < 100.",
+        "Q asks for first − last < 100, where the text has a distance of at most 100.",
         DEFINITIONS,
         "That always holds: see [windows](decisions/windows.md).",
         damage="No: it would have to change the places of two words.",
@@ -371,6 +373,16 @@ TODS21_ERRATA = (
         "The inner `:` becomes `STRICT(A ; A)`, and for `A : STRICT(A ; A)` there is no case.",
     ),
     Erratum(
+        "Proposition 8.12, a filter taken out of a sequence",
+        ("tods21.prop8.12:filter",),
+        "Appendix B: `(ρ FILTER P(A)) : φ2` becomes `(ρ' : φ2) FILTER P(A')`, where A is replaced by A' in ρ', and a "
+        "filter above that has A is added once more, with A' in its place.",
+        PROPOSITION_8_12,
+        "The proposition is for any set of predicates, and one that relates the events of A to each other says less of "
+        "two parts of them. Where A is an event type, ρ' is no formula besides. Of pointwise predicates on variables "
+        "it is right.",
+    ),
+    Erratum(
         "Proposition 8.15, the rewriting of contiguous iteration",
         ("tods21.prop8.15",),
         "The rewriting of `:` and ⊕ by cases, with those of Proposition 8.12.",
@@ -408,6 +420,8 @@ TODS21_ERRATA = (
         ("tods21.sec9.1:delay",),
         "If ⟦A⟧_n(S) is empty, then delay_i(A, S, 1) = k.",
         "the definition stands, with a bound on the whole phase",
+        "Besides, a complex event may be empty (section 4), for which k · |C_i| is no delay at all: in (1), "
+        "k · (|C_i| + 1) is meant.",
         damage="Of the index perhaps; not of a delay that there is not.",
     ),
     Erratum(

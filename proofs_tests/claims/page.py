@@ -30,8 +30,8 @@ claims ID` prints one of them, and `--json` its counterexample as data.
   fails links to its erratum.
 - **Evidence.** *proof*: an argument from other entries. *decided*: all streams or histories, for the formulas
   named. *exhaustive*: all cases up to the size named. *solver*: all attribute values, at the lengths named.
-  *random*: a sample with its number and seed. *measured*: counted operations. *example*: one case or a few,
-  made by hand.
+  *random*: a sample with its number, and its seed or step. *measured*: what was counted. *example*: one case,
+  or a few queries made by hand, be it on all small streams.
 - *In Coq* names a theorem about all queries and streams of a [model](theory/mechanised.md).
 - The bounds are those of the quick check; `cerify claims --budget full` looks at more. `cerify claims
   --planted` plants an error beside each entry and shows that the check finds it.

@@ -165,7 +165,7 @@ def delays(outputs: Iterable[frozenset[int]], steps: Steps) -> Iterator[tuple[in
 # tods21, appendices B, C and E: formulas rewritten from one fragment of CEL into another, case by case.
 #
 # Where a case is missing in print, complete=False raises NotImplementedError and complete=True takes one that we add.
-# A variable that the proof renames gets a second name instead, so that an event type stays what it is.
+# A variable that the proof renames gets a second name instead: see the claim prop8.12:filter.
 
 
 def seq(*parts: Formula) -> Formula:

@@ -190,7 +190,7 @@ def _(effort: Effort) -> Finding:
         "holds-corrected"
         if differs is None and shown(got) != shown(bindings(query(text), events("A1 A2")))
         else "refuted",
-        "exhaustive",
+        "example",
         f"the buffers of all accepting runs, corrected, are the matches: {looked_at} cases, nine queries made by "
         f"hand, all streams of {length} events of two kinds",
         example(text, "A1 A2", shown(got)),

@@ -95,7 +95,7 @@ _proper(
 
 @claim(
     "sase07.cayuga:sections",
-    "Sections 4 and 6 name one fragment: skip till next match",
+    "Cayuga is skip till next match (section 4), or partition contiguity or skip till next match (section 6): the same",
     "remark",
     "of simple queries to two components with at most one condition, beside the tests",
 )

@@ -96,6 +96,7 @@ SLOW = {
     "cep17.thm6:nxt",
     "cep17.thm6:strict",
     "icde08.break",
+    "icde08.time-constraint",
     "icdt20.binary",
     "icdt20.incomparable:one",
     "icdt20.incomparable:sets",
@@ -144,6 +145,7 @@ SLOW = {
     "tods21.lemB.1",
     "tods21.lemD.1",
     "tods21.prop8.12:containment",
+    "tods21.prop8.12:filter",
     "tods21.prop8.15",
     "tods21.prop8.15:arity",
     "tods21.prop8.15:or",
@@ -213,7 +215,7 @@ def test_each_claim_passes_its_check_at_least_corrected(id_: str) -> None:
     if found["evidence"] == "random":
         assert any(word in found["bound"] for word in ("seed", "every", "sample")), "a sample says how it is drawn"
     if found["evidence"] == "exhaustive":
-        assert any(word in found["bound"].split() for word in ("all", "nine")), "all of what"
+        assert "all" in found["bound"].split(), "all of what"
     json.dumps(found)
 
 

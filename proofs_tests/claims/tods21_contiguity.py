@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from itertools import product
 
@@ -14,14 +15,16 @@ from cerify.equivalence.rewrite.laws import Law
 from cerify.equivalence.verdict import Different, Equivalent
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.check import beyond_star
+from cerify.semantics.cel.interpreter import complex_events
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import show
 from cerify.semantics.json_events import json_of_event
+from cerify.semantics.predicates import Attribute, Comparison
 from proofs_tests.claims import broken
 from proofs_tests.claims.decide import algebra, separated
 from proofs_tests.claims.ledger import Effort, Finding, Kind, claim, plant
-from proofs_tests.claims.printed_tods21 import Rewriting
-from proofs_tests.claims.search import Space
+from proofs_tests.claims.printed_tods21 import Rewriting, also_named, bottom_up
+from proofs_tests.claims.search import POSITIVE, Space
 
 Rewrite = Callable[[Rewriting, cel.Formula], cel.Formula]
 OPERANDS = tuple(map(parse, ("A", "B", "A ; B", "STRICT(A ; B)", "B+")))
@@ -202,9 +205,8 @@ def _law(
     @claim(id_, f"{left} = {right}".replace("phi", "φ").replace("psi", "ψ").replace("chi", "χ"), kind, reading)
     def check(effort: Effort) -> Finding:
         operands = OPERANDS[: 3 if effort == "quick" and len(laws[0].letters) > 2 else 5]
-        bound = (
-            f"{len(operands) ** len(laws[0].letters)} instances over {', '.join(map(show, operands))}, on all streams"
-        )
+        over = f"{len(operands) ** len(laws[0].letters)} instances over {', '.join(map(show, operands))}"
+        bound = f"{over if laws[0].letters else 'as it stands'}, on all streams"
         failing = _first_failing(laws[0], operands)
         if failing is None:
             return Finding("holds", "decided", bound)
@@ -296,5 +298,61 @@ _law(
 )
 
 
+# --- a filter taken out of a sequence ---------------------------------------------------------------------------------
+
+BOUND = tuple(map(parse, ("A IN X", "(A OR B) IN X", "A IN X ; B IN X", "(A IN X)+")))
+AGREE = cel.Correlated(Comparison("=", Attribute("x", "X"), Attribute("x", "X")))
+
+
+def _taken_out(rho: cel.Formula, psi: cel.Formula, as_printed: bool) -> cel.Formula:
+    """((rho FILTER X.x > 0) : psi) FILTER X.x = X.x, with the inner filter above the `:`, on Y."""
+    named = _renamed(rho) if as_printed else also_named(rho, "X", "Y")
+    joined = cel.Filter(cel.Filter(cel.ContiguousSeq(named, psi), cel.Every("Y", POSITIVE)), AGREE)
+    other = cel.Correlated(Comparison("=", Attribute("x", "Y"), Attribute("x", "Y")))
+    return cel.Filter(joined, other) if as_printed else joined
+
+
+def _renamed(phi: cel.Formula) -> cel.Formula:
+    """phi with Y in the place of X."""
+    return bottom_up(phi, lambda psi: cel.In(psi.phi, "Y") if isinstance(psi, cel.In) else psi)
+
+
+@claim(
+    "tods21.prop8.12:filter",
+    "((φ FILTER P(A)) : ψ) FILTER Q(A): P above the `:`, with A renamed in φ, and Q asked of both names",
+    "proposition",
+    "for any predicates, as the proposition has it; P is X.x > 0, and Q that all of X have one x",
+)
+def _(effort: Effort) -> Finding:
+    space, cases, failing = Space((), 0, 3 if effort == "quick" else 4), 0, None
+    for length in range(2, space.events + 1):
+        for (rho, psi), S in product(product(BOUND, repeat=2), list(space.streams(length))):
+            cases += 1
+            phi = cel.Filter(cel.ContiguousSeq(cel.Filter(rho, cel.Every("X", POSITIVE)), psi), AGREE)
+            mended, printed = _taken_out(rho, psi, as_printed=False), _taken_out(rho, psi, as_printed=True)
+            expected, right, got = (complex_events(chi, S, length - 1) for chi in (phi, mended, printed))
+            if right != expected:
+                return Finding("refuted", "example", f"{show(mended)} over {S.events}")
+            if got != expected and failing is None:
+                events = [json_of_event(event) for event in S]
+                shown = {"expected": [*map(sorted, sorted(expected, key=sorted))], "got": [*map(sorted, got)]}
+                failing = {
+                    "query": show(phi),
+                    "compared with": show(printed),
+                    "events": events,
+                    "at": length - 1,
+                    **shown,
+                }
+    return Finding(
+        "refuted" if failing is None else "holds-corrected",
+        "example",
+        f"{cases} cases: {len(BOUND) ** 2} pairs of operands made by hand, all streams to {space.events} events of "
+        "three tuples",
+        failing,
+        "keep A, and bind whatever φ binds to A to a second name too, of which P is asked; Q is asked of A as before",
+    )
+
+
+plant("tods21.prop8.12:filter", "there is no second name", sys.modules[__name__], "also_named", broken.same())
 plant("tods21.lemB.1", "+ is `:+`", cea_compile, "_iterate", lambda right: cea_compile._contiguous_iterate)
 plant("tods21.prop8.12:strictness", "STRICT keeps everything", cea_compile, "strict", broken.same())

@@ -50,7 +50,11 @@ def _inexpressible(name: str, query: str) -> None:
         sides = [answer.matched] + ([answer.unmatched] if answer.unmatched is not None else [])
         shown = " but not ".join(f"{sorted(C)} on {' '.join(e.type for e in S)}" for S, C in sides)
         late = "" if answer.unmatched is not None else ", which is not the last position"
-        return Finding("holds", "decided", f"a match is {shown}{late}; that CEL* has the property is prop8.5")
+        return Finding(
+            "holds",
+            "decided",
+            f"without the *-property: a match is {shown}{late}; that CEL* has it is prop8.5, with its bounds",
+        )
 
 
 for _name, _query in WITNESSES.items():
@@ -134,7 +138,8 @@ def _(effort: Effort) -> Finding:
         elif not _sensitive(phi, answer):
             return Finding("refuted", "decided", f"{show(phi)} and its streams")
     bound = (
-        f"{counts[1]} formulas with an equivalent one in CEL*, {counts[0]} with two streams, which are asked; "
+        f"{counts[1]} formulas with an equivalent one in CEL*, {counts[0]} with a match that shows why not, which is "
+        "asked; "
         f"{space.formulas_in_words}"
     )
     return Finding("holds", "decided", bound)

@@ -147,7 +147,9 @@ def _derived(
             for chosen in product(operands, repeat=arity):
                 yield make(*chosen), h
 
-    @claim(f"vldb92.derived:{name}", f"{title}: its printed definition", "definition")
+    reading = "first is by its words, as in derived:f corrected" if name == "j2" else None
+
+    @claim(f"vldb92.derived:{name}", f"{title}: its printed definition", "definition", reading)
     def check(effort: Effort) -> Finding:
         found, looked_at = difference(cases(effort), lambda E, h: meaning(rewrite(E), h))
         bound = f"{looked_at} cases: {_OPERANDS}"
