@@ -31,3 +31,9 @@ capture, reference = {"name": "x", "attribute": "x"}, {"attribute": "x", "operat
 first, second = atom("A", captures=[capture]), atom("B", references=[reference])
 print("A ; B with another x, A has none:", matches(first, second, ("A", {}), ("B", {"x": 0})))
 print("A ; B with another x, B has none:", matches(first, second, ("A", {"x": 0}), ("B", {})))
+value = 123456789.12345679
+pattern = {"steps": [{"atom": atom("A", [{"attribute": "x", "operator": "Eq", "value": {"Float": value}}])}]}
+pattern["steps"][0]["transition_from_previous"] = None
+pattern = epigrep.pattern_from_json(json.dumps(pattern | {"consumption": "ExhaustivePerStart"}))
+print(f"A with x = {value}, on x = {value}:", epigrep.match(pattern, [epigrep.Event("key", 0, "A", {"x": value})]))
+print("the pattern as JSON:", pattern.to_json())

@@ -1,4 +1,4 @@
-import io.trino.testing.LocalQueryRunner;
+import io.trino.testing.PlanTester;
 import io.trino.testing.TestingSession;
 
 /** What Trino answers to each statement of the page, by Trino alone. */
@@ -20,6 +20,10 @@ public final class Findings {
                 + "CLASSIFIER() AS m ALL ROWS PER MATCH PATTERN ((B | A??)*) DEFINE B AS id = 1, A AS TRUE)",
         "SELECT id, n, m FROM (VALUES 1, 2) AS t (id) MATCH_RECOGNIZE (ORDER BY id MEASURES MATCH_NUMBER() AS n, "
                 + "CLASSIFIER() AS m ALL ROWS PER MATCH PATTERN ((B | A??){0,3}) DEFINE B AS id = 1, A AS TRUE)",
+        "SELECT x, m FROM (VALUES (1, 0), (2, 1), (3, 1)) AS t (id, x) MATCH_RECOGNIZE (ORDER BY id MEASURES "
+                + "CLASSIFIER() AS m ALL ROWS PER MATCH PATTERN ((E*?)* Y) DEFINE E AS TRUE, Y AS x = 1)",
+        "SELECT x, m FROM (VALUES (1, 0), (2, 1), (3, 1)) AS t (id, x) MATCH_RECOGNIZE (ORDER BY id MEASURES "
+                + "CLASSIFIER() AS m ALL ROWS PER MATCH PATTERN ((E*?){0,9} Y) DEFINE E AS TRUE, Y AS x = 1)",
         LABELS + "((A | B) C) DEFINE C AS PREV(CLASSIFIER()) = 'B')",
         LABELS + "((A | B) C) DEFINE C AS PREV(CLASSIFIER()) = 'A')",
         LABELS + "((A | B) C) DEFINE C AS LAST(CLASSIFIER(), 1) = 'B')",
@@ -33,11 +37,15 @@ public final class Findings {
 
     /** Prints each statement with its rows, or the error. */
     public static void main(String[] arguments) {
-        LocalQueryRunner runner = LocalQueryRunner.create(TestingSession.testSessionBuilder().build());
+        PlanTester trino = PlanTester.create(TestingSession.testSessionBuilder().build());
         for (String statement : STATEMENTS) {
             System.out.println(statement);
             try {
-                runner.execute(statement).getMaterializedRows().forEach(row -> System.out.println("  " + row.getFields()));
+                trino.executePlan(
+                                session -> trino.createPlan(session, statement),
+                                new PlanTester.MaterializedResultOutput())
+                        .getMaterializedRows()
+                        .forEach(row -> System.out.println("  " + row.getFields()));
             } catch (RuntimeException e) {
                 System.out.println("  " + e.getMessage());
             }

@@ -52,7 +52,7 @@ final class ChainSequence {
             throw SiddhiClaims.skip("';' and '+' report all matches; a pattern takes the next event that fits", "pattern");
         }
         if (last && !rounds.isOnce()) {
-            throw SiddhiClaims.skip("an iteration at the end: a sequence reports it once", "counting-sequence");
+            throw SiddhiClaims.skip("an iteration at the end: a sequence with one reports nothing", "counting-sequence");
         }
         Definition definition = single.definitions().get(0);
         List<String> filters = new ArrayList<>();
