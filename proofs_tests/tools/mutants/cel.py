@@ -43,7 +43,9 @@ from cerify.semantics.predicates import (
 )
 from cerify.semantics.trees import children, rebuilt
 from cerify.semantics.values import Value
-from proofs_tests.tools.mutants.mutant import Mutant
+from proofs_tests.tools.mutants.mutant import Mutant, drawn
+
+_drawn = drawn("cel")
 
 # ---- model ----
 #
@@ -182,7 +184,7 @@ def reordered(left: Formula, right: Formula) -> Formula:
     return cel.Or(cel.Seq(left, right), cel.Seq(right, left))
 
 
-QUERIES: tuple[CelMutant, ...] = (
+QUERIES: tuple[Mutant, ...] = (
     binary("seq: contiguous", cel.Seq, cel.ContiguousSeq),
     binary("seq: in any order", cel.Seq, reordered),
     binary("seq: the other way round", cel.Seq, lambda left, right: cel.Seq(right, left)),
@@ -203,7 +205,7 @@ QUERIES: tuple[CelMutant, ...] = (
     binary("all: taken for ;", cel.All, cel.Seq),
     binary("all: taken for AND", cel.All, cel.And),
     binary("all: taken for OR", cel.All, cel.Or),
-    binary("unless: the guard ignored", cel.Unless, lambda left, right: left),
+    _drawn("unless: the guard ignored", "negation=ignored"),
     binary("unless: the other way round", cel.Unless, lambda left, right: cel.Unless(right, left)),
     unary("plus: once", cel.Plus, lambda phi: phi),
     unary("plus: at most twice", cel.Plus, lambda phi: cel.Or(phi, cel.Seq(phi, phi))),
@@ -211,10 +213,10 @@ QUERIES: tuple[CelMutant, ...] = (
     unary("plus: contiguous", cel.Plus, cel.ContiguousPlus),
     unary("plus: greedy", cel.Plus, lambda phi: cel.Max(cel.Plus(phi))),
     unary("plus: the latest", cel.Plus, lambda phi: cel.Last(cel.Plus(phi))),
-    unary("cplus: once", cel.ContiguousPlus, lambda phi: phi),
+    _drawn("cplus: once", "loop@cplus=single"),
     unary("cplus: at most twice", cel.ContiguousPlus, lambda phi: cel.Or(phi, cel.ContiguousSeq(phi, phi))),
     unary("cplus: at least twice", cel.ContiguousPlus, lambda phi: cel.ContiguousSeq(phi, cel.ContiguousPlus(phi))),
-    unary("cplus: taken for +", cel.ContiguousPlus, cel.Plus),
+    _drawn("cplus: taken for +", "loop@cplus=all"),
     unary("cplus: taken for STRICT", cel.ContiguousPlus, lambda phi: cel.Strict(cel.Plus(phi))),
     unary("cplus: greedy", cel.ContiguousPlus, lambda phi: cel.Max(cel.ContiguousPlus(phi))),
     unary("in: ignored", cel.In, lambda phi: phi),
@@ -222,22 +224,22 @@ QUERIES: tuple[CelMutant, ...] = (
         "in: other variables forgotten",
         instead(lambda phi: cel.Project(frozenset({phi.variable}), phi) if isinstance(phi, cel.In) else None),
     ),
-    unary("filter: ignored", cel.Filter, lambda phi: phi),
-    unary("project: ignored", cel.Project, lambda phi: phi),
+    _drawn("filter: ignored", "filter=ignored"),
+    _drawn("project: ignored", "project=ignored"),
     unary("project: to nothing", cel.Project, lambda phi: cel.Project(frozenset(), phi)),
-    unary("start: ignored", cel.Start, lambda phi: phi),
-    unary("strict: ignored", cel.Strict, lambda phi: phi),
+    _drawn("start: ignored", "start=ignored"),
+    _drawn("strict: ignored", "selection@strict=ignored"),
     unary("strict: the longest", cel.Strict, lambda phi: cel.Max(cel.Strict(phi))),
-    unary("nxt: ignored", cel.Next, lambda phi: phi),
-    unary("nxt: taken for LAST", cel.Next, cel.Last),
-    unary("nxt: taken for MAX", cel.Next, cel.Max),
-    unary("nxt: taken for STRICT", cel.Next, cel.Strict),
-    unary("last: ignored", cel.Last, lambda phi: phi),
-    unary("last: taken for NXT", cel.Last, cel.Next),
-    unary("last: taken for MAX", cel.Last, cel.Max),
-    unary("max: ignored", cel.Max, lambda phi: phi),
-    unary("max: taken for NXT", cel.Max, cel.Next),
-    unary("max: taken for LAST", cel.Max, cel.Last),
+    _drawn("nxt: ignored", "selection@nxt=ignored"),
+    _drawn("nxt: taken for LAST", "selection@nxt=last"),
+    _drawn("nxt: taken for MAX", "selection@nxt=max"),
+    _drawn("nxt: taken for STRICT", "selection@nxt=strict"),
+    _drawn("last: ignored", "selection@last=ignored"),
+    _drawn("last: taken for NXT", "selection@last=nxt"),
+    _drawn("last: taken for MAX", "selection@last=max"),
+    _drawn("max: ignored", "selection@max=ignored"),
+    _drawn("max: taken for NXT", "selection@max=nxt"),
+    _drawn("max: taken for LAST", "selection@max=last"),
     comparator("<=", "<"),
     comparator("<", "<="),
     comparator(">=", ">"),
@@ -340,13 +342,6 @@ def _left_first(phi: Formula, S: Stream, i: int, j: int, meaning: Meaning) -> It
     return meaning(phi.left, i, j) or meaning(phi.right, i, j) if isinstance(phi, cel.Or) else None
 
 
-def _same_events(phi: Formula, S: Stream, i: int, j: int, meaning: Meaning) -> Iterable[Valuation] | None:
-    if not isinstance(phi, cel.And):
-        return None
-    found = {sup(mu) for mu in meaning(phi.right, i, j)}
-    return (mu for mu in meaning(phi.left, i, j) if sup(mu) in found)
-
-
 def _disjoint(phi: Formula, S: Stream, i: int, j: int, meaning: Meaning) -> Iterable[Valuation] | None:
     if not isinstance(phi, cel.All):
         return None
@@ -377,17 +372,6 @@ def _within_match(phi: Formula, S: Stream, i: int, j: int, meaning: Meaning) -> 
         return any(meaning(guard, a, b) for a in inside for b in inside if a <= b)
 
     return (mu for mu in meaning(phi.left, i, j) if not spoilt(mu))
-
-
-def _stream_start(phi: Formula, S: Stream, i: int, j: int, meaning: Meaning) -> Iterable[Valuation] | None:
-    return (mu for mu in meaning(phi.phi, i, j) if mu and min(sup(mu)) == 0) if isinstance(phi, cel.Start) else None
-
-
-def _last_event(phi: Formula, S: Stream, i: int, j: int, meaning: Meaning) -> Iterable[Valuation] | None:
-    if not isinstance(phi, cel.In):
-        return None
-    A = phi.variable
-    return (mu - at(mu, A) | bind(A, {max(sup(mu))} if mu else ()) for mu in meaning(phi.phi, i, j))
 
 
 def _nearly_strict(phi: Formula, S: Stream, i: int, j: int, meaning: Meaning) -> Iterable[Valuation] | None:
@@ -495,12 +479,12 @@ def _absent_agree(phi: Formula, S: Stream, i: int, j: int, meaning: Meaning) -> 
     return (mu for mu in meaning(phi.phi, i, j) if len({S[p].get(phi.attribute) for p in sup(mu)}) <= 1)
 
 
-CLAUSES: tuple[CelMutant, ...] = (
+CLAUSES: tuple[Mutant, ...] = (
     CelMutant("event: of any type", kind=cel.EventAtom, clause=_any_type),
     CelMutant("event: reported again later", kind=cel.EventAtom, clause=_again),
     CelMutant("cseq: off by one", kind=cel.ContiguousSeq, clause=_off_by_one),
     CelMutant("or: the right only where the left fails", kind=cel.Or, clause=_left_first),
-    CelMutant("and: the same events suffice", kind=cel.And, clause=_same_events),
+    _drawn("and: the same events suffice", "and=events"),
     CelMutant("all: no event shared", kind=cel.All, clause=_disjoint),
     CelMutant(
         "unless: the guard over the whole interval only", kind=cel.Unless, clause=_guarded(lambda i, j: [(i, j)])
@@ -516,8 +500,8 @@ CLAUSES: tuple[CelMutant, ...] = (
         clause=_guarded(lambda i, j: [(i, b) for b in range(i, j + 1)]),
     ),
     CelMutant("unless: the guard inside the match only", kind=cel.Unless, clause=_within_match),
-    CelMutant("start: at the start of the stream", kind=cel.Start, clause=_stream_start),
-    CelMutant("in: binds the last event only", kind=cel.In, clause=_last_event),
+    _drawn("start: at the start of the stream", "start=stream"),
+    _drawn("in: binds the last event only", "in=last"),
     CelMutant("strict: off by one", kind=cel.Strict, clause=_nearly_strict),
     CelMutant("max: most events", kind=cel.Max, clause=_largest),
     CelMutant("filter: two mentions, one event", kind=cel.Filter, clause=_one_for_all_mentions),
@@ -527,18 +511,14 @@ CLAUSES: tuple[CelMutant, ...] = (
         "within: ignored", kind=cel.Within, clause=lambda phi, S, i, j, meaning: _below(cel.Within, phi, i, j, meaning)
     ),
     CelMutant("within: windows side by side", kind=cel.Within, clause=_side_by_side),
-    CelMutant(
-        "partition: ignored",
-        kind=cel.PartitionBy,
-        clause=lambda phi, S, i, j, meaning: _below(cel.PartitionBy, phi, i, j, meaning),
-    ),
+    _drawn("partition: ignored", "partition=ignored"),
     CelMutant("partition: neighbours only", kind=cel.PartitionBy, clause=_neighbours_agree),
     CelMutant("partition: absent values agree", kind=cel.PartitionBy, clause=_absent_agree),
-    filtering("filter: some event", lambda held: any(held) or not held),
+    _drawn("filter: some event", "filter-loop=some"),
     filtering("filter: some event, and there is one", any),
-    filtering("filter: all, and there is one", lambda held: all(held) and bool(held)),
-    filtering("filter: the last event", lambda held: not held or held[-1]),
-    filtering("filter: the first event", lambda held: not held or held[0]),
+    _drawn("filter: all, and there is one", "unbound=false"),
+    _drawn("filter: the last event", "filter-loop=last"),
+    _drawn("filter: the first event", "filter-loop=first"),
 )
 
 
@@ -570,7 +550,7 @@ def _once(reported: Reported) -> Reported:
     return frozenset((n, mu) for n, mu in reported if not any(m < n and sup(nu) == sup(mu) for m, nu in reported))
 
 
-ANSWERS: tuple[CelMutant, ...] = (
+ANSWERS: tuple[Mutant, ...] = (
     on_values("filter: floats cut to integers", lambda v: float(int(v)) if isinstance(v, float) else v),
     on_values("filter: strings in lower case", lambda v: v.lower() if isinstance(v, str) else v),
     on_values("filter: booleans as true", lambda v: True if isinstance(v, bool) else v),
@@ -594,9 +574,7 @@ ANSWERS: tuple[CelMutant, ...] = (
         reported=lambda r: frozenset((n, mu) for n, mu in r if mu and max(sup(mu)) == n),
     ),
     CelMutant("event: reported one position later", reported=lambda r: frozenset((n + 1, mu) for n, mu in r)),
-    CelMutant(
-        "event: reported at its first event", reported=lambda r: frozenset((min(sup(mu), default=n), mu) for n, mu in r)
-    ),
+    _drawn("event: reported at its first event", "emit=at-first-event"),
 )
 
 
@@ -626,7 +604,7 @@ def _rounds(
     yield mutant("the other kind", lambda phi: other(phi.phi, phi.least, phi.most))
 
 
-ROUNDS: tuple[CelMutant, ...] = (
+ROUNDS: tuple[Mutant, ...] = (
     *_rounds("repeat", Repeat, ContiguousRepeat, cel.Plus),
     *_rounds("crepeat", ContiguousRepeat, Repeat, cel.ContiguousPlus),
 )
@@ -659,7 +637,7 @@ def _at_most_seven(kind: type[cel.Plus] | type[cel.ContiguousPlus]) -> Clause:
     return clause
 
 
-LONG: tuple[CelMutant, ...] = (
+LONG: tuple[Mutant, ...] = (
     CelMutant("plus: at most seven times", kind=cel.Plus, clause=_at_most_seven(cel.Plus)),
     CelMutant("cplus: at most seven times", kind=cel.ContiguousPlus, clause=_at_most_seven(cel.ContiguousPlus)),
 )
@@ -672,4 +650,4 @@ LONG: tuple[CelMutant, ...] = (
 __all__ = ["LONG", "MEANING", "MUTANTS"]
 
 MEANING = CelMutant("none")
-MUTANTS: tuple[CelMutant, ...] = (*QUERIES, *CLAUSES, *ANSWERS, *ROUNDS)
+MUTANTS: tuple[Mutant, ...] = (*QUERIES, *CLAUSES, *ANSWERS, *ROUNDS)

@@ -15,7 +15,9 @@ from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Match, Stream
 from cerify.semantics.predicates import Attribute, mapped_predicate
 from cerify.semantics.trees import children
-from proofs_tests.tools.mutants.mutant import Mutant
+from proofs_tests.tools.mutants.mutant import Mutant, drawn
+
+_drawn = drawn("core-cel")
 
 Rewriting = Callable[[core.Formula], core.Formula]
 Clause = Callable[[core.Formula, Stream, int, CoreInterpreter], Iterable[Pair] | None]
@@ -275,10 +277,6 @@ def _small_gaps(phi: core.Formula, S: Stream, i: int, known: CoreInterpreter) ->
     return ((C, nu) for C, nu in known.meaning(phi.phi, i) if max(C) - min(C) <= len(C))
 
 
-def _at_first(match: Match) -> Match | None:
-    return Match(match.events[0], match.events)
-
-
 def _late(match: Match) -> Match | None:
     return Match(match.at + 1, match.events)
 
@@ -286,10 +284,10 @@ def _late(match: Match) -> Match | None:
 MEANING = CoreCelMutant("none")
 MUTANTS = (
     CoreCelMutant("event: any type", clause=_any_type),
-    CoreCelMutant("event: reported at the first", answer=_at_first),
+    _drawn("event: reported at the first", "emit=at-first-event"),
     CoreCelMutant("event: reported late", answer=_late),
-    CoreCelMutant("filter: ignored", read=_instead(core.CoreFilter, _operand)),
-    CoreCelMutant("filter: OR for AND", read=_conditions(_or_for_and)),
+    _drawn("filter: ignored", "filter=ignored"),
+    _drawn("filter: OR for AND", "filter-connectives=and-as-or"),
     CoreCelMutant("filter: AND for OR", read=_conditions(_and_for_or)),
     CoreCelMutant("filter: the events swapped", read=_conditions(_swapped)),
     CoreCelMutant("binding: unbound passes", clause=_unbound(passes=True)),
@@ -315,19 +313,19 @@ MUTANTS = (
     CoreCelMutant("plus: without gaps", read=_instead(core.CorePlus, lambda psi: core.CoreStrict(core.CorePlus(psi)))),
     CoreCelMutant("plus: one event for all rounds", clause=_rounds(keep=True, consistent=True)),
     CoreCelMutant("plus: its variables are seen outside", clause=_rounds(keep=True, consistent=False)),
-    CoreCelMutant("strict: ignored", read=_instead(core.CoreStrict, _operand)),
+    _drawn("strict: ignored", "selection@strict=ignored"),
     CoreCelMutant("strict: one gap is fine", clause=_small_gaps),
-    CoreCelMutant("nxt: ignored", read=_instead(core.CoreNext, _operand)),
-    CoreCelMutant("nxt: LAST", read=_instead(core.CoreNext, core.CoreLast)),
+    _drawn("nxt: ignored", "selection@nxt=ignored"),
+    _drawn("nxt: LAST", "selection@nxt=last"),
     CoreCelMutant("nxt: the first event decides", clause=_chosen(core.CoreNext, _same_last, _earlier)),
     CoreCelMutant("nxt: over an interval", clause=_chosen(core.CoreNext, _not_before, _next)),
     CoreCelMutant("nxt: over all last positions", clause=_chosen(core.CoreNext, _everywhere, _next)),
-    CoreCelMutant("last: ignored", read=_instead(core.CoreLast, _operand)),
-    CoreCelMutant("last: NXT", read=_instead(core.CoreLast, core.CoreNext)),
+    _drawn("last: ignored", "selection@last=ignored"),
+    _drawn("last: NXT", "selection@last=nxt"),
     CoreCelMutant("last: the first event decides", clause=_chosen(core.CoreLast, _same_last, _later)),
     CoreCelMutant("last: over an interval", clause=_chosen(core.CoreLast, _not_before, _last)),
     CoreCelMutant("last: over all last positions", clause=_chosen(core.CoreLast, _everywhere, _last)),
-    CoreCelMutant("max: ignored", read=_instead(core.CoreMax, _operand)),
+    _drawn("max: ignored", "selection@max=ignored"),
     CoreCelMutant("max: the largest", clause=_chosen(core.CoreMax, _same_last, _larger)),
     CoreCelMutant("max: with the same first event", clause=_chosen(core.CoreMax, _same_last_and_first, _includes)),
     CoreCelMutant("max: over an interval", clause=_chosen(core.CoreMax, _not_before, _includes)),

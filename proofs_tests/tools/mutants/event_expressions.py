@@ -30,7 +30,9 @@ from cerify.semantics.event_expressions.denote import (
 from cerify.semantics.event_expressions.interpreter import ExpressionInterpreter
 from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.predicates import holds
-from proofs_tests.tools.mutants.mutant import Mutant
+from proofs_tests.tools.mutants.mutant import Mutant, drawn
+
+_drawn = drawn("event-expression")
 
 Clause = Callable[[expr.Expression, History, Bindings, ExpressionInterpreter], Events | None]
 Of: TypeAlias = Callable[..., Events]
@@ -132,40 +134,6 @@ def _passes(E: expr.Primitive, event: Event) -> bool:
 # --- relative, prior and sequence -------------------------------------------------------------------------------------
 
 
-def _relative_after(pick: Callable[[Iterable[int]], int]) -> Clause:
-    """relative from one event of the left side only."""
-
-    def events(E: expr.Relative, h: History, of: Of, known: ExpressionInterpreter) -> Iterable[int]:
-        F, G = _two(E)
-        ends = of(F)
-        return of(G, after(h, pick(ends))) if ends else NOWHERE
-
-    return _of(expr.Relative, events)
-
-
-def _relative_touching(E: expr.Relative, h: History, of: Of, known: ExpressionInterpreter) -> Iterable[int]:
-    F, G = _two(E)
-    return NOWHERE.union(*(of(G, tuple(e for e in h if e >= d)) for d in of(F)))
-
-
-def _prior_first_only(E: expr.Prior, h: History, of: Of, known: ExpressionInterpreter) -> Iterable[int]:
-    F, G = _two(E)
-    ends = of(F)
-    return sorted(e for e in of(G) if ends and e > min(ends))[:1]
-
-
-def _prior_weak(E: expr.Prior, h: History, of: Of, known: ExpressionInterpreter) -> Iterable[int]:
-    F, G = _two(E)
-    ends = of(F)
-    return (e for e in of(G) if ends and e >= min(ends))
-
-
-def _sequence_in_stream(E: expr.Sequence, h: History, of: Of, known: ExpressionInterpreter) -> Iterable[int]:
-    """Next to each other in the stream, not in the history."""
-    F, G = _two(E)
-    return of(G) & {e + 1 for e in of(F)}
-
-
 def _sequence_of_what_is_left(E: expr.Sequence, h: History, of: Of, known: ExpressionInterpreter) -> Iterable[int]:
     F, G = _two(E)
     return NOWHERE.union(*(of(G, after(h, d)) & frozenset(after(h, d)[:1]) for d in of(F)))
@@ -175,13 +143,6 @@ def _sequence_with_a_gap(E: expr.Sequence, h: History, of: Of, known: Expression
     F, G = _two(E)
     place = {e: i for i, e in enumerate(h)}
     return (e for e in of(G) if any(0 < place[e] - place[d] <= 2 for d in of(F)))
-
-
-def _twice_at_least(E: expr.Expression, h: History, b: Bindings, known: ExpressionInterpreter) -> Events | None:
-    if not isinstance(E, expr.RelativePlus):
-        return None
-    ends = known.meaning(E.operand, h, b)
-    return NOWHERE.union(*(ExpressionInterpreter.meaning(known, E, part, b) for d in ends if (part := after(h, d))))
 
 
 def _plus_contiguous(E: expr.RelativePlus, h: History, of: Of, known: ExpressionInterpreter) -> Iterable[int]:
@@ -270,16 +231,6 @@ def _first_after(events: Callable[[expr.FirstAfter, History, Of], Iterable[int]]
     )
 
 
-def _first_after_any(E: expr.FirstAfter, h: History, of: Of, known: ExpressionInterpreter) -> Iterable[int]:
-    """Since any opening, not the last one."""
-    parts = [after(h, d) for d in of(E.opening)]
-    return NOWHERE.union(*(until(of(E.event, part), of(E.closing, part)) for part in parts))
-
-
-def _strictly_until(events: Events, last: Events) -> Iterable[int]:
-    return (e for e in events if not last or e < min(last))
-
-
 # --- variables --------------------------------------------------------------------------------------------------------
 
 
@@ -364,97 +315,83 @@ MUTANTS = (
     ExpressionMutant(
         "ev-not: never before", _read(expr.ExpressionNot, lambda E: expr.ExpressionNot(expr.Happened(E.operand)))
     ),
-    ExpressionMutant(
-        "ev-not: not the start event",
-        _of(
-            expr.ExpressionNot,
-            lambda E, h, of, known: [e for e in h if e not in of(E.operand) and known.event(e).type != expr.START],
-        ),
-    ),
-    ExpressionMutant("ev-not: ignored", _of(expr.ExpressionNot, lambda E, h, of, known: of(E.operand))),
+    _drawn("ev-not: not the start event", "not=without-start"),
+    _drawn("ev-not: ignored", "not=ignored"),
     ExpressionMutant(
         "ev-not: not the first event", _of(expr.ExpressionNot, lambda E, h, of, known: frozenset(h[1:]) - of(E.operand))
     ),
-    ExpressionMutant("ev-relative: prior", _read(expr.Relative, lambda E: expr.Prior(E.parts))),
-    ExpressionMutant("ev-relative: after the first only", _relative_after(min)),
-    ExpressionMutant("ev-relative: after the last only", _relative_after(max)),
-    ExpressionMutant("ev-relative: with the event itself", _of(expr.Relative, _relative_touching)),
-    ExpressionMutant("ev-relative: sequence", _read(expr.Relative, lambda E: expr.Sequence(E.parts))),
+    _drawn("ev-relative: prior", "relative=prior"),
+    _drawn("ev-relative: after the first only", "relative=first"),
+    _drawn("ev-relative: after the last only", "relative=last"),
+    _drawn("ev-relative: with the event itself", "relative=with-itself"),
+    _drawn("ev-relative: sequence", "relative=sequence"),
     ExpressionMutant(
         "ev-relative: two operands",
         _read(expr.Relative, lambda E: expr.Relative((E.parts[0], E.parts[-1])) if len(E.parts) > 2 else None),
     ),
-    ExpressionMutant("ev-relative-plus: once", _of(expr.RelativePlus, lambda E, h, of, known: of(E.operand))),
-    ExpressionMutant("ev-relative-plus: twice at least", _twice_at_least),
-    ExpressionMutant(
-        "ev-relative-plus: once or twice",
-        _read(expr.RelativePlus, lambda E: expr.ExpressionOr(E.operand, expr.Relative((E.operand, E.operand)))),
-    ),
+    _drawn("ev-relative-plus: once", "relative_plus=single"),
+    _drawn("ev-relative-plus: twice at least", "relative_plus=at-least-two"),
+    _drawn("ev-relative-plus: once or twice", "relative_plus=at-most-2"),
     ExpressionMutant("ev-relative-plus: at most seven times", _of(expr.RelativePlus, _plus_to_seven)),
     ExpressionMutant("ev-relative-plus: without gaps", _of(expr.RelativePlus, _plus_contiguous)),
-    ExpressionMutant("ev-any: the start event too", _of(expr.AnyEvent, lambda E, h, of, known: h)),
+    _drawn("ev-any: the start event too", "any=with-start"),
     ExpressionMutant(
         "ev-any: events of the first one's type",
         _of(expr.AnyEvent, lambda E, h, of, known: [e for e in h if known.event(e).type == known.event(h[0]).type]),
     ),
     ExpressionMutant("ev-any: not the first", _of(expr.AnyEvent, lambda E, h, of, known: h[1:])),
     ExpressionMutant("ev-any: one only", _changed(expr.AnyEvent, lambda E, right, h, of: sorted(right)[:1])),
-    ExpressionMutant("ev-prior: relative", _read(expr.Prior, lambda E: expr.Relative(E.parts))),
-    ExpressionMutant("ev-prior: at the same event too", _of(expr.Prior, _prior_weak)),
-    ExpressionMutant("ev-prior: the first only", _of(expr.Prior, _prior_first_only)),
+    _drawn("ev-prior: relative", "prior=relative"),
+    _drawn("ev-prior: at the same event too", "prior=same-event"),
+    _drawn("ev-prior: the first only", "prior=first"),
     ExpressionMutant(
         "ev-prior: in any order",
         _read(expr.Prior, lambda E: expr.ExpressionAnd(expr.Happened(_two(E)[0]), expr.Happened(_two(E)[1]))),
     ),
-    ExpressionMutant("ev-prior: sequence", _read(expr.Prior, lambda E: expr.Sequence(E.parts))),
-    ExpressionMutant("ev-sequence: prior", _read(expr.Sequence, lambda E: expr.Prior(E.parts))),
-    ExpressionMutant("ev-sequence: next to each other in the stream", _of(expr.Sequence, _sequence_in_stream)),
+    _drawn("ev-prior: sequence", "prior=sequence"),
+    _drawn("ev-sequence: prior", "sequence=prior"),
+    _drawn("ev-sequence: next to each other in the stream", "sequence=stream"),
     ExpressionMutant("ev-sequence: in what is left", _of(expr.Sequence, _sequence_of_what_is_left)),
     ExpressionMutant("ev-sequence: one gap is fine", _of(expr.Sequence, _sequence_with_a_gap)),
-    ExpressionMutant("ev-first: of the stream", _of(expr.First, lambda E, h, of, known: [e for e in h if e == 0])),
+    _drawn("ev-first: of the stream", "first=stream"),
     ExpressionMutant("ev-first: as printed", _read(expr.First, lambda E: definition(E, ANY))),
     ExpressionMutant("ev-first: every event", _of(expr.First, lambda E, h, of, known: h)),
-    ExpressionMutant("ev-pipe: and", _read(expr.Pipe, lambda E: expr.ExpressionAnd(E.left, E.right))),
+    _drawn("ev-pipe: and", "pipe=and"),
     ExpressionMutant("ev-pipe: the other way round", _read(expr.Pipe, lambda E: expr.Pipe(E.right, E.left))),
     ExpressionMutant("ev-pipe: after the first", _of(expr.Pipe, _pipe_after_first)),
     ExpressionMutant("ev-pipe: the right only", _of(expr.Pipe, lambda E, h, of, known: of(E.right))),
-    ExpressionMutant("ev-nth: from the n-th on", _nth(lambda found, n: found[n - 1 :])),
-    ExpressionMutant("ev-nth: counted from 0", _nth(lambda found, n: found[n : n + 1])),
+    _drawn("ev-nth: from the n-th on", "nth=from-n-on"),
+    _drawn("ev-nth: counted from 0", "nth=from-zero"),
     ExpressionMutant(
         "ev-nth: the n-th from the end", _nth(lambda found, n: found[len(found) - n : len(found) - n + 1])
     ),
-    ExpressionMutant("ev-nth: every n-th", _nth(lambda found, n: found[n - 1 :: n])),
+    _drawn("ev-nth: every n-th", "nth=every-n-th"),
     ExpressionMutant("ev-nth: all events count", _of(expr.Nth, _counts_all)),
-    ExpressionMutant("ev-every: the n-th only", _every(lambda found, n: found[n - 1 : n])),
+    _drawn("ev-every: the n-th only", "every=n-th"),
     ExpressionMutant("ev-every: from the n-th on", _every(lambda found, n: found[n - 1 :])),
-    ExpressionMutant("ev-every: from the first on", _every(lambda found, n: found[::n])),
+    _drawn("ev-every: from the first on", "every=from-first"),
     ExpressionMutant("ev-every: counted from 0", _every(lambda found, n: found[n :: n + 1])),
     ExpressionMutant("ev-after: relative", _read(expr.After, lambda E: expr.Relative((E.right, E.left)))),
     ExpressionMutant("ev-after: with the event itself", _after_from(min, touching=True)),
-    ExpressionMutant("ev-after: after the last", _after_from(max)),
-    ExpressionMutant("ev-after: prior", _read(expr.After, lambda E: expr.Prior((E.right, E.left)))),
+    _drawn("ev-after: after the last", "after=last"),
+    _drawn("ev-after: prior", "after=prior"),
     ExpressionMutant("ev-between: as printed", _of(expr.ExpressionBetween, _between_as_printed)),
     ExpressionMutant("ev-between: with the delimiters", _of(expr.ExpressionBetween, _between_with_delimiters)),
     ExpressionMutant("ev-between: from the beginning", _of(expr.ExpressionBetween, _between_from_the_beginning)),
     ExpressionMutant("ev-between: closed histories only", _of(expr.ExpressionBetween, _between_closed_only)),
-    ExpressionMutant(
-        "ev-between: after the first", _read(expr.ExpressionBetween, lambda E: expr.After(E.left, E.right))
-    ),
-    ExpressionMutant("ev-between: relative", _read(expr.ExpressionBetween, lambda E: expr.Relative((E.right, E.left)))),
-    ExpressionMutant("ev-first-after: nothing closes", _first_after(lambda E, part, of: of(E.event, part))),
-    ExpressionMutant(
-        "ev-first-after: closed at the same event",
-        _first_after(lambda E, part, of: _strictly_until(of(E.event, part), of(E.closing, part))),
-    ),
+    _drawn("ev-between: after the first", "between=first"),
+    _drawn("ev-between: relative", "between=any"),
+    _drawn("ev-first-after: nothing closes", "first_after=never-closed"),
+    _drawn("ev-first-after: closed at the same event", "first_after=closed-at-once"),
     ExpressionMutant(
         "ev-first-after: the first only",
         _first_after(lambda E, part, of: sorted(until(of(E.event, part), of(E.closing, part)))[:1]),
     ),
-    ExpressionMutant("ev-first-after: since any opening", _of(expr.FirstAfter, _first_after_any)),
-    ExpressionMutant("ev-before: happened", _read(expr.Before, lambda E: expr.Happened(E.operand))),
+    _drawn("ev-first-after: since any opening", "first_after=any-opening"),
+    _drawn("ev-before: happened", "before=inclusive"),
     ExpressionMutant("ev-before: just before", _read(expr.Before, lambda E: expr.Sequence((E.operand, NOT_NULL)))),
     ExpressionMutant("ev-before: itself", _of(expr.Before, lambda E, h, of, known: of(E.operand))),
-    ExpressionMutant("ev-happened: before", _read(expr.Happened, lambda E: expr.Before(E.operand))),
+    _drawn("ev-happened: before", "happened=strict"),
     ExpressionMutant("ev-happened: only then", _of(expr.Happened, lambda E, h, of, known: of(E.operand))),
     ExpressionMutant(
         "ev-happened: until then",
@@ -471,9 +408,7 @@ MUTANTS = (
         "ev-prefix: on this stream",
         _of(expr.Prefix, lambda E, h, of, known: [e for e in h if e < max(of(E.operand), default=-1)]),
     ),
-    ExpressionMutant(
-        "ev-series: this event too", _changed(expr.ExpressionSeries, lambda E, right, h, of: right & of(E.left))
-    ),
+    _drawn("ev-series: this event too", "series=through"),
     ExpressionMutant("ev-series: some before", _read(expr.ExpressionSeries, lambda E: expr.Prior((E.left, E.right)))),
     ExpressionMutant(
         "ev-series: just before", _read(expr.ExpressionSeries, lambda E: expr.Sequence((E.left, E.right)))

@@ -37,7 +37,7 @@ from cerify.semantics.sase.syntax import (
     names_of,
 )
 from cerify.semantics.values import Value
-from proofs_tests.tools.mutants.mutant import Mutant
+from proofs_tests.tools.mutants.mutant import Mutant, drawn
 
 # ---- model ----
 #
@@ -74,6 +74,12 @@ MEANING = SaseMutant("none", lambda q, S: interpreter.matches_of(q, S, bindings,
 
 Kept: TypeAlias = Callable[[sase.SaseQuery, Stream, list[Bindings]], Iterable[Bindings]]
 """Some of the bindings of a query over a stream, which are given in order."""
+
+
+def axis(value: str) -> Answers:
+    """A meaning that the hypotheses about engines have."""
+    mutant = drawn("sase")(value, value)
+    return lambda q, S: None if (found := mutant.matches(q, S, "valuations")) is None else list(found)
 
 
 def finding(find: Finder) -> Answers:
@@ -252,21 +258,6 @@ class _LaterTimes(SaseDefinition):
         return not same and super().selects(chosen, k, p)
 
 
-class _Once(SaseDefinition):
-    def goes_on(self, chosen: Chosen, p: int) -> bool:
-        return False
-
-
-class _Greedy(SaseDefinition):
-    """A Kleene plus is left only where it can go on no longer."""
-
-    def may_stop(self, chosen: Chosen, t: int) -> bool:
-        k = chosen[-1][0]
-        if self.ends(k) or t == len(self.S):
-            return super().may_stop(chosen, t)
-        return super().may_stop(chosen, t) and (self.must_stop(chosen, t) or not self.selects(chosen, k, t))
-
-
 def consuming(q: sase.SaseQuery, S: Stream, found: list[Bindings]) -> Iterator[Bindings]:
     """No event belongs to two matches."""
     used: set[int] = set()
@@ -290,11 +281,6 @@ def _best(at: int, best: Callable[[Sequence[Bindings]], Bindings]) -> Kept:
 
 def _size(M: Bindings) -> tuple[Any, ...]:
     return len(positions_of(M)), M
-
-
-def _twice(q: sase.SaseQuery, S: Stream, found: list[Bindings]) -> Iterator[Bindings]:
-    arrays = {k.variable for k in q.pattern if k.kleene}
-    return (M for M in found if all(len(at) > 1 for variable, at in M if variable in arrays))
 
 
 def _at_most_seven(q: sase.SaseQuery, S: Stream, found: list[Bindings]) -> Iterator[Bindings]:
@@ -324,12 +310,12 @@ PATTERNS = (
     *wrong(
         "kleene",
         {
-            "once": by(_Once),
-            "twice at least": kept(_twice),
+            "once": axis("loop=single"),
+            "twice at least": axis("loop=at-least-two"),
             "at most seven times": kept(_at_most_seven),
             "the longest from each beginning": kept(_best(0, lambda group: max(group, key=_size))),
             "the shortest from each beginning": kept(_best(0, lambda group: min(group, key=_size))),
-            "greedy": by(_Greedy),
+            "greedy": axis("loop=greedy"),
         },
     ),
 )
@@ -500,12 +486,6 @@ Rule: TypeAlias = Callable[[SaseDefinition, Chosen, int, int], bool]
 SC, PC, SN, SA = sase.STRATEGIES
 
 
-class _AbsentAgrees(SaseDefinition):
-    def agrees(self, chosen: Chosen, p: int, tests: Iterable[str]) -> bool:
-        last = self.S[chosen[-1][1]] if chosen else self.S[p]
-        return all(self.S[p].get(x) == last.get(x) for x in tests)
-
-
 def _agreeing(inside: bool) -> type[SaseDefinition]:
     """[x] holds among the events of a Kleene plus alone, or between components alone."""
 
@@ -574,7 +554,7 @@ STRATEGIES = (
         "equivalence",
         {
             "ignored": conjuncts(lambda c: None if isinstance(c.condition, sase.Equivalence) else c),
-            "absent values agree": by(_AbsentAgrees),
+            "absent values agree": axis("absent=null-equal"),
             "inside a Kleene plus only": by(_agreeing(inside=True)),
             "between components only": by(_agreeing(inside=False)),
         },
@@ -586,7 +566,7 @@ STRATEGIES = (
             "skip till any match": strategy(SC, SA),
             "inside a Kleene plus only": _skips(SC, _irrelevant(inside=False, elsewhere=False)),
             "between components only": _skips(SC, _irrelevant(inside=True, elsewhere=False)),
-            "other types do not count": _skips(SC, _other_types),
+            "other types do not count": axis("strategy@strict=other-types"),
         },
     ),
     *wrong(
@@ -608,7 +588,7 @@ STRATEGIES = (
             "strict": strategy(SN, SC),
             "any match inside a Kleene plus": _skips(SN, _irrelevant(inside=False, elsewhere=True)),
             "any match between components": _skips(SN, _irrelevant(inside=True, elsewhere=True)),
-            "other types are skipped alone": _skips(SN, _other_types),
+            "other types are skipped alone": axis("strategy@next=other-types"),
             "strict between components": _skips(SN, _irrelevant(inside=True, elsewhere=False)),
         },
     ),
@@ -811,15 +791,6 @@ class _Touching(SaseAbsences):
         return None if scope is None else sorted({*scope, *(p for p in near if {p - 1, p + 1} & set(scope))})
 
 
-class _NextAlone(SaseAbsences):
-    """Only what comes right after, or right before, counts."""
-
-    def scope(self, k: sase.Component, M: Bindings) -> list[int] | None:
-        scope = super().scope(k, M)
-        at = self.q.pattern.index(k)
-        return scope if scope is None else scope[-1:] if at == 0 else scope[:1]
-
-
 class _FirstOfTypeAlone(SaseAbsences):
     """Only the first event of the type in the scope is looked at."""
 
@@ -900,13 +871,13 @@ NEGATION = (
             "conditions ignored": absent(_OfTypeAlone),
             "equivalence tests ignored": absent(_NoTests),
             "with the neighbours' events": absent(_Touching),
-            "right after only": absent(_NextAlone),
+            "right after only": axis("negation=next"),
             "the first of the type only": absent(_FirstOfTypeAlone),
             "in the whole match": absent(_InTheWholeMatch),
         },
     ),
     *wrong("negated-kleene", {"one event": read(_one_event), "conditions on the whole ignored": absent(_NoEnd)}),
-    *wrong("negation-front", {"ignored": absent(_NothingInFront), "right before only": absent(_NextAlone)}),
+    *wrong("negation-front", {"ignored": absent(_NothingInFront), "right before only": axis("negation=next")}),
     *wrong(
         "negation-end",
         {
@@ -1007,11 +978,6 @@ def _inner_having(q: sase.SaseQuery) -> sase.SaseQuery:
     return q if q.returned.stream is None else replace(q, having=None)
 
 
-def _absent_is_0(a: Attribute, bound: Bound, S: Stream) -> Value | None:
-    value = value_of(bound, S)(a)
-    return 0 if value is None else value
-
-
 RESULTS = (
     *wrong("having", {"ignored": read(lambda q: replace(q, having=None))}),
     *wrong(
@@ -1042,7 +1008,7 @@ RESULTS = (
             "backwards": _derived(lambda S: list(range(len(S)))[::-1]),
         },
     ),
-    *wrong("values", {"absent is 0": valued(_absent_is_0)}),
+    *wrong("values", {"absent is 0": axis("absent=zero")}),
 )
 
 

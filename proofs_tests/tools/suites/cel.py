@@ -39,7 +39,7 @@ from proofs_tests.tools.choosing import greedy_cover, most_killing
 from proofs_tests.tools.mutants.cel import LONG as LONG_MUTANTS
 from proofs_tests.tools.mutants.cel import MEANING, CelMutant, Clause, instead, unary
 from proofs_tests.tools.mutants.cel import MUTANTS as PLAIN
-from proofs_tests.tools.mutants.mutant import killed_by
+from proofs_tests.tools.mutants.mutant import drawn, killed_by
 from proofs_tests.tools.suites import cel_queries as queries
 from proofs_tests.tools.suites import separating
 from proofs_tests.tools.suites.cel_queries import CLAUSES, EXAMPLES, FILES, LONG, READINGS, Example, Group, witnesses
@@ -187,14 +187,6 @@ def _guarded_from_the_stream_start(phi: cel.Unless, S: Stream, i: int, j: int, m
     return NONE if any(meaning(phi.right, a, b) for a, b in inside) else meaning(phi.left, i, j)
 
 
-def _guarded_later(phi: cel.Unless, S: Stream, i: int, j: int, meaning: Meaning) -> Iterable[Valuation]:
-    def spoilt(mu: Valuation) -> bool:
-        first = min(sup(mu), default=i)
-        return any(meaning(phi.right, a, b) for b in range(first, j + 1) for a in range(first, b + 1))
-
-    return (mu for mu in meaning(phi.left, i, j) if not spoilt(mu))
-
-
 def _projected_empty(phi: cel.Project, S: Stream, i: int, j: int, meaning: Meaning) -> Iterable[Valuation]:
     return (mu for mu in clause(phi, S, i, j, meaning) if mu)
 
@@ -269,7 +261,7 @@ def _agreeing(pairs: Callable[[list[int], Stream], Iterable[tuple[int, int]]]) -
     return on(cel.PartitionBy, local)
 
 
-NESTED: tuple[CelMutant, ...] = (
+NESTED: tuple[Mutant, ...] = (
     *selecting("compared from every start", _any_start),
     *selecting("compared from the start of the stream", lambda psi, i, j, meaning: meaning(psi, 0, j)),
     next(iter(selecting("compared with earlier ends too", _any_end))),  # in LAST and MAX these never win
@@ -317,7 +309,7 @@ NESTED: tuple[CelMutant, ...] = (
     CelMutant(
         "unless: from the start of the stream", kind=cel.Unless, clause=on(cel.Unless, _guarded_from_the_stream_start)
     ),
-    CelMutant("unless: from the first event of the match", kind=cel.Unless, clause=on(cel.Unless, _guarded_later)),
+    drawn("cel")("unless: from the first event of the match", "negation=any-between"),
     CelMutant("project: what is left empty is dropped", kind=cel.Project, clause=on(cel.Project, _projected_empty)),
     CelMutant("project: the events stay", kind=cel.Project, clause=on(cel.Project, _still_there)),
     CelMutant("in: the first event only", kind=cel.In, clause=on(cel.In, _first_bound)),
@@ -365,7 +357,7 @@ class Edition:
     """
 
     groups: tuple[Group, ...]
-    mutants: tuple[CelMutant, ...]
+    mutants: tuple[Mutant, ...]
     files: tuple[str, ...]
     candidates: int
     first: int
@@ -490,7 +482,7 @@ def thinned(rng: Random, event: Event, absent: float) -> Event:
     return Event(event.type, {name: value for name, value in event.attributes.items() if rng.random() >= absent})
 
 
-def kills(phi: Formula, S: Stream, output: Output, mutants: Sequence[CelMutant] = MUTANTS) -> frozenset[str]:
+def kills(phi: Formula, S: Stream, output: Output, mutants: Sequence[Mutant] = MUTANTS) -> frozenset[str]:
     """The mutants that give other matches than the meaning does."""
     return killed_by(phi, S, MEANING, mutants, output)
 
