@@ -495,17 +495,44 @@ def _whole_chunk(plan: CampaignPlan, indices: Sequence[int]) -> list[CaseOutcome
 # Two disagreements with the same cause are likely to be one fault. It is a guess, and no more: one fault may have
 # several causes in this sense, and several faults one.
 
-Shape: TypeAlias = Literal["missing", "extra", "missing and extra", "position", "bindings", "result"] | str
-"""How the right answer differs from the left: matches are missing, are too many, are at another position, are bound
-otherwise, have another result; or the kind of failure of one of the two."""
+DifferenceKind: TypeAlias = Literal["missing", "extra", "position", "bindings", "result"]
+"""How an answer differs from the right one: a match is missing, or is none; or one has another position, bindings or
+result. Reports of conformance and of campaigns both have these words."""
+
+LOOKS: dict[DifferenceKind, Callable[[Match], object]] = {
+    "result": lambda m: (m.at, m.events, m.bindings),
+    "bindings": lambda m: (m.at, m.events),
+    "position": lambda m: (m.events, m.bindings),
+}
+"""What two matches have in common that differ in one thing alone."""
+
+
+def difference_kinds(expected: Iterable[Match], got: Iterable[Match]) -> list[DifferenceKind]:
+    """Return the kinds of difference between two sets of matches, in the order of DifferenceKind.
+
+    A missing match is paired with one that is not expected if they differ in one thing alone: the result, the bindings,
+    or the position; only what is left is missing, or extra.
+    """
+    missing, extra = set(expected) - set(got), set(got) - set(expected)
+    found: set[DifferenceKind] = set()
+    for kind, look in LOOKS.items():
+        if common := set(map(look, missing)) & set(map(look, extra)):
+            found.add(kind)
+            missing = {m for m in missing if look(m) not in common}
+            extra = {m for m in extra if look(m) not in common}
+    if missing:
+        found.add("missing")
+    if extra:
+        found.add("extra")
+    return [kind for kind in get_args(DifferenceKind) if kind in found]
 
 
 @dataclass(frozen=True, order=True)
 class DisagreementCause:
-    """The operators of the query, sorted, and the shape of the difference."""
+    """The operators of the query, sorted, and how the answers differ: see `shape`."""
 
     operators: tuple[str, ...]
-    shape: Shape
+    shape: str
 
     def __str__(self) -> str:
         return f"{' '.join(self.operators) or 'an event type'}: {self.shape}"
@@ -516,18 +543,11 @@ def cause(d: Disagreement, language: QueryOperations[Any] = CEL) -> Disagreement
     return DisagreementCause(tuple(sorted(language.operators(d.phi))), shape(d.left, d.right))
 
 
-def shape(left: Answer, right: Answer) -> Shape:
-    """Return how the answers differ."""
+def shape(left: Answer, right: Answer) -> str:
+    """Return the kinds of difference, as in "missing and position"; or the kind of failure of one of the two."""
     if isinstance(left, str) or isinstance(right, str):
         return failure(right) or f"{failure(left)} of the reference"
-    missing, extra = left - right, right - left
-    if _same(missing, extra, lambda match: (match.at, match.events, match.bindings)):
-        return "result"
-    if _same(missing, extra, lambda match: (match.at, match.events)):
-        return "bindings"
-    if _same(missing, extra, lambda match: (match.events, match.bindings)):
-        return "position"
-    return "missing and extra" if missing and extra else "missing" if missing else "extra"
+    return " and ".join(difference_kinds(left, right))
 
 
 def by_cause(
@@ -540,11 +560,6 @@ def by_cause(
     return {
         why: sorted(group, key=lambda d: (weight(language, d.phi, d.stream), d.index)) for why, group in groups.items()
     }
-
-
-def _same(missing: frozenset[Match], extra: frozenset[Match], look: Callable[[Match], object]) -> bool:
-    """Whether the matches are the same in what is looked at."""
-    return bool(missing) and set(map(look, missing)) == set(map(look, extra))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, assert_never
 
@@ -31,11 +31,8 @@ not_run   it was not asked: the restarts were used up, or the engine never came 
 disputed  its matches are not the expected ones, but cerify contradicts itself about what these are
 """
 
-FailureKind: TypeAlias = Literal[
-    "missing", "extra", "position", "bindings", "result", "error", "timeout", "crash", "memory"
-]
-"""What is wrong with an answer: a match is missing, or is none; one has another position, bindings or result; or there
-is no answer."""
+FailureKind: TypeAlias = differential.DifferenceKind | Literal["error", "timeout", "crash", "memory"]
+"""What is wrong with an answer: it differs, or there is none."""
 
 FAILURES: frozenset[Outcome] = frozenset({"failed", "error", "crashed", "timeout", "memory", "protocol", "not_run"})
 """The outcomes that are the engine's: all but passed, skipped and disputed."""
@@ -238,13 +235,6 @@ UNANSWERED: dict[Outcome, FailureKind] = {
     "memory": "memory",
 }
 
-LOOKS: dict[FailureKind, Callable[[Match], object]] = {
-    "result": lambda m: (m.at, m.events, m.bindings),
-    "bindings": lambda m: (m.at, m.events),
-    "position": lambda m: (m.events, m.bindings),
-}
-"""What two matches have in common that differ in one thing alone."""
-
 
 def kinds_of(result: CaseResult) -> frozenset[FailureKind]:
     """The kinds of a result's difference; none if it passed, was skipped, or is disputed."""
@@ -252,27 +242,8 @@ def kinds_of(result: CaseResult) -> frozenset[FailureKind]:
         return frozenset({UNANSWERED[result.outcome]})
     if result.outcome != "failed":
         return frozenset()
-    return difference_kinds(result.case.matches, result.matches or ()) or frozenset({"extra"})
-
-
-def difference_kinds(expected: Iterable[Match], got: Iterable[Match]) -> frozenset[FailureKind]:
-    """Return the kinds of difference between two sets of matches.
-
-    A missing match is paired with one that is not expected if they differ in one thing alone: the result, the bindings,
-    or the position; only what is left is missing, or extra.
-    """
-    missing, extra = set(expected) - set(got), set(got) - set(expected)
-    found: set[FailureKind] = set()
-    for kind, look in LOOKS.items():
-        if common := set(map(look, missing)) & set(map(look, extra)):
-            found.add(kind)
-            missing = {m for m in missing if look(m) not in common}
-            extra = {m for m in extra if look(m) not in common}
-    if missing:
-        found.add("missing")
-    if extra:
-        found.add("extra")
-    return frozenset(found)
+    found = differential.difference_kinds(result.case.matches, result.matches or ())
+    return frozenset[FailureKind](found or ["extra"])
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ from proofs_tests.tools.choosing import greedy_cover, most_killing
 from proofs_tests.tools.mutants.cel import LONG as LONG_MUTANTS
 from proofs_tests.tools.mutants.cel import MEANING, CelMutant, Clause, instead, unary
 from proofs_tests.tools.mutants.cel import MUTANTS as PLAIN
-from proofs_tests.tools.mutants.mutant import drawn, killed_by
+from proofs_tests.tools.mutants.mutant import Mutant, drawn, killed_by
 from proofs_tests.tools.suites import cel_queries as queries
 from proofs_tests.tools.suites import separating
 from proofs_tests.tools.suites.cel_queries import CLAUSES, EXAMPLES, FILES, LONG, READINGS, Example, Group, witnesses

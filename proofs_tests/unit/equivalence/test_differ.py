@@ -142,7 +142,7 @@ def test_cases_come_from_the_seed_alone(cases: int) -> None:
         ({Match(0, (0,))}, {Match(1, (0,))}, "position"),
         ({Match(0, (0,), (("A", (0,)),))}, {Match(0, (0,), (("B", (0,)),))}, "bindings"),
         ({returning(1)}, {returning(2)}, "result"),
-        ({Match(0, (0,)), Match(1, (1,))}, {Match(1, (0,))}, "missing and extra"),
+        ({Match(0, (0,)), Match(1, (1,))}, {Match(1, (0,))}, "missing and position"),
     ],
 )
 def test_shapes(left: set[Match], right_: set[Match], expected: str) -> None:

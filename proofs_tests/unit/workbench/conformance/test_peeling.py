@@ -16,11 +16,12 @@ import pytest
 import cerify
 from cerify.conformance.cases import load
 from cerify.conformance.defects import defects_behind
-from cerify.conformance.model import Case, CaseResult, Defect, Report, difference_kinds
+from cerify.conformance.model import Case, CaseResult, Defect, Report
 from cerify.conformance.oracle import Oracle, stream_of
 from cerify.conformance.peeling import Peeler
 from cerify.conformance.prediction import AXES, MatchPredictor, answer
 from cerify.conformance.report import defect_text, issue_text, match_command, opening, summary
+from cerify.equivalence.differential import difference_kinds
 from cerify.hypotheses.interpretation import choices_of
 from cerify.hypotheses.row_pattern import DEPARTURES
 from cerify.languages import LANGUAGES
@@ -220,12 +221,12 @@ def test_names_are_canonical_and_the_original_stays_beside() -> None:
 
 def test_of_two_matches_only_what_differs_counts() -> None:
     first = Match(1, (0, 1), (("A", (0, 1)),))
-    assert difference_kinds([first], [replace(first, at=2)]) == {"position"}
-    assert difference_kinds([first], [replace(first, bindings=(("B", (0, 1)),))]) == {"bindings"}
-    assert difference_kinds([first], [replace(first, result=result_of({"x": 1}))]) == {"result"}
-    assert difference_kinds([first], [Match(1, (1,), (("A", (1,)),))]) == {"missing", "extra"}
-    assert difference_kinds([first], [first, replace(first, at=2)]) == {"extra"}
-    assert difference_kinds([first], [first]) == frozenset()
+    assert difference_kinds([first], [replace(first, at=2)]) == ["position"]
+    assert difference_kinds([first], [replace(first, bindings=(("B", (0, 1)),))]) == ["bindings"]
+    assert difference_kinds([first], [replace(first, result=result_of({"x": 1}))]) == ["result"]
+    assert difference_kinds([first], [Match(1, (1,), (("A", (1,)),))]) == ["missing", "extra"]
+    assert difference_kinds([first], [first, replace(first, at=2)]) == ["extra"]
+    assert difference_kinds([first], [first]) == []
 
 
 WINDOWS = "sase-within"
