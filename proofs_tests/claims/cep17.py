@@ -224,8 +224,19 @@ def _sides_are_apart(phi: core.Formula) -> bool:
     return apart and all(map(_sides_are_apart, children(phi)))
 
 
-def _syntactic(name: str, library: Callable[[core.Formula], object], letter: Callable[[core.Formula], object]) -> None:
-    @claim(f"cep17.sec5.1:{name}", f"{name}, by its definition", "definition", WORDS)
+def _filters_are_local(phi: core.Formula) -> bool:
+    """Whether each filter of one event stands on R AS x, or on such a filter, with which it is one predicate."""
+    below = phi
+    while isinstance(below, core.CoreFilter) and isinstance(below.condition, core.Unary):
+        below = below.phi
+    here = below is phi or (isinstance(below, core.CoreEventAtom) and mentioned(phi.condition) == {below.variable})
+    return here and all(map(_filters_are_local, children(phi)))
+
+
+def _syntactic(
+    name: str, library: Callable[[core.Formula], object], letter: Callable[[core.Formula], object], section: str = "5.1"
+) -> None:
+    @claim(f"cep17.sec{section}:{name}", f"{name}, by its definition", "definition", WORDS)
     def check(effort: Effort) -> Finding:
         cases, answers = 0, set()
         for phi in formulas(4 if effort == "quick" else 5):
@@ -234,16 +245,19 @@ def _syntactic(name: str, library: Callable[[core.Formula], object], letter: Cal
             if library(phi) != found:
                 return Finding("refuted", "exhaustive", show(phi))
         nodes = 4 if effort == "quick" else 5
-        bound = f"all {cases:,} formulas of section 3 to {nodes} nodes over A, B, x and y, {len(answers)} answers"
+        bound = f"all {cases:,} formulas of section 3 to {nodes} nodes over A, B, x and y, which have {len(answers)} "
+        bound += "answers"
         return Finding("holds", "exhaustive", bound)
 
 
 _syntactic("bound", core_check.bound, _bound)
 _syntactic("well-formed", core_check.is_well_formed, _filters_are_bound)
 _syntactic("safe", core_check.is_safe, _sides_are_apart)
+_syntactic("lp-normal", core_check.is_lp_normal, _filters_are_local, "5.2")
 plant(
     "cep17.sec5.1:bound cep17.sec5.1:well-formed", "nothing is bound", core_check, "bound", broken.always(frozenset())
 )
+plant("cep17.sec5.2:lp-normal", "a filter may stand anywhere", core_check, "_unary_on", broken.always(True))
 plant(
     "cep17.sec5.1:safe",
     "no variable is defined twice",

@@ -356,6 +356,16 @@ TODS21_ERRATA = (
         damage="No: the invariants in words are about the same sets.",
     ),
     Erratum(
+        "Theorem 7.2, the size of STRICT",
+        ("tods21.thm7.2:strict-size",),
+        "If A is I/O-deterministic, the automaton of STRICT is of size at most linear. It has a transition for each "
+        "type of the predicates of A.",
+        "Theorem 7.2 stands, and the remark with the predicates in the place of their types",
+        "Of n predicates that are independent of each other there are 2^n types, and a transition of A becomes one for "
+        "each type within its predicate. The states that are reached are at most 3 for each of A.",
+        damage="No: the range of P is in the formula, and told before it.",
+    ),
+    Erratum(
         "Proposition 8.12, the property that separates",
         ("tods21.prop8.12:strictness",),
         "Appendix B: a formula is strict-bounded if into each of its larger valuations any event can be inserted at "
