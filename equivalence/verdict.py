@@ -270,7 +270,7 @@ class Certificate:
     def _adds_times(self) -> bool:
         """Whether the proof adds differences of times of any kind, which is exact where these are not rounded."""
         inner = () if self.derivation is None else self.derivation.certificates()
-        clocked = any(case.clocked is not None for case in self.cases or ())
+        clocked = any(len(times) > 2 for case in self.cases or () for *_, times in case.clocked or ())
         return (clocked and self.schema is None) or any(certificate._adds_times for certificate in inner)
 
     def require_language(self, name: str) -> None:

@@ -16,6 +16,7 @@ from cerify.automata.cea.chains import greatest_chain, greatest_of_chain
 from cerify.automata.cea.model import (
     CEA,
     FIRST_OF,
+    HELD,
     LAST_OF,
     UNMARKED,
     VISIBLE,
@@ -40,7 +41,7 @@ from cerify.semantics.cel.syntax import OPERATORS as CEL
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.syntax import OPERATORS as CORE_CEL
 from cerify.semantics.errors import BudgetExceeded, CerifyError, InternalError, Unsupported
-from cerify.semantics.predicates import Anything, Not, OfType, Predicate
+from cerify.semantics.predicates import Anything, Attribute, Comparison, Not, OfType, Predicate
 from cerify.semantics.trees import children
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -271,7 +272,16 @@ def generators(phi: cel.Formula) -> Iterator[Predicate]:
             case cel.EventAtom(R):
                 yield OfType(R)
             case cel.Filter(_, condition):
-                yield from (atom.predicate for atom in cel.atoms(condition) if isinstance(atom, cel.Every))
+                tests = (atom.predicate for atom in cel.atoms(condition) if isinstance(atom, cel.Every))
+                yield from (P for P in tests if held_mark(P) is None)
+
+
+def held_mark(P: Predicate) -> str | None:
+    """The mark that a filter on an attribute named so leaves; None for other predicates."""
+    match P:
+        case Comparison("=", Attribute(name), _) if name.startswith(HELD):
+            return name
+    return None
 
 
 def _trimmed(phi: cel.Formula, algebra: Algebra) -> CEA:
@@ -386,6 +396,8 @@ def _filter(A: CEA, condition: cel.Condition) -> CEA:
     match condition:
         case cel.Every(variable, P) if variable == VISIBLE:
             return _among(A, P)
+        case cel.Every(variable, P) if (mark := held_mark(P)) is not None:
+            return A.remarked({L: L | {mark} if variable in L else L for L in A.marks})
         case cel.Every(variable, P):
             return replace(
                 A,

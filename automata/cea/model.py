@@ -26,6 +26,8 @@ VISIBLE = "\0visible"
 """A variable that no query has: a filter on it lets the formula see the events in the predicate, and no others."""
 FIRST_OF, LAST_OF = "\0first of ", "\0last of "
 """Begin variables that no query has: bound to a formula they hold its first event, or its last one, alone."""
+HELD = "\0held "
+"""Begins attributes that no event has: a filter on one marks the events of its variable with it, and lets all pass."""
 
 
 class Transition(NamedTuple):

@@ -12,6 +12,10 @@ from which windows around whole matches are measured (keys_and_windows.py). A zo
 1989), and a difference above the widest window counts as unbounded. Times are whole numbers of ticks: of the schema's
 integers, of microseconds, or of so small a part of the widths that rational times make no other difference.
 
+A part whose events have one key, or other equal values, is followed with a *register* (M. Kaminski, N. Francez, 1994):
+the first event that is compared puts its value in, and the others must have it. Of values this alone is followed: which
+registers hold equal ones, and whether that of an event is one of these, the key of the last event, or none of them.
+
 NXT, LAST and MAX compare a run with rivals, which are sets of configurations too, so they may stand above such a window
 where only filters, bindings, OR and other strategies are around them. In general automata with clocks cannot be
 determinized (R. Alur and D. Dill, 1994); the search ends with BudgetExceeded then, and never with a wrong answer.
@@ -27,13 +31,13 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, Protocol, TypeAlias
 
-from cerify.automata.cea.model import CEA, FIRST_OF, LAST_OF, Marks
+from cerify.automata.cea.model import CEA, FIRST_OF, HELD, LAST_OF, Marks
 from cerify.semantics.arguments import check_time
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.predicates import Predicate
 
 Config: TypeAlias = tuple[Any, ...]
-"""A configuration: nested tuples of numbers. Those below 0 are clocks; -1 started first."""
+"""A configuration: nested tuples of numbers. Those below 0 are clocks, -1 started first; those up to KEY are values."""
 
 Bound: TypeAlias = int | float
 Zone: TypeAlias = tuple[tuple[Bound, ...], ...]
@@ -42,10 +46,14 @@ Zone: TypeAlias = tuple[tuple[Bound, ...], ...]
 
 @dataclass(frozen=True)
 class Ages:
-    """The widths of the windows of all parts, and for each clock the greatest of them that it has passed, or -1."""
+    """The widths of the windows of all parts, and for each clock the greatest of them that it has passed, or -1.
+
+    values: of the event's attributes, None for no value.
+    """
 
     widths: tuple[Bound, ...]
     passed: tuple[tuple[int, Bound], ...]
+    values: tuple[tuple[str, int | None], ...] = ()
 
     def allow(self, part: int, clock: int) -> bool:
         """Whether the clock of a part is within the part's window now."""
@@ -53,7 +61,11 @@ class Ages:
 
 
 NEW = -(10**9)  # the clock that starts with the event that is read
+KEY = -2 * 10**9  # the value that the last event has; below are values in registers, the oldest first
+FRESH = -3 * 10**9  # a value of the event that is read, of its first attribute; the next is one less
 LAST, NOW = 0, 1
+PIECES = 64  # of the values of an attribute; the remainder of the number of a value says in which it is
+VALUES = 4  # in registers at once: with each there are more choices for an event
 
 
 # --- automata with clocks ---------------------------------------------------------------------------------------------
@@ -103,20 +115,33 @@ class PlainClocked:
         return tuple((q, ()) for q in sorted(self.A.initial))
 
     @cached_property
-    def _steps(self) -> list[dict[int, list[tuple[Marks, list[int], list[int], int]]]]:
-        found: list[dict[int, list[tuple[Marks, list[int], list[int], int]]]] = [{} for _ in range(self.A.states)]
+    def _steps(self) -> list[dict[int, list[_EdgeStep]]]:
+        found: list[dict[int, list[_EdgeStep]]] = [{} for _ in range(self.A.states)]
         for t in self.A.transitions:
             first, last = (
                 [int(v.removeprefix(edge)) for v in sorted(t.marks) if v.startswith(edge)]
                 for edge in (FIRST_OF, LAST_OF)
             )
-            visible = frozenset(v for v in t.marks if not v.startswith((FIRST_OF, LAST_OF)))
+            visible = frozenset(v for v in t.marks if not v.startswith((FIRST_OF, LAST_OF, HELD)))
             for type_ in self.types[t.predicate]:
-                found[t.source].setdefault(type_, []).append((visible, first, last, t.target))
+                found[t.source].setdefault(type_, []).append((visible, first, last, registers_in(t.marks), t.target))
         return found
 
+    @cached_property
+    def _asked(self) -> list[frozenset[int]]:
+        """For each state the registers that a run may still compare with before it empties them."""
+        asked = [frozenset[int]()] * self.A.states
+        changed = True
+        while changed:
+            changed = False
+            for t in self.A.transitions:
+                emptied = {int(v.removeprefix(LAST_OF)) for v in t.marks if v.startswith(LAST_OF)}
+                more = asked[t.source] | (asked[t.target] - emptied) | {i for i, _ in registers_in(t.marks)}
+                changed, asked[t.source] = changed or more != asked[t.source], more
+        return asked
+
     def step(self, config: Config, type_: int, within: Ages) -> Iterator[tuple[Marks, Config]]:
-        key = config, type_, within.passed
+        key = config, type_, within.passed, within.values
         if key not in self._known:
             self._known[key] = list(self._step(config, type_, within))
         return iter(self._known[key])
@@ -125,16 +150,31 @@ class PlainClocked:
         q, parts = config
         if not all(within.allow(i, clock) for i, clock in parts):
             return
-        for marks, first, last, target in self._steps[q].get(type_, ()):
+        values = dict(within.values)
+        for marks, first, last, compared, target in self._steps[q].get(type_, ()):
             running = {**dict(parts), **dict.fromkeys(first, NEW)}
-            yield marks, (target, tuple(sorted((i, clock) for i, clock in running.items() if i not in last)))
+            if any(values[a] is None or running.setdefault(i, values[a]) != values[a] for i, a in compared):
+                continue
+            kept = ((i, x) for i, x in running.items() if i not in last and (x > KEY or i in self._asked[target]))
+            yield marks, (target, tuple(sorted(kept)))
 
     def is_final(self, config: Config) -> bool:
         return config[0] in self.A.final
 
     def rank(self, config: Config) -> tuple[Config, tuple[int, ...]]:
         q, parts = config
-        return (q, tuple(i for i, _ in parts)), tuple(clock for _, clock in parts)
+        shared = tuple((i, x if x <= KEY else 0) for i, x in parts)
+        return (q, shared), tuple(clock for _, clock in parts if clock > KEY)
+
+
+_EdgeStep: TypeAlias = tuple[Marks, list[int], list[int], list[tuple[int, str]], int]
+"""The marks, the parts that begin and that end, registers with the attributes compared, and the target."""
+
+
+def registers_in(marks: Marks) -> list[tuple[int, str]]:
+    """The registers with which an event so marked is compared, each with the attribute."""
+    pairs = (v.removeprefix(HELD).split(" ", 1) for v in sorted(marks) if v.startswith(HELD))
+    return [(int(number), name) for number, name in pairs]
 
 
 @dataclass(frozen=True)
@@ -211,7 +251,7 @@ class StrategyClocked:
 
         main, *monitor = config
         for marks, c in self.inner.step(main, type_, within):
-            key = (*monitor, type_, within.passed, bool(marks))
+            key = (*monitor, type_, within.passed, within.values, bool(marks))
             if key not in self._followed:
                 followed = self.monitor(tuple(map(frozenset, monitor)), bool(marks), delta)
                 self._followed[key] = [prune(self.inner, configs) for configs in followed]
@@ -275,6 +315,20 @@ def clocks_in(config: Any) -> frozenset[int]:
     return frozenset().union(*map(clocks_in, config))
 
 
+def names_of(config: Any) -> dict[int, int]:
+    """New names of the clocks and of the values in registers: without gaps, each in their order. Clocks come first."""
+    running = sorted(clocks_in(tuple(config)), reverse=True)
+    clocks, values = ([x for x in running if (x > KEY) == is_clock and x != KEY] for is_clock in (True, False))
+    names = {clock: -1 - i for i, clock in enumerate(clocks)}
+    named = {x: KEY - 1 - i * PIECES - piece_of(x) for i, x in enumerate(values)}
+    return {**names, **({KEY: KEY} if KEY in running else {}), **named}
+
+
+def piece_of(value: int) -> int:
+    """The piece of the values of its attribute that a value in a register is in."""
+    return ((FRESH if value <= FRESH else KEY - 1) - value) % PIECES
+
+
 def renamed(config: Any, names: Mapping[int, int]) -> Any:
     """The configuration with other clocks, in order."""
     if isinstance(config, int):
@@ -287,12 +341,62 @@ def renamed(config: Any, names: Mapping[int, int]) -> Any:
 
 @dataclass(frozen=True)
 class ClockedLetter:
-    """A type of events: whether its events have a time, and at least and at most how long before the last one."""
+    """A type of events: whether its events have a time, and at least and at most how long before the last one.
+
+    Of the attributes that registers compare keyed are those whose value is that of the last event, absent those that
+    they may have none of, and present those that they may have another one of: in that piece of the values, of which
+    single ones have one value.
+    """
 
     type: int
     timed: bool
     least: Bound = 0
     most: Bound = math.inf
+    keyed: frozenset[str] = frozenset()
+    absent: frozenset[str] = frozenset()
+    present: Mapping[str, int] = field(default_factory=dict)
+    single: frozenset[str] = frozenset()
+
+
+Held: TypeAlias = Mapping[str, Any]
+"""Of an event for each attribute the event and the attribute that had its value first, KEY, or None for no value."""
+
+
+@dataclass(frozen=True)
+class Registers:
+    """The attributes that registers compare, in groups of which no two are compared; and those of each register."""
+
+    attributes: tuple[str, ...] = ()
+    groups: tuple[frozenset[str], ...] = ()
+    compared: Mapping[int, frozenset[str]] = field(default_factory=dict)
+
+    def choices(self, letter: ClockedLetter, config: Any) -> Iterator[tuple[tuple[str, int | None], ...]]:
+        """What the values of an event may be, where these configurations run."""
+        held = _parts(config) if self.compared else ()
+        running = {(self._group(next(iter(self.compared[i]))), x) for i, x in held if x <= KEY}
+        if len(running) > VALUES:
+            raise BudgetExceeded(f"more than {VALUES} keys of parts of matches have to be remembered at once")
+
+        def visit(known: tuple[tuple[str, int | None], ...]) -> Iterator[tuple[tuple[str, int | None], ...]]:
+            if len(known) == len(self.attributes):
+                yield known
+                return
+            name = self.attributes[len(known)]
+            options: list[int | None] = [KEY] if name in letter.keyed else [None] if name in letter.absent else []
+            if (piece := letter.present.get(name)) is not None and name not in letter.keyed:
+                mine = self._group(name)
+                before = {x for a, x in known if x is not None and x <= FRESH and self._group(a) == mine}
+                own = [x for x in (*sorted(x for group, x in running if group == mine), *sorted(before)) if x != KEY]
+                equal = [x for x in own if piece_of(x) == piece]
+                is_new = not (equal and name in letter.single)
+                options += [*equal, *([FRESH - len(known) * PIECES - piece] if is_new else [])]
+            for option in options:
+                yield from visit((*known, (name, option)))
+
+        yield from visit(())
+
+    def _group(self, name: str) -> int:
+        return next(i for i, group in enumerate(self.groups) if name in group)
 
 
 @dataclass(frozen=True)
@@ -311,12 +415,17 @@ Constraint: TypeAlias = tuple[int, int, Bound]
 
 @dataclass(frozen=True)
 class ClockedStep:
-    """Hold the way to a pair: from which, by which letter, with which times; and the events of its clocks."""
+    """Hold the way to a pair: from which, by which letter, with which times; and the events of its clocks.
+
+    values: of the event. origins: of the values in registers.
+    """
 
     parent: ClockedPair | None
     letter: ClockedLetter | None
     times: tuple[Constraint, ...]
     events: tuple[int, ...] = ()
+    values: Held = field(default_factory=dict)
+    origins: Mapping[int, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -325,7 +434,7 @@ class ClockedComparison:
 
     both: the two side by side. letters: of all types. known: the state after a letter of what else is known of a
     stream, None if there is none. may_end: whether a stream may end there. widths: of each part's window in ticks.
-    gap: the least number of ticks between two events. visible: marks as they are compared.
+    gap: the least number of ticks between two events. visible: marks as they are compared. registers: in the parts.
     """
 
     both: EitherClocked
@@ -336,13 +445,14 @@ class ClockedComparison:
     widest: int
     gap: int
     visible: Callable[[Marks], Marks]
+    registers: Registers = field(default_factory=Registers)
 
     def search(
         self, start: tuple[int, ...], contained: bool, limit: int
-    ) -> list[ClockedPair] | tuple[list[ClockedLetter], list[Constraint]]:
+    ) -> list[ClockedPair] | tuple[list[ClockedLetter], list[Constraint], list[Held]]:
         """The pairs that show that there is no difference, or the letters of a shortest one with bounds on its times.
 
-        Raises BudgetExceeded.
+        With these what is known of the values of each event. Raises BudgetExceeded.
         """
         left = tuple(c for c in self.both.initial if contained or c[0] == 0)
         right = tuple(c for c in self.both.initial if c[0] == 1)
@@ -374,24 +484,32 @@ class ClockedComparison:
         for letter in self.letters:
             if (known := self.known(pair.known, letter.type)) is None:
                 continue
-            for zone, ages, times in self._regions(pair, letter, number, here):
-                within = Ages(tuple(self.widths), tuple(ages.items()))
-                left, right = (self._after(configs, letter.type, within) for configs in (pair.left, pair.right))
-                for marks in left.keys() | right.keys():
-                    after = [prune(self.both, side.get(marks, ())) for side in (left, right)]
-                    running = sorted(set().union(*(clocks_in(side) for side in after)), reverse=True)
-                    names = {clock: -1 - i for i, clock in enumerate(running)}
-                    now = len(zone) - 1 if letter.timed else NOW
-                    times_of = {NEW: now, **{clock: 1 - clock for clock in running if clock != NEW}}
-                    kept = selected(zone, [LAST, now, *(times_of[clock] for clock in running)], self.widest)
-                    same = all(clock == name for clock, name in names.items())
-                    mine, theirs = after if same else (renamed(side, names) for side in after)
-                    last_timed = number if letter.timed else here.events[1] if here.events else -1
-                    events = [number if clock == NEW else here.events[1 - clock] for clock in running]
-                    yield (
-                        ClockedPair(known, tuple(sorted(mine)), tuple(sorted(theirs)), kept),
-                        ClockedStep(pair, letter, times, (number, last_timed, *events)),
-                    )
+            regions = list(self._regions(pair, letter, number, here))
+            for values in self.registers.choices(letter, (pair.left, pair.right)):
+                fresh = {x: (number, a) for a, x in values if x is not None and x <= FRESH}
+                origins = {KEY: KEY, **here.origins, **fresh}
+                shown = {a: None if x is None else origins[x] for a, x in values}
+                for zone, ages, times in regions:
+                    within = Ages(tuple(self.widths), tuple(ages.items()), values)
+                    left, right = (self._after(configs, letter.type, within) for configs in (pair.left, pair.right))
+                    for marks in left.keys() | right.keys():
+                        after = [prune(self.both, side.get(marks, ())) for side in (left, right)]
+                        names = names_of(after)
+                        running = [clock for clock in names if clock > KEY]
+                        now = len(zone) - 1 if letter.timed else NOW
+                        times_of = {NEW: now, **{clock: 1 - clock for clock in running if clock != NEW}}
+                        kept = selected(zone, [LAST, now, *(times_of[clock] for clock in running)], self.widest)
+                        same = all(clock == name for clock, name in names.items())
+                        mine, theirs = after if same else (renamed(side, names) for side in after)
+                        last_timed = number if letter.timed else here.events[1] if here.events else -1
+                        events = [number if clock == NEW else here.events[1 - clock] for clock in running]
+                        yield (
+                            ClockedPair(known, tuple(sorted(mine)), tuple(sorted(theirs)), kept),
+                            ClockedStep(
+                                pair, letter, times, (number, last_timed, *events), shown,
+                                {name: origins[x] for x, name in names.items() if x <= KEY},
+                            ),
+                        )  # fmt: skip
 
     def _after(self, configs: Iterable[Config], type_: int, within: Ages) -> dict[Marks, list[Config]]:
         found: dict[Marks, list[Config]] = {}
@@ -420,7 +538,8 @@ class ClockedComparison:
         times += [(before, number, -self.gap)] if before >= 0 else []
         uses: dict[int, set[Bound]] = {}
         for part, clock in _parts((pair.left, pair.right)):
-            uses.setdefault(clock, set()).add(self.widths[part])
+            if clock > KEY:
+                uses.setdefault(clock, set()).add(self.widths[part])
         split: list[tuple[Zone, dict[int, Bound], list[Constraint]]] = [(zone, {}, times)]
         new = len(pair.zone)
         for clock, widths in sorted(uses.items(), reverse=True):
@@ -449,8 +568,8 @@ class ClockedComparison:
     @staticmethod
     def _word(
         pair: ClockedPair, steps: Mapping[ClockedPair, ClockedStep], end: tuple[Constraint, ...]
-    ) -> tuple[list[ClockedLetter], list[Constraint]]:
-        letters, times = list[ClockedLetter](), [*end]
+    ) -> tuple[list[ClockedLetter], list[Constraint], list[Held]]:
+        letters, times, values = list[ClockedLetter](), [*end], list[Held]()
         at: ClockedPair | None = pair
         while at is not None:
             step = steps[at]
@@ -458,7 +577,8 @@ class ClockedComparison:
             if step.letter is not None:
                 letters.append(step.letter)
                 times += step.times
-        return letters[::-1], times
+                values.append(step.values)
+        return letters[::-1], times, values[::-1]
 
 
 def _parts(config: Any) -> Iterator[tuple[int, int]]:

@@ -6,6 +6,9 @@ side only, and if each event, at each time at which it may come, leads from a pa
 list need not be the one that the search makes: any that is closed in this sense will do. What is believed is the
 compiler, with its steps of the monitors of NXT, LAST and MAX, and the algebra.
 
+Registers hold values, which are numbers up to LAST_VALUE, the value that the last event has. The remainder of another
+one by PIECES is the piece of the values in which it is, and the older is the greater.
+
 Times are compared in a matrix: at i, j is the most by which time i is after time j. Row 0 is the last event, row 1 is
 now, and the others are the events at which clocks started, in their order.
 """
@@ -20,13 +23,16 @@ from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from cerify.automata.algebra.finite import Algebra
-from cerify.automata.cea.model import CEA, FIRST_OF, LAST_OF, Marks
+from cerify.automata.cea.model import CEA, FIRST_OF, HELD, LAST_OF, Marks
 from cerify.semantics.arguments import check_time
 from cerify.semantics.predicates import Predicate
 
 Run: TypeAlias = tuple[Any, ...]
 Runs: TypeAlias = tuple[Run, ...]
 Times: TypeAlias = list[list[int | float]]
+LAST_VALUE, NEW_VALUE, PIECES = -2_000_000_000, -3_000_000_000, 64
+Values: TypeAlias = tuple[tuple[str, int | None], ...]
+"""For each attribute that registers compare the value of the event at hand, None if it has none."""
 Started = -(10**9)  # stands for the clock that starts with the event at hand
 Late: TypeAlias = frozenset[tuple[int, int]]
 """The parts whose windows are over, each with its clock."""
@@ -39,6 +45,33 @@ class NotClosed(Exception):
 
 
 @dataclass(frozen=True)
+class AttributeOptions:
+    """What the value of an attribute may be in the events of a type: that of the last event, none, or one of a piece.
+
+    group: of the attributes that are compared. lonely: the piece has one value.
+    """
+
+    name: str
+    group: int
+    is_last: bool
+    may_lack: bool
+    piece: int | None
+    lonely: bool
+
+    def options(self, held: Iterable[int], new: int) -> list[int | None]:
+        """The values that the event may have, where those are known; new: the number before that of a new one."""
+        if self.is_last:
+            return [LAST_VALUE]
+        found: list[int | None] = [None] if self.may_lack else []
+        if self.piece is not None:
+            equal = [x for x in held if x != LAST_VALUE and _piece(x) == self.piece]
+            found += equal
+            if not (self.lonely and equal):
+                found.append(new - self.piece)
+        return found
+
+
+@dataclass(frozen=True)
 class KnownEvent:
     """A type of events: whether it has a time, and its least and greatest distance from the last event."""
 
@@ -46,6 +79,7 @@ class KnownEvent:
     timed: bool
     nearest: int | float
     furthest: int | float
+    attributes: tuple[AttributeOptions, ...] = ()
 
 
 @dataclass
@@ -64,6 +98,20 @@ class NestedAutomaton:
     unseen: Callable[[int], bool] = lambda _: False
     monitor: Any = None
     followed: dict[Any, tuple[Runs, ...]] = field(default_factory=dict)
+    wanted: list[set[int]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Find for each state of a compiled formula the registers that may be looked at before they are emptied."""
+        if self.plain is None:
+            return
+        self.wanted = [set() for _ in range(self.plain.states)]
+        edges = [
+            (t.source, t.target, {i for i, _ in _looked_at(t.marks)}, _numbers(t.marks, LAST_OF))
+            for t in self.plain.transitions
+        ]
+        while any(not (looked | (self.wanted[q] - emptied)) <= self.wanted[p] for p, q, looked, emptied in edges):
+            for p, q, looked, emptied in edges:
+                self.wanted[p] |= looked | (self.wanted[q] - emptied)
 
     def has_run(self, run: Any, parts: int) -> bool:
         """Whether a value has the form of a run, with clocks of so many parts."""
@@ -111,51 +159,54 @@ class NestedAutomaton:
             return inner.accepts(run[0]) and not any(inner.accepts(winner) for winner in run[2])
         return self.below[0].accepts(run)
 
-    def after(self, run: Run, type_: int, late: Late) -> Iterator[tuple[Marks, Run]]:
+    def after(self, run: Run, type_: int, late: Late, values: Values) -> Iterator[tuple[Marks, Run]]:
         """The marks and the runs after an event, where the windows of some parts are over."""
         if self.plain is not None:
-            yield from self._plain_after(self.plain, run, type_, late)
+            yield from self._plain_after(self.plain, run, type_, late, values)
         elif self.kind == "either":
-            for marks, then in self.below[run[0]].after(run[1], type_, late):
+            for marks, then in self.below[run[0]].after(run[1], type_, late, values):
                 yield marks, (run[0], then)
         elif self.kind == "strategy":
-            yield from self._choosing_after(run, type_, late)
+            yield from self._choosing_after(run, type_, late, values)
         elif self.unseen(type_):
             yield frozenset(), run
         else:
-            for marks, then in self.below[0].after(run, type_, late):
+            for marks, then in self.below[0].after(run, type_, late, values):
                 if (left := self.shown(marks, type_)) is not None:
                     yield left, then
 
     def _has(self, P: Predicate, type_: int) -> bool:
         return bool(self.algebra.mask(P) >> type_ & 1)
 
-    def _plain_after(self, A: CEA, run: Run, type_: int, late: Late) -> Iterator[tuple[Marks, Run]]:
+    def _plain_after(self, A: CEA, run: Run, type_: int, late: Late, values: Values) -> Iterator[tuple[Marks, Run]]:
         state, running = run
         if not late.isdisjoint(running):
             return
         for t in A.leaving[state]:
             if self._has(t.predicate, type_):
                 clocks = dict(running)
-                for name in t.marks:
-                    if name.startswith(FIRST_OF):
-                        clocks[int(name[len(FIRST_OF) :])] = Started
-                for name in t.marks:
-                    if name.startswith(LAST_OF):
-                        del clocks[int(name[len(LAST_OF) :])]
-                shown = frozenset(name for name in t.marks if not name.startswith((FIRST_OF, LAST_OF)))
-                yield shown, (t.target, tuple(sorted(clocks.items())))
+                clocks.update(dict.fromkeys(_numbers(t.marks, FIRST_OF), Started))
+                if not _is_equal_in(clocks, _looked_at(t.marks), dict(values)):
+                    continue
+                ended = _numbers(t.marks, LAST_OF)
+                left = [
+                    (part, x)
+                    for part, x in clocks.items()
+                    if part not in ended and (x > LAST_VALUE or part in self.wanted[t.target])
+                ]
+                shown = frozenset(name for name in t.marks if not name.startswith((FIRST_OF, LAST_OF, HELD)))
+                yield shown, (t.target, tuple(sorted(left)))
 
-    def _choosing_after(self, run: Run, type_: int, late: Late) -> Iterator[tuple[Marks, Run]]:
+    def _choosing_after(self, run: Run, type_: int, late: Late, values: Values) -> Iterator[tuple[Marks, Run]]:
         inner = self.below[0]
 
         def reached(runs: Iterable[Run], marked: bool) -> frozenset[Run]:
             return frozenset(
-                then for one in runs for marks, then in inner.after(one, type_, late) if bool(marks) == marked
+                then for one in runs for marks, then in inner.after(one, type_, late, values) if bool(marks) == marked
             )
 
-        for marks, then in inner.after(run[0], type_, late):
-            key = run[1:], type_, late, bool(marks)
+        for marks, then in inner.after(run[0], type_, late, values):
+            key = run[1:], type_, late, values, bool(marks)
             if key not in self.followed:  # all runs with the same marks have the same rivals
                 rivals = tuple(frozenset(some) for some in run[1:])
                 stepped = self.monitor(rivals, bool(marks), reached)
@@ -165,7 +216,8 @@ class NestedAutomaton:
     def clocks_of(self, run: Run) -> tuple[Any, list[int]]:
         """Return what two runs must share to be compared by their clocks, and these clocks."""
         if self.plain is not None:
-            return (run[0], [part for part, _ in run[1]]), [clock for _, clock in run[1]]
+            clocks = [x for _, x in run[1] if x > LAST_VALUE]
+            return (run[0], [(part, min(x, LAST_VALUE + 1)) for part, x in run[1]]), clocks
         if self.kind == "either":
             shared, clocks = self.below[run[0]].clocks_of(run[1])
             return (run[0], shared), clocks
@@ -183,6 +235,35 @@ class NestedAutomaton:
             if not any(all(a <= b for a, b in zip(c, clocks, strict=True)) for c in others):
                 kept.append(run)
         return tuple(sorted(kept))
+
+
+def _numbers(marks: Marks, begin: str) -> set[int]:
+    """The parts of which an event so marked is the first, or the last."""
+    return {int(name[len(begin) :]) for name in marks if name.startswith(begin)}
+
+
+def _looked_at(marks: Marks) -> list[tuple[int, str]]:
+    """The registers that an event so marked is compared with, each with the attribute."""
+    found = []
+    for name in marks:
+        if name.startswith(HELD):
+            number, _, attribute = name[len(HELD) :].partition(" ")
+            found.append((int(number), attribute))
+    return found
+
+
+def _is_equal_in(held: dict[int, int], looked: Iterable[tuple[int, str]], values: Mapping[str, int | None]) -> bool:
+    """Whether values are those in the registers; an empty register takes the first of them."""
+    for register, attribute in looked:
+        value = values[attribute]
+        if value is None or held.setdefault(register, value) != value:
+            return False
+    return True
+
+
+def _piece(value: int) -> int:
+    """The piece that a value is in."""
+    return (NEW_VALUE - value if value <= NEW_VALUE else LAST_VALUE - 1 - value) % PIECES
 
 
 # --- times ------------------------------------------------------------------------------------------------------------
@@ -237,6 +318,7 @@ class ClosedList:
 
     machines: of the left and of the right. follow: what is known of a stream after an event of a type, None if there is
     none; ends: whether it may end there. widths: of the windows on parts in ticks. gap: between two events, at least.
+    groups: of registers the group of their attributes.
     """
 
     machines: tuple[NestedAutomaton, NestedAutomaton]
@@ -246,6 +328,7 @@ class ClosedList:
     widths: Sequence[int | float]
     gap: int
     shown: Callable[[Marks], Marks]
+    groups: Mapping[int, int] = field(default_factory=dict)
 
     def check(self, pairs: Sequence[tuple[Any, ...]], start: tuple[int, ...], contained: bool) -> None:
         """Raise NotClosed if the pairs prove nothing."""
@@ -280,33 +363,56 @@ class ClosedList:
                 raise NotClosed("a pair has a run of no side")
             if not self.machines[run[0]].has_run(run[1], len(self.widths)):
                 raise NotClosed("a pair has what is no run of the automata")
-        if not _names(pair) <= {-1 - i for i in range(n - 2)}:
+        if not {x for x in _names(pair) if x > LAST_VALUE} <= {-1 - i for i in range(n - 2)}:
             raise NotClosed("a pair has clocks without times")
 
     def _check_event(
         self, table: Mapping[Any, list[Times]], then: tuple[int, ...], pair: tuple[Runs, Runs], times: Times,
         event: KnownEvent,
     ) -> None:  # fmt: skip
+        choices = list(self._values_of(event, pair))
         if not event.timed:
-            self._check_after(table, then, pair, times, 1, event, {})
+            for values in choices:
+                self._check_after(table, then, pair, times, 1, event, {}, values)
             return
         if (later := with_event(times, event, self.gap)) is None:
             return
         uses: dict[int, list[int | float]] = defaultdict(list)
         for part, clock in _running(pair):
-            uses[clock].append(self.widths[part])
+            if clock > LAST_VALUE:
+                uses[clock].append(self.widths[part])
         for cut, passed in by_ages(later, uses):
-            self._check_after(table, then, pair, cut, len(times), event, passed)
+            for values in choices:
+                self._check_after(table, then, pair, cut, len(times), event, passed, values)
+
+    def _values_of(self, event: KnownEvent, pair: tuple[Runs, Runs]) -> Iterator[Values]:
+        """What the values of the event may be, beside those in registers."""
+        held: dict[int, set[int]] = defaultdict(set)
+        for part, value in _running(pair):
+            if value <= LAST_VALUE:
+                held[self.groups[part]].add(value)
+        known: list[tuple[Values, dict[int, set[int]]]] = [((), held)]
+        for i, attribute in enumerate(event.attributes):
+            more = []
+            for values, seen in known:
+                here = sorted(seen[attribute.group]) if attribute.group in seen else []
+                for option in attribute.options(here, NEW_VALUE - i * PIECES):
+                    with_it = {**seen, attribute.group: {*here, *([] if option is None else [option])}}
+                    more.append(((*values, (attribute.name, option)), with_it))
+            known = more
+        for values, _ in known:
+            check_time()
+            yield values
 
     def _check_after(
         self, table: Mapping[Any, list[Times]], then: tuple[int, ...], pair: tuple[Runs, Runs], times: Times, now: int,
-        event: KnownEvent, passed: Passed,
+        event: KnownEvent, passed: Passed, values: Values,
     ) -> None:  # fmt: skip
         late = frozenset((p, c) for p, c in _running(pair) if c in passed and self.widths[p] <= passed[c])
         after: dict[Marks, tuple[set[Run], set[Run]]] = defaultdict(lambda: (set(), set()))
         for which in (0, 1):
             for side, run in pair[which]:
-                for marks, reached in self.machines[side].after(run, event.number, late):
+                for marks, reached in self.machines[side].after(run, event.number, late, values):
                     after[self.shown(marks)][which].add((side, reached))
         for sets in after.values():
             left, right = (self._pruned(some) for some in sets)
@@ -315,9 +421,12 @@ class ClosedList:
                 last[0][now] = min(last[0][now], 0)
                 if not event.timed or closed(last) is not None:
                     raise NotClosed("of a pair one side has a match and the other has not")
-            clocks = sorted(_names((left, right)), reverse=True)
+            everything = sorted(_names((left, right)), reverse=True)
+            clocks = [x for x in everything if x > LAST_VALUE]
             rows = [0, now, *(now if clock == Started else 1 - clock for clock in clocks)]
             names = {clock: -1 - i for i, clock in enumerate(clocks)}
+            values_ = [x for x in everything if x < LAST_VALUE]
+            names |= {x: LAST_VALUE - 1 - i * PIECES - _piece(x) for i, x in enumerate(values_)}
             if any(clock != name for clock, name in names.items()):
                 left, right = _rename_clocks(left, names), _rename_clocks(right, names)
             kept = [[times[i][j] for j in rows] for i in rows]

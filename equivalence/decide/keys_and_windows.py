@@ -12,15 +12,17 @@ deterministic automaton runs beside the search and knows this (`RealStreams`). F
 each piece into which they cut its values is a case of its own.
 
 A window on time around a part that ends before the match does (on the left of `;`, under `+`) is measured by a clock
-(clocks.py), beside all this. A partition there is not carried; `reduced` raises Unsupported and says where.
+(clocks.py), beside all this. A partition there, and an equation such as `A.pid = B.ppid` that does not involve the last
+event or not one attribute, is read with a register: it holds the value that the events compared must have. What is not
+carried raises Unsupported and says where.
 """
 
 from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from functools import reduce
@@ -29,17 +31,29 @@ from typing import TypeAlias, assert_never
 
 from cerify.automata.algebra.finite import Algebra, Mask, tests_of
 from cerify.automata.algebra.values import Truth, pieces, tested_attribute
-from cerify.automata.cea.compile import MonitorStep, after_last, after_max, after_next, compile_cel, generators
-from cerify.automata.cea.model import FIRST_OF, LAST_OF, VISIBLE, Marks, seen_at
+from cerify.automata.cea.compile import (
+    MonitorStep,
+    after_last,
+    after_max,
+    after_next,
+    compile_cel,
+    generators,
+    held_mark,
+)
+from cerify.automata.cea.model import FIRST_OF, HELD, LAST_OF, VISIBLE, Marks, seen_at
 from cerify.automata.exploration import Subset, members
 from cerify.equivalence.decide.cel import Letter, MarkedNFA, distinguished, marked_nfa, normal_form, simplest_event
 from cerify.equivalence.decide.clocks import (
+    KEY,
+    PIECES,
     ClockedAutomaton,
     ClockedComparison,
     ClockedLetter,
     EitherClocked,
     FilteredClocked,
+    Held,
     PlainClocked,
+    Registers,
     StrategyClocked,
     Zone,
     earliest_times,
@@ -77,6 +91,7 @@ ELSEWHERE = (
     "is around a part of a match that ends before the match may: on the left of ; or :, under + or ALL, or on the "
     "right of UNLESS"
 )
+NOT_BOUND = "a filter compares events of a variable that may hold none"
 NO_TIMES = "no stream was found with such times and keys: the order of times, or a filter on them, is too tight"
 UNKNOWN_EVENT = "z3 returned unknown for an event type that matters; write the filters without arithmetic"
 CASES = 256  # combinations of pieces of the values of keys
@@ -190,50 +205,63 @@ class Measures:
     """The attributes by which two formulas compare events: keys with their tests, others with the widths of windows.
 
     entangled: an attribute is used in more than one way, or in a test beside others, so that not every stream over
-    which the search goes is real. Proofs hold all the same; a difference has to be replayed.
+    which the search goes is real. Proofs hold all the same; a difference has to be replayed. held: the attributes whose
+    values registers hold, with their tests; groups: these, so that two are in one if they are compared.
     """
 
     keys: Mapping[str, tuple[Predicate, ...]]
     widths: Mapping[str, tuple[Width, ...]]
     entangled: bool
     schema: Schema | None
+    held: Mapping[str, tuple[Predicate, ...]]
+    groups: Sequence[frozenset[str]]
 
     @classmethod
     def from_formulas(cls, formulas: Sequence[Formula], schema: Schema | None) -> Measures:
         """The measures of expanded formulas. Raises Unsupported for names of attributes that are reserved here."""
         keys: dict[str, list[Predicate]] = {}
         widths: dict[str, set[Width]] = {}
-        for phi in formulas:
-            for psi in cel.subformulas(phi):
-                match psi:
-                    case cel.PartitionBy(_, a):
+        held: dict[str, list[Predicate]] = {}
+        places = [place for phi in formulas for place in with_places(phi)]
+        groups = groups_of(psi for psi, _ in places)
+        for psi, ends in places:
+            match psi:
+                case cel.PartitionBy(inner, a):
+                    by_last = ends and binds_last(inner) and is_alone(a, groups)
+                    (keys if by_last else held).setdefault(a, [])
+                case cel.PerKey(_, attributes):
+                    for a in attributes:
+                        if not is_alone(a, groups):
+                            raise Unsupported(f"PER KEY is by {a}, which is compared with another attribute", psi.span)
                         keys.setdefault(a, [])
-                    case cel.PerKey(_, attributes):
-                        for a in attributes:
-                            keys.setdefault(a, [])
-                    case cel.Filter(_, condition):
-                        for atom in cel.atoms(condition):
-                            if (equated := _equated(atom)) is not None:
-                                keys.setdefault(equated[0], [])
-            for psi, ends in with_places(phi):
-                if isinstance(psi, cel.Within) and (measured := window_of(psi.window, schema)) is not None and ends:
+                case cel.Filter(inner, condition):
+                    found = (e for branch in branches(condition) for e in equations(branch, inner, ends, groups))
+                    for equation, by_last in found:
+                        for a in (equation.left.name, equation.right.name):
+                            (keys if by_last else held).setdefault(a, [])
+                case cel.Within(_, window) if ends and (measured := window_of(window, schema)) is not None:
                     widths.setdefault(measured[0], set()).add(measured[1])
         tests = list(dict.fromkeys(test for phi in formulas for P in generators(phi) for test in tests_of(P)))
-        names = {a.name for test in tests for a in mentions(test)} | {*keys, *widths}
+        names = {a.name for test in tests for a in mentions(test)} | {*keys, *widths, *held}
         if any(name.startswith(HIDDEN) for name in names):
             raise Unsupported("an attribute whose name begins with a zero byte is not compared")
-        entangled = not keys.keys().isdisjoint(widths)
+        entangled = not keys.keys().isdisjoint(widths) or not held.keys().isdisjoint({*widths, TIME})
+        entangled |= schema is not None and any(schema.attributes.get(name) == "bool" for name in held)
         for test in tests:
             name = tested_attribute(test)
-            if name in keys:
-                keys[name].append(test)
+            for tested in (keys, held):
+                if name in tested and (tested is keys or is_alone(name, groups)):
+                    tested[name].append(test)
             used = {a.name for a in mentions(test)}
-            entangled |= not used.isdisjoint(widths) or (name is None and not used.isdisjoint(keys))
+            entangled |= not used.isdisjoint({*widths, *(a for group in groups for a in group)})
+            entangled |= name is None and not used.isdisjoint({*keys, *held})
         return cls(
             {name: tuple(found) for name, found in keys.items()},
             {name: tuple(sorted(found)) for name, found in widths.items()},
             entangled,
             schema,
+            {name: tuple(found) for name, found in held.items()},
+            [*groups, *(frozenset({a}) for a in held if is_alone(a, groups))],
         )
 
     def type_of(self, name: str) -> ValueType | None:
@@ -244,7 +272,7 @@ class Measures:
 
     def pieces(self, key: str) -> dict[Truth, Value | None]:
         """The pieces of the values of a key by the truth of its tests, each with a value; None: only of no value."""
-        tests = self.keys[key]
+        tests = self._tests(key)
         if self.schema is not None and key not in self.schema.attributes and key != TIME:
             return {}
         found = dict(pieces(tests, self.type_of(key)))
@@ -255,7 +283,10 @@ class Measures:
 
     def truth(self, key: str, value: Value | None) -> Truth:
         """The truth of the tests of a key for a value."""
-        return tuple(satisfied(test, lambda _: value) for test in self.keys[key])
+        return tuple(satisfied(test, lambda _: value) for test in self._tests(key))
+
+    def _tests(self, name: str) -> tuple[Predicate, ...]:
+        return self.keys[name] if name in self.keys else self.held[name]
 
     def keyless(self, key: str) -> list[Truth]:
         """The truth of the tests of a key for what is equal to nothing: no value, and NaN where it may be the value."""
@@ -270,9 +301,15 @@ class Measures:
                 seen.append(value)
                 yield value
 
+    def fits(self, name: str, value: Value, other: Value | None) -> bool:
+        """Whether an attribute may have a value, by the schema, and its tests tell that not from another."""
+        value_type = self.type_of(name)
+        may_have = value_type is None or _is_of(value, value_type)
+        return may_have and self.truth(name, value) == self.truth(name, other)
+
     def _likely(self, key: str) -> Iterator[Value]:
         value_type = self.type_of(key)
-        tests = self.keys[key]
+        tests = self._tests(key)
         shown = [v for v in pieces(tests, value_type).values() if v is not None]
         constants = [node.value for test in tests for node in pred.nodes(test) if isinstance(node, Constant)]
         constants += [v for test in tests if isinstance(test, pred.OneOf) for v in test.values]
@@ -284,7 +321,7 @@ class Measures:
     def is_single(self, truth: Truth, key: str) -> bool:
         """Whether a piece has one value: an equation holds in it, and so no other constant is in it."""
         equal: set[Value] = set()
-        for test, holds in zip(self.keys[key], truth, strict=True):
+        for test, holds in zip(self._tests(key), truth, strict=True):
             if holds:
                 match test:
                     case Comparison("=", Attribute(), Constant()) | Comparison("=", Constant(), Attribute()):
@@ -297,6 +334,7 @@ class Measures:
 
 USUAL: tuple[Value, ...] = (
     1, 2, "k1", "k2", 1.0, 2.0, True, False, EPOCH, EPOCH + timedelta(days=1), 0.5, 3, 1000, -1, "",
+    "k3", "k4", "k5", 4, 5, 6, 3.0, 4.0, 5.0, *(EPOCH + timedelta(days=d) for d in (2, 3, 4)),
 )  # fmt: skip
 
 
@@ -333,12 +371,68 @@ def _is_of(value: Value, value_type: ValueType) -> bool:
             return value_type == "timestamp"
 
 
-def _equated(condition: cel.Condition) -> tuple[str, str, str] | None:
-    """The attribute and the two variables of an atom like A.k = B.k."""
+@dataclass(frozen=True)
+class Equation:
+    """An atom such as A.pid = B.ppid, by its two sides; variables: A and B."""
+
+    left: Attribute
+    right: Attribute
+
+    @property
+    def variables(self) -> tuple[str, str]:
+        """The variables of both sides."""
+        return str(self.left.variable), str(self.right.variable)
+
+
+def equated(condition: cel.Condition) -> Equation | None:
+    """The equation that a condition is, if it is one."""
     match condition:
-        case cel.Correlated(Comparison("=", Attribute(a, str(A)), Attribute(b, str(B)))) if a == b:
-            return a, A, B
+        case cel.Correlated(Comparison("=", Attribute(_, str()) as left, Attribute(_, str()) as right)):
+            return Equation(left, right)
     return None
+
+
+def groups_of(formulas: Iterable[Formula]) -> list[frozenset[str]]:
+    """The sets of two and more attributes that the filters among some formulas compare with each other."""
+    found: list[frozenset[str]] = []
+    for phi in formulas:
+        for atom in cel.atoms(phi.condition) if isinstance(phi, cel.Filter) else ():
+            if (e := equated(atom)) is not None and e.left.name != e.right.name:
+                joined = frozenset({e.left.name, e.right.name})
+                apart = [group for group in found if group.isdisjoint(joined)]
+                found = [*apart, joined.union(*(group for group in found if group not in apart))]
+    return found
+
+
+def is_alone(name: str, groups: Iterable[frozenset[str]]) -> bool:
+    """Whether an attribute is in none of the groups."""
+    return not any(name in group for group in groups)
+
+
+def equations(
+    condition: cel.Condition, phi: Formula, ends: bool, groups: Sequence[frozenset[str]]
+) -> Iterator[tuple[Equation, bool]]:
+    """The equations that a filter on phi joins by AND, each with whether it asks for the key of the last event.
+
+    Without those of variables that never hold an event, which are true.
+    """
+    last, bound = last_variables(phi) if ends else frozenset[str](), always_bound(phi)
+    known = {*variables_in(phi)}
+    here = [e for c in conjuncts_of(condition) if (e := equated(c)) is not None and known.issuperset(e.variables)]
+    classes = _classes([(e.left.name, *e.variables) for e in here if e.left.name == e.right.name])
+    for e in here:
+        same = (c for c in classes if e.left.name == e.right.name == c[0] and c[1].issuperset(e.variables))
+        key, among = next(same, ("", set[str]()))
+        yield e, key != "" and is_alone(key, groups) and bool(among & last) and among <= bound
+
+
+def branches(condition: cel.Condition) -> Iterator[cel.Condition]:
+    """The condition, and the sides of each OR in it."""
+    yield condition
+    for part in conjuncts_of(condition):
+        if isinstance(part, cel.Disjunction):
+            yield from branches(part.left)
+            yield from branches(part.right)
 
 
 def with_places(phi: Formula, ends: bool = True) -> Iterator[tuple[Formula, bool]]:
@@ -358,13 +452,14 @@ class Reduction:
     """Unary formulas for those with keys and windows, in one case of the last event's keys.
 
     order: of the times. parts: the widths of the windows around parts that end before the match does, in the order in
-    which `reduced` comes upon them; a variable holds the first event of the i-th of them, and another one the last.
+    which `reduced` comes upon them; a variable holds the first event of the i-th of them, and another one the last. For
+    a register the attributes that are compared with what it holds, and a mark on the events compared.
     """
 
     measures: Measures
     keys: Keys
     order: Order
-    parts: list[Width] = field(default_factory=list)
+    parts: list[Width | frozenset[str]] = field(default_factory=list)
 
     def same(self, key: str) -> Predicate:
         """The event has the key of the last event."""
@@ -387,9 +482,46 @@ class Reduction:
         assert found is not None
         return found
 
+    def has(self, name: str) -> Predicate:
+        """The event may have a value of an attribute, by the schema."""
+        schema = self.measures.schema
+        if schema is None:
+            return pred.Anything()
+        types: list[Predicate] = [pred.OfType(R) for R in schema.types if schema.has(R, name)]
+        return reduce(pred.Either, types) if types else NOTHING
+
     def near(self, name: str, index: int) -> Predicate:
         """The event is within the width of that index of the last event."""
         return Comparison("<=", Attribute(f"{HIDDEN}near {name}"), Constant(index))
+
+    def held_by(self, type_: int, types: Mapping[Predicate, Sequence[int]]) -> ClockedLetter:
+        """The letter of a type of events without a time: what their attributes that registers compare may be."""
+        measures, absent, single, present = self.measures, set[str](), set[str](), dict[str, int]()
+        keyed = frozenset(a for a in measures.held if a in measures.keys and type_ in types[self.same(a)])
+        for name, tests in measures.held.items():
+            truth = tuple(type_ in types[test] for test in tests)
+            known = sorted(t for t, value in measures.pieces(name).items() if value is not None)
+            if len(known) > PIECES:
+                raise BudgetExceeded(f"the filters cut the values of {name} into more than {PIECES} pieces")
+            if truth in measures.keyless(name):
+                absent.add(name)
+            if truth in known and type_ in types[self.has(name)]:
+                present[name] = known.index(truth)
+                single |= {name} if measures.is_single(truth, name) else set()
+        return ClockedLetter(
+            type_, False, keyed=keyed, absent=frozenset(absent), present=present, single=frozenset(single)
+        )
+
+    @property
+    def registers(self) -> Registers:
+        """The attributes that are compared with each register, and the groups of attributes."""
+        registers = {i: part for i, part in enumerate(self.parts) if isinstance(part, frozenset)}
+        return Registers(tuple(self.measures.held), tuple(self.measures.groups), registers)
+
+    @property
+    def has_clocks(self) -> bool:
+        """Whether a window is around a part."""
+        return any(not isinstance(part, frozenset) for part in self.parts)
 
     @property
     def timed(self) -> Predicate:
@@ -415,10 +547,17 @@ class Reduction:
         number = len(self.parts) - 1
         return cel.In(cel.In(inner, f"{FIRST_OF}{number}"), f"{LAST_OF}{number}")
 
+    def _register(self, *names: str) -> tuple[int, list[Predicate]]:
+        """A new register, and for each attribute the condition that an event has the value that the register holds."""
+        self.parts.append(frozenset(names))
+        number = len(self.parts) - 1
+        return number, [Comparison("=", Attribute(f"{HELD}{number} {a}"), Constant(True)) for a in names]
+
     def _without_parts(self, phi: Formula, before: int, where: str) -> None:
-        """Raise Unsupported if a window around a part was met since there were so many of them."""
+        """Raise Unsupported if a window or an equation of a part was met since there were so many of them."""
         if len(self.parts) > before:
-            raise Unsupported(f"a window is around a part of a match, {where}", phi.span)
+            what = "a window is" if isinstance(self.parts[before], int | float) else "keys are compared"
+            raise Unsupported(f"{what} around a part of a match, {where}", phi.span)
 
     def reduced(self, phi: Formula, ends: bool = True, flat: bool = True) -> Formula:
         """The unary formula for an expanded one.
@@ -429,9 +568,16 @@ class Reduction:
         match phi:
             case cel.EventAtom():
                 return phi
-            case cel.PartitionBy(psi, a):
-                self._require_last(phi, psi, "PARTITION BY", ends)
+            case cel.PartitionBy(psi, a) if ends and binds_last(psi) and a in self.measures.keys:
                 return restricted(self.reduced(psi, ends, flat), self.same(a))
+            case cel.PartitionBy(psi, a):
+                is_projected = any(isinstance(part, cel.Project) for part in subtrees(psi))
+                if not ends and is_projected and not always_bound(psi):
+                    why = "PARTITION BY is around PROJECT, which may leave out all events of a part"
+                    raise Unsupported(why, phi.span)
+                inner = self.reduced(psi, ends, flat)
+                number, (holds,) = self._register(a)
+                return self._let_go(restricted(inner, holds), [number], ends)
             case cel.Within(psi, window) if (measured := window_of(window, self.measures.schema)) is not None:
                 name, width = measured
                 if not ends and name == TIME:
@@ -448,7 +594,9 @@ class Reduction:
                 index = self.measures.widths[name].index(width)
                 return restricted(self.reduced(psi, ends, flat), self.near(name, index))
             case cel.Filter(psi, condition):
-                return cel.Filter(self.reduced(psi, ends, flat), self._condition(condition, psi, ends))
+                inner, before = self.reduced(psi, ends, flat), len(self.parts)
+                filtered = cel.Filter(inner, self._condition(condition, psi, ends))
+                return self._let_go(filtered, range(before, len(self.parts)), ends)
             case cel.Sequencing():
                 return rebuilt(phi, [self.reduced(phi.left, False, False), self.reduced(phi.right, ends, False)])
             case cel.Or():
@@ -486,6 +634,11 @@ class Reduction:
             case _:
                 assert_never(phi)
 
+    @staticmethod
+    def _let_go(phi: Formula, registers: Iterable[int], ends: bool) -> Formula:
+        """The formula with marks on its last event that empty registers, if a match may go on after it."""
+        return phi if ends else reduce(lambda psi, i: cel.In(psi, f"{LAST_OF}{i}"), registers, phi)
+
     def _require_last(self, phi: Formula, psi: Formula, what: str, ends: bool) -> None:
         if not ends:
             raise Unsupported(f"{what} {ELSEWHERE}", phi.span)
@@ -500,25 +653,26 @@ class Reduction:
             return cel.Disjunction(
                 self._condition(condition.left, psi, ends), self._condition(condition.right, psi, ends)
             )
-        held = {*variables_in(psi)}
-        conjuncts = [c for c in conjuncts_of(condition) if (e := _equated(c)) is None or {e[1], e[2]} <= held]
-        classes = _classes([equated for c in conjuncts if (equated := _equated(c)) is not None])
+        held, bound = {*variables_in(psi)}, always_bound(psi)
+        groups = [group for group in self.measures.groups if len(group) > 1]
+        by_last = {e for e, is_last in equations(condition, psi, ends, groups) if is_last}
         made: list[cel.Condition] = []
-        for c in conjuncts:
+        for c in conjuncts_of(condition):
             if isinstance(c, cel.Every):
                 made.append(c)
             elif isinstance(c, cel.Disjunction):
                 made.append(self._condition(c, psi, ends))
-            elif (equated := _equated(c)) is None:
+            elif (equation := equated(c)) is None:
                 raise Unsupported("a filter compares events in another way than by equal keys", c.span)
-            else:
-                key, A, B = equated
-                among = next(names for name, names in classes if name == key and {A, B} <= names)
-                if not ends or not among & last_variables(psi) or not among <= always_bound(psi):
-                    raise Unsupported(
-                        "a filter compares keys, and not with that of the last event of the match", c.span
-                    )
-                made += [cel.Every(C, self.same(key)) for C in dict.fromkeys((A, B))]
+            elif held.issuperset(equation.variables):
+                A, B = equation.variables
+                if equation in by_last:
+                    made += [cel.Every(C, self.same(equation.left.name)) for C in dict.fromkeys((A, B))]
+                elif not bound.issuperset((A, B)):
+                    raise Unsupported(NOT_BOUND, c.span)
+                else:
+                    _, (left, right) = self._register(equation.left.name, equation.right.name)
+                    made += dict.fromkeys((cel.Every(A, left), cel.Every(B, right)))
         return reduce(cel.Conjunction, made) if made else cel.Every(WHOLE, pred.Anything())
 
 
@@ -550,11 +704,14 @@ def variables_in(phi: Formula) -> Iterator[str]:
             yield psi.type
         elif isinstance(psi, cel.In):
             yield psi.variable
+        elif isinstance(psi, cel.Filter):
+            every = (atom for atom in cel.atoms(psi.condition) if isinstance(atom, cel.Every))
+            yield from (mark for atom in every if (mark := held_mark(atom.predicate)) is not None)
 
 
 def restricted(phi: Formula, P: Predicate) -> Formula:
     """The valuations of a formula all of whose events are in P."""
-    names = frozenset(variables_in(phi))
+    names = frozenset((*variables_in(phi), held_mark(P) or WHOLE))
     return cel.Project(names - {WHOLE}, cel.Filter(cel.In(phi, WHOLE), cel.Every(WHOLE, P)))
 
 
@@ -767,8 +924,13 @@ def _decide_case(
     require_layers(first, left)
     require_layers(second, right)
     near = [reduction.near(name, i) for name, widths in measures.widths.items() for i in range(len(widths))]
-    known = [*near, *(reduction.last(key) for key in measures.keys), *([reduction.timed] if reduction.parts else [])]
-    schema = with_hidden(measures, measures.schema, bool(reduction.parts))
+    known = [
+        *near,
+        *(reduction.last(key) for key in measures.keys),
+        *([reduction.timed] if reduction.has_clocks else []),
+    ]
+    known += [P for name, tests in measures.held.items() for P in (reduction.has(name), *tests)]
+    schema = with_hidden(measures, measures.schema, reduction.has_clocks)
     one_way = claim == "contained"
     reason = ""
     for solver, known_events in ((False, False), (True, False), (True, True)):
@@ -776,7 +938,7 @@ def _decide_case(
         if reduction.parts:
             outcome = _compare_clocked(first, second, reduction, algebra, known, level, one_way, known_events)
             if isinstance(outcome, Stream):
-                return replayed(phi, psi, outcome, one_way, level, not known_events, budget)
+                return _replay(phi, psi, outcome, reduction, one_way, level, not known_events, budget)
             if outcome is not None:
                 return reason if known_events and isinstance(outcome, PieceProof) else outcome
             reason = UNKNOWN_EVENT
@@ -799,13 +961,21 @@ def _decide_case(
         S = stream_of_word([e for e in events if e is not None], zones, reduction)
         if S is None:
             return NO_TIMES
-        try:
-            return replayed(phi, psi, S, one_way, level, not known_events, budget)
-        except InternalError:
-            if not measures.entangled and reduction.order != "strict":
-                raise
-            return "a filter asks for the attribute of a window, or compares that of a key with others"
+        return _replay(phi, psi, S, reduction, one_way, level, not known_events, budget)
     return reason
+
+
+def _replay(
+    phi: Formula, psi: Formula, S: Stream, reduction: Reduction, one_way: bool, level: Level, shortest: bool,
+    budget: Budget,
+) -> Different | str:  # fmt: skip
+    """The difference on a stream; or why there may be none there, where not every stream of the search is real."""
+    try:
+        return replayed(phi, psi, S, one_way, level, shortest, budget)
+    except InternalError:
+        if not reduction.measures.entangled and reduction.order != "strict":
+            raise
+        return "a filter asks for the attribute of a window, or compares that of a key with others"
 
 
 MONITORS: Mapping[type, MonitorStep] = {cel.Next: after_next, cel.Last: after_last, cel.Max: after_max}
@@ -847,7 +1017,7 @@ def clocked_automaton(phi: Formula, algebra: Algebra, types: dict[Predicate, Seq
 def selects_parts(phi: Formula) -> bool:
     """Whether NXT, LAST or MAX are around a part with a window of its own in a reduced formula."""
     selecting = (psi for psi in cel.subformulas(phi) if type(psi) in MONITORS)
-    return any(name.startswith(FIRST_OF) for psi in selecting for name in variables_in(psi))
+    return any(name.startswith((FIRST_OF, HELD)) for psi in selecting for name in variables_in(psi))
 
 
 def require_layers(phi: Formula, original: Formula) -> None:
@@ -859,11 +1029,14 @@ def require_layers(phi: Formula, original: Formula) -> None:
         case cel.In(_, A):
             is_layer = not A.startswith((FIRST_OF, LAST_OF))
         case cel.Filter(_, condition):
-            is_layer = not any(isinstance(part, cel.Disjunction) for part in subtrees(condition))
+            parts = [*subtrees(condition)]
+            is_layer = not any(isinstance(part, cel.Disjunction) for part in parts) and not any(
+                isinstance(part, cel.Every) and held_mark(part.predicate) is not None for part in parts
+            )
     if not is_layer:
         raise Unsupported(
-            "a window is around a part of what NXT, LAST or MAX choose from, and more than OR, filters and bindings is "
-            "around the strategy",
+            "a window or key is on a part of what NXT, LAST or MAX choose from, and more than OR, filters and bindings "
+            "is around the strategy",
             original.span,
         )
     for psi in children(phi):
@@ -885,8 +1058,10 @@ def _compare_clocked(
     None if an event of the stream is not known. A text says why no stream is found. Raises Unsupported, BudgetExceeded.
     """
     measures = reduction.measures
-    tick = tick_of(measures, reduction.parts)
-    ends, widths = ([_ticks(w, tick) for w in some] for some in (measures.widths.get(TIME, ()), reduction.parts))
+    parts = [math.inf if isinstance(part, frozenset) else part for part in reduction.parts]
+    tick = tick_of(measures, parts)
+    ends, widths = ([_ticks(w, tick) for w in some] for some in (measures.widths.get(TIME, ()), parts))
+    known = [*known, *(reduction.same(a) for a in measures.held if a in measures.keys)]
     types: dict[Predicate, Sequence[int]] = dict.fromkeys(known, ())
     both = EitherClocked(clocked_automaton(first, algebra, types), clocked_automaton(second, algebra, types))
     masks, numbers = distinguished(algebra, types)
@@ -897,12 +1072,15 @@ def _compare_clocked(
     for t, mask in enumerate(masks):
         if known_events and simplest_event(algebra, mask) is None:
             continue
-        timed, zone = t in types[reduction.timed], real.zones(t)[place] if ends else 0
-        if timed and ends:
-            least = ends[zone - 1] + 1 if zone else 0
-            letters.append(ClockedLetter(t, True, least, ends[zone] if zone < len(ends) else math.inf))
-        elif timed or zone == len(ends):
-            letters.append(ClockedLetter(t, timed))
+        letter = reduction.held_by(t, types)
+        if reduction.has_clocks:
+            timed, zone = t in types[reduction.timed], real.zones(t)[place] if ends else 0
+            least = ends[zone - 1] + 1 if timed and zone else 0
+            most = ends[zone] if timed and zone < len(ends) else math.inf
+            if timed or zone == len(ends):
+                letters.append(replace(letter, timed=timed, least=least, most=most))
+        else:
+            letters.append(letter)
     comparison = ClockedComparison(
         both,
         letters,
@@ -912,20 +1090,25 @@ def _compare_clocked(
         int(max((w for w in (*widths, *ends) if w < math.inf), default=0)),
         int(reduction.order == "strict"),
         lambda marks: _marks_at(marks, level),
+        reduction.registers,
     )
     found = comparison.search(real.start, one_way, algebra.budget.states)
     if isinstance(found, list):
         relation = tuple((pair.known, pair.left, pair.right, _bounds(pair.zone)) for pair in found)
         return PieceProof(tuple(reduction.keys.items()), algebra.solver, (), relation)
-    word, bounds = found
+    word, bounds, held = found
     events = [simplest_event(algebra, masks[letter.type]) for letter in word]
     if any(event is None for event in events):
         return None
+    if not reduction.has_clocks:
+        zones = [real.zones(letter.type) for letter in word]
+        S = stream_of_word([e for e in events if e is not None], zones, reduction, held=held)
+        return NO_TIMES if S is None else S
     for step in (max(1, int(1 / tick)), 1):
         if (times := earliest_times(len(word), bounds, step)) is not None:
             offsets = [t * tick if letter.timed else None for t, letter in zip(times, word, strict=True)]
             zones = [real.zones(letter.type) for letter in word]
-            S = stream_of_word([e for e in events if e is not None], zones, reduction, times=offsets)
+            S = stream_of_word([e for e in events if e is not None], zones, reduction, times=offsets, held=held)
             if S is not None:
                 return S
     return NO_TIMES
@@ -980,16 +1163,19 @@ def stream_of_word(
     reduction: Reduction,
     at_edges: bool = False,
     times: Sequence[Fraction | None] | None = None,
+    held: Sequence[Held] = (),
 ) -> Stream | None:
     """A stream of events with these hidden attributes; None if there is none, or none is found.
 
     at_edges: each event is as far from the last one as its zone allows. times: of the events, in seconds, where they
-    are known.
+    are known. held: of each event what was assumed of its values that registers may hold.
     """
     measures = reduction.measures
     rows: list[dict[str, Value | None]] = [dict(event.attributes) for event in events]
     for key in measures.keys:
         _put_keys(rows, key, reduction)
+    if held and not _put_held(rows, held, measures):
+        return None
     names = list(measures.widths)
     for name in dict.fromkeys((*names, *([] if times is None else [TIME]))):
         if name == TIME and times is not None:
@@ -1024,6 +1210,32 @@ def _put_keys(rows: Sequence[dict[str, Value | None]], key: str, reduction: Redu
             continue
         same = row.get(f"{HIDDEN}same {key}") is True or measures.is_single(truth, key)
         row[key] = mine if same else None if measures.truth(key, None) == truth and other is None else other
+
+
+def _put_held(rows: Sequence[dict[str, Value | None]], held: Sequence[Held], measures: Measures) -> bool:
+    """Give events that are to have equal values equal ones, and others different ones; whether that is possible."""
+    for group in measures.groups:
+        places: dict[tuple[int, int], list[tuple[dict[str, Value | None], str]]] = {}
+        used: list[Value | None] = []
+        for row, values in zip(rows, held, strict=True):
+            for name in sorted(group & measures.held.keys()):
+                if (value := values[name]) is None:
+                    truth = measures.truth(name, row.get(name))
+                    row[name] = next((v for v in (None, math.nan) if measures.truth(name, v) == truth), row.get(name))
+                elif value == KEY:
+                    used.append(row.get(name))
+                else:
+                    places.setdefault(value, []).append((row, name))
+        for same in places.values():
+            row, name = same[0]
+            fitting = (v for v in measures.values(name, measures.truth(name, row.get(name))) if v not in used)
+            value = next((v for v in fitting if all(measures.fits(a, v, row.get(a)) for row, a in same)), None)
+            if value is None:
+                return False
+            used.append(value)
+            for row, name in same:
+                row[name] = value
+    return True
 
 
 def _values_of_times(times: Sequence[Fraction | None], value_type: ValueType | None) -> list[Value | None]:

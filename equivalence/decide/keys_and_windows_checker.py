@@ -19,9 +19,16 @@ from typing import TypeAlias
 from cerify.automata.algebra.finite import Algebra, tests_of
 from cerify.automata.algebra.values import pieces, tested_attribute
 from cerify.automata.cea.compile import after_last, after_max, after_next, compile_cel, generators
-from cerify.automata.cea.model import CEA, FIRST_OF, LAST_OF, UNMARKED, VISIBLE, Marks, seen_at
+from cerify.automata.cea.model import CEA, FIRST_OF, HELD, LAST_OF, UNMARKED, VISIBLE, Marks, seen_at
 from cerify.equivalence.decide.boundary_events import unlisted
-from cerify.equivalence.decide.clocks_checker import ClosedList, KnownEvent, NestedAutomaton, NotClosed
+from cerify.equivalence.decide.clocks_checker import (
+    PIECES,
+    AttributeOptions,
+    ClosedList,
+    KnownEvent,
+    NestedAutomaton,
+    NotClosed,
+)
 from cerify.equivalence.verdict import Certificate, Order, PieceProof
 from cerify.semantics import predicates as pred
 from cerify.semantics.arguments import Budget, check_time
@@ -70,26 +77,28 @@ def places_in(phi: cel.Formula, place: Place) -> list[Place]:
 
 @dataclass
 class ComparedAttributes:
-    """The attributes by which the formulas compare events, collected by walking through them."""
+    """The attributes by which the formulas compare events, collected by walking through them.
+
+    tests: of the keys that are compared with those of the last event. held: of the attributes compared otherwise.
+    groups: of attributes that are compared with each other, of two and more.
+    """
 
     schema: Schema | None
     tests: dict[str, list[Predicate]] = field(default_factory=dict)
+    held: dict[str, list[Predicate]] = field(default_factory=dict)
+    groups: list[set[str]] = field(default_factory=list)
     widths: dict[str, list[int | float]] = field(default_factory=dict)
 
     def collect(self, formulas: Sequence[cel.Formula]) -> None:
         """Note keys, widths and the tests of keys, in the order in which the formulas have them."""
-        for psi in (psi for phi in formulas for psi in cel.subformulas(phi)):
-            if isinstance(psi, cel.PartitionBy):
-                self.tests.setdefault(psi.attribute, [])
-            elif isinstance(psi, cel.PerKey):
-                for name in psi.attributes:
-                    self.tests.setdefault(name, [])
-            elif isinstance(psi, cel.Filter):
-                for atom in cel.atoms(psi.condition):
-                    if (pair := equal_keys(atom)) is not None:
-                        self.tests.setdefault(pair[0].name, [])
+        for psi in (psi for phi in formulas for psi in cel.subformulas(phi) if isinstance(psi, cel.Filter)):
+            for pair in filter(None, map(equal_values, cel.atoms(psi.condition))):
+                names = {a.name for a in pair}
+                if len(names) > 1:
+                    touched = [group for group in self.groups if group & names]
+                    self.groups = [*(g for g in self.groups if g not in touched), names.union(*touched)]
         for phi in formulas:
-            self._collect_widths(phi, Place())
+            self._collect_in(phi, Place())
         for name, found in self.widths.items():
             self.widths[name] = sorted(set(found))
         for phi in formulas:
@@ -98,14 +107,60 @@ class ComparedAttributes:
                     tested = tested_attribute(test)
                     if tested in self.tests and test not in self.tests[tested]:
                         self.tests[tested].append(test)
+                    if tested in self.held and test not in self.held[tested] and not self.is_grouped(tested):
+                        self.held[tested].append(test)
 
-    def _collect_widths(self, phi: cel.Formula, place: Place) -> None:
-        """Note the widths of the windows on values around what ends with the last event."""
+    def is_grouped(self, name: str | None) -> bool:
+        """Whether an attribute is compared with another one."""
+        return any(name in group for group in self.groups)
+
+    def group_of(self, name: str) -> int:
+        """The number of the attributes that are compared with one."""
+        grouped = next((i for i, group in enumerate(self.groups) if name in group), None)
+        return len(self.groups) + list(self.held).index(name) if grouped is None else grouped
+
+    def is_of_last(self, phi: cel.PartitionBy, place: Place) -> bool:
+        """Whether a partition asks for the key of the last event."""
+        return place.at_end and is_end_held(phi.phi, None) and not self.is_grouped(phi.attribute)
+
+    def equations(
+        self, condition: cel.Condition, phi: cel.Formula, place: Place
+    ) -> Iterator[tuple[tuple[pred.Attribute, pred.Attribute], bool]]:
+        """The equations that a filter on phi joins by AND, each with whether it asks for the key of the last event."""
+        holders = holders_of_end(phi) if place.at_end else frozenset[str]()
+        names, bound = _names_in(phi), surely_bound(phi)
+        parts = _flattened(condition)
+        pairs = [p for part in parts if (p := equal_values(part)) and names.issuperset(str(a.variable) for a in p)]
+        for pair in pairs:
+            is_one = pair[0].name == pair[1].name and not self.is_grouped(pair[0].name)
+            reached = _reached(pair, [p for p in pairs if p[0].name == p[1].name])
+            yield pair, is_one and bool(reached & holders) and reached <= bound
+
+    def _collect_equations(self, condition: cel.Condition, phi: cel.Formula, place: Place) -> None:
+        for pair, is_of_last in self.equations(condition, phi, place):
+            for attribute in pair:
+                (self.tests if is_of_last else self.held).setdefault(attribute.name, [])
+        for part in _flattened(condition):
+            if isinstance(part, cel.Disjunction):
+                self._collect_equations(part.left, phi, place)
+                self._collect_equations(part.right, phi, place)
+
+    def _collect_in(self, phi: cel.Formula, place: Place) -> None:
+        """Note what a formula at a place compares events by."""
+        if isinstance(phi, cel.PartitionBy):
+            (self.tests if self.is_of_last(phi, place) else self.held).setdefault(phi.attribute, [])
+        elif isinstance(phi, cel.PerKey):
+            for name in phi.attributes:
+                if self.is_grouped(name):
+                    raise NotProved("PER KEY is by an attribute that is compared with another one")
+                self.tests.setdefault(name, [])
+        elif isinstance(phi, cel.Filter):
+            self._collect_equations(phi.condition, phi.phi, place)
         if place.at_end and isinstance(phi, cel.Within) and not isinstance(phi.window, cel.EventWindow):
             name, width = self.measured(phi.window)
             self.widths.setdefault(name, []).append(width)
         for psi, where in zip(children(phi), places_in(phi, place), strict=True):
-            self._collect_widths(psi, where)
+            self._collect_in(psi, where)
 
     def type_of(self, name: str) -> str | None:
         """The type that the schema gives an attribute; None without a schema."""
@@ -134,14 +189,18 @@ class ComparedAttributes:
 
     def truths(self, key: str, value: Value | None) -> Truths:
         """Which tests of a key a value passes."""
-        return tuple(pred.satisfied(test, lambda _: value) for test in self.tests[key])
+        return tuple(pred.satisfied(test, lambda _: value) for test in self.tests_of(key))
+
+    def tests_of(self, key: str) -> list[Predicate]:
+        """The tests of a key, or of another attribute that is compared."""
+        return self.tests[key] if key in self.tests else self.held[key]
 
     def find_truths(self, key: str) -> set[Truths]:
         """The truths of the tests for which some value that equals itself is known."""
         value_type = self.type_of(key)
         if value_type == "":
             return set()
-        known = pieces(self.tests[key], value_type)  # type: ignore[arg-type]
+        known = pieces(self.tests_of(key), value_type)  # type: ignore[arg-type]
         tried = [*known.values(), *(v for v in KINDS_OF_VALUE if value_type is None or _fits(v, value_type))]
         return {self.truths(key, v) for v in tried if v is not None and v == v}
 
@@ -156,12 +215,12 @@ def _fits(value: Value, value_type: str) -> bool:
     return {bool: "bool", int: "int", float: "float", str: "string"}.get(type(value), "timestamp") == value_type
 
 
-def equal_keys(atom: cel.Condition) -> tuple[pred.Attribute, pred.Attribute] | None:
-    """The two mentions of an atom such as A.k = B.k."""
+def equal_values(atom: cel.Condition) -> tuple[pred.Attribute, pred.Attribute] | None:
+    """The two mentions of an atom such as A.k = B.k or A.pid = B.ppid."""
     if isinstance(atom, cel.Correlated) and isinstance(atom.predicate, pred.Comparison):
         P = atom.predicate
         a, b = P.left, P.right
-        if P.comparator == "=" and isinstance(a, pred.Attribute) and isinstance(b, pred.Attribute) and a.name == b.name:
+        if P.comparator == "=" and isinstance(a, pred.Attribute) and isinstance(b, pred.Attribute):
             return a, b
     return None
 
@@ -220,14 +279,22 @@ def surely_bound(phi: cel.Formula) -> frozenset[str]:
     return bound.union([phi.variable]) if isinstance(phi, cel.In) and bound else bound
 
 
+def _holds_something(phi: cel.Formula) -> bool:
+    """Whether each valuation surely holds some event."""
+    return bool(surely_bound(phi)) or not any(isinstance(psi, cel.Project) for psi in cel.subformulas(phi))
+
+
 @dataclass(frozen=True)
 class UnaryReading:
-    """Formulas read as unary ones in one case of the last event's keys."""
+    """Formulas read as unary ones in one case of the last event's keys.
+
+    parts: the widths of windows on parts, and for each register the attributes that are compared with what it holds.
+    """
 
     compared: ComparedAttributes
     keys: Mapping[str, Truths | None]
     order: Order
-    parts: list[int | float] = field(default_factory=list)
+    parts: list[int | float | tuple[str, ...]] = field(default_factory=list)
 
     def agrees(self, key: str) -> Predicate:
         """The event has the key that the last event has."""
@@ -277,9 +344,14 @@ class UnaryReading:
 
     def unary(self, phi: cel.Formula, place: Place) -> cel.Formula:
         """The unary formula. Raises NotProved where events are compared in another way than with the last one."""
-        if isinstance(phi, cel.PartitionBy):
-            self._require_end(phi, place)
+        if isinstance(phi, cel.PartitionBy) and self.compared.is_of_last(phi, place):
             return _with_all_in(self.unary(phi.phi, place), self.agrees(phi.attribute))
+        if isinstance(phi, cel.PartitionBy):
+            if not place.at_end and not _holds_something(phi.phi):
+                raise NotProved("a partition is around a part that may hold no event")
+            body = self.unary(phi.phi, place)
+            (held,) = self.register(phi.attribute)
+            return self.emptied(_with_all_in(body, held), len(self.parts) - 1, place)
         if isinstance(phi, cel.Within) and not isinstance(phi.window, cel.EventWindow):
             name, width = self.compared.measured(phi.window)
             if name == TIME and not place.at_end:
@@ -298,11 +370,11 @@ class UnaryReading:
                 inner = cel.Filter(inner, cel.Every(VISIBLE, self.agrees(name)))
             return inner
         if isinstance(phi, cel.Filter):
-            holders, bound = holders_of_end(phi.phi), surely_bound(phi.phi)
-            if not place.at_end:
-                holders = frozenset()
-            condition = self.condition(phi.condition, holders, bound, _names_in(phi.phi))
-            return cel.Filter(self.unary(phi.phi, place), condition)
+            body, first = self.unary(phi.phi, place), len(self.parts)
+            body = cel.Filter(body, self.condition(phi.condition, phi.phi, place))
+            for register in range(first, len(self.parts)):
+                body = self.emptied(body, register, place)
+            return body
         below, known = [], len(self.parts)
         for i, (psi, where) in enumerate(zip(children(phi), places_in(phi, place), strict=True)):
             known = len(self.parts) if isinstance(phi, cel.Unless) and i == 1 else known
@@ -311,42 +383,48 @@ class UnaryReading:
             raise NotProved("a window is on a part under AND, PROJECT or on the right of UNLESS")
         return rebuilt(phi, below) if below else phi
 
-    @staticmethod
-    def _require_end(phi: cel.PartitionBy | cel.Within, place: Place) -> None:
-        if not place.at_end or not is_end_held(phi.phi, None):
-            raise NotProved("a partition or a window is around a match that may end before it is reported")
+    def register(self, *names: str) -> list[Predicate]:
+        """A new register, by the conditions of having its value in each of the attributes."""
+        self.parts.append(names)
+        marks = [f"{HELD}{len(self.parts) - 1} {name}" for name in names]
+        return [pred.Comparison("=", pred.Attribute(mark), pred.Constant(True)) for mark in marks]
 
-    def condition(
-        self, condition: cel.Condition, holders: frozenset[str], bound: frozenset[str], names: set[str]
-    ) -> cel.Condition:
-        """The condition on single events. names: the variables that may hold an event."""
+    @staticmethod
+    def emptied(phi: cel.Formula, register: int, place: Place) -> cel.Formula:
+        """The formula with a mark on its last event, where more may follow."""
+        return phi if place.at_end else cel.In(phi, LAST_OF + str(register))
+
+    @staticmethod
+    def _require_end(phi: cel.Within, place: Place) -> None:
+        if not place.at_end or not is_end_held(phi.phi, None):
+            raise NotProved("a window is around a match that may end before it is reported")
+
+    def condition(self, condition: cel.Condition, phi: cel.Formula, place: Place) -> cel.Condition:
+        """The condition of a filter on phi, on single events."""
         if not any(isinstance(atom, cel.Correlated | cel.Named) for atom in cel.atoms(condition)):
             return condition
         if isinstance(condition, cel.Disjunction):
-            left = self.condition(condition.left, holders, bound, names)
-            right = self.condition(condition.right, holders, bound, names)
-            return cel.Disjunction(left, right)
-        parts = [
-            part
-            for part in _flattened(condition)
-            if (pair := equal_keys(part)) is None or all(a.variable in names for a in pair)
-        ]
-        pairs = [pair for part in parts if (pair := equal_keys(part)) is not None]
+            return cel.Disjunction(*(self.condition(side, phi, place) for side in (condition.left, condition.right)))
+        names, bound = _names_in(phi), surely_bound(phi)
+        of_last = [pair for pair, is_of_last in self.compared.equations(condition, phi, place) if is_of_last]
         made: list[cel.Condition] = []
-        for part in parts:
-            pair = equal_keys(part)
+        for part in _flattened(condition):
+            pair = equal_values(part)
             if isinstance(part, cel.Every):
                 made.append(part)
             elif isinstance(part, cel.Disjunction):
-                made.append(self.condition(part, holders, bound, names))
+                made.append(self.condition(part, phi, place))
             elif pair is None:
                 raise NotProved("a filter compares events in another way than by equal keys")
-            else:
-                reached = _reached(pair, pairs)
-                if not reached & holders or not reached <= bound:
-                    raise NotProved("a filter compares keys with another one than that of the last event")
-                variables = dict.fromkeys(str(a.variable) for a in pair)
-                made.extend(cel.Every(A, self.agrees(pair[0].name)) for A in variables)
+            elif (variables := {str(a.variable) for a in pair}) <= names:
+                if pair in of_last:
+                    here = dict.fromkeys(str(a.variable) for a in pair)
+                    made.extend(cel.Every(A, self.agrees(pair[0].name)) for A in here)
+                elif not variables <= bound:
+                    raise NotProved("a filter compares events of a variable that may hold none")
+                else:
+                    held = self.register(pair[0].name, pair[1].name)
+                    made.extend(cel.Every(str(a.variable), P) for a, P in zip(pair, held, strict=True))
         whole = made[0] if made else cel.Every(MARK, pred.Anything())
         for part in made[1:]:
             whole = cel.Conjunction(whole, part)
@@ -372,14 +450,24 @@ def _reached(
 
 
 def _names_in(phi: cel.Formula) -> set[str]:
-    """The variables that may hold an event."""
+    """The variables that may hold an event, with the names of registers that events are compared with."""
     atoms = (psi for psi in cel.subformulas(phi) if isinstance(psi, cel.EventAtom | cel.In))
-    return {psi.type if isinstance(psi, cel.EventAtom) else psi.variable for psi in atoms}
+    tests = (a for psi in cel.subformulas(phi) if isinstance(psi, cel.Filter) for a in cel.atoms(psi.condition))
+    return {psi.type if isinstance(psi, cel.EventAtom) else psi.variable for psi in atoms} | {
+        mark for test in tests if isinstance(test, cel.Every) and (mark := _register_mark(test.predicate))
+    }
+
+
+def _register_mark(P: Predicate) -> str:
+    """The mark of a condition on a register; the empty text for other predicates."""
+    is_one = isinstance(P, pred.Comparison) and isinstance(P.left, pred.Attribute) and P.left.name.startswith(HELD)
+    return P.left.name if is_one else ""  # type: ignore[union-attr]
 
 
 def _with_all_in(phi: cel.Formula, P: Predicate) -> cel.Formula:
     """Only those valuations whose events are all in P; the variable that says so is dropped again."""
-    return cel.Project(frozenset(_names_in(phi) - {MARK}), cel.Filter(cel.In(phi, MARK), cel.Every(MARK, P)))
+    kept = frozenset((_names_in(phi) | {_register_mark(P)}) - {MARK, ""})
+    return cel.Project(kept, cel.Filter(cel.In(phi, MARK), cel.Every(MARK, P)))
 
 
 def _conjunction(literals: Sequence[Predicate]) -> Predicate | None:
@@ -391,7 +479,7 @@ def _conjunction(literals: Sequence[Predicate]) -> Predicate | None:
 
 def _one_value(compared: ComparedAttributes, key: str, wanted: Truths) -> bool:
     """Whether only one value has these truths: one of the tests that hold says which."""
-    for test, yes in zip(compared.tests[key], wanted, strict=True):
+    for test, yes in zip(compared.tests_of(key), wanted, strict=True):
         if yes and isinstance(test, pred.Comparison) and test.comparator == "=":
             return True
         if yes and isinstance(test, pred.OneOf):
@@ -405,7 +493,10 @@ def flaw_in_cases(certificate: Certificate, budget: Budget) -> str | None:
     check_time()
     formulas = [cel.expanded(parse(text)) for text in (certificate.left, certificate.right)]
     compared = ComparedAttributes(certificate.schema)
-    compared.collect(formulas)
+    try:
+        compared.collect(formulas)
+    except NotProved as error:
+        return str(error)
     given = {tuple(sorted(case.keys)): case for case in certificate.cases}
     for case in certificate.cases:
         if dict(case.keys).keys() != compared.tests.keys():
@@ -436,20 +527,24 @@ def _check_case(
     near = [reading.is_near(name, i) for name, widths in compared.widths.items() for i in range(len(widths))]
     last = [reading.may_be_last(key) for key in compared.tests]
     schema = certificate.schema
+    has_windows = any(not isinstance(part, tuple) for part in reading.parts)
     if schema is not None:
         schema = Schema(
             {
                 R: {
                     **kinds,
                     **{f"\0same {k}": "bool" for k in compared.tests if k in kinds or (k == TIME and schema.timed)},
-                    **({"\0timed": "bool"} if reading.parts and (TIME in kinds or schema.timed) else {}),
+                    **({"\0timed": "bool"} if has_windows and (TIME in kinds or schema.timed) else {}),
                     **{f"\0near {a}": "int" for a in compared.widths if a in kinds or (a == TIME and schema.timed)},
                 }
                 for R, kinds in schema.types.items()
             }
         )
-    timed = [reading.has_time()] if reading.parts else []
-    algebra = Algebra([*generators(phi), *generators(psi), *near, *last, *timed], budget, schema, case.solver)
+    timed = [reading.has_time()] if has_windows else []
+    held = [test for tests in compared.held.values() for test in tests]
+    if compared.held and schema is not None:
+        held += [pred.OfType(R) for R in schema.types]
+    algebra = Algebra([*generators(phi), *generators(psi), *near, *last, *timed, *held], budget, schema, case.solver)
     if (event := unlisted(algebra.generators, {atom.chosen for atom in algebra.atoms}, schema)) is not None:
         raise NotProved(f"the types of events that the predicate algebra lists lack that of {event}")
     if reading.parts:
@@ -465,7 +560,7 @@ def _machine(phi: cel.Formula, algebra: Algebra) -> NestedAutomaton:
     """The machine of a formula. Raises NotClosed where a strategy on parts is inside another operator."""
 
     def has_parts(psi: cel.Formula) -> bool:
-        return any(isinstance(x, cel.In) and x.variable.startswith(FIRST_OF) for x in cel.subformulas(psi))
+        return any(name.startswith((FIRST_OF, HELD)) for name in _names_in(psi))
 
     choosing = [psi for psi in cel.subformulas(phi) if isinstance(psi, cel.Next | cel.Last | cel.Max)]
     if not any(map(has_parts, choosing)):
@@ -481,7 +576,9 @@ def _machine(phi: cel.Formula, algebra: Algebra) -> NestedAutomaton:
     if isinstance(phi, cel.Project):
         kept = phi.variables
         return NestedAutomaton("filter", algebra, [_machine(phi.phi, algebra)], shown=lambda L, _: L & kept)
-    if isinstance(phi, cel.Filter) and all(isinstance(c, cel.Every) for c in _flattened(phi.condition)):
+    if isinstance(phi, cel.Filter) and all(
+        isinstance(c, cel.Every) and not _register_mark(c.predicate) for c in _flattened(phi.condition)
+    ):
         tests = [(c.variable, algebra.mask(c.predicate)) for c in cel.atoms(phi.condition) if isinstance(c, cel.Every)]
 
         def fails(type_: int) -> set[str]:
@@ -511,10 +608,15 @@ def _check_clocked(
     letters = _letters(compared, reading, algebra)
     place = list(compared.widths).index(TIME) if ends else 0
     events = []
+    has_windows = any(not isinstance(part, tuple) for part in reading.parts)
     for type_, (zones, _) in enumerate(letters):
+        options = _options(compared, reading, algebra, type_)
+        if not has_windows:
+            events.append(KnownEvent(type_, False, 0, math.inf, options))
+            continue
         timed, zone = bool(algebra.mask(reading.has_time()) >> type_ & 1), zones[place] if ends else 0
         if timed or zone == len(ends):  # what is near the last event has a time
-            events.append(KnownEvent(type_, timed, edges[zone - 1] + 1 if timed and zone else 0, edges[zone]))
+            events.append(KnownEvent(type_, timed, edges[zone - 1] + 1 if timed and zone else 0, edges[zone], options))
     limits = tuple(map(len, compared.widths.values()))
 
     def follow(state: tuple[int, ...], type_: int) -> tuple[int, ...] | None:
@@ -530,12 +632,36 @@ def _check_clocked(
 
     try:
         phi, psi = (_machine(phi, algebra) for phi in formulas)
-        widths = [int(Fraction(w) / tick) if w < math.inf else math.inf for w in reading.parts]
+        widths = [math.inf if isinstance(w, tuple) or w == math.inf else int(Fraction(w) / tick) for w in reading.parts]
         gap = int(certificate.order == "strict")
-        closed = ClosedList((phi, psi), events, follow, lambda state: bool(state[-1]), widths, gap, forget_marks)
+        groups = {i: compared.group_of(w[0]) for i, w in enumerate(reading.parts) if isinstance(w, tuple)}
+        closed = ClosedList((phi, psi), events, follow, lambda state: bool(state[-1]), widths, gap, forget_marks, groups)
         closed.check(case.clocked or (), (*limits, 0), certificate.claim == "contained")
     except NotClosed as error:
         raise NotProved(str(error)) from None
+
+
+def _options(
+    compared: ComparedAttributes, reading: UnaryReading, algebra: Algebra, type_: int
+) -> tuple[AttributeOptions, ...]:
+    """What the values of the attributes that registers compare may be in the events of a type."""
+
+    def is_in(P: Predicate) -> bool:
+        return bool(algebra.mask(P) >> type_ & 1)
+
+    found = []
+    for name, tests in compared.held.items():
+        truths, known = tuple(map(is_in, tests)), sorted(compared.find_truths(name))
+        if len(known) > PIECES:
+            raise NotProved(f"the values of {name} are in more than {PIECES} pieces")
+        schema = compared.schema
+        has = schema is None or any(is_in(pred.OfType(R)) for R in schema.types if schema.has(R, name))
+        is_last = name in compared.tests and is_in(reading.agrees(name))
+        lonely = _one_value(compared, name, truths)
+        piece = known.index(truths) if has and truths in known else None
+        lacks = truths in compared.without_key(name)
+        found.append(AttributeOptions(name, compared.group_of(name), is_last, lacks, piece, lonely))
+    return tuple(found)
 
 
 def _tick(reading: UnaryReading) -> Fraction:
@@ -543,7 +669,8 @@ def _tick(reading: UnaryReading) -> Fraction:
     kind = reading.compared.type_of(TIME)
     if kind in ("int", "timestamp"):
         return Fraction(1, 1 if kind == "int" else 1_000_000)
-    parts = [Fraction(w).denominator for w in (*reading.parts, *reading.compared.widths.get(TIME, [])) if w < math.inf]
+    mine = [w for w in reading.parts if not isinstance(w, tuple)]
+    parts = [Fraction(w).denominator for w in (*mine, *reading.compared.widths.get(TIME, [])) if w < math.inf]
     whole = math.lcm(1, *parts)
     return Fraction(1, whole * (1000 if whole <= 1000 else 1024))
 

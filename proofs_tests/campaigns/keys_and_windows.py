@@ -73,7 +73,8 @@ def wrapped(phi: cel.Formula, rng: Random) -> cel.Formula:
             A, B = rng.choice(("A", "B")), rng.choice(("A", "B"))
             comparator = rng.choice(("=", "=", "<", "<=", ">="))
             name = "k" if comparator == "=" else "x"
-            phi = cel.Filter(phi, cel.Correlated(Comparison(comparator, Attribute(name, A), Attribute(name, B))))
+            other = rng.choice(("k", "k", "j")) if comparator == "=" else "x"
+            phi = cel.Filter(phi, cel.Correlated(Comparison(comparator, Attribute(name, A), Attribute(other, B))))
         else:
             test = Comparison(rng.choice(("=", "!=", "<=")), Attribute("k"), Constant(rng.choice((1, 2))))
             phi = cel.Filter(phi, cel.Every(rng.choice(("A", "B")), test))
@@ -141,7 +142,13 @@ def random_stream(rng: Random, length: int, order: Order) -> Stream:
         times = sorted(rng.sample(sorted(set(TIMES)), length))
     events = []
     for t in times:
-        values = {"x": rng.choice((0, 1)), "k": rng.choice((1, 2)), "y": rng.choice((0, 1, 2)), "time": float(t)}
+        values = {
+            "x": rng.choice((0, 1)),
+            "k": rng.choice((1, 2)),
+            "j": rng.choice((1, 2)),
+            "y": rng.choice((0, 1, 2)),
+            "time": float(t),
+        }
         absent = {name for name in values if rng.random() < 0.04}
         events.append(Event(rng.choice("AB"), {n: v for n, v in values.items() if n not in absent}))
     return Stream(events)

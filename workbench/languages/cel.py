@@ -222,7 +222,7 @@ def _kind(phi: Formula) -> str:
     if isinstance(phi, PerKey) and compilable(phi.phi):
         return "not unary: it looks at the events of one key at a time; equiv decides it against others of that key"
     if is_reducible(phi):
-        return "not unary, since it compares events with each other; equiv decides it by the last event of a match"
+        return "not unary, since it compares events with each other; equiv decides it"
     return "not unary: it compares events with each other"
 
 
