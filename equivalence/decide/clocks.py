@@ -364,11 +364,15 @@ Held: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Registers:
-    """The attributes that registers compare, in groups of which no two are compared; and those of each register."""
+    """The attributes that registers compare, in groups of which no two are compared; and those of each register.
+
+    ends_without: those of which the last event has no value.
+    """
 
     attributes: tuple[str, ...] = ()
     groups: tuple[frozenset[str], ...] = ()
     compared: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    ends_without: frozenset[str] = frozenset()
 
     def choices(self, letter: ClockedLetter, config: Any) -> Iterator[tuple[tuple[str, int | None], ...]]:
         """What the values of an event may be, where these configurations run."""
@@ -489,6 +493,8 @@ class ClockedComparison:
                 fresh = {x: (number, a) for a, x in values if x is not None and x <= FRESH}
                 origins = {KEY: KEY, **here.origins, **fresh}
                 shown = {a: None if x is None else origins[x] for a, x in values}
+                is_last = all(x is None for a, x in values if a in self.registers.ends_without)
+                state = known if is_last else (*known[:-1], 0)
                 for zone, ages, times in regions:
                     within = Ages(tuple(self.widths), tuple(ages.items()), values)
                     left, right = (self._after(configs, letter.type, within) for configs in (pair.left, pair.right))
@@ -504,7 +510,7 @@ class ClockedComparison:
                         last_timed = number if letter.timed else here.events[1] if here.events else -1
                         events = [number if clock == NEW else here.events[1 - clock] for clock in running]
                         yield (
-                            ClockedPair(known, tuple(sorted(mine)), tuple(sorted(theirs)), kept),
+                            ClockedPair(state, tuple(sorted(mine)), tuple(sorted(theirs)), kept),
                             ClockedStep(
                                 pair, letter, times, (number, last_timed, *events), shown,
                                 {name: origins[x] for x, name in names.items() if x <= KEY},

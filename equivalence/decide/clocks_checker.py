@@ -318,7 +318,7 @@ class ClosedList:
 
     machines: of the left and of the right. follow: what is known of a stream after an event of a type, None if there is
     none; ends: whether it may end there. widths: of the windows on parts in ticks. gap: between two events, at least.
-    groups: of registers the group of their attributes.
+    groups: of registers the group of their attributes. keyless: the attributes of which the last event has no value.
     """
 
     machines: tuple[NestedAutomaton, NestedAutomaton]
@@ -329,6 +329,7 @@ class ClosedList:
     gap: int
     shown: Callable[[Marks], Marks]
     groups: Mapping[int, int] = field(default_factory=dict)
+    keyless: frozenset[str] = frozenset()
 
     def check(self, pairs: Sequence[tuple[Any, ...]], start: tuple[int, ...], contained: bool) -> None:
         """Raise NotClosed if the pairs prove nothing."""
@@ -408,6 +409,8 @@ class ClosedList:
         self, table: Mapping[Any, list[Times]], then: tuple[int, ...], pair: tuple[Runs, Runs], times: Times, now: int,
         event: KnownEvent, passed: Passed, values: Values,
     ) -> None:  # fmt: skip
+        if any(value is not None for name, value in values if name in self.keyless):
+            then = (*then[:-1], 0)  # it is not the last event
         late = frozenset((p, c) for p, c in _running(pair) if c in passed and self.widths[p] <= passed[c])
         after: dict[Marks, tuple[set[Run], set[Run]]] = defaultdict(lambda: (set(), set()))
         for which in (0, 1):

@@ -516,7 +516,8 @@ class Reduction:
     def registers(self) -> Registers:
         """The attributes that are compared with each register, and the groups of attributes."""
         registers = {i: part for i, part in enumerate(self.parts) if isinstance(part, frozenset)}
-        return Registers(tuple(self.measures.held), tuple(self.measures.groups), registers)
+        keyless = frozenset(a for a, truth in self.keys.items() if truth is None)
+        return Registers(tuple(self.measures.held), tuple(self.measures.groups), registers, keyless)
 
     @property
     def has_clocks(self) -> bool:

@@ -634,8 +634,11 @@ def _check_clocked(
         phi, psi = (_machine(phi, algebra) for phi in formulas)
         widths = [math.inf if isinstance(w, tuple) or w == math.inf else int(Fraction(w) / tick) for w in reading.parts]
         gap = int(certificate.order == "strict")
+        keyless = frozenset(name for name, truths in case.keys if truths is None)
         groups = {i: compared.group_of(w[0]) for i, w in enumerate(reading.parts) if isinstance(w, tuple)}
-        closed = ClosedList((phi, psi), events, follow, lambda state: bool(state[-1]), widths, gap, forget_marks, groups)
+        closed = ClosedList(
+            (phi, psi), events, follow, lambda state: bool(state[-1]), widths, gap, forget_marks, groups, keyless
+        )
         closed.check(case.clocked or (), (*limits, 0), certificate.claim == "contained")
     except NotClosed as error:
         raise NotProved(str(error)) from None
