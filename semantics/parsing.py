@@ -435,6 +435,13 @@ def require_variables(predicate: pred.Predicate, variable: str, events: str, exa
         if attribute.variable is None:
             is_value = isinstance(predicate, pred.Comparison) and predicate.right == attribute
             string = f"; a string is written '{attribute.name}'" if is_value else ""
+            if is_value and attribute.name.lower() in ("true", "false"):
+                raise ParseError(f"{attribute.name} is written {attribute.name.lower()}", span)
+            if is_value and attribute.name.lower() == "null":
+                left = next(mentions(predicate), attribute)
+                raise ParseError(
+                    f"nothing is equal to null; write {left.variable or variable}[{left.name} is null]", span
+                )
             raise ParseError(
                 f"whose attribute is {attribute.name!r}? Write {variable}.{attribute.name}, "
                 f"or {variable}[...] around a test of {events}{string}",

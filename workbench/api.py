@@ -135,6 +135,9 @@ def _parsed(language: Language[Any], text: str) -> Any:
         elif there is None and (found := _foreign_sign(language, text, error.span)) is not None:
             sentence, span = found
             said = sentence.format(title=language.title, word=repr(text[span.start : span.end]))
+            written = (re.sub(form, new, text) for form, new in language.syntax.rewritten)
+            if (whole := next((one for one in written if one != text and _parses(language, one)), None)) is not None:
+                said += f"; the query may be: {whole}"
             raise ParseError(said + (f"; or {hint}" if hint else ""), span) from None
         if not hint:
             raise
@@ -154,7 +157,12 @@ def _foreign_sign(language: Language[Any], text: str, error: Span | None) -> tup
     """
     if error is None:
         return None
-    call = re.search(r"(\w+)\s*\([^()]*\Z", text[: error.start])
+    head = text[: error.start]
+    if text.startswith("(", error.start):
+        call = re.search(r"(\w+)\s*\Z", head)
+    else:  # inside a call, or where its value is compared
+        closed = r"\)\s*" if text.startswith(("<", ">", "=", "!"), error.start) else ""
+        call = re.search(rf"(\w+)\s*\([^()]*{closed}\Z", head)
     if call and (key := f"{call[1].upper()} (") in language.syntax.foreign:
         return language.syntax.foreign[key], Span(call.start(1), call.end(1))
     starts = [error.start]
@@ -165,8 +173,8 @@ def _foreign_sign(language: Language[Any], text: str, error: Span | None) -> tup
         preceding = re.search(r"(\w+|[^\w\s])\s*\Z", text[:start])
         found = re.match(r"\w+|[^\w\s]+", text[start:])
         signs = [] if found is None else [found[0]] if found[0].isalnum() else list(accumulate(found[0]))
-        if found is not None and (following := re.match(r"\w+\s+\w+", text[start:])) is not None:
-            signs.append(" ".join(following[0].split()))
+        if found is not None and (following := re.match(r"\w+(?:\s+\w+|\s*\()", text[start:])) is not None:
+            signs.append(" ".join(following[0].replace("(", " (").split()))
         for sign in sorted(signs, key=len, reverse=True):
             for key in (f"{preceding[1]} {sign}" if preceding else sign, sign):
                 if key.upper() in language.syntax.foreign:

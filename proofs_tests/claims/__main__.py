@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from itertools import chain
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -119,10 +120,18 @@ def _plant(found: Iterable[Mapping[str, Any]], as_json: bool) -> None:
 
 
 def entry_text(found: Mapping[str, Any]) -> str:
-    """An entry in lines of at most WIDTH characters: its id, its status and the evidence, and below it the bound."""
+    """Format an entry in lines of at most WIDTH characters: id, status and evidence, then the claim and its check."""
     evidence = f", {found['evidence']}" if found["evidence"] else ""
     heading = f"{found['id']}: {found['status']}{evidence}, {found['seconds']} s"
-    return "\n".join([heading, *wrap(found["bound"], WIDTH, initial_indent="    ", subsequent_indent="    ")])
+    parts = {
+        "claim": found.get("title"),
+        "read as": found.get("reading"),
+        "checked": found["bound"],
+        "corrected": found.get("correction"),
+    }
+    lines = (f"{name}: {' '.join(text.split())}" for name, text in parts.items() if text)
+    body = (wrap(line, WIDTH, initial_indent="    ", subsequent_indent="        ") for line in lines)
+    return "\n".join([heading, *chain.from_iterable(body)])
 
 
 if __name__ == "__main__":

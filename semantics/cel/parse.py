@@ -155,7 +155,10 @@ class _Builder(PredicateBuilder):
 def _rounds(token: Token) -> int:
     number = number_of(token)
     if not isinstance(number, int) or number < 1:
-        raise ParseError("a number of rounds is a whole number of at least 1", span_of(token))
+        raise ParseError(
+            "a number of rounds is a whole number of at least 1; for an optional part write (A{1,2} ; B) OR B",
+            span_of(token),
+        )
     return number
 
 

@@ -36,6 +36,7 @@ from cerify.semantics.cel.denote import NO_PREDICATES, Predicates, same_key, sup
 from cerify.semantics.cel.syntax import OPERATORS, show, show_window
 from cerify.semantics.errors import BudgetExceeded, InternalError
 from cerify.semantics.events import ComplexEvent, Stream, Valuation
+from cerify.semantics.predicates import Both
 from cerify.semantics.trees import children, entry_of, rebuilt
 
 RelaxationKind = Literal[
@@ -123,10 +124,14 @@ def at_path(phi: cel.Formula, path: Path) -> cel.Formula:
 
 
 def conjuncts(condition: cel.Condition) -> list[cel.Condition]:
-    """The conditions that an AND of a filter joins, left to right."""
-    if isinstance(condition, cel.Conjunction):
-        return conjuncts(condition.left) + conjuncts(condition.right)
-    return [condition]
+    """Return the conditions that an AND of a filter, or an `and` in brackets, joins, left to right."""
+    match condition:
+        case cel.Conjunction(left, right):
+            return conjuncts(left) + conjuncts(right)
+        case cel.Every(A, Both(left, right)):  # every event satisfies both exactly if it satisfies each
+            return [part for one in (left, right) for part in conjuncts(cel.Every(A, one, span=condition.span))]
+        case _:
+            return [condition]
 
 
 class _Relaxing:
@@ -226,7 +231,8 @@ def violation(point: RelaxationPoint, phi: cel.Formula, place: cel.Formula, node
         case cel.EventAtom(R):
             return f"there is no event of type {R} at {j}: event {j} is of type {S[j].type}"
         case cel.Filter(psi, condition):
-            broken = [a for a in cel.atoms(condition) if mu not in oracle.meaning(cel.Filter(psi, a), i, j)]
+            atoms = [part for a in cel.atoms(condition) for part in conjuncts(a)]
+            broken = [a for a in atoms if mu not in oracle.meaning(cel.Filter(psi, a), i, j)]
             return "; ".join(reasons_against(atom, mu, S) for atom in broken)
         case cel.Within(_, window):
             return f"not within {show_window(window)}: {of_window(window, mu, S)}"

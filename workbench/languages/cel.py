@@ -68,6 +68,11 @@ class CelSyntax(Syntax[Formula]):
     strategies: ClassVar = {Selection.STRICT: Strict, Selection.NEXT: Next, Selection.LAST: Last, Selection.MAX: Max}
     mark = r"\b(FILTER|UNLESS|PROJECT)\b"
     foreign = FOREIGN
+    rewritten: ClassVar = (
+        (r"(\w+) *(?:;|->) *(?:[!~]|(?i:not)\b) *\(? *(\w+) *\)? *(?:;|->) *(\w+)", r"\1 ; (\3 UNLESS \2)"),
+        (r"(\w+) *(?:;|->) *(\w+)\? *(?:;|->) *(\w+)", r"\1 ; ((\2 ; \3) OR \3)"),
+        (r"^ *(?i:every) +(\w+) *-> *", r"\1 ; "),
+    )
 
     def surprises(self, query: Formula, S: Stream | None) -> Iterator[Problem]:
         from cerify.explanations.across_keys import warnings_across_keys

@@ -326,7 +326,8 @@ class Syntax(ABC, LanguagePart[F]):
     by the class of their trees. strategies: the operators of the selection strategies that can stand around a query;
     ALL needs none. mark: a regular expression for what only texts of the language have; "" for none. foreign: hints for
     words and signs of other languages, which are in capitals: what to write instead, or a sentence with the fields
-    title (of the language) and word.
+    title (of the language) and word. rewritten: regular expressions for forms of other languages, with what to write
+    instead; a hint shows the query written so, if it is one.
     """
 
     trees: ClassVar[tuple[type[Any], ...]]
@@ -334,6 +335,7 @@ class Syntax(ABC, LanguagePart[F]):
     strategies: ClassVar[Mapping[Selection, Callable[[Any], Any]]] = {}
     mark: ClassVar[str] = ""
     foreign: ClassVar[Mapping[str, str]] = {}
+    rewritten: ClassVar[Sequence[tuple[str, str]]] = ()
 
     @abstractmethod
     def parse(self, text: str) -> F:
@@ -737,15 +739,25 @@ def instead(words: Mapping[str, str], verb: str = "has") -> dict[str, str]:
 NO_COMMENTS = dict.fromkeys(("--", "//", "/*", "#"), "{title} has no comments; remove this one")
 FOREIGN: Mapping[str, str] = {
     **instead(dict.fromkeys(("WHERE", "HAVING", "WHEN"), "FILTER")),
-    **instead(dict.fromkeys(("THEN", "FOLLOWED", "BEFORE", "->", ".*"), ";")),
+    **instead(dict.fromkeys(("THEN", "FOLLOWED", "FOLLOWEDBY", "FOLLOWEDBYANY", "BEFORE", "->", ".*"), ";")),
+    **instead({"NEXT": "A : B for the event after A, and NXT(A ; B) for the strategy"}),
+    **instead({"GROUP BY": "PARTITION BY [id], or PER KEY [id] to look at one id at a time"}),
+    **instead({"SKIP": "a strategy around the query, as in NXT(A ; B)"}),
+    "ORDER BY": "{title} has no ORDER BY: events are in the order of the stream; cerify match --sort sorts by time",
+    "LIKE": "write like in small letters, with a regular expression, as in T.name like 'a.*'",
+    "IN (": "write in with the values in braces, as in T.x in {{1, 2}}",
+    "IS": "IS NULL stands in brackets, as in FILTER T[x is null] or T[x is not null]",
     **instead({"==": "=", "&&": "AND", "|": "OR", "||": "OR", "<>": "!=", "=>": ">=", "=<": "<="}),
     **instead(dict.fromkeys(("SEC", "SECS"), "seconds") | dict.fromkeys(("MIN", "MINS"), "minutes")),
     **instead({",": "; between events and AND between conditions", "?": "(A ; B) OR A for A ; B?"}),
     **instead({"BETWEEN": "two comparisons, as in T.x >= 1 AND T.x <= 3", "LIMIT DURATION": "WITHIN 5 minutes"}),
     **instead({"*": "+ for one or more events, and (A+ ; B) OR B for A* ; B"}),
-    **instead({"!": "A ; (B UNLESS C) for no C between A and B"}),
+    **instead(dict.fromkeys(("!", "~"), "A ; (B UNLESS C) for no C between A and B")),
     **instead({"&": "AND between conditions, and A ALL B for events of both patterns"}),
-    "NOT": "NOT stands in brackets, as in FILTER T[not x > 3]; for no C in between write A ; (B UNLESS C)",
+    **dict.fromkeys(
+        ("NOT", "NOT ("),
+        "NOT stands in brackets, as in FILTER T[not x > 3]; for no C in between write A ; (B UNLESS C)",
+    ),
     ".": 'conditions stand after FILTER, as in T FILTER T.x > 3; quote a name with a dot: "user.id"',
     "EVERY": "{title} has no {word}: it always reports all matches; leave the word out",
     "BY": "PARTITION BY takes attributes in brackets, as in PARTITION BY [id]",

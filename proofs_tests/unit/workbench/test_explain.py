@@ -201,6 +201,7 @@ REJECTED: list[tuple[str, set[int], int, list[str]]] = [
     (EXAMPLES["phi5"][0], {3, 4, 5, 7}, 7, ["H.id = T.id is false: H.id of event 3 = 1, T.id of event 5 = 0"]),
     ("T:+", {1, 4, 5}, 5, ["events 1 and 4 are not next to each other (`:+`)"]),
     ("T+ FILTER T.tmp > 41", {1, 4, 5}, 5, ["T.tmp > 41 is false of event 4 (tmp = 40)"]),
+    ("T[tmp > 40 and id = 3]", {1}, 1, ["T.id = 3 is false of event 1 (id = 0)"]),
     ("T FILTER T.hum > 3", {1}, 1, ["T.hum > 3 is false of event 1 (hum is absent)"]),
     (
         "T FILTER T.tmp > 50 OR T.id = 3",

@@ -28,6 +28,18 @@ S = Stream(map(Event, "ABAB"))
     ("language", "query", "message"),
     [
         ("cel", "T FLTER T.x > 1", "did you mean FILTER?"),
+        ("cel", "add ; !remove ; payment", "; the query may be: add ; (payment UNLESS remove)\n"),
+        ("cel", "add ; not (remove) -> payment", "; the query may be: add ; (payment UNLESS remove)\n"),
+        ("cel", "A ; B? ; C", "; the query may be: A ; ((B ; C) OR C)\n"),
+        ("cel", "every A -> B", "leave the word out; the query may be: A ; B\n"),
+        ("cel", "A followedBy B", "CEL has no 'followedBy'; write ;\n"),
+        ("cel", "A ; B GROUP BY x", "write PARTITION BY [id], or PER KEY [id]"),
+        ("cel", "A FILTER A.x IS NULL", "IS NULL stands in brackets, as in FILTER T[x is null]"),
+        ("cel", "A FILTER A.x = null", "nothing is equal to null; write A[x is null]"),
+        ("cel", "A FILTER A.x = TRUE", "TRUE is written true\n"),
+        ("cel", "A FILTER A.s LIKE 'a%'", "with a regular expression, as in T.name like 'a.*'"),
+        ("cel", "A FILTER A.x IN (1, 2)", "with the values in braces, as in T.x in {1, 2}"),
+        ("cel", "(A ; B) FILTER COUNT(A) > 3", "CEL has no aggregates"),
         ("cel", "T where T.x > 1", "CEL has no 'where'; write FILTER"),
         ("cel", "T -> H", "CEL has no '->'; write ;\nT -> H\n  ^^\n"),
         ("cel", "T*", "write + for one or more events, and (A+ ; B) OR B for A* ; B"),
@@ -691,7 +703,8 @@ def test_an_entry_of_the_ledger_is_readable_at_80_columns() -> None:
     lines = entry_text(found).splitlines()
     assert lines[0] == f"{'a' * 40}: holds, exhaustive, 0.1 s"
     assert max(map(len, lines)) <= WIDTH
-    assert all(line.startswith("    all formulas") or line.startswith("    formulas") for line in lines[1:])
+    assert lines[1].startswith("    checked: all formulas")
+    assert "    claim: one thing" in entry_text(found | {"title": "one thing"}).splitlines()
 
 
 def test_an_argument_that_is_a_bool_is_no_number() -> None:
