@@ -14,10 +14,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from random import Random
 from statistics import median
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import cerify
 from cerify.automata.cea.model import CEA, io_determinize, minimized
@@ -194,15 +195,32 @@ class Experiment:
         else:
             raise IllFormed(f"{path}: an experiment is written to a file that ends in .csv or .parquet")
 
-    def plot(self, x: str, ys: Sequence[str], path: str | Path, *, log: bool = False) -> None:
+    def plot(
+        self,
+        x: str,
+        ys: str | Sequence[str],
+        path: str | Path,
+        *,
+        by: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        log: bool | Literal["x", "y", "both"] = False,
+    ) -> None:
         """Draw columns against another one, to a file that matplotlib knows by its ending (.svg, .pdf, .png).
 
-        The metadata of such a file has the provenance.
+          found.plot("size", "update", "update.pdf", by="profile", labels={"update": "update (s/event)"}, log="both")
 
-        Each row is a point; the line goes through the medians. log: a logarithmic vertical axis. Raises IllFormed for a
-        column that there is not, and Unsupported where matplotlib is not installed.
+        Each row is a point; a line goes through the medians. The metadata of the file has the provenance.
+
+        ys: one column or several, a line each.
+        by: a column; each of its values gets lines of its own.
+        labels: what the axes and the legend say in place of the names of columns, with their units.
+        log: True or "y" for a logarithmic vertical axis, "x" for a horizontal one, "both" for both.
+
+        Raises IllFormed for a column that there is not, and Unsupported where matplotlib is not installed.
         """
-        if unknown := {x, *ys} - set(self.columns):
+        ys = [ys] if isinstance(ys, str) else ys
+        named = labels or {}
+        if unknown := {x, *ys, *named, *([] if by is None else [by])} - set(self.columns):
             raise IllFormed(f"no column {', '.join(sorted(unknown))}; there are {', '.join(self.columns)}")
         try:
             import matplotlib
@@ -213,18 +231,24 @@ class Experiment:
         from matplotlib import pyplot
 
         figure, axes = pyplot.subplots(figsize=(6, 4), layout="constrained")
-        for y in ys:
+        groups = [None] if by is None else list(dict.fromkeys(row.get(by) for row in self.rows))
+        for y, group in product(ys, groups):
             points: dict[Any, list[Any]] = defaultdict(list)
             for row in self.rows:
-                if row.get(x) is not None and row.get(y) is not None:
+                if row.get(x) is not None and row.get(y) is not None and (by is None or row.get(by) == group):
                     points[row[x]].append(row[y])
             at = sorted(points)
-            (line,) = axes.plot(at, [median(points[one]) for one in at], label=y)
+            of_group = [] if by is None else [f"{named.get(by, by)} {group}"]
+            label = ", ".join([*([named.get(y, y)] if len(ys) > 1 or not of_group else []), *of_group])
+            (line,) = axes.plot(at, [median(points[one]) for one in at], label=label)
             spread = [one for one in at for _ in points[one]]
             values = [value for one in at for value in points[one]]
             axes.scatter(spread, values, s=6, alpha=0.3, color=line.get_color())
-        axes.set_xlabel(x)
-        axes.set_yscale("log" if log else "linear")
+        axes.set_xlabel(named.get(x, x))
+        if len(ys) == 1:
+            axes.set_ylabel(named.get(ys[0], ys[0]))
+        axes.set_xscale("log" if log in ("x", "both") else "linear")
+        axes.set_yscale("log" if log in (True, "y", "both") else "linear")
         axes.legend()
         about = ", ".join(f"{name} {value}" for name, value in self.provenance.items())
         metadata = PLOT_METADATA.get(Path(path).suffix)

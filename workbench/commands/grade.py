@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import subprocess
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from shutil import which
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -29,7 +32,7 @@ from cerify.grade.grading import (
 )
 from cerify.grade.grading import grade_command as grading_grade_command
 from cerify.languages import LANGUAGES
-from cerify.semantics.errors import CerifyError, InputError
+from cerify.semantics.errors import CerifyError, InputError, Unsupported
 from cerify.semantics.files import write_whole
 from cerify.terminal import echo
 
@@ -65,6 +68,21 @@ class GradeArguments:
         metavar="FILE",
         help="Write the marks of the sheet to this file, for Gradescope.",
     )
+    folder: Path | None = option(
+        "--folder",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        metavar="DIR",
+        help="Mark a sheet of answers for each file of this folder, which is named after its student.",
+    )
+    csv: Path | None = option(
+        "--csv", type=OUTPUT, metavar="FILE", help="Write the points of the folder's students as CSV."
+    )
+    sheets: Path | None = option(
+        "--sheets",
+        type=OUTPUT,
+        metavar="FILE",
+        help="Write a sheet for each student, to print: .html or .pdf.",
+    )
     students: Path | None = option(
         "--students",
         type=OUTPUT,
@@ -96,6 +114,12 @@ class GradeArguments:
             raise click.UsageError("--show shows the answer; leave the formula out")
         if self.id is not None and (self.answers is not None or self.students is not None):
             raise click.UsageError("--file and --students are for all exercises: leave the ID out")
+        if self.folder is not None and (self.id is not None or self.answers is not None or self.students is not None):
+            raise click.UsageError("--folder is for all exercises: leave the ID, --file and --students out")
+        if self.folder is None and (self.csv is not None or self.sheets is not None):
+            raise click.UsageError("--csv and --sheets go with --folder: they have its marks")
+        if self.sheets is not None and self.sheets.suffix not in (".html", ".pdf"):
+            raise click.UsageError("--sheets takes a file that ends in .html or .pdf")
         if self.out is not None and self.answers is None:
             raise click.UsageError("--out goes with --file: it has the marks of a sheet")
 
@@ -108,9 +132,10 @@ def grade_command(args: GradeArguments) -> int:
     Alone it lists the exercises; with an ID it prints the sentence; with a FORMULA too it decides whether the formula
     means that, and if not shows a shortest stream on which it differs, and what to look at. With --file it marks a
     sheet of answers: one point for each exercise that is listed with the same options, or without any for each that is
-    answered.
+    answered. With --folder it marks many such sheets; a file that cannot be read gets no points and a reason.
 
-    Exit status: 0 if the formula is right (of a sheet, all of them), 1 if it is wrong, 2 on an error.
+    Exit status: 0 if the formula is right (of a sheet, all of them; of a folder, if every file could be read), 1 if it
+    is wrong, 2 on an error.
     """
     args.require_consistent()
     if args.students is not None:
@@ -118,6 +143,8 @@ def grade_command(args: GradeArguments) -> int:
         write_whole(args.students, "".join(f"{line}\n" for line in lines))
         echo(f"{args.students}: {len(args.tasks)} exercises without answers")
         return 0
+    if args.folder is not None:
+        return _folder(args, args.folder)
     if args.answers is not None:
         return _sheet(args, args.answers)
     if args.id is None:
@@ -149,14 +176,64 @@ def _graded(task: Exercise, formula: str, as_json: bool) -> int:
     return 0 if isinstance(grade, Right) else 1
 
 
+def _tasks_for(args: GradeArguments, answered: Collection[str]) -> dict[str, Exercise]:
+    """Return the exercises that count: those that are answered, unless options name others. Raises InputError."""
+    limited = args.source != COURSE or args.language is not None or args.session is not None
+    return {id_: one for id_, one in args.tasks.items() if limited or id_ in answered}
+
+
+def _folder(args: GradeArguments, folder: Path) -> int:
+    submissions = grading.read_submissions(folder)
+    answered = {id_ for one in submissions.values() if not isinstance(one, InputError) for id_ in one}
+    tasks = _tasks_for(args, answered)
+    if not tasks:
+        raise InputError(f"{folder}: no file answers any of the exercises that `cerify grade` lists")
+    marked: dict[str, dict[str, Any]] = {}
+    for student, answers in submissions.items():
+        unreadable = isinstance(answers, InputError)
+        one = grading.not_marked(answers) if isinstance(answers, InputError) else grading.results(answers, tasks)
+        marked[student] = one
+        if not args.as_json:
+            reason = f"; {one['output'].splitlines()[0]}" if one["output"] else ""
+            echo(f"{student}: {one['score']} of {len(tasks)}{reason}", colour="red" if unreadable else None)
+    if args.as_json:
+        echo(_dumped(marked))
+    if args.csv is not None:
+        write_whole(args.csv, grading.marks_csv(marked, tasks))
+    if args.sheets is not None:
+        _write_sheets(args.sheets, grading.marks_page(marked, tasks))
+    return 1 if any(isinstance(one, InputError) for one in submissions.values()) else 0
+
+
+def _write_sheets(path: Path, page: str) -> None:
+    """Write a page, as PDF if the name says so, which a Chromium on this machine prints. Raises Unsupported."""
+    if path.suffix == ".html":
+        write_whole(path, page)
+        return
+    browser = next(filter(None, map(which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
+    if browser is None:
+        raise Unsupported("to write PDF, Chromium has to be installed; or write .html and print it from a browser")
+    with TemporaryDirectory() as folder:
+        source = Path(folder) / "marks.html"
+        source.write_text(page, encoding="utf-8")
+        options = ["--headless", "--no-sandbox", "--no-pdf-header-footer", f"--user-data-dir={folder}/profile"]
+        subprocess.run(
+            [browser, *options, f"--print-to-pdf={path.resolve()}", source.as_uri()],
+            capture_output=True,
+            timeout=120,
+            check=False,
+        )
+    if not path.exists():
+        raise Unsupported(f"{browser} wrote no PDF; write .html and print it from a browser")
+
+
 def _sheet(args: GradeArguments, file: Path) -> int:
     try:
         answers = grading.read_answers(file)
     except InputError as error:
         raise _not_marked(args, error) from None
-    limited = args.source != COURSE or args.language is not None or args.session is not None
     try:
-        tasks = {id_: one for id_, one in args.tasks.items() if limited or id_ in answers}
+        tasks = _tasks_for(args, answers)
     except UnusableAnswer as error:  # what is printed here may be shown to students
         raise InputError(error.withheld) from None
     if not tasks:

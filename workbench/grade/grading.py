@@ -6,14 +6,18 @@ both are tried on all short streams over the values that the exercise lists, or 
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
+from html import escape
+from io import StringIO
 from itertools import islice, pairwise, product
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -611,6 +615,66 @@ def results(answers: Mapping[str, Any], tasks: Mapping[str, Exercise]) -> dict[s
 def not_marked(error: CerifyError) -> dict[str, Any]:
     """The results where the answers could not be read."""
     return {"score": 0, "output": error.described(), "tests": []}
+
+
+def read_submissions(folder: Path) -> dict[str, dict[str, Any] | InputError]:
+    """Read each file of a folder as the answers of the student after whom it is named, or as the error that it gives.
+
+    Hidden files and folders are left out. Raises InputError if nothing is left.
+    """
+    files = sorted(one for one in folder.iterdir() if one.is_file() and not one.name.startswith("."))
+    if not files:
+        raise InputError(f"{folder} has no files of answers")
+    stems = Counter(one.stem for one in files)
+    found: dict[str, dict[str, Any] | InputError] = {}
+    for one in files:
+        student = one.stem if stems[one.stem] == 1 else one.name
+        try:
+            found[student] = read_answers(one)
+        except InputError as error:
+            found[student] = error
+    return found
+
+
+def marks_csv(marked: Mapping[str, Mapping[str, Any]], tasks: Collection[str]) -> str:
+    """Write the results of students as CSV: a row for each, with the points of each exercise and what went wrong."""
+    lines = StringIO()
+    table = csv.writer(lines, lineterminator="\n")
+    table.writerow(["student", "points", "of", *tasks, "problem"])
+    for student, one in marked.items():
+        points = {test["name"]: test["score"] for test in one["tests"]}
+        problem = " ".join(one["output"].split())
+        # A spreadsheet would run a cell that begins so as a formula.
+        texts = [f"'{text}" if text.startswith(("=", "+", "-", "@")) else text for text in (student, problem)]
+        table.writerow([texts[0], one["score"], len(tasks), *(points.get(id_, 0) for id_ in tasks), texts[1]])
+    return lines.getvalue()
+
+
+PAGE_OF_MARKS = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>Marks</title><style>
+body {{ font: 11pt/1.4 sans-serif; margin: 1.5rem auto; max-width: 48rem; padding: 0 1rem; }}
+section {{ break-after: page; }} section:last-child {{ break-after: auto; }} article {{ break-inside: avoid; }}
+h3 {{ margin-bottom: 0; }} pre {{ background: #f3f3f3; padding: 0.5rem; white-space: pre-wrap; }}
+</style></head><body>
+{}
+</body></html>
+"""
+
+
+def marks_page(marked: Mapping[str, Mapping[str, Any]], tasks: Collection[str]) -> str:
+    """Write the results of students as a page of HTML to print, a new sheet for each student."""
+    sections = []
+    for student, one in marked.items():
+        parts = [f"<h1>{escape(student)}</h1><p>{one['score']} of {len(tasks)} points</p>"]
+        if one["output"]:
+            parts.append(f"<pre>{escape(one['output'])}</pre>")
+        parts += (
+            f"<article><h3>{escape(test['name'])}: {test['score']} of {test['max_score']}</h3>"
+            f"<pre>{escape(test['output'])}</pre></article>"
+            for test in one["tests"]
+        )
+        sections.append(f"<section>{''.join(parts)}</section>")
+    return PAGE_OF_MARKS.format("\n".join(sections))
 
 
 def _grade_task(task: Exercise, text: Any, number: int) -> dict[str, Any]:

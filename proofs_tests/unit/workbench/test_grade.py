@@ -1,5 +1,6 @@
 """cerify grade: every right answer is accepted, every wrong one told apart on a shortest stream, in words."""
 
+import csv
 import json
 from itertools import product
 from pathlib import Path
@@ -26,6 +27,7 @@ from cerify.grade.grading import (
 from cerify.languages import BUILT_IN, LANGUAGES
 from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError, MissingPackage, ParseError, Unsupported
 from cerify.semantics.events import Event, Schema, Stream
+from proofs_tests.browser import CHROMIUM
 from proofs_tests.support import sampled
 
 WRONG = [(e.id, text) for e in exercises().values() for text in e.wrong]
@@ -403,6 +405,44 @@ def test_a_sheet_is_marked_as_gradescope_reads_it(tmp_path: Path) -> None:
     answers.write_text("[1]")
     assert isinstance(run("--file", str(answers), "--out", str(out)).exception, InputError)
     assert json.loads(out.read_text()) == {"score": 0, "output": f"{answers}: {SHEET}", "tests": []}
+
+
+def test_a_folder_of_sheets_is_marked(tmp_path: Path) -> None:
+    """One file a student; an unreadable one has a reason and no points, and the rest goes on."""
+    folder, table, page = tmp_path / "answers", tmp_path / "marks.csv", tmp_path / "marks.html"
+    folder.mkdir()
+    (folder / "ann.json").write_text(json.dumps({"cel-then": "Open ; Close", "cel-or": "Open ; Close"}))
+    (folder / "bob.json").write_text("{")
+    (folder / "cid.json").write_bytes(b"\xff\xfe\x00")
+    (folder / "=dan.json").write_text(json.dumps({"cel-event": "<b>", "cel-thn": "Open"}))
+    (folder / ".hidden").write_text("no sheet")
+    result = run("--folder", str(folder), "--csv", str(table), "--sheets", str(page))
+    assert result.return_value == 1
+    assert result.stdout.splitlines()[1].startswith("ann: 1 of 3")
+    head, *rows = csv.reader(table.read_text(encoding="utf-8").splitlines())
+    assert head == ["student", "points", "of", "cel-event", "cel-or", "cel-then", "problem"]
+    assert [row[:6] for row in rows] == [
+        ["'=dan", "0", "3", "0", "0", "0"],
+        ["ann", "1", "3", "0", "0", "1"],
+        ["bob", "0", "3", "0", "0", "0"],
+        ["cid", "0", "3", "0", "0", "0"],
+    ]
+    assert ["bob.json" in rows[2][6], "cid.json" in rows[3][6], rows[1][6]] == [True, True, ""]
+    written = page.read_text(encoding="utf-8")
+    assert (written.count("<section>"), "<b>" in written, "&lt;b&gt;" in written) == (4, False, True)
+    (folder / "bob.json").unlink()
+    (folder / "cid.json").unlink()
+    assert run("--folder", str(folder)).return_value == 0
+    for wrong in (("--csv", str(table)), ("--folder", str(folder), "--sheets", "marks.txt"), ("--folder", str(table))):
+        assert run(*wrong).return_value == 2 or run(*wrong).exception is not None
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs a Chromium")
+def test_sheets_are_printed(tmp_path: Path) -> None:
+    (tmp_path / "answers").mkdir()
+    (tmp_path / "answers" / "ann.json").write_text('{"cel-then": "Open ; Close"}')
+    assert run("--folder", str(tmp_path / "answers"), "--sheets", str(tmp_path / "marks.pdf")).return_value == 0
+    assert (tmp_path / "marks.pdf").read_bytes().startswith(b"%PDF")
 
 
 SHEET = 'answers are one JSON object, as {"cel-then": "Open ; Close"}'

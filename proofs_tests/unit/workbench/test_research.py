@@ -1,6 +1,7 @@
 """Experiments: the same seed gives the same cases, the columns are what they say, and files have the provenance."""
 
 import json
+import re
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -72,6 +73,11 @@ def test_a_plot_and_a_wrong_column(tmp_path: Path) -> None:
     drawn = (tmp_path / "t.svg").read_text(encoding="utf-8")
     assert "minimal" in drawn
     assert all(f"{name} {value}" in drawn for name, value in found.provenance.items())
+    by = {"by": "query", "labels": {"states": "states (number)", "query": "formula"}, "log": "both"}
+    found.plot("size", "states", tmp_path / "by.svg", **by)
+    assert {"states (number)", "formula A"} & set(re.findall("<!-- (.*?) -->", (tmp_path / "by.svg").read_text()))
+    with pytest.raises(IllFormed, match="no column weight"):
+        found.plot("size", "states", tmp_path / "by.svg", by="weight")
     for suffix, key in ((".png", b"Description"), (".pdf", b"Subject")):
         found.plot("size", ["states"], tmp_path / f"t{suffix}")
         assert key in (tmp_path / f"t{suffix}").read_bytes()
