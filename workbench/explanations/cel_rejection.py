@@ -125,13 +125,13 @@ def at_path(phi: cel.Formula, path: Path) -> cel.Formula:
 
 def conjuncts(condition: cel.Condition) -> list[cel.Condition]:
     """Return the conditions that an AND of a filter, or an `and` in brackets, joins, left to right."""
-    match condition:
-        case cel.Conjunction(left, right):
-            return conjuncts(left) + conjuncts(right)
-        case cel.Every(A, Both(left, right)):  # every event satisfies both exactly if it satisfies each
-            return [part for one in (left, right) for part in conjuncts(cel.Every(A, one, span=condition.span))]
-        case _:
-            return [condition]
+    if isinstance(condition, cel.Conjunction):
+        return conjuncts(condition.left) + conjuncts(condition.right)
+    if isinstance(condition, cel.Every) and isinstance(condition.predicate, Both):
+        # Every event satisfies both exactly if every event satisfies each.
+        sides = (condition.predicate.left, condition.predicate.right)
+        return [part for one in sides for part in conjuncts(cel.Every(condition.variable, one, span=condition.span))]
+    return [condition]
 
 
 class _Relaxing:

@@ -274,12 +274,14 @@ NOTEBOOKS = sorted((ROOT / "workbench" / "examples").glob("*.ipynb"))
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_the_cells_of_an_example_run(path: Path, monkeypatch: pytest.MonkeyPatch, html: Formatter) -> None:
-    """One after the other, as a kernel does; what each shows is made."""
+def test_the_cells_of_an_example_run(
+    path: Path, monkeypatch: pytest.MonkeyPatch, html: Formatter, tmp_path: Path
+) -> None:
+    """One after the other, as a kernel does, from any folder; what each shows is made."""
     text = path.read_text(encoding="utf-8")
     if "explore(" in text:
         pytest.importorskip("ipywidgets")
-    monkeypatch.chdir(path.parent)
+    monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     for cell in json.loads(text)["cells"]:
         if cell["cell_type"] == "code" and not cell["source"][0].startswith("%"):
@@ -310,9 +312,9 @@ def run_in_a_kernel(notebook: Any, folder: Path) -> str:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_an_example_runs_in_a_kernel(path: Path) -> None:
+def test_an_example_runs_in_a_kernel(path: Path, tmp_path: Path) -> None:
     nbformat = pytest.importorskip("nbformat")
-    shown = run_in_a_kernel(nbformat.read(path, 4), path.parent)
+    shown = run_in_a_kernel(nbformat.read(path, 4), tmp_path)
     assert path.stem == "assignment" or all(
         part in shown for part in ("data:image/svg+xml", "No match.", "3 matches", "jupyter.widget-view")
     )
