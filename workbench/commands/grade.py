@@ -195,7 +195,7 @@ def _folder(args: GradeArguments, folder: Path) -> int:
         marked[student] = one
         if not args.as_json:
             reason = f"; {one['output'].splitlines()[0]}" if one["output"] else ""
-            echo(f"{student}: {one['score']} of {len(tasks)}{reason}", colour="red" if unreadable else None)
+            echo(f"{student}: {one['score']} of {len(tasks)}{reason}", colour="red" if unreadable else "")
     if args.as_json:
         echo(_dumped(marked))
     if args.csv is not None:

@@ -127,11 +127,15 @@ def conjuncts(condition: cel.Condition) -> list[cel.Condition]:
     """Return the conditions that an AND of a filter, or an `and` in brackets, joins, left to right."""
     if isinstance(condition, cel.Conjunction):
         return conjuncts(condition.left) + conjuncts(condition.right)
-    if isinstance(condition, cel.Every) and isinstance(condition.predicate, Both):
-        # Every event satisfies both exactly if every event satisfies each.
-        sides = (condition.predicate.left, condition.predicate.right)
-        return [part for one in sides for part in conjuncts(cel.Every(condition.variable, one, span=condition.span))]
-    return [condition]
+    return [*single_tests(condition)] if isinstance(condition, cel.Every) else [condition]
+
+
+def single_tests(atom: cel.Atom) -> list[cel.Atom]:
+    """Return the tests that an `and` in brackets joins: every event satisfies both exactly if it satisfies each."""
+    if isinstance(atom, cel.Every) and isinstance(atom.predicate, Both):
+        sides = (atom.predicate.left, atom.predicate.right)
+        return [part for one in sides for part in single_tests(cel.Every(atom.variable, one, span=atom.span))]
+    return [atom]
 
 
 class _Relaxing:
@@ -231,7 +235,7 @@ def violation(point: RelaxationPoint, phi: cel.Formula, place: cel.Formula, node
         case cel.EventAtom(R):
             return f"there is no event of type {R} at {j}: event {j} is of type {S[j].type}"
         case cel.Filter(psi, condition):
-            atoms = [part for a in cel.atoms(condition) for part in conjuncts(a)]
+            atoms = [part for a in cel.atoms(condition) for part in single_tests(a)]
             broken = [a for a in atoms if mu not in oracle.meaning(cel.Filter(psi, a), i, j)]
             return "; ".join(reasons_against(atom, mu, S) for atom in broken)
         case cel.Within(_, window):
