@@ -85,9 +85,11 @@ def _normal_form(
                 cases += 1
                 if by_position(phi, S) != by_position(psi, S):
                     return Finding("refuted", "exhaustive", f"{show(phi)} over {S.events}")
+        more = " and that of lemB.12:proof" if and_also else ""
         bound = (
-            f"{rewritten} formulas, all to {nodes} nodes, {cases} cases, all streams to {length} events over 3 tuples"
+            f"{rewritten} formulas, all to {nodes} nodes{more}, {cases} cases, all streams to {length} events over 3 "
         )
+        bound += "tuples"
         return Finding("holds", "exhaustive", bound)
 
 

@@ -86,7 +86,8 @@ def _grown(
             )
             if any(log2(size) > n for size, n in zip(after, before, strict=True)):
                 return Finding("refuted", "exhaustive", told[-1])
-        bound = f"at most 2 to the n nodes for n: {cases} formulas, all to {nodes} nodes; and {'; '.join(told)}"
+        bound = f"at most 2 to the n nodes for n: {cases} formulas, all to {nodes} nodes and that of lemB.12:proof"
+        bound += f"; and {'; '.join(told)}"
         return Finding("holds", "exhaustive", f"{bound}. The time is not checked")
 
 
@@ -130,7 +131,8 @@ def _(effort: Effort) -> Finding:
         cases += 1
         if core.size(safe(normal, UNLIMITED)) > max(core.size(normal), 2):
             return Finding("refuted", "exhaustive", show(normal))
-    bound = f"{cases} formulas, the normal forms of all to {nodes} nodes and of choices to {core.size(normal)} nodes"
+    bound = f"{cases} formulas, the normal forms of all to {nodes} nodes, of that of lemB.12:proof and of choices to "
+    bound += f"{core.size(normal)} nodes"
     return Finding("holds", "exhaustive", f"{bound}: never larger, but for the two nodes of one that has no match")
 
 

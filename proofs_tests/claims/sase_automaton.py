@@ -118,13 +118,14 @@ def _(effort: Effort) -> Finding:
     automata = [compile_query(q) for q in queries]
     wrong = sum(not _is_line(A) for A in automata)
     beyond = compile_query(query(QUERY_3.format(strategy="skip_till_next_match")))
-    take = {a for a in _identifiers(beyond, nfab.NfabLabel(beyond.states[1], "take")) if a.variable == "b"}
+    on_take = set(_identifiers(beyond, nfab.NfabLabel(beyond.states[1], "take")))
+    take = {f"b.{a.name}" for a in on_take if a.variable == "b"}
+    take |= {f"a[a.LEN].{a.name}" for a in on_take if a.place == "last"}
     found = {
         "query": QUERY_3.format(strategy="skip_till_next_match"),
         "expected": "on the take edge of `a[i]` no identifier behind a, nor `a[a.LEN]`",
-        "got": sorted(f"{a.variable}.{a.name} ({a.place})" for a in take),
-        "why": "`¬θ_a[i]_forced-stop` is a factor of `θ_a[i]_take`, and ! puts `θ_b_begin` into it; in Query 2, "
-        "`a[a.LEN]`",
+        "got": sorted(take),
+        "why": "`¬θ_a[i]_forced-stop` is a factor of `θ_a[i]_take`, and ! puts `θ_b_begin` into it",
     }
     return Finding(
         "holds-corrected" if not wrong and take else "refuted",

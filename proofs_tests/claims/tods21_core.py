@@ -41,6 +41,28 @@ def _example(name: str) -> None:
 for _name in EXAMPLES:
     _example(_name)
 
+SELECTED = {
+    "STRICT": ({2: {(1, 2)}}, {}),
+    "NXT": ({2: {(1, 2)}, 8: {(1, 8)}}, {7: {(3, 4, 6, 7)}}),
+    "LAST": ({2: {(1, 2)}, 8: {(5, 8)}}, {7: {(3, 4, 6, 7)}}),
+    "MAX": ({2: {(1, 2)}, 8: {(1, 8), (5, 8)}}, {7: {(3, 4, 6, 7)}}),
+}
+"""What section 7.1 says that each strategy leaves of phi1 and of phi3, by position."""
+
+
+@claim("tods21.ex7.1", "What STRICT, NXT, LAST and MAX leave of phi1 and phi3 on Figure 1", "example")
+def _(effort: Effort) -> Finding:
+    for strategy, printed in SELECTED.items():
+        for name, expected in zip(("phi1", "phi3"), printed, strict=True):
+            phi = parse(f"{strategy}({EXAMPLES[name][0]})")
+            got = {n: {tuple(sorted(C)) for C in complex_events(phi, FIGURE_1, n)} for n in range(len(FIGURE_1))}
+            if {n: events for n, events in got.items() if events} != expected:
+                return Finding("refuted", "example", f"{strategy} of {name}")
+    return Finding("holds", "example", "all 9 positions of Figure 1; what the text does not tell by its definitions")
+
+
+plant("tods21.ex7.1", "a strategy keeps everything", interpreter, "clause", broken.for_root(cel.Last, broken.operand))
+
 
 def _sample(effort: Effort, formulas_: int, seed: int) -> list[cel.Formula]:
     """A few formulas of each size to 5 nodes, drawn from all of them."""
