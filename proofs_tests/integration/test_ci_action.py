@@ -111,13 +111,27 @@ def test_a_policy_and_the_command_as_a_shell_writes_it(engine: Path) -> None:
     assert (engine / "out" / "of the way" / "badge.svg").exists()
 
 
-def test_the_installation_is_of_this_checkout_with_an_extra_that_there_is(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", ["", "0.2.0"])
+def test_the_installation_is_of_this_checkout_or_of_a_version(tmp_path: Path, version: str) -> None:
+    """With an extra that there is; a stand-in for Python prints what is to be installed."""
     (step,) = (step for step in action()["runs"]["steps"] if "Install" in step.get("name", ""))
-    found = re.fullmatch(r'python -m pip install "(.*)\[(\w+)\]"', step["run"])
+    (tmp_path / "python").write_text("#!/bin/sh\necho $@\n")
+    (tmp_path / "python").chmod(0o755)
+    variables = {**environment(tmp_path), "VERSION": version, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(["bash", "-ec", step["run"]], env=variables, capture_output=True, text=True, check=True)
+    found = re.fullmatch(r"-m pip install (.*)\[(\w+)\](.*)\n", done.stdout)
     assert found is not None
-    folder = Path(found[1].replace("$GITHUB_ACTION_PATH", str(CI))).resolve()
-    assert folder == ROOT
-    assert re.search(rf"^{found[2]} = \[", (folder / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
+    assert (found[1], found[3]) == ("cerify", "==0.2.0") if version else Path(found[1]).resolve() == ROOT
+    assert re.search(rf"^{found[2]} = \[", (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_the_hook_is_of_the_version_that_is_here() -> None:
+    page = (ROOT / "docs" / "guide" / "ci.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"^```yaml\n(repos:.*?)^```", page, re.MULTILINE | re.DOTALL)
+    ((hook,),) = (one["hooks"] for one in yaml.safe_load(shown)["repos"])
+    version = re.search(r'^version = "(.*)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
+    assert version is not None
+    assert hook["additional_dependencies"] == [f"cerify[conform]=={version[1]}"]
 
 
 def test_the_workflow_gives_the_action_inputs_that_it_has() -> None:

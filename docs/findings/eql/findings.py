@@ -26,6 +26,8 @@ show("A where x == x", {})
 show("A where x == y", {})
 show("sequence by k [A where true] [A where true]", {}, {})
 show("sequence by k [A where true] [A where true]", {"k": "ann"}, {"k": "ANN"})
+show("A where x in (0, 1) or x >= 0", {"x": 2}, {"x": 0})
+show("A where x >= 0 or x in (0, 1)", {"x": 2}, {"x": 0})
 MILLISECOND = 10_000  # in the ticks of the engine's times
 for span, apart in (("2500ms", 2400), ("2500ms", 2000), ("1ms", 1)):
     query = f"sequence with maxspan={span} [A where true] [B where true]"
