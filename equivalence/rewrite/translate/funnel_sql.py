@@ -86,7 +86,9 @@ def _window_funnel(question: FunnelQuestion, table: str) -> FunnelSql:
     differences = [f"rows without {axis} are to be left out: windowFunnel takes no NULL there"]
     if axis == TIME:
         differences.append(f"{axis} is a DateTime: of a DateTime64 the window counts ticks, not seconds")
-    if question.order != "strict":
+    if question.order == "strict":
+        differences.append(f"rows go by {axis}: CEL means the same of events in the order of their times")
+    else:
         differences.append(
             f"rows of equal {axis} are in any order: B and A of one instant are a chain A ; B here and none in CEL; "
             "with times that increase both are the same"
@@ -133,7 +135,9 @@ def _window_functions(question: FunnelQuestion, dialect: Dialect, table: str, po
     cases = " ".join(f"WHEN COUNT(began_{i}) > 0 THEN {i}" for i in range(n, 0, -1))
     query = _select(question, f"step_{n}", f"CASE {cases} ELSE 0 END AS level", [], dialect)
     differences = []
-    if not strict and position is None:
+    if strict:
+        differences.append(f"rows go by {TIME}: CEL means the same of events in the order of their times")
+    elif position is None:
         differences.append("rows of equal time are in any order: name a column that orders the rows (--position)")
     if axis is not None and axis != order:
         differences.append(f"{axis} is not to go back from one row of a key to the next")
