@@ -95,6 +95,12 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert (page.parent / target).exists(), f"{name(page)} links to {target}"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_a_link_to_a_module_says_its_name(page: Path) -> None:
+    links = re.findall(r"\[[^\]\n]*?([\w/]+\.py)[^\]\n]*\]\(([^)#:]+\.py)[^)]*\)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if not link[1].endswith(link[0])] == []
+
+
 def test_the_picture_of_a_terminal_is_current() -> None:
     from proofs_tests.tools.terminal import PICTURE, picture
 

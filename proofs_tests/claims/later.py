@@ -379,8 +379,8 @@ def _partitions(size: int) -> Iterator[tuple[int, ...]]:
     "icdt20.incomparable:sets",
     "That all of some events differ from all of others is said with variables for sets alone",
     "theorem",
-    f"the query is {ALL_APART}; the paper has a proof, of which the abstract alone was read. That it is so for formulas "
-    "of any size is shown in docs/theory/related.md. With <= in place of != it would be false: a greatest A says it",
+    f"the query is {ALL_APART}; the paper has a proof, of which the abstract alone was read. That it is so for "
+    "formulas of any size is shown in docs/theory/related.md. With <= in place of != it would be false: a greatest A says it",
 )
 def _(effort: Effort) -> Finding:
     query, nodes, count = parse(ALL_APART), 5 if effort == "quick" else 6, 0
@@ -557,7 +557,7 @@ def _(effort: Effort) -> Finding:
 
 @claim(
     "pods25.lower-bound",
-    "That parts are at least so far apart is no window: without UNLESS and strategies, a match stays if times are halved",
+    "That parts are at least so far apart is no window: without UNLESS and strategies, a match stays if times halve",
     "remark",
     "a time operator of timed CEL is taken to have lower bounds too; with one event a part, a filter says it here, and "
     "UNLESS can: of two neighbours it is START(A : B) UNLESS (A : B WITHIN 1 seconds)",
