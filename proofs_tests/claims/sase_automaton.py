@@ -172,13 +172,18 @@ class _AsPrinted(Runs):
     def formula(self, f: nfab.Formula, now: NfabConfiguration) -> bool:
         match f:
             case nfab.NfabTest(p, None):
-                peeked = now.buffer if now.at == len(self.S) else selected(now, now.buffer[-1][0])
-                return satisfied(p, values_in(peeked, self.S, self.operations))
+                peeked = selected(now, now.buffer[-1][0])
+                return now.at < len(self.S) and satisfied(p, values_in(peeked, self.S, self.operations))
             case _:
                 return super().formula(f, now)
 
 
-@claim("sase07.def-run", "Runs: begin, ignore, take, proceed", "definition", "positions from 0 in the counterexample")
+@claim(
+    "sase07.def-run",
+    "Runs: begin, ignore, take, proceed",
+    "definition",
+    "positions from 0 in the counterexample; at n + 1 is no event, of which no condition holds",
+)
 def _(effort: Effort) -> Finding:
     text = "SEQ(A+ a[]) WHERE a[a.LEN].x = 2"
     got = _AsPrinted(compile_query(query(text)), events("A1 A2")).matches()

@@ -153,7 +153,8 @@ def _(effort: Effort) -> Finding:
             return Finding("refuted", "decided", f"{show(windowed)} became {show(unary)}")
         if not isinstance(equivalent(windowed, unary, "valuations", SCHEMA), Equivalent):
             return Finding("refuted", "decided", f"{show(windowed)} and {show(unary)}")
-    bound = f"{decided} formulas, windows of {', '.join(map(str, sizes))} events, on all streams of A and B"
+    bound = f"{decided} formulas, A ; B, A+ and (A OR B) ; A in windows of {', '.join(map(str, sizes))} events, on all "
+    bound += "streams of A and B"
     return Finding("holds", "decided", bound)
 
 
