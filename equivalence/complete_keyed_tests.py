@@ -29,6 +29,7 @@ from cerify.equivalence.decide.keys_and_windows import (
     Reduction,
     Width,
     cases_of,
+    separate_alternatives,
     stream_of_word,
     with_hidden,
 )
@@ -143,7 +144,7 @@ def keyed_tests(phi: Formula, schema: Schema | None = None, budget: Budget = Bud
     Raises Unsupported where the reduction does not carry the formula, BudgetExceeded.
     """
     with depth_limited(phi.span):
-        expanded = cel.expanded(phi)
+        expanded = separate_alternatives(cel.expanded(phi))
         measures = Measures.from_formulas((expanded,), schema)
         if measures.entangled:
             raise Unsupported("a filter asks for the attribute of a window, or compares that of a key with others")

@@ -6,8 +6,8 @@ few and each is sound by itself, so that a checker follows them without searchin
 complete. A derivation is a tree of rules; what a rule is about follows from the two formulas at the root.
 
     same        both are one formula, up to the order of operands of OR, AND and ALL, repetition under OR and AND, the
-                brackets of ; and :, the order of filters, windows and partitions around one formula, units of time, and
-                how comparisons are written
+                brackets of ; and :, the order of filters, windows and partitions around one formula, units of time,
+                windows beside narrower ones, and how comparisons are written
     decided     a decider has found a proof, which is a certificate of its own
     operands    one operator on both sides, and its operands in pairs
     conditions  both are filters, windows and partitions around formulas, one of which is contained in the other; each
@@ -55,7 +55,8 @@ def key_of(phi: Formula, schema: Schema | None = None) -> object:
     """A value that is equal for formulas that the rule `same` makes one: of expanded formulas."""
     conditions, core = stack_of(phi)
     if conditions:
-        return ("stack", frozenset(key_of_condition(c, schema) for c in conditions), key_of(core, schema))
+        kept = [key_of_condition(c, schema) for c in conditions if not is_wider(c, conditions, schema)]
+        return ("stack", frozenset(kept), key_of(core, schema))
     match phi:
         case cel.EventAtom(R):
             return ("event", R)
@@ -104,6 +105,19 @@ def stack_of(phi: Formula) -> tuple[list[cel.Condition | cel.Window | str], Form
                 found.append(a)
         phi = phi.phi
     return found, phi
+
+
+def is_wider(
+    c: cel.Condition | cel.Window | str, known: Sequence[cel.Condition | cel.Window | str], schema: Schema | None
+) -> bool:
+    """Whether a condition is a window, and a narrower one of the same kind is among those that are known."""
+    if isinstance(c, cel.EventWindow):
+        return any(isinstance(d, cel.EventWindow) and d.count < c.count for d in known)
+    if not isinstance(c, cel.TimeWindow | cel.AttributeWindow):
+        return False
+    name, width = window_of(c, schema) or ("", 0)
+    others = [window_of(d, schema) for d in known if isinstance(d, cel.TimeWindow | cel.AttributeWindow)]
+    return any(other is not None and other[0] == name and other[1] < width for other in others)
 
 
 def key_of_condition(c: cel.Condition | cel.Window | str, schema: Schema | None) -> object:

@@ -158,6 +158,7 @@ class DerivationCheck:
         """Whether two formulas are the same but for what does not matter."""
         mine, phi = _peeled(phi)
         theirs, psi = _peeled(psi)
+        mine, theirs = self._without_wider(mine), self._without_wider(theirs)
         if not self._same_sets(mine, theirs, self.alike_conditions) or type(phi) is not type(psi):
             return False
         if isinstance(phi, cel.EventAtom) and isinstance(psi, cel.EventAtom):
@@ -187,6 +188,22 @@ class DerivationCheck:
         return all(any(alike(a, b) for b in theirs) for a in mine) and all(
             any(alike(a, b) for a in mine) for b in theirs
         )
+
+    def _without_wider(self, parts: Sequence[Part]) -> list[Part]:
+        """The conditions without the windows that a narrower one of the same attribute is beside."""
+        kept = []
+        for c in parts:
+            if isinstance(c, cel.EventWindow):
+                narrower = any(isinstance(d, cel.EventWindow) and d.count < c.count for d in parts)
+            elif isinstance(c, cel.TimeWindow | cel.AttributeWindow):
+                name, width = self._width(c)
+                known = [self._width(d) for d in parts if isinstance(d, cel.TimeWindow | cel.AttributeWindow)]
+                narrower = any(other == name and less < width for other, less in known)
+            else:
+                narrower = False
+            if not narrower:
+                kept.append(c)
+        return kept
 
     def alike_conditions(self, c: Part, d: Part) -> bool:
         """Whether two conditions are the same but for how they are written."""

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from functools import reduce
-from itertools import product
+from itertools import islice, product
 from typing import TypeAlias, assert_never
 
 from cerify.automata.algebra.finite import Algebra, Mask, tests_of
@@ -94,6 +94,7 @@ ELSEWHERE = (
 NOT_BOUND = "a filter compares events of a variable that may hold none"
 NO_TIMES = "no stream was found with such times and keys: the order of times, or a filter on them, is too tight"
 UNKNOWN_EVENT = "z3 returned unknown for an event type that matters; write the filters without arithmetic"
+ALTERNATIVES = 64  # into which a formula is taken apart
 CASES = 256  # combinations of pieces of the values of keys
 
 Width: TypeAlias = int | float
@@ -424,6 +425,38 @@ def equations(
         same = (c for c in classes if e.left.name == e.right.name == c[0] and c[1].issuperset(e.variables))
         key, among = next(same, ("", set[str]()))
         yield e, key != "" and is_alone(key, groups) and bool(among & last) and among <= bound
+
+
+def separate_alternatives(phi: Formula) -> Formula:
+    """The formula with each filter that compares a variable which only some sides of an OR bind on each side alone.
+
+    So that `(A ; (B OR C)) FILTER A.k = B.k` is `(A ; B) FILTER A.k = B.k OR (A ; C)`: a filter on nothing is true.
+    """
+    if below := children(phi):
+        phi = rebuilt(phi, [separate_alternatives(psi) for psi in below])
+    if not isinstance(phi, cel.Filter):
+        return phi
+    compared = {A for atom in cel.atoms(phi.condition) if (e := equated(atom)) is not None for A in e.variables}
+    if compared.intersection(variables_in(phi.phi)) <= always_bound(phi.phi):
+        return phi
+    apart = alternatives(phi.phi)
+    sides: list[Formula] = [cel.Filter(psi, phi.condition) for psi in apart]
+    return phi if len(sides) > ALTERNATIVES else reduce(cel.Or, sides)
+
+
+def alternatives(phi: Formula) -> list[Formula]:
+    """Formulas whose valuations are together those of this one, without OR where that can be taken out."""
+    match phi:
+        case cel.Or(left, right):
+            return [*alternatives(left), *alternatives(right)]
+        case cel.Restriction() | cel.In() | cel.Project() | cel.PerKey():
+            return [rebuilt(phi, [psi]) for psi in alternatives(phi.phi)]
+        case cel.Unless(left, right):
+            return [rebuilt(phi, [psi, right]) for psi in alternatives(left)]
+        case cel.Sequencing() | cel.All() | cel.And():
+            both = product(alternatives(phi.left), alternatives(phi.right))
+            return [rebuilt(phi, pair) for pair in islice(both, ALTERNATIVES + 1)]
+    return [phi]
 
 
 def branches(condition: cel.Condition) -> Iterator[cel.Condition]:
@@ -852,7 +885,7 @@ def compare_reduced(
     Raises Unsupported where the reduction does not carry one of them, and BudgetExceeded.
     """
     with depth_limited(phi.span):
-        left, right = cel.expanded(phi), cel.expanded(psi)
+        left, right = (separate_alternatives(cel.expanded(chi)) for chi in (phi, psi))
         measures = Measures.from_formulas((left, right), schema)
         holds = order if needs_order(left, schema) or needs_order(right, schema) else "any"
         cases: list[PieceProof] = []
@@ -887,7 +920,7 @@ def is_reducible(phi: Formula, schema: Schema | None = None, order: Order = "non
     """Whether a formula has partitions and windows only where compare_reduced decides it, within its budget."""
     try:
         with depth_limited(phi.span):
-            expanded = cel.expanded(phi)
+            expanded = separate_alternatives(cel.expanded(phi))
             measures = Measures.from_formulas((expanded,), schema)
             require_layers(Reduction(measures, dict.fromkeys(measures.keys), order).reduced(expanded), expanded)
     except (Unsupported, BudgetExceeded):

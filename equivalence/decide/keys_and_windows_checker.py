@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import product
+from itertools import islice, product
 from typing import TypeAlias
 
 from cerify.automata.algebra.finite import Algebra, tests_of
@@ -431,6 +431,32 @@ class UnaryReading:
         return whole
 
 
+def _by_alternatives(phi: cel.Formula) -> cel.Formula:
+    """The formula with OR outside of the filters that compare a variable which only one side binds."""
+    if children(phi):
+        phi = rebuilt(phi, [_by_alternatives(psi) for psi in children(phi)])
+    if isinstance(phi, cel.Filter):
+        pairs = [pair for pair in map(equal_values, cel.atoms(phi.condition)) if pair is not None]
+        compared = {str(a.variable) for pair in pairs for a in pair} & _names_in(phi.phi)
+        sides = _sides_of(phi.phi)
+        if not compared <= surely_bound(phi.phi) and len(sides) <= 64:
+            first, *rest = [cel.Filter(side, phi.condition) for side in sides]
+            phi = first
+            for other in rest:
+                phi = cel.Or(phi, other)
+    return phi
+
+
+def _sides_of(phi: cel.Formula) -> list[cel.Formula]:
+    """Formulas that have the valuations of one together: every choice of a side of the OR in it."""
+    if isinstance(phi, cel.Or):
+        return _sides_of(phi.left) + _sides_of(phi.right)
+    if isinstance(phi, cel.EventAtom | cel.Next | cel.Last | cel.Max | cel.Plus | cel.ContiguousPlus):
+        return [phi]
+    below = [[psi] if isinstance(phi, cel.Unless) and i else _sides_of(psi) for i, psi in enumerate(children(phi))]
+    return [rebuilt(phi, chosen) for chosen in islice(product(*below), 65)]
+
+
 def _flattened(condition: cel.Condition) -> list[cel.Condition]:
     if isinstance(condition, cel.Conjunction):
         return _flattened(condition.left) + _flattened(condition.right)
@@ -491,7 +517,7 @@ def flaw_in_cases(certificate: Certificate, budget: Budget) -> str | None:
     """Return the flaw in a certificate that has cases; None if it proves its claim. Raises BudgetExceeded."""
     assert certificate.cases is not None
     check_time()
-    formulas = [cel.expanded(parse(text)) for text in (certificate.left, certificate.right)]
+    formulas = [_by_alternatives(cel.expanded(parse(text))) for text in (certificate.left, certificate.right)]
     compared = ComparedAttributes(certificate.schema)
     try:
         compared.collect(formulas)

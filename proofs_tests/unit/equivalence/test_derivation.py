@@ -34,6 +34,10 @@ SAME = [
         "((A ALL A ALL B) PARTITION BY [k]) ; C",
     ),
     ("A ; B WITHIN 100000 EVENTS", "A ; B WITHIN 100000 EVENTS"),
+    (
+        "LAST((A ; B WITHIN 5 [x] WITHIN 9 [x] WITHIN 2 EVENTS) ; C)",
+        "LAST((A ; B WITHIN 7 EVENTS WITHIN 2 EVENTS WITHIN 5 [x]) ; C)",
+    ),
 ]
 PROVED: list[tuple[str, str, Claim, str]] = [
     ("(A ; B ; C) FILTER A.x < B.x", "(A ; B ; C) FILTER A.x <= B.x", "contained", "conditions"),
@@ -107,6 +111,9 @@ ONE_SIDE = RuleProof("right or", (SAME_RULE,), 0)
 RENAMED = RuleProof("operands", (SAME_RULE,))
 FORGED: list[tuple[str, str, Claim, RuleProof]] = [
     ("A ; B", "B ; A", "equivalent", SAME_RULE),
+    ("A WITHIN 1 [x] WITHIN 2 [y]", "A WITHIN 1 [x]", "equivalent", SAME_RULE),
+    ("A WITHIN 2 [x]", "A WITHIN 1 [x] WITHIN 2 [x]", "equivalent", SAME_RULE),
+    ("A WITHIN 2 EVENTS", "A WITHIN 2 EVENTS WITHIN 1 EVENTS", "equivalent", SAME_RULE),
     ("(A ALL A) PARTITION BY [k]", "(A ALL A ALL A) PARTITION BY [k]", "equivalent", SAME_RULE),
     ("(A WITHIN 2 [x]) ; B", "(A WITHIN 1 [x]) ; B", "contained", RuleProof("operands", (SAME_RULE, SAME_RULE))),
     ("A WITHIN 2 [x]", "A WITHIN 1 [x]", "contained", RuleProof("conditions", (SAME_RULE,))),

@@ -41,6 +41,7 @@ from cerify.semantics.cel.syntax import show
 from cerify.semantics.errors import BudgetExceeded, InputError, InternalError
 from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.predicates import Attribute, Comparison, Constant, OfType
+from cerify.semantics.trees import children
 from cerify.semantics.values import Value, microseconds
 from proofs_tests.campaigns.keys_and_windows import judge
 from proofs_tests.campaigns.rule_pairs import decide_pair, rule_pairs
@@ -171,7 +172,7 @@ def test_nan_is_a_key_of_nothing() -> None:
             "(A ; B) UNLESS (C ; D PARTITION BY [k])",
             "keys are compared around a part of a match, on the right of UNLESS",
         ),
-        ("(A ; (B OR C)) FILTER A.k = B.k", "a filter compares events of a variable that may hold none"),
+        ("(A ; (B OR C)+) FILTER A.k = B.k", "a filter compares events of a variable that may hold none"),
         ("(A ; B PER KEY [k]) FILTER A.k = B.j", "PER KEY is by k, which is compared with another attribute"),
         ("(A ; B) FILTER A.x < B.x", "a filter compares events in another way than by equal keys"),
         ("NXT((A ; B) WITHIN 5 [x])", "its values may go back"),
@@ -241,6 +242,9 @@ HELD: list[tuple[str, str, Claim, int | None]] = [
     ("(((A ; B) PARTITION BY [k]) ; C) PARTITION BY [k]", "(A ; B ; C) PARTITION BY [k]", "equivalent", None),
     ("((A ; B) PARTITION BY [k] WITHIN 5 seconds) ; C", "((A ; B WITHIN 6 seconds) PARTITION BY [k]) ; C",
      "contained", None),
+    ("(A ; (B OR C)) FILTER A.k = B.k AND A.k = C.k", "(A ; (B OR C)) PARTITION BY [k]", "equivalent", None),
+    ("((A ALL (B OR C)) UNLESS D) FILTER A.k = B.k",
+     "(((A ALL B) PARTITION BY [k]) OR (A ALL C)) UNLESS D", "equivalent", None),
     ("(A ; (B OR (C ; D))) FILTER (A.k = A.k OR A.j = A.j)", "A ; (B OR (C ; D))", "contained", None),
     ("PROJECT[A](A ; B) PARTITION BY [k]", "PROJECT[A](A[k = k] ; B)", "equivalent", None),
     ("NXT(((A ; B) PARTITION BY [k]) ; C)", "LAST(((A ; B) PARTITION BY [k]) ; C)", "contained", 4),
@@ -324,6 +328,8 @@ def test_planted_faults_in_the_registers_are_found(monkeypatch: pytest.MonkeyPat
         (clocks.PlainClocked, "_asked", [frozenset()] * 99, (present, same)),
         (keys_and_windows, "always_bound", lambda phi: frozenset("ABCD"), ("A ; C ; D",
          "(A ; (B OR C) ; D) FILTER A.k = B.k")),
+        (keys_and_windows, "alternatives", lambda phi: list(children(phi.right)), ("A ; C",
+         "(A ; (B OR C)) FILTER A.k = B.k")),
         (keys_and_windows, "is_alone", lambda *_: True, ("(A ; B) FILTER A.p = B.q PARTITION BY [p]",
          "(A ; B) FILTER B.p = B.q")),
         (Reduction, "_let_go", staticmethod(lambda phi, *_: phi), (loop, "((A ; B)+ PARTITION BY [k]) ; C")),
