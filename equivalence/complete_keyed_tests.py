@@ -170,7 +170,8 @@ def _case(phi: Formula, reduction: Reduction, budget: Budget) -> KeyedTest:
     measures = reduction.measures
     reduced = reduction.reduced(phi)
     if reduction.parts:
-        raise Unsupported("WITHIN is around a part of a match that ends before the match may", phi.span)
+        what = "a key" if isinstance(reduction.parts[0], frozenset) else "a window"
+        raise Unsupported(f"{what} is around a part of a match, for which no complete test is known", phi.span)
     near = [reduction.near(name, i) for name, widths in measures.widths.items() for i in range(len(widths))]
     known = [*near, *(reduction.last(key) for key in measures.keys)]
     for solver in (False, True):

@@ -451,7 +451,7 @@ def _sides_of(phi: cel.Formula) -> list[cel.Formula]:
     """Formulas that have the valuations of one together: every choice of a side of the OR in it."""
     if isinstance(phi, cel.Or):
         return _sides_of(phi.left) + _sides_of(phi.right)
-    if isinstance(phi, cel.EventAtom | cel.Next | cel.Last | cel.Max | cel.Plus | cel.ContiguousPlus):
+    if isinstance(phi, cel.EventAtom | cel.Preference | cel.Iteration):
         return [phi]
     below = [[psi] if isinstance(phi, cel.Unless) and i else _sides_of(psi) for i, psi in enumerate(children(phi))]
     return [rebuilt(phi, chosen) for chosen in islice(product(*below), 65)]
