@@ -52,8 +52,9 @@ chapters = {  # the pages below a page, in the table of contents
     "guide/conformance": "guide/ci guide/identify guide/comparison guide/engine-documents guide/threats",
     "guide/threats": "findings/robustness",
     "findings/board": "findings/speed findings/bobocep/README findings/calcite/README findings/clickhouse/README "
-    "findings/core/README findings/epigrep/README findings/eql/README findings/esper/README findings/flink/README "
-    "findings/googlesql/README findings/opencep/README findings/pandas/README findings/pycer/README "
+    "findings/clips/README findings/core/README findings/epigrep/README findings/eql/README findings/esper/README "
+    "findings/flink/README findings/googlesql/README findings/nools/README findings/opencep/README "
+    "findings/pandas/README findings/pycer/README "
     "findings/rustevex/README findings/sase/README findings/siddhi/README findings/stix2/README "
     "findings/trino/README findings/varpulis/README",
     "guide/equivalence": "guide/simplify guide/normal-forms guide/translations",

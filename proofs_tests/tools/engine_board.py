@@ -323,11 +323,11 @@ of a language the engines that claim none of its features. [The suite](../refere
 in the book, tick those that you need, and a line says which engines have all of them right.
 
 Findings: [bobocep](bobocep/README.md), [Calcite](calcite/README.md), [ClickHouse](clickhouse/README.md),
-[CORE](core/README.md), [epigrep](epigrep/README.md), [EQL for Python](eql/README.md), [Esper](esper/README.md),
-[Flink CEP](flink/README.md), [GoogleSQL](googlesql/README.md), [OpenCEP](opencep/README.md),
-[pandas-match-recognize](pandas/README.md), [pycer](pycer/README.md), [rustevex](rustevex/README.md),
-[SASE](sase/README.md), [Siddhi](siddhi/README.md), [stix2-matcher](stix2/README.md), [Trino](trino/README.md),
-[Varpulis](varpulis/README.md).
+[CLIPS](clips/README.md), [CORE](core/README.md), [epigrep](epigrep/README.md), [EQL for Python](eql/README.md),
+[Esper](esper/README.md), [Flink CEP](flink/README.md), [GoogleSQL](googlesql/README.md), [nools](nools/README.md),
+[OpenCEP](opencep/README.md), [pandas-match-recognize](pandas/README.md), [pycer](pycer/README.md),
+[rustevex](rustevex/README.md), [SASE](sase/README.md), [Siddhi](siddhi/README.md), [stix2-matcher](stix2/README.md),
+[Trino](trino/README.md), [Varpulis](varpulis/README.md).
 """
 HEAT = '\n<script src="../_static/board.js" defer></script>\n'  # colours, and filters above the tables
 KINDS = ("defect", "choice")

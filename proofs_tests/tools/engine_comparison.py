@@ -13,6 +13,7 @@ from cerify.conformance.model import Case, format_matches
 from cerify.semantics.events import Match
 
 NAMES = {
+    "clips": "CLIPS",
     "core": "CORE",
     "esper": "Esper",
     "flink-cep": "Flink CEP",

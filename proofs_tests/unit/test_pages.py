@@ -322,7 +322,7 @@ def test_every_campaign_that_stores_figures_has_a_section() -> None:
 # The programs that reproduce findings: each is short, and uses the engine without cerify.
 
 MOST = 40
-PROGRAMS = sorted(p for p in FINDINGS.glob("*/*") if p.suffix in (".java", ".py", ".cpp", ".hpp"))
+PROGRAMS = sorted(p for p in FINDINGS.glob("*/*") if p.suffix in (".java", ".js", ".py", ".cpp", ".hpp"))
 COMMENTS = re.compile(r'\A""".*?"""|^\s*/\*.*?\*/|^\s*(//|#(?!include)).*?$', re.DOTALL | re.MULTILINE)
 
 

@@ -37,6 +37,8 @@ PROGRAMS = {
     "mvn": "Maven",
     "cmake": "CMake, 3.20 or newer",
     "cargo": "Rust's Cargo",
+    "node": "Node.js, 20 or newer",
+    "npm": "npm",
 }
 UNREACHABLE = re.compile(
     r"Could not (find a version|resolve|transfer)|Connection|Network|Temporary failure|timed out", re.I
@@ -314,6 +316,42 @@ class CrateAdapter:
         return [sys.executable, str(ADAPTERS / "python" / self.program), *self.arguments, str(built)]
 
 
+@dataclass(frozen=True)
+class NpmAdapter:
+    """An adapter in JavaScript for an engine that a package of npm brings; npm installs it when it is first asked for.
+
+    program is its file in adapters/javascript; npm installs the package in this version.
+    """
+
+    program: str
+    engine: str
+    licence: str
+    package: str
+    version: str
+
+    def missing(self) -> str | None:
+        """Node.js and npm, if they are not on the PATH."""
+        return _missing_programs("node", "npm")
+
+    def home(self, folder: Path) -> Path:
+        """Return the folder in which the engine is installed, which has a digest of its version in its name."""
+        return folder / f"{self.package}-{_digest(self.version)}"
+
+    def is_ready(self, folder: Path) -> bool:
+        """Return whether the engine is installed."""
+        return (self.home(folder) / self.program).exists()
+
+    def command(self, name: str, folder: Path) -> Sequence[str]:
+        """The command that starts it, once its engine is installed."""
+        home = self.home(folder)
+        if not self.is_ready(folder):
+            home.mkdir(parents=True, exist_ok=True)
+            options = ["--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(home)]
+            _build(name, ["npm", "install", *options, f"{self.package}@{self.version}"])
+        shutil.copyfile(ADAPTERS / "javascript" / self.program, home / self.program)
+        return ["node", str(home / self.program)]
+
+
 ONCE = ("-XX:TieredStopAtLevel=1",)  # Flink SQL makes classes for each query, which are run too seldom to be optimized
 VECTORS = ("--add-modules", "jdk.incubator.vector")
 JAVA_ADAPTERS: Mapping[str, JavaAdapter] = {
@@ -342,6 +380,7 @@ PACKAGE_ADAPTERS: Mapping[str, PackageAdapter] = {
         "clickhouse_adapter.py", "ClickHouse (chdb 4.4)", "Apache-2.0", ("chdb==4.4.0",), ("3.13", "3.12", "3.11")
     ),
     "bobocep": PackageAdapter("bobocep_adapter.py", "bobocep 1.2", "MIT", ("bobocep==1.2.2",)),
+    "clips": PackageAdapter("clips_adapter.py", "CLIPS 6.4 (clipspy 1.0)", "BSD-3-Clause", ("clipspy==1.0.6",)),
     "epigrep": PackageAdapter("epigrep_adapter.py", "epigrep 0.2", "MIT", ("epigrep==0.2.0",)),
     "eql": PackageAdapter("eql_adapter.py", "EQL for Python 1.0", "AGPL-3.0", ("eql==1.0.1",)),
     "googlesql": PackageAdapter("googlesql_adapter.py", "GoogleSQL (zetasql 0.1.5)", "Apache-2.0", ("zetasql==0.1.5",)),
@@ -381,6 +420,7 @@ SHIPPED: Mapping[str, Adapter] = {
     "sigma-rsigma": CrateAdapter(
         "sigma_adapter.py", "rsigma", "rsigma 0.23", "MIT", "rsigma-eval", "0.23.0", ("rsigma",)
     ),
+    "nools": NpmAdapter("nools_adapter.js", "nools 0.4", "MIT", "nools", "0.4.4"),
     "varpulis": CrateAdapter(
         "varpulis_adapter.py", "varpulis", "Varpulis 0.11", "MIT OR Apache-2.0", "varpulis-sase", "0.11.0"
     ),
@@ -451,7 +491,7 @@ def find_java(oldest: int) -> str | None:
 def newer_versions() -> list[tuple[str, str, str, str]]:
     """Return (engine, package, pinned version, newest version) of each engine that a package registry has.
 
-    Each registry is queried by its own client: pip, Maven and Cargo. Raises InputError where one gives no answer.
+    Each registry is queried by its own client: pip, Maven, Cargo and npm. Raises InputError where one gives no answer.
     """
     rows = []
     for name, adapter in SHIPPED.items():
@@ -464,6 +504,9 @@ def newer_versions() -> list[tuple[str, str, str, str]]:
         elif isinstance(adapter, CrateAdapter):
             told = _ask(["cargo", "info", adapter.package])
             rows.append((name, adapter.package, adapter.version, _search(r"version: (\S+)", told)))
+        elif isinstance(adapter, NpmAdapter):
+            told = _ask(["npm", "view", adapter.package, "version"])
+            rows.append((name, adapter.package, adapter.version, _search(r"(\S+)", told)))
     pom = ADAPTERS / "java" / "pom.xml"
     updates = ["mvn", "-B", "-f", str(pom), f"{VERSIONS}:display-dependency-updates"]
     told = _ask([*updates, "-DprocessDependencyManagement=false"])

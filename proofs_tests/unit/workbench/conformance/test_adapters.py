@@ -514,6 +514,7 @@ def asked(language: str, query: str, events: Sequence[Any] = ()) -> adapter.RunM
 LANGUAGE_OF = {"googlesql": "row-pattern", "varpulis": "sase"}
 WORDS = {
     "stix2": lambda run: module_of("stix2_adapter").pattern_of(adapter.chain_of(run.tree)),
+    "clips": lambda run: module_of("clips_adapter").Rule(adapter.chain_of(run.tree)).text(),
     "pycer": lambda run: module_of("pycer_adapter").DeclaredQuery(run).text,
     "rustevex": lambda run: [
         {name: value for name, value in element.items() if value == value}
@@ -542,6 +543,13 @@ WORDS = {
             "stix2",
             "A FILTER A[x in {1, 2} or x in range(3, 4)]",
             "[A:cerify_position >= 0 AND (A:x IN (1, 2) OR (A:x >= 3 AND A:x <= 4))]",
+        ),
+        (
+            "clips",
+            "((A : B) FILTER A.x < B.x WITHIN 3 EVENTS) PARTITION BY [k]",
+            '(defrule chain (ev (p ?p0) (t ?t0) (kind "A") (x-x ?v0-x) (x-k ?v0-k)) '
+            '(ev (p ?p1&:(= ?p1 (+ ?p0 1))) (t ?t1) (kind "B") (x-x ?v1-x) (x-k ?v1-k)) (test (and TRUE TRUE '
+            "(holds < ?v0-x ?v1-x) (<= (- ?p1 ?p0) 2) (holds = ?v0-k ?v1-k)))  => (found ?p0 ?p1))",
         ),
         ("pycer", "STRICT(A ; (B IN v))", "SELECT STRICT * FROM S WHERE (T0 ; (T1 AS V0))"),
         (
@@ -600,6 +608,7 @@ def test_the_words_of_an_engine(engine: str, query: str, words: Any) -> None:
             ("stix2", query)
             for query in ("A : B", "A+", "A PARTITION BY [x]", "A FILTER A[not x = 1]", "A ; B FILTER A.x = B.x")
         ),
+        *(("clips", query) for query in ("A+", "A AND B", "A FILTER A[é = 1]")),
         *(
             ("pycer", query)
             for query in ("A AND B", "A ; B FILTER A.x = B.x", "A FILTER A[x in {1}]", "A FILTER A[y > 1]")

@@ -73,7 +73,9 @@ def test_the_cache_is_where_the_environment_says() -> None:
 def test_each_adapter_has_a_name() -> None:
     programs = {path.parent.name for path in JAVA.glob("*/pom.xml")} - {"protocol", "template"}
     assert set(engines.JAVA_ADAPTERS) == programs
-    assert set(engines.SHIPPED) == programs | {"core", "opencep", "varpulis"} | set(engines.PACKAGE_ADAPTERS)
+    assert set(engines.SHIPPED) == programs | {"core", "nools", "opencep", "sigma-rsigma", "varpulis"} | set(
+        engines.PACKAGE_ADAPTERS
+    )
     shipped = {path.name for path in (engines.ADAPTERS / "python").glob("*_adapter.py")}
     named = [*engines.PACKAGE_ADAPTERS.values(), VARPULIS]
     assert {adapter.program for adapter in named} == shipped
@@ -95,6 +97,16 @@ def test_the_crate_of_varpulis_is_the_pinned_one(ran: list[list[str]], tmp_path:
     ran.clear()
     assert VARPULIS.command("varpulis", tmp_path) == command
     assert ran == []
+
+
+def test_npm_installs_the_pinned_version_once(ran: list[list[str]], tmp_path: Path) -> None:
+    adapter = engines.SHIPPED["nools"]
+    assert isinstance(adapter, engines.NpmAdapter)
+    program = adapter.home(tmp_path) / adapter.program
+    for _ in range(2):
+        assert adapter.command("nools", tmp_path) == ["node", str(program)]
+    assert [(words[:2], words[-1]) for words in ran] == [(["npm", "install"], "nools@0.4.4")]
+    assert program.read_bytes() == (engines.ADAPTERS / "javascript" / adapter.program).read_bytes()
 
 
 @pytest.mark.parametrize("name", engines.JAVA_ADAPTERS)
