@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice, product
 from typing import Any, Generic, TypeAlias, TypeVar, assert_never
 
-from cerify.automata.evaluate.scope import SECONDS, ReachBounds
+from cerify.automata.evaluate.scope import SECONDS, ReachBounds, RunningWindow
 from cerify.automata.evaluator import Consumption, Counters, Evaluator
 from cerify.languages.attributes import attributes_in
 from cerify.languages.language import DENOTATIONAL, Evaluation, Language, Options
@@ -59,18 +59,29 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
     """The matches of a query by its language's definition; each batch costs as much as the whole stream up to its end.
 
     waits: whether a match may depend on events after its position, so that all matches are returned by `finish`.
-    schema: that of all batches. Raises what the definition raises, and IllFormed for a query that waits and consumes.
+    schema: that of all batches. evaluator: that of whole streams. reach: how far back a match looks; earlier events are
+    forgotten, so that a batch costs as much as it and the events in reach. Raises what the evaluator raises, IllFormed
+    for a query that waits and consumes, and with a reach Unordered where the values of a window go back.
     """
 
     STATE = "definition"
 
     def __init__(
-        self, language: Language[F], query: F, waits: bool, options: Options = Options(), schema: Schema | None = None
+        self,
+        language: Language[F],
+        query: F,
+        waits: bool,
+        options: Options = Options(),
+        schema: Schema | None = None,
+        evaluator: str = DENOTATIONAL,
+        reach: ReachBounds | None = None,
     ) -> None:
         if waits and options.consumption is not Consumption.NONE:
             raise IllFormed("a query whose matches depend on later events cannot consume events")
         self.language, self.query, self.options, self.budget = language, query, options, options.budget
         self.waits_for_end, self.default_type, self.schema = waits, language.row_type, schema
+        self.evaluator, self.reach = evaluator, reach
+        self._forgotten = 0  # events that are out of reach
         self._begin = 0  # the position after the last match that consumed
         self._events = Stream([], schema)
 
@@ -78,6 +89,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         """Read a stream's next events and return the new matches. Raises BudgetExceeded; then nothing has changed."""
         events, first, begin = Stream([*self._events, *S], self.schema), len(self._events), self._begin
         found: list[Match] = []
+        kept = _first_in_reach(self.reach, events)
         if self.options.consumption is Consumption.ANY:
             for n in range(first, len(events)):
                 here = [m for m in self._matches(events, begin, n + 1) if m.at == n]
@@ -87,7 +99,9 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
             found = self._matches(events, 0, len(events), first, limit)
         if limit is None and len(found) > self.options.budget.matches:
             raise too_many_matches(self.options.budget.matches)
-        self._events, self._begin, self.position = events, begin, len(events)
+        found = [_moved(match, self._forgotten) for match in found] if self._forgotten else found
+        self._events, self._begin = events.part(kept, len(events) - kept) if kept else events, begin
+        self._forgotten, self.position = self._forgotten + kept, self._forgotten + len(events)
         return sorted(found)[:limit]
 
     def flush(self) -> list[Match]:
@@ -101,21 +115,24 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         options += [] if self.options.eql_reading == ELASTIC else [repr(self.options.eql_reading)]
         options += [] if self.options.sigma_reading == SPECIFICATION else [repr(self.options.sigma_reading)]
         schema = [] if self.schema is None else [{R: dict(types) for R, types in self.schema.types.items()}]
+        options += [] if self.reach is None else [self.evaluator, str(self.reach)]
         return json.dumps([name, text, *options, *schema])
 
     def dump(self) -> bytes:
-        """All events so far, as an Arrow stream."""
-        table, sink = self._events.table.replace_schema_metadata({"begin": str(self._begin)}), pa.BufferOutputStream()
+        """All events that are kept, as an Arrow stream."""
+        numbers = {"begin": str(self._begin), "forgotten": str(self._forgotten)}
+        table, sink = self._events.table.replace_schema_metadata(numbers), pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, table.schema) as writer:
             writer.write_table(table)
         return bytes(sink.getvalue())
 
     def load(self, data: bytes) -> None:
         table = pa.ipc.open_stream(data).read_all()
-        begin = int(table.schema.metadata[b"begin"])
-        if not 0 <= begin <= table.num_rows:
+        begin, forgotten = (int(table.schema.metadata[name]) for name in (b"begin", b"forgotten"))
+        if not 0 <= begin <= table.num_rows or forgotten < 0 or (forgotten and self.reach is None):
             raise ValueError("a position is out of range")
-        self._events, self._begin, self.position = Stream.from_table(table, self.schema), begin, table.num_rows
+        self._events, self._begin, self._forgotten = Stream.from_table(table, self.schema), begin, forgotten
+        self.position = forgotten + table.num_rows
 
     @property
     def counters(self) -> Counters:
@@ -123,7 +140,8 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         return Counters(self.position, 0, 0)
 
     def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
-        return type(self), (self.language, self.query, self.waits_for_end, self.options, self.schema)
+        how = self.options, self.schema, self.evaluator, self.reach
+        return type(self), (self.language, self.query, self.waits_for_end, *how)
 
     def _matches(self, S: Stream, begin: int, end: int, first: int = 0, limit: int | None = None) -> list[Match]:
         """The matches of a part of the stream, from the first position on, with positions in the stream.
@@ -131,12 +149,25 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         Raises BudgetExceeded unless there is a limit.
         """
         most = self.options.budget.matches
-        part = self.language.evaluators.matches(self.query, S.part(begin, end - begin), DENOTATIONAL, self.options)
+        part = self.language.evaluators.matches(self.query, S.part(begin, end - begin), self.evaluator, self.options)
         new = (match for match in part if match.at >= first - begin)
         found = list(islice(new, most + 1 if limit is None else limit))
         if limit is None and len(found) > most:
             raise too_many_matches(most)
         return [_moved(match, begin) for match in found] if begin else found
+
+
+def _first_in_reach(reach: ReachBounds | None, S: Stream) -> int:
+    """The first of the events that a match after these may look at. Raises Unordered."""
+    if reach is None:
+        return 0
+    lows = [] if reach.events == 1 and reach.widths else [len(S) - reach.events + 1]
+    for a, width in reach.widths:
+        window, low = RunningWindow(a, width), 0
+        for p, event in enumerate(S):
+            low = max(low, window.advance(p, event) or 0)
+        lows.append(low)
+    return max(0, min(lows))
 
 
 def _moved(match: Match, by: int) -> Match:
@@ -272,7 +303,8 @@ def _in_batches(
     if make is not None:
         made = make(query, schema, want.options)
         if isinstance(made, Unsupported):
-            return made
+            again = None if want.counting or name not in AUTOMATIC else _reading_again(language, name, query, want)
+            return made if again is None else (None, again)
         if want.counting and not made.counts:
             return Unsupported(
                 f"the evaluator {name} of {language.title} cannot count these matches without listing them"
@@ -289,6 +321,18 @@ def _in_batches(
     evaluator = DefinitionEvaluator(language, query, language.evaluators.waits(query), want.options, schema)
     evaluator.needed = attributes_in(language, query)
     return None, evaluator
+
+
+def _reading_again(language: Language[F], name: str, query: F, want: Want) -> Evaluator | None:
+    """Return an evaluator of batches that reads what is in reach again with each; None if the reach has no bound."""
+    if want.options.consumption is not Consumption.NONE or not isinstance(query, Formula):
+        return None
+    reach = reach_of(query)
+    if reach is None or isinstance(language.evaluators[name].prepare(query, None, want.options), Unsupported):
+        return None
+    evaluator = DefinitionEvaluator(language, query, False, want.options, None, name, reach)
+    evaluator.needed = attributes_in(language, query)
+    return evaluator
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -459,6 +503,7 @@ Found: TypeAlias = ReachBounds | None
 
 def reach_of(phi: Formula) -> Found:
     """The reach of a formula; None if it may depend on all events before."""
+    phi = cel.expanded(phi)
     known, found = extents(phi), dict[int, Found]()
     for psi in reversed(list(cel.subformulas(phi))):
         found[id(psi)] = _reach(psi, [found[id(child)] for child in children(psi)], known[id(psi)].inherits)
@@ -485,7 +530,7 @@ def _reach(phi: Formula, below: list[Found], inherits: bool) -> Found:
         case cel.OneOperand() | cel.TwoOperands():
             return None
         case cel.Derived():
-            return reach_of(phi.expansion)
+            raise AssertionError("derived operators are expanded before")
         case _:
             assert_never(phi)
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TypeAlias, assert_never
 
+from cerify.automata.cea.chains import EventChain, greatest_chain
 from cerify.automata.cea.compile import ValueWindow, compares, compilable, correlated, lazily
 from cerify.automata.cea.model import CEA, MARKED, UNMARKED, Determinized
 from cerify.automata.evaluate.scope import Scope, strip_windows
@@ -558,6 +559,14 @@ class PerKeyPlan:
 
 EvaluationPlan: TypeAlias = AutomatonPlan | CheckedPlan | CollectedPlan | PerKeyPlan
 """How automata evaluate a formula."""
+
+
+def counted_in_scope(plan: EvaluationPlan) -> tuple[EventChain, Scope] | None:
+    """Return the chain, and the windows and keys around it, if the plan is LAST or NXT around these; else None."""
+    match plan:
+        case CollectedPlan(phi, AutomatonPlan(scope, ())) if (chain := greatest_chain(phi, scope.core)) is not None:
+            return chain, scope
+    return None
 
 
 def evaluation_plan(phi: Formula, budget: Budget = Budget()) -> EvaluationPlan | Unsupported:

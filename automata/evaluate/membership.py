@@ -17,7 +17,6 @@ from itertools import groupby, product
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias, assert_never
 
-from cerify.automata.cea.chains import greatest_chain
 from cerify.automata.cea.compile import ValueWindow, compilable, lazily
 from cerify.automata.cea.model import Determinized, Marks
 from cerify.automata.evaluate.ces import BOTTOM, Bottom, CesOutput, CesUnion, CompactComplexEventSet, Node, NodeList
@@ -29,6 +28,7 @@ from cerify.automata.evaluate.evaluation_plan import (
     EvaluationPlan,
     PerKeyPlan,
     ResidualFilter,
+    counted_in_scope,
     rebinds,
     required_plan,
 )
@@ -417,13 +417,9 @@ class Membership:
 
     def _greatest(self, plan: CollectedPlan, begin: int, end: int) -> GreatestChains | None:
         """The greatest matches of LAST or NXT around windows and keys of a chain; None if that is not what it is."""
-        operand = plan.operand
-        if not isinstance(operand, AutomatonPlan) or operand.checks:
+        if (counted := counted_in_scope(plan)) is None:
             return None
-        if (chain := greatest_chain(plan.phi, operand.scope.core)) is None:
-            return None
-        part = self.S.part(begin, min(end, len(self.S)) - begin)
-        chains = GreatestChains(chain, operand.scope, part)
+        chains = GreatestChains(*counted, self.S.part(begin, min(end, len(self.S)) - begin))
         return None if chains.unordered else chains
 
     def has(self, phi: Formula, mu: Valuation, i: int, j: int) -> bool:

@@ -296,10 +296,14 @@ def _compiled_batches(phi: Formula, schema: Schema | None, options: Options) -> 
 def _checked_batches(phi: Formula, options: Options) -> Evaluator | Unsupported:
     """By the automaton of what is left without the filters that compare events, which are checked on what it finds."""
     from cerify.automata.evaluate.checked_evaluator import CheckedEvaluator, batch_plan
+    from cerify.automata.evaluate.evaluation_plan import counted_in_scope
 
     plan = batch_plan(phi, options.budget)
     if isinstance(plan, Unsupported):
         return plan
+    counted = counted_in_scope(plan) if options.consumption.value == "none" else None
+    if counted is not None and (counted[1].widths or counted[1].events is not None):
+        return Unsupported("matches of counted events in a window are looked up in the events in reach", phi.span)
     return CheckedEvaluator(phi, options.output, options.consumption, options.budget, plan)
 
 

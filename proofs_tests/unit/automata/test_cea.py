@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial, reduce
 from itertools import pairwise, product
@@ -559,6 +560,22 @@ def test_windows_and_keys_inside_of_a_strategy_choose_among_what_is_in_them(seed
         assert streaming.matches(phi, S, output) == right, f"{show(phi)} {S.events}"
         if output == "matches":
             assert sum(streaming.count_matches(phi, S)) == len(right), f"{show(phi)} {S.events}"
+        with suppress(Unordered):
+            assert in_batches(partial(compile, phi, output=output), S, rng) == right, f"{show(phi)} {S.events}"
+
+
+def test_what_is_out_of_reach_is_forgotten() -> None:
+    """Where no automaton reads batches, the events of the window are read again with each."""
+    phi = parse("LAST(A{2,60} WITHIN 29 seconds) PER KEY [k]")
+    S = Stream(Event("A" if n % 3 else "B", {"k": n % 2, "time": n}) for n in range(300))
+    E = compile(phi)
+    assert sorted(match for start in range(0, 300, 7) for match in E.push(S.part(start, min(7, 300 - start)))) == (
+        streaming.matches(phi, S)
+    )
+    assert len(E.save()) < 4_000
+    assert E.position == 300
+    with pytest.raises(Unordered):
+        E.push([Event("A", {"k": 1, "time": 7})])
 
 
 @pytest.mark.parametrize("seed", sampled(range(20), range(3)))
