@@ -12,6 +12,8 @@ complete. A derivation is a tree of rules; what a rule is about follows from the
     operands    one operator on both sides, and its operands in pairs
     conditions  both are filters, windows and partitions around formulas, one of which is contained in the other; each
                 condition of the right follows from those of the left
+    choose      conditions are around NXT, LAST or MAX on the left, and inside of it on the right: the best of all, if it
+                meets them, is the best of those that do
     drop        the left is an operator that only takes matches away, around what is contained in the right
     left or     either side of the OR on the left is contained in the right
     right or    the left is contained in one side of the OR on the right
@@ -36,7 +38,7 @@ from cerify.semantics.cel.syntax import Formula, show
 from cerify.semantics.errors import BudgetExceeded, InternalError, Unsupported
 from cerify.semantics.events import Schema
 from cerify.semantics.predicates import Attribute, Comparator, Predicate, mentions
-from cerify.semantics.trees import children
+from cerify.semantics.trees import children, rebuilt
 
 MIRRORED: dict[Comparator, Comparator] = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
 TRIES = 2000  # pairs of parts that are looked at
@@ -241,6 +243,16 @@ def _as_one_event(P: Predicate) -> Predicate:
     return pred.mapped_predicate(P, lambda a: Attribute(f"{a.variable}.{a.name}"))
 
 
+def is_written_so(phi: Formula, psi: Formula, claim: Claim, schema: Schema | None) -> RuleProof | None:
+    """A proof from how two expanded formulas are written, without a decider; None if there is none."""
+    if key_of(phi, schema) == key_of(psi, schema):
+        return RuleProof("same")
+    chosen = _chosen_first(phi) if claim == "contained" else None
+    if chosen is not None and key_of(chosen, schema) == key_of(psi, schema):
+        return RuleProof("choose", (RuleProof("same"),))
+    return None
+
+
 # --- the search -------------------------------------------------------------------------------------------------------
 
 
@@ -259,8 +271,8 @@ class Derivations:
         self.tries -= 1
         if self.tries < 0:
             return None
-        if key_of(phi, self.schema) == key_of(psi, self.schema):
-            return RuleProof("same")
+        if (written := is_written_so(phi, psi, claim, self.schema)) is not None:
+            return written
         return self._decide(phi, psi, claim, level) or self._by_parts(phi, psi, claim, level)
 
     def _decide(self, phi: Formula, psi: Formula, claim: Claim, level: Level) -> RuleProof | None:
@@ -338,6 +350,14 @@ class Derivations:
         return RuleProof("operands", tuple(parts))
 
 
+def _chosen_first(phi: Formula) -> Formula | None:
+    """A formula with conditions around a strategy with these in it; None for others."""
+    if not isinstance(phi, STACK):
+        return None
+    inner = phi.phi if isinstance(phi.phi, cel.Preference) else _chosen_first(phi.phi)
+    return None if inner is None else rebuilt(inner, [rebuilt(phi, [inner.phi])])  # type: ignore[attr-defined]
+
+
 def prove(
     phi: Formula,
     psi: Formula,
@@ -352,7 +372,7 @@ def prove(
     with depth_limited(phi.span):
         left, right = cel.expanded(phi), cel.expanded(psi)
         if only_same:
-            derivation = RuleProof("same") if key_of(left, schema) == key_of(right, schema) else None
+            derivation = is_written_so(left, right, claim, schema)
         else:
             by: Level = "events" if level == "positions" else level  # whose rules do not hold of positions alone
             derivation = Derivations(schema, order, budget).derive(left, right, claim, by)

@@ -20,7 +20,7 @@ from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.events import TIME, Schema
 from cerify.semantics.predicates import Predicate
-from cerify.semantics.trees import children
+from cerify.semantics.trees import children, rebuilt
 
 Part: TypeAlias = cel.Condition | cel.Window | str
 """A condition on a valuation: of a filter, a window, or the attribute of a partition."""
@@ -70,6 +70,8 @@ class DerivationCheck:
                 self.follow(second, phi.right, psi, claim, level)
             case "right or", (part,) if claim == "contained" and isinstance(psi, cel.Or) and by.side in (0, 1):
                 self.follow(part, phi, psi.right if by.side else psi.left, claim, level)
+            case "choose", (part,) if claim == "contained":
+                self.follow(part, _with_conditions_inside(phi), psi, claim, level)
             case "drop", (part,) if claim == "contained":
                 self.follow(part, _dropped(phi), psi, claim, level)
             case "conditions", (part,):
@@ -285,6 +287,20 @@ class DerivationCheck:
             if left == 0:
                 return True
         return False
+
+
+def _with_conditions_inside(phi: cel.Formula) -> cel.Formula:
+    """The strategy inside of filters, windows and partitions, around these. Raises RuleFails where there is none."""
+    layers = []
+    while isinstance(phi, cel.Filter | cel.Within | cel.PartitionBy):
+        layers.append(phi)
+        phi = phi.phi
+    if not layers or not isinstance(phi, cel.Next | cel.Last | cel.Max):
+        raise RuleFails("the rule choose is used where no conditions are around a strategy")
+    (inner,) = children(phi)
+    for layer in reversed(layers):
+        inner = rebuilt(layer, [inner])
+    return rebuilt(phi, [inner])
 
 
 def _dropped(phi: cel.Formula) -> cel.Formula:
