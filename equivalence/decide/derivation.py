@@ -12,8 +12,8 @@ complete. A derivation is a tree of rules; what a rule is about follows from the
     operands    one operator on both sides, and its operands in pairs
     conditions  both are filters, windows and partitions around formulas, one of which is contained in the other; each
                 condition of the right follows from those of the left
-    choose      conditions are around NXT, LAST or MAX on the left, and inside of it on the right: the best of all, if it
-                meets them, is the best of those that do
+    choose      conditions are around NXT, LAST or MAX on the left, and in it on the right: the best of all, if it meets
+                them, is the best of those that do
     drop        the left is an operator that only takes matches away, around what is contained in the right
     left or     either side of the OR on the left is contained in the right
     right or    the left is contained in one side of the OR on the right
@@ -352,10 +352,16 @@ class Derivations:
 
 def _chosen_first(phi: Formula) -> Formula | None:
     """A formula with conditions around a strategy with these in it; None for others."""
-    if not isinstance(phi, STACK):
+    layers: list[cel.Filter | cel.Within | cel.PartitionBy] = []
+    while isinstance(phi, cel.Filter | cel.Within | cel.PartitionBy):
+        layers.append(phi)
+        phi = phi.phi
+    if not layers or not isinstance(phi, cel.Preference):
         return None
-    inner = phi.phi if isinstance(phi.phi, cel.Preference) else _chosen_first(phi.phi)
-    return None if inner is None else rebuilt(inner, [rebuilt(phi, [inner.phi])])  # type: ignore[attr-defined]
+    inner: Formula = phi.phi
+    for layer in reversed(layers):
+        inner = rebuilt(layer, [inner])
+    return rebuilt(phi, [inner])
 
 
 def prove(

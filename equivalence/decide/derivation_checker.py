@@ -291,13 +291,13 @@ class DerivationCheck:
 
 def _with_conditions_inside(phi: cel.Formula) -> cel.Formula:
     """The strategy inside of filters, windows and partitions, around these. Raises RuleFails where there is none."""
-    layers = []
+    layers: list[cel.Filter | cel.Within | cel.PartitionBy] = []
     while isinstance(phi, cel.Filter | cel.Within | cel.PartitionBy):
         layers.append(phi)
         phi = phi.phi
-    if not layers or not isinstance(phi, cel.Next | cel.Last | cel.Max):
+    if not layers or not isinstance(phi, cel.Preference):
         raise RuleFails("the rule choose is used where no conditions are around a strategy")
-    (inner,) = children(phi)
+    inner: cel.Formula = phi.phi
     for layer in reversed(layers):
         inner = rebuilt(layer, [inner])
     return rebuilt(phi, [inner])
