@@ -722,6 +722,7 @@ def changed(rng: Random, data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(("query", "language", "evaluator"), EVALUATORS, ids=lambda text: text)
+@pytest.mark.slow
 def test_no_change_of_a_state_is_accepted(query: str, language: str, evaluator: str) -> None:
     """Without a checksum one damaged state of a hundred was restored, with other matches."""
 

@@ -46,6 +46,7 @@ def test_it_has_the_matches_of_the_definition(cases: int) -> None:
 
 
 @pytest.mark.parametrize("cases", sampled((400, 20_000), (400,)))
+@pytest.mark.slow
 def test_batches_of_columns_and_their_states_change_nothing(cases: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel, "KEYS_BEFORE_EVICTION", 1)
     carried = 0

@@ -434,6 +434,7 @@ TICKED: Mapping[str, Sequence[str]] = {
 
 @pytest.mark.parametrize(("language", "text"), [(name, text) for name, texts in TICKED.items() for text in texts])
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.slow
 def test_ticks_of_nanoseconds_have_the_matches_of_microseconds(language: str, text: str) -> None:
     """In all evaluators, over events and columns, at once and in batches with saved states between them."""
     for seed in range(8):
@@ -796,6 +797,7 @@ def test_texts_are_times_to_arrow_where_they_are_to_python(texts: list[str | Non
     st.booleans(),
 )
 @settings(max_examples=1000, deadline=None)
+@pytest.mark.slow
 def test_the_column_of_the_time_is_to_arrow_what_it_is_to_python(values: list[Any], unit: Any, cut: bool) -> None:
     how = TimeReading(unit, None, cut)
     column = pa.chunked_array([pa.array(values)])

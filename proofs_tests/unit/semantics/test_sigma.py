@@ -166,6 +166,7 @@ def test_the_definition_agrees_with_brute_force_and_with_cel(seed: int) -> None:
     assert difference(seed)[0] == ""
 
 
+@pytest.mark.slow
 def test_random_cases_tell_each_reading_apart_from_the_decisions() -> None:
     left = {words for n in range(4) for words, _ in readings(random_case(Random(n), PROFILES["rules"], 3, 5)[0])}
     for n in range(300):
@@ -217,6 +218,7 @@ def test_aliases_that_multiply_are_refused_at_once() -> None:
         parse(f"title: t\nlogsource: {{category: t}}\ndetection: {{s: {{a: 1}}, condition: s}}\n{lines}")
 
 
+@pytest.mark.slow
 def test_without_pysigma_the_extra_is_named(tmp_path: Path) -> None:
     rule = tmp_path / "rule.yml"
     rule.write_text(GOOD)
@@ -308,6 +310,7 @@ def test_a_rule_in_two_groups_at_one_event_raises_two_alerts() -> None:
 # --- the suite and what engines claim ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_suite_finds_every_meaning_of_a_converter() -> None:
     left = {(axis.name, value) for axis in AXES.values() for value in axis.values[1:]}
     cases = load("sigma")
@@ -352,6 +355,7 @@ def test_counting_in_one_pass_is_the_definition(seed: int) -> None:
 
 
 @pytest.mark.parametrize("events", sampled([7_000, 70_000], [7_000]))
+@pytest.mark.slow
 def test_sixty_values_in_a_long_window(events: int) -> None:
     """By the definition these are more looks at an event than there is a budget for."""
     count = {"type": "value_count", "rules": ["a"], "group-by": ["user"], "timespan": "15m"}

@@ -166,6 +166,7 @@ def test_an_option_that_does_not_exist_is_a_usage_error(option: list[str], figur
     assert f"invalid value for '{option[0]}'" in err
 
 
+@pytest.mark.slow
 def test_the_installed_program_reports_a_bad_row(tmp_path: Path) -> None:
     """As a process of its own, with a real standard input."""
     process = subprocess.run(
@@ -590,6 +591,7 @@ def test_the_engine_answers_in_utf_8(status: Streams) -> None:
     ("redirected", "expected"),
     [("match 'A ; B' g.csv --json 2>&- <&-", 0), ("match 'A ;' g.csv 2>/dev/full", 2), ("equiv A A >&-", 2)],
 )
+@pytest.mark.slow
 def test_streams_of_a_process(redirected: str, expected: int, files: Path) -> None:
     """Also the last flush of Python, at the exit, changes nothing."""
     ran = subprocess.run(

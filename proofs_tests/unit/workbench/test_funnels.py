@@ -447,6 +447,7 @@ def test_texts_of_no_funnel_are_refused(text: str, message: str) -> None:
         FUNNEL.syntax.parse(text)
 
 
+@pytest.mark.slow
 def test_the_language_answers_as_the_columns_do() -> None:
     kinds = set()
     for seed in range(400):
