@@ -33,7 +33,6 @@ MOST_ATTRIBUTES = 10_000  # of all events: objects that are keyed by ids would h
 COUNT = "count"  # the attribute "tags.count" is the number of elements of the list "tags"
 ANY = ".any."  # the attribute "tags.any.new" says whether "new" is one of them
 SCALARS = frozenset({bool, int, float, str, type(None)})
-JSON_VALUES = "an attribute is a number, a string or a Boolean"
 
 
 def flattened(obj: Mapping[str, Any], where: str, declared: Collection[str] = ()) -> dict[str, Any]:

@@ -706,8 +706,3 @@ def show_duration(seconds: float) -> str:
         if whole and len(parts) < 2:
             parts.append(f"{whole} {name}")
     return sign + " ".join(parts)
-
-
-def counts_json(counts: Sequence[StepCount]) -> list[Row]:
-    """Return counts as a part of a JSON object."""
-    return [count.json() for count in counts]

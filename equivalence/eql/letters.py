@@ -23,7 +23,6 @@ from cerify.semantics.events import TIME, Event, Schema
 from cerify.semantics.packages import z3
 from cerify.semantics.values import Value, joined, value_type_of
 
-Signs: TypeAlias = Mapping[eql.Condition, bool]
 Values: TypeAlias = tuple[Value, ...]
 PartialKey: TypeAlias = Mapping[str, Value | None]
 """A value for each field of a key; None for a field that is absent."""
