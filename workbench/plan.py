@@ -528,6 +528,7 @@ def _reach(phi: Formula, below: list[Found], inherits: bool) -> Found:
                 return ReachBounds(left.events + right.events)
             return None
         case cel.OneOperand() | cel.TwoOperands():
+            # Gaps of any length may lie between the events, or what decides may lie before all of them.
             return None
         case cel.Derived():
             raise AssertionError("derived operators are expanded before")

@@ -124,6 +124,7 @@ def partitioned(phi: Formula) -> Formula:
         case cel.Unless(left, _):
             return replace(phi, left=partitioned(left))
         case cel.EventAtom() | cel.Project() | cel.TwoOperands() | cel.Iteration() | cel.Preference() | cel.Derived():
+            # `strip_windows` stops here too, and a partition further inside would have to be taken apart again.
             return phi
         case _:
             assert_never(phi)

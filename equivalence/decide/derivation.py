@@ -342,6 +342,7 @@ class Derivations:
         pairs: list[tuple[Formula, Formula]] = list(zip(children(phi), children(psi), strict=True))
         if isinstance(phi, cel.Unless):  # with more rivals on the right there are fewer matches
             pairs[1] = pairs[1][::-1]
+        # Among more matches of its operand a strategy can prefer another one, so that containment is not kept.
         wanted: Claim = "equivalent" if isinstance(phi, cel.Preference) else claim
         for mine, theirs in pairs:
             if (part := self.derive(mine, theirs, wanted, inner)) is None:

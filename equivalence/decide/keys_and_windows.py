@@ -132,6 +132,7 @@ def _held(
         case cel.All():
             return in_all(*below)
         case cel.And():
+            # Both sides have the same valuation, so that what either side knows of it holds.
             return below[0] | below[1]
         case cel.Or():
             return below[0] & below[1]

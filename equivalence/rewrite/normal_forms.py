@@ -533,6 +533,7 @@ def _filter_events(phi: cel.Formula, L: Variables, p: Predicate) -> cel.Formula:
         case cel.Unless(left, right):
             return cel.Unless(_filter_events(left, L, p), right)
         case cel.Preference():
+            # Below the strategy the filter would take away matches that win against others.
             for A in sorted(L):
                 phi = cel.Filter(phi, cel.Every(A, p))
             return phi
@@ -565,6 +566,7 @@ def _whole(phi: cel.Formula, condition: cel.Condition) -> cel.Formula:
         case cel.Or() | cel.And() | cel.Restriction() | cel.PerKey():
             return rebuilt(phi, [_whole(psi, condition) for psi in children(phi)])
         case cel.EventAtom() | cel.Project() | cel.OneOperand() | cel.TwoOperands():
+            # An iteration binds a variable in every round, and the condition is about all rounds together.
             return cel.Filter(phi, condition)
         case cel.Derived():
             return _whole(phi.expansion, condition)

@@ -99,6 +99,7 @@ def extents(phi: cel.Formula) -> Mapping[int, Extent]:
     found: dict[int, Extent] = {}
     for psi in reversed(list(cel.subformulas(phi))):
         below = [found[id(child)] for child in children(psi)]
+        # An operator that the table does not have is followed over all intervals: slower, and as right.
         if isinstance(psi, cel.EventAtom):
             last: Types = frozenset({psi.type})
         else:

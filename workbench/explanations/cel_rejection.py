@@ -91,6 +91,7 @@ def points(phi: cel.Formula, path: Path = ()) -> Iterator[RelaxationPoint]:
             yield from (RelaxationPoint(path, "contiguity"), RelaxationPoint(path, "order"))
         case cel.Unless(left, _):
             yield RelaxationPoint(path, "guard")
+            # Relaxing what must not occur would forbid more, and so never let a match through.
             yield from points(left, (*path, 0))
             return
         case cel.And():

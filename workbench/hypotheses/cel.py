@@ -489,6 +489,7 @@ class CelVariant:
             case cel.Seq(_, right) | cel.ContiguousSeq(_, right):
                 return self.another_round(right)
             case cel.EventAtom() | cel.ContiguousPlus() | cel.Strict() | cel.Preference():
+                # A strategy judges whole matches of its operand: what follows it cannot ask for one more round inside.
                 return None
             case cel.Project() | cel.Restriction():
                 return self.another_round(phi.phi)
