@@ -107,19 +107,19 @@ Keys: TypeAlias = Mapping[str, Truth | None]
 
 def last_variables(phi: Formula) -> frozenset[str]:
     """The variables that hold the last event of the interval in every valuation of an expanded formula."""
-    return _held(phi, lambda left, right: right, frozenset[str].intersection)
+    return _join_variables(phi, lambda left, right: right, frozenset[str].intersection)
 
 
 def always_bound(phi: Formula) -> frozenset[str]:
     """The variables that hold an event in every valuation of an expanded formula."""
-    return _held(phi, frozenset[str].union, frozenset[str].union)
+    return _join_variables(phi, frozenset[str].union, frozenset[str].union)
 
 
-def _held(
+def _join_variables(
     phi: Formula, in_sequence: Callable[..., frozenset[str]], in_all: Callable[..., frozenset[str]]
 ) -> frozenset[str]:
     """The variables that hold something, from those of the operands of a sequence, and of ALL."""
-    below = [_held(psi, in_sequence, in_all) for psi in children(phi)]
+    below = [_join_variables(psi, in_sequence, in_all) for psi in children(phi)]
     match phi:
         case cel.EventAtom(R):
             return frozenset({R})

@@ -22,7 +22,7 @@ from cerify.semantics.row_pattern.check import require_wellformed
 from cerify.semantics.row_pattern.parse import parse
 
 
-class Iteration(NamedTuple):
+class RowIteration(NamedTuple):
     """The end of an iteration: its quantifier, the count of iterations as far as it counts, and whether it has rows."""
 
     quantifier: rows.Quantified
@@ -30,7 +30,7 @@ class Iteration(NamedTuple):
     has_rows: bool
 
 
-Rest: TypeAlias = tuple[rows.Pattern | Iteration, ...]
+Rest: TypeAlias = tuple[rows.Pattern | RowIteration, ...]
 """What is left of a pattern; its last part comes next."""
 
 
@@ -207,7 +207,7 @@ def _ways(
             if not ends:
                 yield (
                     A,
-                    tuple(one._replace(has_rows=True) if isinstance(one, Iteration) else one for one in later),
+                    tuple(one._replace(has_rows=True) if isinstance(one, RowIteration) else one for one in later),
                     False,
                 )
         case rows.Empty():
@@ -226,21 +226,21 @@ def _ways(
         case rows.Exclusion(inner):
             yield from _ways((*later, inner), begins, ends, seen)
         case rows.Quantified():
-            yield from _ways((*later, Iteration(part, 0, True)), begins, ends, seen)
-        case Iteration():
+            yield from _ways((*later, RowIteration(part, 0, True)), begins, ends, seen)
+        case RowIteration():
             for onward in _expand_iteration(part):
                 yield from _ways((*later, *onward), begins, ends, seen)
         case _:
             assert_never(part)
 
 
-def _expand_iteration(now: Iteration) -> list[Rest]:
+def _expand_iteration(now: RowIteration) -> list[Rest]:
     """To iterate and to stop, in the order of preferment: no iteration follows one without rows that was not needed."""
     p, number, has_rows = now
     stop: list[Rest] = [()] if number >= p.low else []
     more: list[Rest] = []
     if number != p.high and (has_rows or number < p.low or p.high is not None):
-        more = [(Iteration(p, number + 1 if p.high is not None else min(number + 1, p.low), False), p.pattern)]
+        more = [(RowIteration(p, number + 1 if p.high is not None else min(number + 1, p.low), False), p.pattern)]
     return more + stop if p.greedy else stop + more
 
 
