@@ -26,8 +26,7 @@ from cerify.semantics.errors import InputError
 #
 
 JAVA = engines.ADAPTERS / "java"
-VARPULIS = engines.SHIPPED["varpulis"]
-assert isinstance(VARPULIS, engines.CrateAdapter)
+CRATES = {name: one for name, one in engines.SHIPPED.items() if isinstance(one, engines.CrateAdapter)}
 
 
 def installed(tmp_path: Path) -> Path:
@@ -73,29 +72,28 @@ def test_the_cache_is_where_the_environment_says() -> None:
 def test_each_adapter_has_a_name() -> None:
     programs = {path.parent.name for path in JAVA.glob("*/pom.xml")} - {"protocol", "template"}
     assert set(engines.JAVA_ADAPTERS) == programs
-    assert set(engines.SHIPPED) == programs | {"core", "nools", "opencep", "sigma-rsigma", "varpulis"} | set(
-        engines.PACKAGE_ADAPTERS
-    )
+    assert set(engines.SHIPPED) == programs | {"core", "nools", "opencep", *CRATES} | set(engines.PACKAGE_ADAPTERS)
     shipped = {path.name for path in (engines.ADAPTERS / "python").glob("*_adapter.py")}
-    named = [*engines.PACKAGE_ADAPTERS.values(), VARPULIS]
+    named = [*engines.PACKAGE_ADAPTERS.values(), *CRATES.values()]
     assert {adapter.program for adapter in named} == shipped
     assert all(re.fullmatch(r"[\w-]+==[\d.]+", one) for a in engines.PACKAGE_ADAPTERS.values() for one in a.packages)
 
 
-def test_the_crate_of_varpulis_is_the_pinned_one(ran: list[list[str]], tmp_path: Path) -> None:
-    folder = engines.ADAPTERS / "rust" / VARPULIS.crate
-    for name in (VARPULIS.package, "varpulis-core"):
-        assert f'{name} = "={VARPULIS.version}"' in (folder / "Cargo.toml").read_text()
-        assert f'name = "{name}"\nversion = "{VARPULIS.version}"' in (folder / "Cargo.lock").read_text()
-    assert f'"{VARPULIS.crate}", "{VARPULIS.version}"' in (engines.ADAPTERS / "python" / VARPULIS.program).read_text()
-    command = VARPULIS.command("varpulis", tmp_path)
-    assert command[1:] == [str(engines.ADAPTERS / "python" / VARPULIS.program), str(VARPULIS.built(tmp_path))]
+@pytest.mark.parametrize("name", CRATES)
+def test_the_crate_is_the_pinned_one(name: str, ran: list[list[str]], tmp_path: Path) -> None:
+    crate = CRATES[name]
+    folder, program = engines.ADAPTERS / "rust" / crate.crate, engines.ADAPTERS / "python" / crate.program
+    assert f'{crate.package} = "={crate.version}"' in (folder / "Cargo.toml").read_text()
+    assert f'name = "{crate.package}"\nversion = "{crate.version}"' in (folder / "Cargo.lock").read_text()
+    assert crate.version in program.read_text()
+    command = crate.command(name, tmp_path)
+    assert command[1:] == [str(program), *crate.arguments, str(crate.built(tmp_path))]
     assert ran[0][:4] == ["cargo", "build", "--quiet", "--release"]
-    assert not VARPULIS.is_ready(tmp_path)
-    VARPULIS.built(tmp_path).parent.mkdir(parents=True)
-    VARPULIS.built(tmp_path).write_text("")
+    assert not crate.is_ready(tmp_path)
+    crate.built(tmp_path).parent.mkdir(parents=True)
+    crate.built(tmp_path).write_text("")
     ran.clear()
-    assert VARPULIS.command("varpulis", tmp_path) == command
+    assert crate.command(name, tmp_path) == command
     assert ran == []
 
 

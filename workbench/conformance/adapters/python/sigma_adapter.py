@@ -247,7 +247,7 @@ CONVERTERS: dict[str, tuple[Callable[[RunMessage], Iterable[Json]], str, str, st
     "duckdb": (on_duckdb, "groups", "pysigma-backend-duckdb", "DuckDB"),
     "clickhouse": (on_clickhouse, "groups", "pysigma-backend-clickhouse", "ClickHouse"),
     "eql": (on_eql, "positions", "pysigma-backend-elasticsearch", "EQL"),
-    "rsigma": (on_rsigma, "positions", "rsigma-eval 0.23.0", "rsigma"),
+    "rsigma": (on_rsigma, "positions", "rsigma-eval 0.15.0", "rsigma"),
 }
 """For each converter what answers, the output that can be compared, its package, and the title."""
 
