@@ -55,7 +55,7 @@ chapters = {  # the pages below a page, in the table of contents
     "findings/clips/README findings/core/README findings/epigrep/README findings/eql/README findings/esper/README "
     "findings/flink/README findings/googlesql/README findings/nools/README findings/opencep/README "
     "findings/pandas/README findings/pycer/README "
-    "findings/rustevex/README findings/sase/README findings/siddhi/README findings/stix2/README "
+    "findings/rustevex/README findings/sase/README findings/sigma/README findings/siddhi/README findings/stix2/README "
     "findings/trino/README findings/varpulis/README",
     "guide/equivalence": "guide/simplify guide/normal-forms guide/translations",
     "guide/languages": "guide/core-cel guide/sase guide/event-expressions guide/row-patterns guide/eql "

@@ -554,6 +554,9 @@ def features_of(rule: sigma.SigmaRule) -> Iterator[str]:
         *(["field"] if any(rule.values) else []),
     )
     yield from ["several-counted"] * (rule.kind == "event_count" and len(rule.rules) > 1)
+    yield from ["several-rules"] * (len(rule.rules) > 1)
+    yield from ["several-added"] * (len(rule.rules) > 1 and rule.kind in ("value_sum", "value_avg", "value_percentile"))
+    yield from ["chained"] * any(isinstance(part, sigma.SigmaCorrelation) for part in rule.rules)
     yield from ["count"] * (not temporal) + ["other-threshold"] * (not temporal and names != ["gte"])
     yield from ["temporal-threshold"] * (temporal and rule.thresholds != (("gte", len(rule.rules)),))
     yield from ["ordered-threshold"] * (rule.kind == "temporal_ordered" and not {"gt", "gte"} & set(names))

@@ -42,12 +42,20 @@ COMPARISON = FINDINGS.parent / "guide" / "comparison.md"
 
 @dataclass(frozen=True)
 class Finding:
-    """A difference between an engine and the meaning: a defect, or a choice of the engine."""
+    """A difference between an engine and the meaning: a defect, or a choice of the engine.
+
+    engine: the folder of its page; of: the engine by its whole name, where a page is about several.
+    """
 
     engine: str
     id: str
     kind: str
     cases: frozenset[str]
+    of: str = ""
+
+    def explains(self, run: dict[str, Any]) -> bool:
+        """Return whether the finding is one of the engine of a run."""
+        return self.engine == folder_of(run) and self.of in ("", run["engine"]["name"])
 
     @property
     def page(self) -> str:
@@ -99,7 +107,7 @@ def fuzz_runs() -> list[dict[str, Any]]:
 def findings(folder: Path = FINDINGS) -> list[Finding]:
     """The findings of all engines."""
     return [
-        Finding(path.parent.name, one["id"], one["kind"], frozenset(one["cases"]))
+        Finding(path.parent.name, one["id"], one["kind"], frozenset(one["cases"]), one.get("engine", ""))
         for path in sorted(folder.glob("*/findings.json"))
         for one in json.loads(path.read_text())
     ]
@@ -146,7 +154,7 @@ def board(runs: Sequence[dict[str, Any]], known: Sequence[Finding]) -> dict[str,
         ]
         engines[name] = {"page": f"{folder_of(run)}/README.md", "versions": listed}
         before = versions[-2]["features"] if len(versions) > 1 else {}
-        findings = [finding for finding in known if finding.engine == folder_of(run)]
+        findings = [finding for finding in known if finding.explains(run)]
         for language, feature in features():
             cell = counts(run["features"].get(feature), findings, before.get(feature))
             languages.setdefault(language, {}).setdefault(feature, {})[name] = cell
@@ -209,7 +217,7 @@ def page(
 ) -> str:
     """The page, in Markdown: the newest run of each engine by feature, the findings, the profiles, and every run."""
     found = [
-        [engine, *(", ".join(f.link for f in known if (f.engine, f.kind) == (engine, kind)) for kind in KINDS)]
+        [engine, *(", ".join(dict.fromkeys(f.link for f in known if (f.engine, f.kind) == (engine, k))) for k in KINDS)]
         for engine in sorted({finding.engine for finding in known})
     ]
     drawn = [
@@ -281,7 +289,7 @@ def compared(runs: Sequence[dict[str, Any]], known: Sequence[Finding]) -> str:
         (run["engine"]["name"], case): f"[{f.id}](../findings/{f.engine}/README.md#{f.id})"
         for run in columns
         for f in known
-        if f.engine == folder_of(run)
+        if f.explains(run)
         for case in f.cases
     }
     return comparison(columns, links, {case.id: case for case in load(None)})
@@ -326,7 +334,8 @@ Findings: [bobocep](bobocep/README.md), [Calcite](calcite/README.md), [ClickHous
 [CLIPS](clips/README.md), [CORE](core/README.md), [epigrep](epigrep/README.md), [EQL for Python](eql/README.md),
 [Esper](esper/README.md), [Flink CEP](flink/README.md), [GoogleSQL](googlesql/README.md), [nools](nools/README.md),
 [OpenCEP](opencep/README.md), [pandas-match-recognize](pandas/README.md), [pycer](pycer/README.md),
-[rustevex](rustevex/README.md), [SASE](sase/README.md), [Siddhi](siddhi/README.md), [stix2-matcher](stix2/README.md),
+[rustevex](rustevex/README.md), [SASE](sase/README.md), [converters of Sigma](sigma/README.md),
+[Siddhi](siddhi/README.md), [stix2-matcher](stix2/README.md),
 [Trino](trino/README.md), [Varpulis](varpulis/README.md).
 """
 HEAT = '\n<script src="../_static/board.js" defer></script>\n'  # colours, and filters above the tables

@@ -38,7 +38,7 @@ from cerify.semantics.eql.functions import fold
 from cerify.semantics.eql.reading import EqlReading
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Event
-from cerify.semantics.sigma.reading import SPECIFICATION, SigmaReading, SigmaWindow
+from cerify.semantics.sigma.reading import SPECIFICATION, SigmaCase, SigmaReading, SigmaWindow
 from cerify.semantics.sigma.syntax import SigmaCorrelation, SigmaDetection, SigmaQuery, SigmaRule, Threshold
 from cerify.semantics.trees import children, rebuilt
 from cerify.semantics.values import Microseconds, Value, kind
@@ -206,7 +206,7 @@ class LogOfRules:
                 left = [o for o in group if o.at > used] if when == "consumed" else group
                 window = self.window(rule, left, p, t)
                 number, events = self.measure(rule, window, of_p)
-                holds = satisfies(number, rule.thresholds)
+                holds = bool(window) and satisfies(number, rule.thresholds)
                 if holds and not (held and when == "episode") and not (used >= 0 and when == "first"):
                     named = zip(rule.group_by, rule.keys[of_p[-1].rule], strict=True)
                     values = tuple((name, self.value_of(of_p[-1].alert, field)) for name, field in named)
@@ -233,10 +233,11 @@ class LogOfRules:
         """
         events = _events_of(window)
         once = {(self._identity(rule, o), o.values): o for o in window}
-        values = [o.values for o in once.values() if o.values is not None]
+        seen = window if self.reading.counted == "matches" else once.values()
+        values = [o.values for o in seen if o.values is not None]
         match rule.kind:
             case "event_count":
-                return len(window) if self.reading.counted == "matches" else len(once), events
+                return len(seen), events
             case "value_count":
                 return len({tuple(map(self._compared, value)) for value in values}), events
             case "temporal":
@@ -309,18 +310,23 @@ def satisfies(number: float | None, thresholds: Iterable[Threshold]) -> bool:
 
 
 def detection_test(
-    rule: SigmaDetection, case: Literal["folded", "exact"] = "folded", absent: Literal["false", "unknown"] = "false"
+    rule: SigmaDetection, case: SigmaCase = "folded", absent: Literal["false", "unknown"] = "false"
 ) -> Callable[[Event], bool]:
     """Return the function that says whether an event satisfies a detection."""
-    truth = condition_test(_cased(rule.condition) if case == "exact" else rule.condition, EqlReading("exact", absent))
+    truth = condition_test(_cased(rule.condition, CASED[case]), EqlReading("exact", absent))
     return lambda event: truth(event) is True
 
 
-CASED: Mapping[str, eql.MatchOperator] = {"in~": "in", "like~": "like"}
+CASED: Mapping[SigmaCase, Mapping[str, eql.MatchOperator]] = {
+    "folded": {},
+    "exact": {"in~": "in", "like~": "like"},
+    "wildcards": {"in~": "in"},
+}
+"""By the reading of `case` the operators of texts that do look at case, each with the one that does."""
 
 
-def _cased(node: eql.Condition) -> eql.Condition:
-    """A condition whose texts match in their own case alone."""
-    if isinstance(node, eql.ValueLookup) and node.operator in CASED:
-        return eql.ValueLookup(CASED[node.operator], node.term, node.values)
-    return rebuilt(node, [_cased(part) for part in children(node)])
+def _cased(node: eql.Condition, cased: Mapping[str, eql.MatchOperator]) -> eql.Condition:
+    """A condition of which some texts match in their own case alone."""
+    if isinstance(node, eql.ValueLookup) and node.operator in cased:
+        return eql.ValueLookup(cased[node.operator], node.term, node.values)
+    return rebuilt(node, [_cased(part, cased) for part in children(node)])

@@ -6,6 +6,7 @@ counts and those of temporal correlations are two axes, because converters write
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +17,8 @@ from cerify.semantics.arguments import Budget
 from cerify.semantics.events import Match, Stream, result_of
 from cerify.semantics.sigma.denote import AlertOccurrence, LogOfRules
 from cerify.semantics.sigma.reading import SigmaReading, SigmaWindow
-from cerify.semantics.sigma.syntax import TEMPORAL, SigmaCorrelation, SigmaQuery, SigmaRule
+from cerify.semantics.sigma.syntax import TEMPORAL, SigmaCorrelation, SigmaQuery, SigmaRule, rules_of
+from cerify.semantics.values import Microseconds
 
 SAYS: dict[str, str] = {
     "window": "what counts see: the timespan before an event; a piece of the time axis as long as the timespan; all of "
@@ -33,14 +35,16 @@ SAYS: dict[str, str] = {
     "counted": "an event that several rules find: counts once; counts once each",
     "resolution": "times: are exact; are cut to seconds",
     "percentile": "a percentile between two values: is between them; is one of them",
-    "case": "texts without cased: match in any case; match in their own case",
+    "case": "texts without cased: match in any case; match in their own case; do so but for those with wildcards",
     "absent": "not of a test of an absent field: is true; is not",
 }
 """Of each question of `SigmaReading` what its answers mean, in their order."""
 WINDOWS = ("sliding", "bucketed", "unlimited", "extent")
+BEAR = {"window": ("count",), "alerts": ("count",), "counted": ("several-counted", "several-added")}
+"""The features on which a reading bears here, where they are others than in `BEARS`."""
 AXES = axes(
     *(
-        Axis(name, values, ("count",) if name in ("window", "alerts") else (BEARS[name],), says)
+        Axis(name, values, BEAR.get(name, (BEARS[name],)), says)
         for name, says in SAYS.items()
         for values in (SigmaReading.possible_answers(name),)
     ),
@@ -77,6 +81,37 @@ AXES = axes(
         ("temporal-threshold",),
         "the condition of a temporal correlation: is what it says; asks for all rules, whatever it says",
     ),
+    Axis(
+        "temporal-default",
+        ("all-rules", "one-rule"),
+        ("temporal",),
+        "temporal without a condition: asks for all of its rules; for one of them",
+    ),
+    Axis(
+        "chain",
+        ("up-to-event", "in-window"),
+        ("temporal_ordered",),
+        "the order of temporal_ordered: ends at the event; is that of all rules somewhere in the window, those of one "
+        "time in any order, and its number is that of the rules, or else none",
+    ),
+    Axis(
+        "percentile-condition",
+        ("tested", "ignored"),
+        ("value_percentile",),
+        "the condition of a percentile: is tested; is not, so that each event with a number raises an alert",
+    ),
+    Axis(
+        "chained",
+        ("at-once", "silent"),
+        ("chained",),
+        "an alert of a correlation in another one: is looked at as it comes; is there for later events alone",
+    ),
+    Axis(
+        "matches",
+        ("together", "one-by-one"),
+        ("several-rules",),
+        "what several rules find at one event: is looked at together; rule by rule, each of which can raise an alert",
+    ),
 )
 
 
@@ -84,6 +119,7 @@ class LogOfConverter(LogOfRules):
     """A log as a converter with some choices sees it."""
 
     choices: Choices
+    correlations: frozenset[str]
 
     def window_of(self, rule: SigmaCorrelation) -> SigmaWindow:
         return self.choices["window-temporal" if rule.kind in TEMPORAL else "window"]  # type: ignore[return-value]
@@ -91,10 +127,31 @@ class LogOfConverter(LogOfRules):
     def alerts_when(self, rule: SigmaCorrelation) -> str:
         return self.choices["alerts-temporal" if rule.kind in TEMPORAL else "alerts"]
 
+    def _moments(self, group: list[AlertOccurrence]) -> Iterator[tuple[int, Microseconds, list[AlertOccurrence]]]:
+        for p, t, of_p in super()._moments(group):
+            if self.choices["chained"] == "silent":
+                of_p = [one for one in of_p if one.alert.rule not in self.correlations]
+            if self.choices["matches"] == "together":
+                yield from [(p, t, of_p)] * bool(of_p)
+            else:
+                yield from ((p, t, [one]) for one in of_p)
+
     def measure(
         self, rule: SigmaCorrelation, window: list[AlertOccurrence], of_p: list[AlertOccurrence]
     ) -> tuple[float | None, tuple[int, ...]]:
+        if self.choices["matches"] == "one-by-one":
+            window = [one for one in window if one.at < of_p[-1].at or one.rule <= of_p[-1].rule]
+        if self.choices["chained"] == "silent":
+            window = [one for one in window if one.at < of_p[-1].at or one.alert.rule not in self.correlations]
         number, events = super().measure(rule, window, of_p)
+        if rule.kind == "temporal_ordered" and self.choices["chain"] == "in-window":
+            moment: Microseconds | None = None
+            for i in range(len(rule.rules)):
+                times = [one.time for one in window if one.rule == i and (moment is None or one.time >= moment)]
+                if not times:
+                    return 0, events
+                moment = min(times)
+            return len(rule.rules), events
         if self.choices["ordered-threshold"] == "all-in-order" and "ordered-threshold" in features_of(rule):
             present = len({one.rule for one in window})
             chain = self.longest_chain(window, {one.at for one in window})
@@ -107,6 +164,7 @@ def find_matches(q: SigmaQuery, S: Stream, choices: Choices, output: Output, bud
     reading = {name: choices[name] for name in SAYS}
     log = LogOfConverter(S, SigmaReading(**reading), budget)  # type: ignore[arg-type]
     log.choices = choices
+    log.correlations = frozenset(rule.name for rule in rules_of(q) if isinstance(rule, SigmaCorrelation))
     return sorted(
         Match(a.at, a.events, (), result_of({"rule": a.rule, "group": dict(a.group)}))
         for rule in q.rules
@@ -123,6 +181,10 @@ def _other_thresholds(rule: SigmaRule, choices: Choices) -> SigmaRule:
     if rule.kind in TEMPORAL:
         if choices["threshold-temporal"] == "all-rules":
             thresholds = (("gte", len(rule.rules)),)
+        elif choices["temporal-default"] == "one-rule" and rule.kind == "temporal":
+            thresholds = (("gte", 1),) if thresholds == (("gte", len(rule.rules)),) else thresholds
+    elif rule.kind == "value_percentile" and choices["percentile-condition"] == "ignored":
+        thresholds = ()
     elif choices["several-rules"] == "sequence" and rule.kind == "event_count" and len(rule.rules) > 1:
         more = max(int(thresholds[0][1]) - 1, 0)
         parts: tuple[Any, ...] = (rule.rules, rule.keys, rule.values)

@@ -192,7 +192,11 @@ def on_eql(run: RunMessage) -> Iterable[Json]:
 
 
 def on_rsigma(run: RunMessage) -> Iterable[Json]:
-    """Return where rsigma raises the alerts of the correlation; it takes times in whole seconds."""
+    """Return where rsigma raises the alerts of the correlation; it takes times in whole seconds.
+
+    It knows the alerts of a rule by the rule's id alone, so that each rule gets its name as its id.
+    """
+    import yaml
     from sigma.exceptions import SigmaError
 
     try:
@@ -201,7 +205,8 @@ def on_rsigma(run: RunMessage) -> Iterable[Json]:
         raise Skip(f"pySigma refuses the rules: {error}") from None
     fields = ({name: v for name, v in event.items() if name not in ("type", "time")} for event in run.events)
     events = [[time // 1_000_000, one] for time, one in zip(instants(run), fields, strict=True)]
-    answer = _program().ask({"rules": run.query, "events": events})
+    documents = [{**one, "id": one["name"]} if "name" in one else one for one in yaml.safe_load_all(run.query)]
+    answer = _program().ask({"rules": yaml.safe_dump_all(documents), "events": events})
     if isinstance(answer, dict):
         raise Skip(f"rsigma refuses: {answer['refused']}")
     return [{"at": place, "events": []} for place, raised in answer if raised == title]
@@ -242,19 +247,18 @@ def distinct(found: Iterable[Json], output: str) -> list[Json]:
     return list({json.dumps(one, sort_keys=True): one for one in found}.values())
 
 
-CONVERTERS: dict[str, tuple[Callable[[RunMessage], Iterable[Json]], str, str, str]] = {
-    "sqlite": (on_sqlite, "positions", "pysigma-backend-sqlite", "SQLite"),
-    "duckdb": (on_duckdb, "groups", "pysigma-backend-duckdb", "DuckDB"),
-    "clickhouse": (on_clickhouse, "groups", "pysigma-backend-clickhouse", "ClickHouse"),
-    "eql": (on_eql, "positions", "pysigma-backend-elasticsearch", "EQL"),
-    "rsigma": (on_rsigma, "positions", "rsigma-eval 0.15.0", "rsigma"),
+CONVERTERS: dict[str, tuple[Callable[[RunMessage], Iterable[Json]], str, str]] = {
+    "sqlite": (on_sqlite, "positions", "pysigma-backend-sqlite"),
+    "duckdb": (on_duckdb, "groups", "pysigma-backend-duckdb"),
+    "clickhouse": (on_clickhouse, "groups", "pysigma-backend-clickhouse"),
+    "eql": (on_eql, "positions", "pysigma-backend-elasticsearch"),
+    "rsigma": (on_rsigma, "positions", "rsigma-eval 0.15.0"),
 }
-"""For each converter what answers, the output that can be compared, its package, and the title."""
+"""For each converter what answers, the output that can be compared, and its package."""
 
 
 if __name__ == "__main__":
-    answer, output, package, title = CONVERTERS[sys.argv[1]]
+    answer, output, package = CONVERTERS[sys.argv[1]]
     claims = {"sigma": {"output": [output], "ordered_time": True}}
     name, _, version = package.partition(" ")
-    title = title if version else f"Sigma to {title}"
-    serve(title, version or version_of(name), {"sigma": lambda run: distinct(answer(run), output)}, claims)
+    serve(f"sigma-{sys.argv[1]}", version or version_of(name), {"sigma": lambda run: distinct(answer(run), output)}, claims)
