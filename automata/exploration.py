@@ -66,9 +66,9 @@ def classes(steps: Sequence[Mapping[Letter, int]], final: Sequence[bool]) -> lis
 
 
 def _sources(steps: Sequence[Mapping[Letter, int]]) -> list[dict[int, list[int]]]:
-    """For each letter the states that it leads to, each with those that it comes from.
+    """For each letter, map each state that it leads to to the states that it comes from.
 
-    Nothing is accepted from one more state, the last.
+    A last state is added, from which nothing is accepted.
     """
     nowhere = len(steps)
     found = []

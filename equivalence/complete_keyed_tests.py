@@ -149,7 +149,7 @@ def keyed_tests(phi: Formula, schema: Schema | None = None, budget: Budget = Bud
         if measures.entangled:
             raise Unsupported("a filter asks for the attribute of a window, or compares that of a key with others")
         if any(width >= LONGEST / 4 for widths in measures.widths.values() for width in widths):
-            raise Unsupported("a window is so wide that no times are at its edges")
+            raise Unsupported("a window is wider than the times that an event can have; use a shorter one")
         cut = replace(
             measures, widths={name: _edges(name, widths, measures) for name, widths in measures.widths.items()}
         )

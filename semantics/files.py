@@ -496,8 +496,8 @@ def _position(name: str, first: int, row: int) -> str:
 def read_in_parts(source: str | Path, attributes: Set[str]) -> tuple[int, Iterator[Stream]] | None:
     """Return the number of events of a Parquet file, and streams of some of them that follow each other.
 
-    attributes are those that are wanted. None is returned for another file, and where a column is read by looking at
-    all of it: texts, which are times if all of them look like it, numbers as times, and what is inside of other values.
+    attributes: the names to read. Return None for another kind of file, and if a column can only be read as a whole:
+    texts that may be times, numbers that may be times, nested values.
     Raises InputError.
     """
     if glob.has_magic(str(source)) or Path(source).suffix not in (".parquet", ".pq") or not os.path.isfile(source):

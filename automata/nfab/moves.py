@@ -503,7 +503,7 @@ def neighbours(q: sase.SaseQuery, k: sase.Component, M: Bindings, start: int, en
 def is_unfinished(
     q: sase.SaseQuery, k: sase.Component, M: Bindings, S: Sequence[Event], reading: Reading, positions: Iterable[int]
 ) -> bool:
-    """Whether, of the positions behind a match, none is behind its window: then events to come may be in the scope."""
+    """Whether no event after the match is past its window yet, so that an event to come may still be in scope."""
     window = q.within
     if window is None or reading.stream_end == "stops" or not _is_at_end(q, k):
         return False

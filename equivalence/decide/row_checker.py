@@ -105,7 +105,7 @@ class _Followed:
                     pending.append(now)
             if len(seen) > self.budget.states:
                 raise BudgetExceeded(
-                    f"the check has more than {self.budget.states} lists of what is left of the patterns"
+                    f"the check reaches more than {self.budget.states} states of the two patterns; raise the budget"
                 )
         return None
 

@@ -225,8 +225,8 @@ def eql_to_sase(query: eql.EqlQuery) -> sase.SaseQuery:
         raise Unsupported("keys that differ by step: [attribute] is one attribute of all events", plain.span)
     if len(plain.steps) > 2:
         raise Unsupported(
-            "a sequence of more than two events is ended by another one that began later, and SASE+ has no absence of "
-            "a sequence: on A B A B C, SEQ(A a, B b, C c) has {0, 1, 4} besides {2, 3, 4}",
+            "in EQL a later sequence replaces an earlier one, and SASE+ cannot say that no sequence comes in between: "
+            "on A B A B C, SEQ(A a, B b, C c) has {0, 1, 4} besides {2, 3, 4}",
             plain.span,
         )
     parts = [("a", plain.steps[0], False)]

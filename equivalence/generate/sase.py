@@ -221,7 +221,7 @@ class Maker:
         return sase.Reference(name, k.variable, places[edge] if k.kleene else "only"), pool
 
     def _right(self, k: sase.Component, edge: Edge, name: str, pool: tuple[Value, ...]) -> pred.Term:
-        """Another event's value of the attribute, or a constant; on the edge later always one of the same array."""
+        """Choose the right side: a value of another event, of the same array on a later edge, or a constant."""
         if edge == "later":
             if self._share(self.profile.aggregated):
                 aggregate, values = self._aggregate(k, name, pool, running=True)

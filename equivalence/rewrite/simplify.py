@@ -49,10 +49,10 @@ EVERYTHING: frozenset[str] | None = None
 
 @dataclass(frozen=True)
 class Subformula:
-    """A sub-formula, how the whole is written with another there, and what the operators around it look at.
+    """A sub-formula with its context: a function that puts another formula in its place, and what surrounds it.
 
-    looked: the variables that they look at, None for all. blind: they look at complex events only. chained: it is an
-    operand of its own operator, so that the chain of operands goes on around it.
+    looked: the variables that the operators around it look at; None for all. blind: whether these look at complex
+    events only. chained: whether the operator around it is its own, as in A ; (B ; C).
     """
 
     psi: Formula

@@ -155,7 +155,7 @@ def test_features_are_listed_without_an_engine(run: Run) -> None:
         (
             '{"id": "good", "feature": "f", "clause": "c", "language": "cel", "query": "A", "events": [], '
             '"output": "matches", "matches": []}',
-            "mine.jsonl, line 2: the field 'id': 'good' is that of {suite}, line 1, too",
+            "mine.jsonl, line 2: the field 'id': 'good' is already the id of {suite}, line 1",
         ),
     ],
 )

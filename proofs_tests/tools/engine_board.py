@@ -322,13 +322,14 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 TOTALS = ("passed", "claimed", "cases")
 HEAD = """# The board of engines
 
-Which engine has which construct right? `python -m proofs_tests.tools.engine_board page` makes this page from stored
-runs of `cerify conform`; no cell is written by hand, and [board.json](board.json) has the same as data. A cell has how
-many of the claimed cases passed, and what explains the others: a *defect* or a *choice* of the engine, with a link to
-the finding. ▲2 says that two cases which failed in the version before fail no longer, ▼2 that two fail since. What an
-engine does not claim is skipped by its adapter, whose page says why. Features that no engine claims are left out, and
-of a language the engines that claim none of its features. [The suite](../reference/suite.md) says what each feature is;
-in the book, tick those that you need, and a line says which engines have all of them right.
+Written by `python -m proofs_tests.tools.engine_board page` from stored runs of `cerify conform`.
+
+Which engine has which construct right? A cell has how many of the claimed cases passed, and what explains the others: a
+*defect* or a *choice* of the engine, with a link to the finding. ▲2 says that two cases which failed in the version
+before fail no longer, ▼2 that two fail since. What an engine does not claim is skipped by its adapter, whose page says
+why. Features that no engine claims are left out, and so are engines that claim no feature of a language. [The
+suite](../reference/suite.md) says what each feature is; in the book, tick those that you need, and a line says which
+engines have all of them right. [board.json](board.json) has the same as data.
 
 Findings: [bobocep](bobocep/README.md), [Calcite](calcite/README.md), [ClickHouse](clickhouse/README.md),
 [CLIPS](clips/README.md), [CORE](core/README.md), [epigrep](epigrep/README.md), [EQL for Python](eql/README.md),

@@ -108,7 +108,7 @@ def last_at_most(C1: ComplexEvent, C2: ComplexEvent) -> bool:
 
 
 def satisfies(nu: Valuation, condition: core.Condition, S: Stream) -> bool:
-    """Whether the events that nu names are in the condition's predicate, with its sugar."""
+    """Whether the events to which nu maps the condition's variables satisfy it; AND and OR included."""
     at = dict(nu)
     match condition:
         case core.Unary(x, predicate):

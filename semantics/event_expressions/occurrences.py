@@ -246,7 +246,7 @@ class Occurrences:
     def _all(
         self, E: expr.Expression, h: History, e: int, goals: Sequence[Goal | None], bindings: Bindings = NOTHING_BOUND
     ) -> Iterator[Occurrence]:
-        """One occurrence for each choice of one occurrence of each goal."""
+        """Yield each way to choose one occurrence for every goal."""
         if all(goal is None or goal[2] in self.events(goal[0], goal[1], goal[3]) for goal in goals):
             yield from (Occurrence(E, h[0], e, parts, bindings) for parts in self._product(goals))
 

@@ -108,7 +108,7 @@ class RowConstant(RowNode):
 
 
 class RowColumn(RowNode):
-    """A.name, or name: a column, of the row of A, or of all rows of the match, that is looked at."""
+    """A column: `A.name` in the last row of A, or `name` in the row at hand or the last row of the match."""
 
     WORD: ClassVar[str] = "Column"
 

@@ -64,7 +64,7 @@ def load(name: str | None, seconds: float = SECONDS) -> list[Case]:
             raise InputError(f"{where}: computing the matches up to here took {SUITE_SECONDS} seconds; split the suite")
         case = case_of_line(text, where, seconds)
         if case.id in cases:
-            raise InputError(f"{where}: the field 'id': {case.id!r} is that of {cases[case.id][1]}, too")
+            raise InputError(f"{where}: the field 'id': {case.id!r} is already the id of {cases[case.id][1]}")
         cases[case.id] = case, where
     if not cases:
         raise InputError(f"the suite {name!r} has no cases")

@@ -595,10 +595,10 @@ def evaluate_by_definition(query: str, language: str, S: Stream) -> Report:
 def thinned(
     query: str, language: str, piece: Piece, about: PlainMatch, said: int | None = None
 ) -> tuple[Piece, PlainMatch]:
-    """The piece without the events that do not matter for whether this match is due; and where the match is then.
+    """Remove events that do not decide whether this match is due; return the piece and the match's new places.
 
-    said is where it was reported, if it was elsewhere.
-    What an engine would have reported about fewer events nobody knows: what is left of the log is kept.
+    said: where the engine reported the match, if elsewhere. The log's reports stay as they are, because nobody knows
+    what the engine would have reported about fewer events.
     """
     kept = list(range(len(piece.S)))
     due = about in piece.expected

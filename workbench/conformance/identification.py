@@ -369,7 +369,7 @@ class Pool:
         return max(short, key=lambda question: len(predictor.answer(question, hypothesis)))
 
     def further(self, hypothesis: Choices, predictor: Predictor) -> list[EngineQuestion]:
-        """A few long questions of one template: one without matches, if there is one, and those with most of them."""
+        """Choose a few long questions of a template: those with the most matches, and one without any."""
         every = [question for length in sorted(self.by_length) for question in self.by_length[length]]
         if not every or every[0].query in self.skipped:
             return []

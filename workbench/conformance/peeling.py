@@ -585,9 +585,9 @@ class Peeler:
         return False
 
     def _turned_back(self, small: Failing) -> Failing:
-        """The case without an operator that turns a missing match into an extra one, or the reverse, if there is one.
+        """Remove an operator that turns a missing match into an extra one, or the reverse, if there is one.
 
-        What is left is blamed on all elements but that operator, of which there has to be one.
+        The failure that is left is blamed on the other elements, of which there has to be one.
         """
         language = LANGUAGES[small.origin.case.language]
         blamed = self._blamed(small)

@@ -55,7 +55,7 @@ class StepEvents:
 
 @dataclass
 class EventCounts:
-    """The counts of all steps, what was stopped, and the matches, pipes aside."""
+    """How many events pass each step, how many sequences stopped and why, and the matches before any pipe."""
 
     events: int
     steps: list[StepEvents]

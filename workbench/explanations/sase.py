@@ -260,7 +260,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Accepted:
-    """The events are a match with the bindings: the requested number of runs; absent: what negation found nowhere."""
+    """The events are a match. runs: as many as requested; absent: the negated events that occur nowhere in scope."""
 
     match: Match
     bindings: Bindings

@@ -376,7 +376,7 @@ def _compared(exercise: Exercise, lang: Language[Any], answers: Sequence[Any], a
 def _compare_on_short_streams(
     exercise: Exercise, lang: Language[Any], answers: Sequence[Any], answer: Any
 ) -> Right | WrongAnswer:
-    """The two on all short streams over the values of the exercise, and those next to what the answer adds."""
+    """Compare two formulas on all short streams, over values of the exercise and next to the answer's constants."""
     extra = _near(_integers(lang, answer) - _integers(lang, answers[0]))
     values = {
         name: sorted({*given, *extra} if all(type(v) is int for v in given) else given)

@@ -158,10 +158,10 @@ def without_numba() -> Unsupported | None:
 class BuiltIn(Generic[F]):
     """A built-in evaluator of one language.
 
-    prepare: what evaluates a query on streams of a schema (None: of any), or why the evaluator cannot take it, as an
-    error that is not raised; it raises BudgetExceeded. compiled: whether its loops are compiled when they are first
-    used, which takes seconds. batches: what evaluates a stream batch by batch, or why the query is evaluated over whole
-    streams only; None if all are. That alone follows options.consumption.
+    prepare: a function from a query and a schema (None: any stream) to an evaluation, or to an error, not raised, that
+    says why the evaluator cannot take the query; it raises BudgetExceeded. compiled: whether its loops are compiled at
+    first use, which takes seconds. batches: the same for evaluation batch by batch; None if the language has only
+    whole streams. Only batches follow options.consumption.
     """
 
     prepare: Made[F, Evaluation | Unsupported]
@@ -500,7 +500,7 @@ class Evaluators(dict[str, BuiltIn[F]], LanguagePart[F]):
         return True
 
     def needs_schema(self, query: F) -> bool:
-        """Whether, without a schema, an event to come can change what a part of the query means of earlier ones."""
+        """Whether a later event can change what the query means for earlier ones, so that only a schema fixes it."""
         return False
 
     def rewrites(self, query: F, evaluator: str) -> tuple[str, ...]:

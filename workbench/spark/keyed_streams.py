@@ -401,7 +401,7 @@ def compiled(text: str, clock: str = TIME, budget: Budget = Budget()) -> Compile
 
 
 def compiled_query(query: SparkQuery, clock: str = TIME, budget: Budget = Budget()) -> Compiled:
-    """The compiled query, as of `compiled`."""
+    """Return the compiled query; see `compiled`."""
     with errors_in(query.text):
         if (A := automaton_of(query, budget)) is not None:
             return CompiledExpression(A)
