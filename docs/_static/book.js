@@ -63,16 +63,23 @@ function played() {
     if (!link || !location.protocol.startsWith("http")) return;
     const frame = document.createElement("iframe");
     frame.title = "Playground";
-    frame.loading = "lazy";
+    frame.className = "waiting";
     frame.src = link.getAttribute("href").replace("#", "?box#");
     frame.addEventListener("load", () => {
       const inside = frame.contentDocument.body;
       new ResizeObserver(() => { frame.style.height = `${inside.offsetHeight}px`; }).observe(inside);
+      // The drawing stays until the playground answers.
+      const show = () => {
+        if (!("ready" in inside.dataset)) return;
+        example.querySelectorAll(".highlight-text, .drawing").forEach((element) => element.remove());
+        frame.className = "";
+      };
+      new MutationObserver(show).observe(inside, { attributes: true });
+      show();
     });
     // The link leads to what the box shows when it is followed, edits and all.
     const follow = () => { link.href = link.href.replace(/#.*/, frame.contentWindow.location.hash || "$&"); };
     for (const name of ["focus", "mousedown", "click"]) link.addEventListener(name, follow);
-    example.querySelectorAll(".highlight-text, .drawing").forEach((element) => element.remove());
     example.prepend(frame);
   });
 }

@@ -344,10 +344,14 @@ def test_a_live_example_opens_in_the_playground_with_its_edits(browser: Any, sit
         f"{root}live.html",
         lambda route: route.fulfill(
             content_type="text/html",
-            body=f'<div class="example live"><a href="{address}">Open</a></div><script src="book.js"></script>',
+            body=f'<div class="example live"><p class="drawing">Drawn</p><a href="{address}">Open</a></div>'
+            '<script src="book.js"></script>',
         ),
     )
     tab.goto(f"{root}live.html")
+    assert (tab.is_visible(".drawing"), tab.get_attribute("iframe", "class")) == (True, "waiting")
+    tab.wait_for_selector("iframe:not(.waiting)", timeout=WAIT)
+    assert tab.locator(".drawing").count() == 0
     box = tab.frame_locator("iframe")
     box.locator(".found button").first.wait_for(timeout=WAIT)
     box.locator("#query textarea").fill("A ; A ; B")

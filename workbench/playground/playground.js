@@ -538,6 +538,7 @@ async function main() {
   takeUpSteps();
   stepped();
   fillOpened(ready);
+  document.body.dataset.ready = ""; // a page that has this one in a box shows it now
   if ("serviceWorker" in navigator) navigator.serviceWorker.register("offline.js").catch(() => {});
 }
 
