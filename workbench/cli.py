@@ -107,6 +107,12 @@ class CompilationNotice(logging.Handler):
         click.echo("cerify: compiling loops, which takes up to a minute, once for an installation", err=True)
 
 
+def _text_argument(argument: str) -> str:
+    """Return an argument; of SQL that begins with a comment, with a blank before it, as it is no option."""
+    pasted = re.match(r"--[^=]*?\s.*\b(SELECT|WITH|MATCH_RECOGNIZE)\b", argument, re.IGNORECASE | re.DOTALL)
+    return argument if pasted is None else f" {argument}"
+
+
 def main() -> NoReturn:
     """Run the command line, and exit with its status."""
     prepare_streams()
@@ -118,7 +124,7 @@ def main() -> NoReturn:
         logging.getLogger("cerify").addHandler(CompilationNotice())
     try:
         with naming_extras():
-            status = cerify.main(prog_name="cerify", standalone_mode=False)
+            status = cerify.main(list(map(_text_argument, sys.argv[1:])), prog_name="cerify", standalone_mode=False)
     except click.exceptions.Abort:
         fail("interrupted", 130)
     except click.exceptions.NoArgsIsHelpError as error:

@@ -31,6 +31,7 @@ def problems(query: eql.EqlQuery, schema: Schema | None) -> list[Problem]:
             found += _unfit(filter_, schema)
         for keys in _keys_of(query):
             found += (problem for key in keys for problem in _unknown_field(key, None, schema))
+            found += (problem for key in keys for problem in _key_of_arrays(key, schema))
         body = query.body
         if isinstance(body, eql.EventSequence) and body.maxspan is not None:
             found += _timeless(schema, body.maxspan.span)
@@ -170,6 +171,15 @@ def _unknown_field(field: eql.EventField, category: str | None, schema: Schema) 
     elif category is not None and category in schema.types and not schema.has(category, field.name):
         message = f"no {category} event has the field {field.name!r}, which other events have"
         yield Problem("attribute", message, field.span, partial=True)
+
+
+def _key_of_arrays(field: eql.EventField, schema: Schema) -> Iterator[Problem]:
+    """The problem of a key that is an array in some event."""
+    if f"{field.name}[1]" in schema.attributes:
+        message = (
+            f"{field.name} has arrays: the key is their first value, where Elasticsearch takes each value as a key"
+        )
+        yield Problem("partition", message, field.span, partial=True)
 
 
 def _wrong_kinds(

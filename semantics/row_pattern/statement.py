@@ -132,7 +132,6 @@ class _Reader:
         _refuse_others(self.plain[end:], end)
         time = _TIMESTAMP_BY.match(self.plain, head.end, keyword) if self.dialect.streams else None
         rest = head.end if time is None else time.end()
-        # what the table is called before the clause does not matter: columns in the clause have no name before them
         own = _ALIAS.match(self.plain, rest, keyword)
         if self.plain[rest if own is None else own.end() : keyword].strip():
             raise _shape(self.plain[start:keyword], start, keyword)
@@ -145,6 +144,12 @@ class _Reader:
             self.dialect,
             duration=duration,
             time=None if time is None else rows.RowColumn(_unquoted(self.text[slice(*time.span("time"))])),
+        )
+        named = head.table.rsplit(".", 1)[-1].strip() if own is None else self.text[slice(*own.span("alias"))]
+        clause = replace(
+            clause,
+            partition=tuple(_without_table(e, _unquoted(named)) for e in clause.partition),
+            order=tuple(replace(one, column=_without_table(one.column, _unquoted(named))) for one in clause.order),
         )
         alias, parts = self.after(end)
         return Statement(*self.selected(head, alias, parts), clause=clause)
@@ -331,6 +336,13 @@ def _moved(e: rows.Expression, by: int) -> rows.Expression:
     return replace(trees.rebuilt(e, [_moved(one, by) for one in rows.below(e)]), span=span)
 
 
+def _without_table(e: rows.Expression, table: str) -> rows.Expression:
+    """Return a key without what the table is called: PARTITION BY s.sym is PARTITION BY sym."""
+    if isinstance(e, rows.RowColumn):
+        return replace(e, variable=None) if (e.variable or "").lower() == table.lower() else e
+    return replace(trees.rebuilt(e, [_without_table(one, table) for one in rows.below(e)]), span=e.span)
+
+
 def _split(text: str, span: Span) -> Iterator[Span]:
     """Yield the parts of a list, which commas outside of parentheses divide."""
     plain, depth = _blanked(text), 0
@@ -380,4 +392,4 @@ def _sorts(text: str, span: Span, dialect: SqlDialect) -> Iterator[SortItem]:
 
 
 def _unquoted(name: str) -> str:
-    return name[1:-1].replace('""', '"') if name[0] in '"`' else name
+    return name[1:-1].replace('""', '"') if name[:1] in ('"', "`") else name

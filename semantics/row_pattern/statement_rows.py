@@ -41,7 +41,7 @@ def select_rows(
     aliases = {name.lower(): e for item, name, e in _named_items(statement, names, chosen) if item.name}
     where = None if statement.where is None else _resolved(statement.where, statement, columns)
     sorts = [
-        replace(one, expression=_sort_expression(one.expression, statement, columns, aliases))
+        replace(one, expression=_sort_expression(one.expression, statement, columns, aliases, chosen))
         for one in statement.order
     ]
     kept = []
@@ -89,9 +89,20 @@ def _resolved(e: rows.Expression, statement: PlainSelect, columns: Sequence[str]
 
 
 def _sort_expression(
-    e: rows.Expression, statement: PlainSelect, columns: Sequence[str], aliases: Mapping[str, rows.Expression]
+    e: rows.Expression,
+    statement: PlainSelect,
+    columns: Sequence[str],
+    aliases: Mapping[str, rows.Expression],
+    chosen: Sequence[rows.Expression],
 ) -> rows.Expression:
-    """Return what ORDER BY sorts by: an item by its alias or its number, or an expression over the output."""
+    """Return what ORDER BY sorts by: an item by its alias or its number, or an expression over the output.
+
+    Raises IllFormed for a constant that is no number of a column.
+    """
+    if isinstance(e, rows.RowConstant):
+        if type(e.value) is int and 1 <= e.value <= len(chosen):
+            return chosen[e.value - 1]
+        raise IllFormed(f"ORDER BY takes a column, or its number from 1 to {len(chosen)}", e.span)
     if isinstance(e, rows.RowColumn) and e.variable is None and e.name.lower() in aliases:
         return aliases[e.name.lower()]
     return _resolved(e, statement, columns)

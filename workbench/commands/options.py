@@ -81,7 +81,7 @@ class EventsPath(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         query = "" if ctx is None else str(ctx.params.get("query"))
-        swapped = os.path.isfile(query) and not query.endswith((".eql", ".toml"))  # False for a bad name
+        swapped = os.path.isfile(query) and not query.endswith((".eql", ".toml", ".sql"))  # False for a bad name
         if value != "-" and not os.path.exists(value) and swapped:
             self.fail(f"{query!r} is a file: it comes after the query", param, ctx)
         return super().convert(value, param, ctx)

@@ -114,9 +114,9 @@ def with_rule_of(
 ) -> tuple[str, str]:
     """Return the text and the language of a query: those of a rule where it is the name of a file of rules.
 
-    Of a SELECT around MATCH_RECOGNIZE it is the clause, with a note on standard error, unless the caller takes
-    statements. A clause in a dialect of SQL, or under other readings, is written out as the standard's. Raises
-    InputError where the file is missing, or has no rule in EQL or Sigma.
+    MATCH_RECOGNIZE may stand in a file .sql. Of a SELECT around it the text is the clause, with a note on standard
+    error, unless the caller takes statements. A clause in a dialect of SQL, or under other readings, is written out as
+    the standard's. Raises InputError where the file is missing, or has no rule in EQL or Sigma.
     """
     if is_rule_folder(query):
         raise InputError(f"{query} is a folder of rules; name one of its files. cerify check and diff take folders")
@@ -127,6 +127,8 @@ def with_rule_of(
         rule = read_rule(query)
         return rule.text, rule.language
     takes_rows = language in LANGUAGES and "row_reading" in LANGUAGES[language].settings
+    if takes_rows and path.suffix == ".sql" and path.is_file():
+        query = text_of(path)
     if not takes_rows and (dialect is not None or readings):
         raise click.UsageError("--dialect and --reading are for queries in MATCH_RECOGNIZE")
     if not takes_rows or takes_statements or not (is_statement(query) or dialect is not None or readings):

@@ -280,6 +280,9 @@ def _check_folder(path: Path, schema_text: str | None, type_column: str, time_co
             echo(*names_of([rule]))
             for problem in known.problems:
                 echo(f"  {problem.rule}: {problem.message}; to mend it: {problem.mend}", colour="red")
+        for rule in (rule for rule, known in found if known.satisfiable is None and not known.problems):
+            echo(*names_of([rule]))
+            echo("  undecided: it was not found out whether the rule can fire", colour="yellow")
         for bad in folder.unreadable:
             echo(f"cerify: {bad.place}: {bad.message}", error=True)
         answers = [known.satisfiable for _, known in found]

@@ -134,6 +134,9 @@ def test_a_field_that_no_event_has_is_named() -> None:
         language_named("eql").syntax.require_typed(parse("proces where true"), schema)
     with pytest.raises(IllFormed, match="is a string and 3 a number"):
         language_named("eql").syntax.require_typed(parse("process where name == 3"), schema)
+    arrays = Schema({"A": {"k": "string", "k[1]": "string"}})
+    known = cerify.check("sequence by k [A where true] [A where true]", arrays, language="eql")
+    assert [problem.rule for problem in known.problems] == ["partition"]
     assert not cerify.check("file where path : 'x'".replace("'", '"'), schema, language="eql").problems
 
 

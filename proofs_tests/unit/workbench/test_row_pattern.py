@@ -492,6 +492,7 @@ CLAUSE = """MATCH_RECOGNIZE (
          ((2, "a"), (1, "a"), (1, "b"))),
         ("SELECT last_day - first_day AS days FROM t {} m WHERE n = 1 ORDER BY days", ("days",), ((2,), (4,))),
         ("SELECT last_day - first_day days, sym s FROM t {} ORDER BY s DESC LIMIT 1", ("days", "s"), ((2, "b"),)),
+        ("SELECT n, sym FROM t {} ORDER BY 2 DESC, 1 DESC", ("n", "sym"), ((1, "b"), (2, "a"), (1, "a"))),
         ("SELECT n FROM t {} WHERE sym <> 'x WHERE, ''FROM' AND n > 1", ("n",), ((2,),)),
         ("SELECT m.*, n + 1 FROM t {} AS m FETCH FIRST 1 ROW ONLY", ("sym", "first_day", "last_day", "n", "n + 1"),
          (("a", 0, 4, 1, 2),)),
@@ -535,6 +536,8 @@ def test_what_a_statement_gives(statement: str, columns: tuple[str, ...], rows: 
         ("SELECT sym, FROM t {}", ParseError, "is missing here", " "),
         ("SELECT nope FROM t {}", IllFormed, "no column nope; it has sym", "nope"),
         ("SELECT x.sym FROM t {} AS m", IllFormed, "not called X; it is m", "x.sym"),
+        ("SELECT n FROM t {} ORDER BY 2", IllFormed, "number from 1 to 1", "2"),
+        ("SELECT n FROM t {} ORDER BY 'n'", IllFormed, "number from 1 to 1", "'n'"),
         ("SELECT n + FROM t {}", ParseError, "not expected", None),
         ("SELECT FIRST(n) FROM t {}", Unsupported, "not around the clause", "FIRST(n)"),
         ("SELECT * FROM t MATCH_RECOGNIZE (PATTERN (A)", ParseError, "not closed", "("),
@@ -552,6 +555,31 @@ def test_what_is_refused_is_shown_where_it_is(
     assert error.value.span is not None
     if place is not None:
         assert text[error.value.span.start : error.value.span.end] == place
+
+
+@pytest.mark.parametrize("table", ["t", "db.t", "prices AS t", 'prices "t"'])
+def test_keys_may_have_the_name_of_the_table(table: str) -> None:
+    text = (
+        f"SELECT * FROM {table} MATCH_RECOGNIZE (PARTITION BY t.sym ORDER BY t.day MEASURES COUNT(*) AS n PATTERN (A+))"
+    )
+    assert select(text, STATEMENTS_PRICES) == select(
+        text.replace("t.sym", "sym").replace("t.day", "day"), STATEMENTS_PRICES
+    )
+    with pytest.raises(IllFormed, match=r"not known before a match|no variable|no column"):
+        select(text.replace("t.sym", "u.sym"), STATEMENTS_PRICES)
+
+
+def test_a_statement_is_read_from_a_file_or_after_a_comment(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    statement = "-- first\nSELECT n FROM t MATCH_RECOGNIZE (ORDER BY day MEASURES COUNT(*) AS n PATTERN (A+));"
+    (tmp_path / "q.sql").write_text(statement)
+    (tmp_path / "t.csv").write_text("day\n1\n2\n")
+    for query in (statement, str(tmp_path / "q.sql")):
+        arguments = ["cerify", "match", query, str(tmp_path / "t.csv"), "--json", "--language", "row-pattern"]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("sys.argv", arguments)
+            with pytest.raises(SystemExit):
+                cli.main()
+        assert json.loads(capfd.readouterr().out) == {"columns": ["n"], "rows": [[2]]}
 
 
 def test_a_refusal_of_a_dialect_has_its_place_in_the_statement() -> None:
