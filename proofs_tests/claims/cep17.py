@@ -138,7 +138,10 @@ def _clause(name: str, kind: type[core.Formula]) -> None:
             expected = printed_cep17.complex_events_sec3(phi, S, frozenset("xy"))
             if frozenset(C for Cs in by_position(phi, S) for C in Cs) != expected:
                 return Finding("refuted", "exhaustive", f"{show(phi)} over {S.events}")
-        bound = f"{cases} cases: all formulas to {nodes} nodes with {name} on top, all streams to {length} events"
+        bound = (
+            f"{cases} cases: all formulas over A, B, x and y with {name} on top to {nodes} nodes, with three "
+            f"conditions, all streams to {length} events over 3 tuples"
+        )
         return Finding("holds", "exhaustive", bound)
 
     instead = broken.always(()) if kind is core.CoreEventAtom else broken.for_root(kind, _operand)
@@ -386,17 +389,21 @@ def _(effort: Effort) -> Finding:
 def _compiled(id_: str, title: str, wrapper: Callable[[core.Formula], core.Formula] | None, reading: str = "") -> None:
     @claim(id_, title, "theorem", f"{reading}of the size it is {id_}{'-' if wrapper else ':'}size")
     def check(effort: Effort) -> Finding:
-        nodes, Ss, cases = 3 if effort == "quick" else 4, core_cases.streams(2 if effort == "quick" else 3), 0
+        nodes, length = (3, 2) if effort == "quick" else (4, 3)
+        Ss, cases = core_cases.streams(length), 0
         for phi in filter(is_unary, formulas(nodes)):
             cases += 1
             if (found := core_cases.wrong_core(phi if wrapper is None else wrapper(phi), Ss)) is not None:
                 return Finding("refuted", "exhaustive", found)
         where = "" if wrapper is None else " below the strategy"
-        bound = f"all {cases} unary formulas to {nodes} nodes{where} over A, B, x and y, on all {len(Ss)} small streams"
+        bound = (
+            f"all {cases} unary formulas to {nodes} nodes{where} over A, B, x and y with two conditions, well-formed "
+        )
+        bound += f"or not, on all {len(Ss)} streams to {length} events over 4 tuples"
         return Finding("holds", "exhaustive", bound)
 
 
-_compiled("cep17.thm3", "Every unary formula has an equivalent CEA", None)
+_compiled("cep17.thm3", "Every well-formed unary formula has an equivalent CEA", None)
 for _strategy in STRATEGIES:
     _name = node_word(_strategy).lower().replace("next", "nxt")
     _compiled(

@@ -402,7 +402,8 @@ _ordered(
 )
 _ordered(
     "cep17.lemC.14:last",
-    "The same for LAST, which the text says is proved in the same way",
+    "The sets of a state of the automaton of LAST are ordered as the complex events of its runs, which the text says "
+    "is proved as for NXT",
     printed_cep17.last_steps,
     last_at_most,
     printed_cep17.last_steps_corrected,

@@ -363,7 +363,7 @@ TODS21_ERRATA = (
         "Theorem 7.2 stands, and the remark with the predicates in the place of their types",
         "Of n predicates that are independent of each other there are 2^n types, and a transition of A becomes one for "
         "each type within its predicate. The states that are reached are at most 3 for each of A.",
-        damage="No: the range of P is in the formula, and told before it.",
+        damage="No: that P is a type is told with Δ(R, P, L), and once more for NXT.",
     ),
     Erratum(
         "Proposition 8.12, the property that separates",

@@ -159,7 +159,7 @@ def _(effort: Effort) -> Finding:
 
 open_claim(
     "sase07.thm4.1:5-1-closure",
-    "Composition and negation lead to no other than regular sets",
+    "Without aggregation, composition and negation lead to no other than regular sets",
     "theorem",
     "appendix A defines the words of an automaton, and not what composition and negation make of them, nor how many "
     "results at one event count; 5-1 is about simple queries, on which the proof of the text rests",

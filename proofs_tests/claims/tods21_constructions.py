@@ -90,14 +90,14 @@ def construction(
             found, _ = first_difference(lambda phi, S: outputs(printed(phi), S), [(parse(known[0]), S)])
         decided = 0
         if found is None:
-            for phi in chain.from_iterable(space.topped(operator) for space in sized):
+            for phi in dict.fromkeys(chain.from_iterable(space.topped(operator) for space in sized)):
                 decided += 1
                 if (found := difference(phi, printed(phi))) is not None:
                     break
         cases = chain.from_iterable(space.cases(operator) for space in sized)
         if known is not None:
             cases = chain([(parse(known[0]), Stream(map(Event, known[1].split())))], cases)
-        still, looked_at = first_difference(lambda phi, S: outputs(compile_cel(phi), S), cases)
+        still, looked_at = first_difference(lambda phi, S: outputs(compile_cel(phi), S), dict.fromkeys(cases))
         if found is None:
             against = f"{looked_at} cases of it against the meaning, {bound}"
             agreed: Status = "holds" if still is None else "refuted"

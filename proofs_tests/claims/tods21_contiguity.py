@@ -346,8 +346,8 @@ def _(effort: Effort) -> Finding:
     return Finding(
         "refuted" if failing is None else "holds-corrected",
         "example",
-        f"{cases} cases: {len(BOUND) ** 2} pairs of operands made by hand, all streams to {space.events} events of "
-        "three tuples",
+        f"{cases} cases: {len(BOUND) ** 2} pairs of operands made by hand, all streams of 2 to {space.events} "
+        "events of three tuples, at their last position",
         failing,
         "keep A, and bind whatever φ binds to A to a second name too, of which P is asked; Q is asked of A as before",
     )

@@ -85,14 +85,16 @@ def _(effort: Effort) -> Finding:
                     cases += 1
                     if not pumpable_at(phi, S, mu):
                         return Finding("refuted", "exhaustive", f"{show(phi)} over {S.events}")
+    alike = " (where there is no filter, of x = 0)" if effort == "quick" else ""
     if not rejected:
         return Finding("refuted", "exhaustive", "the filters reject nothing, so that the case FILTER is not looked at")
     return Finding(
         "holds",
         "exhaustive",
-        f"{cases} valuations with more than N events, N as in the proof, pumped one to three times; with one node "
-        f"less also below a filter that asks for a set of two tuples; the filters on top reject {rejected} valuations; "
-        f"{space.describe()}",
+        f"{cases} valuations with more than N events, N as in the proof, pumped one to three times; the filters on top "
+        f"reject {rejected} others; {space.formulas_in_words}, and with one node less below a filter that asks for a "
+        f"set of two tuples; at the end of all streams of {space.events} events over {len(space.alphabet)} tuples"
+        f"{alike}",
     )
 
 

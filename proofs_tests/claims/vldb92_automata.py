@@ -278,8 +278,9 @@ def _(effort: Effort) -> Finding:
         for h in histories(length):
             if A.events(Stream(map(Event, h))) != meaning(E, h):
                 return Finding("refuted", "exhaustive", f"{show(E)} over {' '.join(h)}")
-    bound = f"{len(Es)} expressions exists x (E), all with E to {nodes} nodes and x below a !"
-    return Finding("holds", "exhaustive", f"{bound}, on all histories to {length} events of a and b")
+    bound = f"{len(Es)} expressions exists x (E), all with E of a, b, x, a = x, !, and, relative and prior to {nodes} "
+    bound += f"nodes and x below a !, on all histories to {length} events of a and b"
+    return Finding("holds", "exhaustive", bound)
 
 
 def _denies_variable(E: expr.Expression) -> bool:
