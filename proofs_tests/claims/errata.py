@@ -236,7 +236,7 @@ SASE_ERRATA = (
         "for the prices 10 and 20.",
         FIGURE,
         "The condition has >, so that ! changes nothing, under any of the four strategies: skip till any match may "
-        "pass over point 2 and end at point 3, with ! as without it.",
+        "pass over point 2 and end at point 3, with ! as without it, which stops what has selected point 2.",
         damage="No: the words say that each price exceeds the one before, and that point 3 is another match. Lost with "
         "the listing is the strategy.",
     ),
