@@ -187,9 +187,9 @@ def compared(
                     found = shown(right, A, S, n, expected)
                     return Finding("refuted", "exhaustive", f"the correction or the library, after {looked_at}", found)
         bound = (
-            f"{looked_at} automata: all of one and two states on events of one kind, those of three with up to "
-            f"{2 if effort == 'quick' else 4} transitions, and {len(list(drawn(effort, 17)))} random ones (seed 17), "
-            f"at all positions of 4 to 6 events"
+            f"{looked_at} automata: all of one and two states and those of three with up to "
+            f"{2 if effort == 'quick' else 4} transitions, on 4 events of one kind, and "
+            f"{len(list(drawn(effort, 17)))} random ones (seed 17), each on 1 to 6 events, at all positions"
         )
         if counterexample is None or correction is None:
             return Finding("holds", "exhaustive", bound)

@@ -191,7 +191,7 @@ def _(effort: Effort) -> Finding:
     op = COMPOSITION["product"]
     group = list(S5) if effort == "full" else rng.sample(list(S5), 20)
     associative = all(
-        op.combine(op.combine(a, b), c) == op.combine(a, op.combine(b, c)) for a, b, c in product(group[:20], repeat=3)
+        op.combine(op.combine(a, b), c) == op.combine(a, op.combine(b, c)) for a, b, c in product(group, repeat=3)
     ) and all(op.combine("12345", a) == a == op.combine(a, "12345") for a in group)
     ok = associative and all(
         _recognizes("product(a[].p) = '12345'", w) == (_whole(w) == "12345")
@@ -201,9 +201,8 @@ def _(effort: Effort) -> Finding:
     return Finding(
         "holds-corrected" if ok else "refuted",
         "random",
-        f"{len(words)} words: all of a few of three generators, and 100 drawn (seed 1); composition is associative, "
-        f"with an "
-        "identity",
+        f"{len(words)} words: all of a few of three generators, and 100 drawn (seed 1); composition is associative on "
+        f"{len(group)} of the 120 permutations, drawn too, with an identity",
         {
             "query": "SEQ(P+ a[]) WHERE strict_contiguity(a[]) { image(a[].p) = 1 }",
             "events": [{"type": "P", "p": "13245"}],

@@ -141,8 +141,9 @@ def _(effort: Effort) -> Finding:
     return Finding(
         "holds",
         "decided",
-        f"{decided} instances of {len(LAWS_THAT_HOLD)} laws, on all streams; {instances - decided} that compare events "
-        "are not decided; see docs/laws.md",
+        f"{decided} instances of {len(LAWS_THAT_HOLD)} laws, {'every ninth' if effort == 'quick' else 'all'} of those "
+        f"over {', '.join(map(show, operands))}, on all streams; {instances - decided} that compare events are not "
+        "decided; see docs/laws.md",
     )
 
 
