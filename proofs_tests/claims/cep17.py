@@ -367,7 +367,9 @@ def _(effort: Effort) -> Finding:
                 at = dict(nu)
                 if not all(x in at and at[x] in C for x in needed):
                     return Finding("refuted", "exhaustive", f"{show(phi)} over {S.events}")
-    return Finding("holds", "exhaustive", f"{cases} cases: all formulas to 4 nodes, all streams to {length} events")
+    return Finding(
+        "holds", "exhaustive", f"{cases} cases: all such formulas to 4 nodes, all streams to {length} events"
+    )
 
 
 @claim("cep17.lemB.10", "Without OR, no part outside + of a formula that can match is unable to", "lemma", LOST)
@@ -380,7 +382,9 @@ def _(effort: Effort) -> Finding:
                 # on the same stream, since a match of phi is made of matches of its parts
                 if not all(any(by_position(psi, S)) for psi in _outside_iteration(phi)):
                     return Finding("refuted", "exhaustive", f"{show(phi)} over {S.events}")
-    return Finding("holds", "exhaustive", f"{cases} cases: all formulas to 4 nodes, all streams to {length} events")
+    return Finding(
+        "holds", "exhaustive", f"{cases} cases: all such formulas to 4 nodes, all streams to {length} events"
+    )
 
 
 # --- automata ---------------------------------------------------------------------------------------------------------

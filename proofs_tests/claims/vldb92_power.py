@@ -169,7 +169,7 @@ def _(effort: Effort) -> Finding:
     return Finding(
         "holds" if found is None else "refuted",
         "exhaustive",
-        f"{cases} cases: all expressions to {nodes} nodes, all histories to 4",
+        f"{cases} cases: all expressions to {nodes} nodes, all histories to 4 events",
         found,
     )
 
