@@ -157,7 +157,7 @@ class _Comparison:
         differs: Undecided | None = None
         for arrays in (False, True) if self.asked.arrays else (False,):
             free = FilterAlphabet(self.filters, arrays, schema=self.asked.schema)
-            if self._agree(free) and free.exact:
+            if (self._agree(free) or self._narrows_first(free)) and free.exact:
                 continue
             for key in self._keys() if self._same_keys() else [{}]:
                 alphabet = FilterAlphabet(self.filters, arrays, key, self.asked.schema) if key else free
@@ -269,6 +269,24 @@ class _Comparison:
         pairs = zip(expanded_filters(self.left), expanded_filters(self.right), strict=True)
         return alphabet.agree([(self.number[f], self.number[g]) for f, g in pairs])
 
+    def _narrows_first(self, alphabet: FilterAlphabet) -> bool:
+        """Whether the left sequence differs in a narrower first step alone, so that it fires nowhere else.
+
+        The right one has a run wherever the left one has, and its run began at the same event or a later one: runs of a
+        key never overtake each other, and a later begin is within every maxspan that an earlier one is within.
+        """
+        sequences = (self.left.body, self.right.body)
+        if (
+            (self.asked.claim, self.asked.level) != ("contained", "positions")
+            or shape_of(self.left) != shape_of(self.right)
+            or self.left.pipes
+            or not all(isinstance(body, eql.EventSequence) for body in sequences)
+            or any(step.missing for body in sequences if isinstance(body, eql.EventSequence) for step in body.steps)
+        ):
+            return False
+        one, other = ([self.number[f] for f in expanded_filters(q)] for q in (self.left, self.right))
+        return alphabet.agree(zip(one[1:], other[1:], strict=True)) and alphabet.implies(one[0], other[0])
+
     def _events(self, letters: list[EventLetter], one: eql.EventFilter, other: eql.EventFilter) -> Different | None:
         i, j = self.number[one], self.number[other]
         for letter in letters:
@@ -367,7 +385,7 @@ class _Comparison:
             found = self._difference(events)
             if found is not None:
                 return self._shortened(events)
-        return Undecided("the rules differ in more than their conditions, and no log was found that tells them apart")
+        return Undecided("these rules are not followed over all logs, and no log was found that tells them apart")
 
     def _along_keys(self) -> Iterator[list[Event]]:
         """Logs on which one of the rules fires, for each value of its key, with the fields of other keys free."""

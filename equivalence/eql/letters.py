@@ -108,8 +108,15 @@ class FilterAlphabet:
 
     def agree(self, pairs: Iterable[tuple[int, int]]) -> bool:
         """Return whether no event passes one filter of a pair and not the other."""
+        return self._is_never(z3.Or([self._passes[i] != self._passes[j] for i, j in pairs if i != j]))
+
+    def implies(self, i: int, j: int) -> bool:
+        """Return whether no event passes filter i and not filter j."""
+        return self._is_never(z3.And(self._passes[i], z3.Not(self._passes[j])))
+
+    def _is_never(self, condition: z3.BoolRef) -> bool:
         self._solver.push()
-        self._solver.add(z3.Or([self._passes[i] != self._passes[j] for i, j in pairs if i != j]))
+        self._solver.add(condition)
         found = self._next()
         self._solver.pop()
         return found is None
