@@ -112,7 +112,8 @@ def table_of_columns(columns: Mapping[str, Sequence[Any]]) -> pa.Table:
     arrays = {}
     for name, values in columns.items():
         try:
-            arrays[name] = _array_of(values, pa.list_(pa.int64()) if name == "events" else None)
+            positions = name == "events" and all(isinstance(value, list | None) for value in values)
+            arrays[name] = _array_of(values, pa.list_(pa.int64()) if positions else None)
         except (pa.ArrowException, OverflowError):
             arrays[name] = pa.array([None if v is None else json.dumps(plain(v), ensure_ascii=False) for v in values])
     return pa.table(arrays)

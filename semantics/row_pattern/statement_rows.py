@@ -14,7 +14,7 @@ from cerify.semantics.row_pattern.scalars import STANDARD, Nullable, RowReading,
 from cerify.semantics.row_pattern.statement import PlainSelect, SelectItem, SortItem
 from cerify.semantics.values import kind
 
-_KINDS = ("bool", "number", "string", "timestamp")
+_KINDS = ("bool", "number", "string", "timestamp", "interval")
 
 
 def select_rows(
@@ -130,4 +130,6 @@ def _ordered(
 
 def _key(value: Nullable) -> tuple[int, bool, Nullable]:
     assert value is not None
+    if isinstance(value, tuple | list):
+        raise IllFormed("ORDER BY has a list, as ARRAY_AGG makes it, and lists have no order here")
     return _KINDS.index(kind(value)), value != value, 0 if value != value else value

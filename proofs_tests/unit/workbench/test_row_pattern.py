@@ -33,6 +33,7 @@ from cerify.semantics.errors import (
     Unsupported,
 )
 from cerify.semantics.events import Schema, Stream
+from cerify.semantics.match_frames import table_of_columns
 from cerify.semantics.row_pattern.interpreter import RowOutput, find_matches
 from cerify.semantics.row_pattern.parse import Duration, parse
 from cerify.semantics.row_pattern.scalars import NumberedMatch, RowReading
@@ -555,6 +556,20 @@ def test_what_is_refused_is_shown_where_it_is(
     assert error.value.span is not None
     if place is not None:
         assert text[error.value.span.start : error.value.span.end] == place
+
+
+def test_intervals_have_an_order_and_a_measure_may_be_called_events(tmp_path: Path) -> None:
+    rows = [
+        {"t": datetime(2026, 1, 1, hour, tzinfo=UTC), "u": u} for u, hour in (("a", 1), ("a", 4), ("b", 2), ("b", 3))
+    ]
+    clause = """MATCH_RECOGNIZE (PARTITION BY u ORDER BY t MEASURES LAST(t) - FIRST(t) AS took, COUNT(*) AS events{}
+        PATTERN (A+))"""
+    made = select(f"SELECT u, events FROM t {clause.format('')} ORDER BY took", rows)
+    assert made.rows == (("b", 2), ("a", 2))
+    with pytest.raises(IllFormed, match="lists have no order"):
+        select(f"SELECT u FROM t {clause.format(', ARRAY_AGG(u) AS l')} ORDER BY l", rows)
+    columns = {name: [row[n] for row in made.rows] for n, name in enumerate(made.columns)}
+    assert str(table_of_columns(columns).schema.field("events").type) == "int64"
 
 
 @pytest.mark.parametrize("table", ["t", "db.t", "prices AS t", 'prices "t"'])
