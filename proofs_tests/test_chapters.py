@@ -55,7 +55,9 @@ def test_a_box_shows_what_is_in_the_file_and_is_linked(page: Path, path: str, op
     ],
 )
 def test_a_window_is_closed_in_the_formula_where_it_is_in_the_definition(page: str, language: str, query: str) -> None:
-    (sign,) = re.findall(r"- t\(.*?\)+ (<|\\le) w", (DOCS / "theory" / page).read_text(encoding="utf-8"))
+    (sign,) = re.findall(
+        r"- (?:\\min_\{.*?\} )?t\(.*?\)+ (<|\\le) w", (DOCS / "theory" / page).read_text(encoding="utf-8")
+    )
     S = Stream([Event("A", {"time": 0}), Event("B", {"time": 5})])
     found = cerify.match(query, S, language=language, evaluator="denotational")
     assert bool(found) == (sign == r"\le")

@@ -93,6 +93,8 @@ def formula(phi: cel.Formula) -> str:
             return f"(Filter {formula(psi)} {condition(c)})"
         case cel.Project(L, psi):
             return f"(Project [{'; '.join(sorted(L))}] {formula(psi)})"
+        case cel.NextPlus() | cel.Until():
+            raise ValueError("no theorem has a loop that takes the next rounds")
         case cel.Derived():
             return formula(phi.expansion)
         case cel.Within() | cel.PartitionBy() | cel.PerKey():

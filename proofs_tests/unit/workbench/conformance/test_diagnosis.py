@@ -546,7 +546,7 @@ ORIGIN = Case("x", "nxt", "", "cel", TWICE_QUERY, None, [], "matches", ())
 
 def forget_next(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plant a fault in what saves the definition time: NXT is taken to have the matches of longer intervals."""
-    monkeypatch.setattr(interpreter, "INHERITING", interpreter.INHERITING | {cel.Next})
+    monkeypatch.setattr(interpreter, "INHERITING", (*interpreter.INHERITING, cel.Next))
 
 
 def right() -> frozenset[Match]:
