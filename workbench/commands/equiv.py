@@ -215,7 +215,8 @@ def verdict_lines(verdict: Verdict, claim: Claim, level: Level) -> list[str]:
             types = {**schema.attributes, TIME: verdict.time}
             attributes = ", ".join(f"{name} {value_type}" for name, value_type in types.items())
             why = [f"  not decided: {reason}"] if reason else []
-            return [f"undecided: {_bounded(claim, length)}", f"  attributes: {attributes}", *why]
+            searched = f"undecided: {_bounded(claim, length)} (--bound {length + 1})"
+            return [searched, f"  attributes: {attributes}", *why]
         case Undecided(reason):
             return [f"undecided: {reason}"]
 
@@ -376,9 +377,10 @@ def vectors_command(
 ) -> int:
     """Write a complete test of QUERY, a formula of CEL: streams with their matches, as cases for `conform --suite`.
 
-    Every engine that behaves like a deterministic automaton of at most --states states, and is wrong on some
-    stream, is wrong on one of these. Of a query with partitions or windows on time around whole matches the automaton
-    reads which events have the key of the last one, and how near it they are.
+    Every engine that behaves like a deterministic automaton of at most --states states, and is wrong on some stream, is
+    wrong on one of these, if it gets the conditions on one event right: of the events of which the same conditions hold
+    the test has one. Of a query with partitions or windows on time around whole matches the automaton reads which
+    events have the key of the last one, and how near it they are.
 
     Of a rule in EQL, by its text or a file .eql or .toml: logs of documents in ECS on which every rule that differs
     from it in one place is found out, one line each with the log, the matches that are expected and what it finds.

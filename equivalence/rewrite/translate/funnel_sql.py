@@ -85,7 +85,9 @@ def _window_funnel(question: FunnelQuestion, table: str) -> FunnelSql:
     where = [f"{_quoted(question.by, 'clickhouse')} IS NOT NULL"] if question.by is not None else []
     differences = [f"rows without {axis} are to be left out: windowFunnel takes no NULL there"]
     if axis == TIME:
-        differences.append(f"{axis} is a DateTime: of a DateTime64 the window counts ticks, not seconds")
+        differences.append(
+            f"{axis} is a DateTime: write toDateTime(…) around a DateTime64, which windowFunnel refuses or counts in ticks"
+        )
     if question.order == "strict":
         differences.append(f"rows go by {axis}: CEL means the same of events in the order of their times")
     else:
