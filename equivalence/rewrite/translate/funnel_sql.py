@@ -86,7 +86,8 @@ def _window_funnel(question: FunnelQuestion, table: str) -> FunnelSql:
     differences = [f"rows without {axis} are to be left out: windowFunnel takes no NULL there"]
     if axis == TIME:
         differences.append(
-            f"{axis} is a DateTime: write toDateTime(…) around a DateTime64, which windowFunnel refuses or counts in ticks"
+            f"{axis} is a DateTime: write toDateTime(…) around a DateTime64, which windowFunnel refuses or counts in "
+            "ticks"
         )
     if question.order == "strict":
         differences.append(f"rows go by {axis}: CEL means the same of events in the order of their times")
