@@ -380,7 +380,8 @@ def _partitions(size: int) -> Iterator[tuple[int, ...]]:
     "That all of some events differ from all of others is said with variables for sets alone",
     "theorem",
     f"the query is {ALL_APART}; the paper has a proof, of which the abstract alone was read. That it is so for "
-    "formulas of any size is shown in docs/theory/related.md. With <= for != it would be false: a greatest A says it",
+    "formulas of any size without strategies is shown in docs/theory/related.md. With <= for != it would be false: a "
+    "greatest A says it",
 )
 def _(effort: Effort) -> Finding:
     query, nodes, count = parse(ALL_APART), 5 if effort == "quick" else 6, 0

@@ -95,6 +95,7 @@ SLOW = {
     "cep17.thm6:max",
     "cep17.thm6:nxt",
     "cep17.thm6:strict",
+    "eql.by",
     "icde08.break",
     "icde08.time-constraint",
     "icdt20.binary",

@@ -437,6 +437,7 @@ def test_a_folder_of_sheets_is_marked(tmp_path: Path) -> None:
         assert run(*wrong).return_value == 2 or run(*wrong).exception is not None
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(CHROMIUM is None, reason="needs a Chromium")
 def test_sheets_are_printed(tmp_path: Path) -> None:
     (tmp_path / "answers").mkdir()
