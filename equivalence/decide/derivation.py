@@ -12,6 +12,7 @@ complete. A derivation is a tree of rules; what a rule is about follows from the
     operands    one operator on both sides, and its operands in pairs
     conditions  both are filters, windows and partitions around formulas, one of which is contained in the other; each
                 condition of the right follows from those of the left
+    shared      without the conditions that are around both sides, the left is contained in the right
     choose      conditions are around NXT, LAST or MAX on the left, and in it on the right: the best of all, if it meets
                 them, is the best of those that do
     drop        the left is an operator that only takes matches away, around what is contained in the right
@@ -107,6 +108,22 @@ def stack_of(phi: Formula) -> tuple[list[cel.Condition | cel.Window | str], Form
                 found.append(a)
         phi = phi.phi
     return found, phi
+
+
+def with_conditions(phi: Formula, conditions: Sequence[cel.Condition | cel.Window | str]) -> Formula:
+    """The formula with these filters, windows and partitions around it, the first one outermost."""
+    for c in reversed(conditions):
+        if isinstance(c, str):
+            phi = cel.PartitionBy(phi, c)
+        elif isinstance(c, cel.EventWindow | cel.TimeWindow | cel.AttributeWindow):
+            phi = cel.Within(phi, c)
+        else:
+            phi = cel.Filter(phi, c)
+    return phi
+
+
+def _look_at_variables(conditions: Sequence[cel.Condition | cel.Window | str]) -> bool:
+    return any(isinstance(c, cel.Every | cel.Correlated | cel.Named | cel.Disjunction) for c in conditions)
 
 
 def is_wider(
@@ -291,7 +308,11 @@ class Derivations:
     def _by_parts(self, phi: Formula, psi: Formula, claim: Claim, level: Level) -> RuleProof | None:
         if compilable(phi) and compilable(psi):
             return None  # the decider has found that it does not hold, or has no answer for its parts either
-        found = self._conditions(phi, psi, claim, level) or self._operands(phi, psi, claim, level)
+        found = (
+            self._conditions(phi, psi, claim, level)
+            or self._shared(phi, psi, claim, level)
+            or self._operands(phi, psi, claim, level)
+        )
         if found is not None or claim == "equivalent":
             return found or self._both(phi, psi, level)
         if isinstance(phi, cel.Or):
@@ -323,9 +344,23 @@ class Derivations:
                 return None
         except (Unsupported, BudgetExceeded):
             return None
-        looks = any(isinstance(c, cel.Every | cel.Correlated | cel.Named | cel.Disjunction) for c in (*mine, *theirs))
-        part = self.derive(phi_core, psi_core, claim, "valuations" if looks else level)
+        part = self.derive(phi_core, psi_core, claim, "valuations" if _look_at_variables([*mine, *theirs]) else level)
         return None if part is None else RuleProof("conditions", (part,))
+
+    def _shared(self, phi: Formula, psi: Formula, claim: Claim, level: Level) -> RuleProof | None:
+        """The rule for conditions that both sides have, beside others that only one of them has."""
+        (mine, phi_core), (theirs, psi_core) = stack_of(phi), stack_of(psi)
+        keys = [[key_of_condition(c, self.schema) for c in conditions] for conditions in (mine, theirs)]
+        shared = {*keys[0]} & {*keys[1]}
+        if not shared or shared == {*keys[0], *keys[1]}:
+            return None
+        left, right = (
+            with_conditions(core, [c for c, key in zip(conditions, known, strict=True) if key not in shared])
+            for core, conditions, known in zip((phi_core, psi_core), (mine, theirs), keys, strict=True)
+        )
+        taken = [c for c, key in zip(mine, keys[0], strict=True) if key in shared]
+        part = self.derive(left, right, claim, "valuations" if _look_at_variables(taken) else level)
+        return None if part is None else RuleProof("shared", (part,))
 
     def _operands(self, phi: Formula, psi: Formula, claim: Claim, level: Level) -> RuleProof | None:
         """The rule for one operator on both sides."""

@@ -76,6 +76,8 @@ class DerivationCheck:
                 self.follow(part, _dropped(phi), psi, claim, level)
             case "conditions", (part,):
                 self._conditions(part, phi, psi, claim, level)
+            case "shared", (part,):
+                self._shared(part, phi, psi, claim, level)
             case "operands", parts:
                 self._operands(parts, phi, psi, claim, level)
             case _:
@@ -112,6 +114,17 @@ class DerivationCheck:
             isinstance(c, str | cel.EventWindow | cel.TimeWindow | cel.AttributeWindow) for c in mine + theirs
         )
         self.follow(by, inner, other, claim, level if on_supports else "valuations")
+
+    def _shared(self, by: RuleProof, phi: cel.Formula, psi: cel.Formula, claim: Claim, level: Level) -> None:
+        mine, inner = _peeled(phi)
+        theirs, other = _peeled(psi)
+        taken = [c for c in mine if any(self.alike_conditions(c, d) for d in theirs)]
+        if not taken:
+            raise RuleFails("the rule shared is used where the two have no condition in common")
+        left = [c for c in mine if c not in taken]
+        right = [d for d in theirs if not any(self.alike_conditions(d, c) for c in taken)]
+        on_supports = all(isinstance(c, str | cel.EventWindow | cel.TimeWindow | cel.AttributeWindow) for c in taken)
+        self.follow(by, _around(inner, left), _around(other, right), claim, level if on_supports else "valuations")
 
     def _operands(
         self, parts: Sequence[RuleProof], phi: cel.Formula, psi: cel.Formula, claim: Claim, level: Level
@@ -327,6 +340,18 @@ def _peeled(phi: cel.Formula) -> tuple[list[Part], cel.Formula]:
         conditions, inner = _peeled(phi.phi)
         return [phi.attribute, *conditions], inner
     return [], phi
+
+
+def _around(phi: cel.Formula, conditions: list[Part]) -> cel.Formula:
+    """A formula with conditions around it, of which the last one is the innermost."""
+    if not conditions:
+        return phi
+    inner, c = _around(phi, conditions[1:]), conditions[0]
+    if isinstance(c, str):
+        return cel.PartitionBy(inner, c)
+    if isinstance(c, cel.EventWindow | cel.TimeWindow | cel.AttributeWindow):
+        return cel.Within(inner, c)
+    return cel.Filter(inner, c)
 
 
 def _row(tree: object, kind: type) -> list:  # type: ignore[type-arg]
