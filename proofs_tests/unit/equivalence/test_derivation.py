@@ -51,12 +51,6 @@ PROVED: list[tuple[str, str, Claim, str]] = [
         "choose",
     ),
     ("(A ; B) FILTER A.u = B.u FILTER A.x < B.x", "(A ; B) PARTITION BY [u] FILTER B.x > A.x", "equivalent", "shared"),
-    (
-        "(A ; (B UNLESS C)) WITHIN 5 [x] PARTITION BY [k]",
-        "(A ; B) WITHIN 5 [x] FILTER A.k = B.k",
-        "contained",
-        "shared",
-    ),
     ("A UNLESS (B ; C)", "A UNLESS ((B ; C) PARTITION BY [k])", "contained", "operands"),
     ("((A FILTER A[x > 3]) WITHIN 5 [x])+", "((A FILTER A[x > 2]) WITHIN 5 [x])+", "contained", "operands"),
     ("(A+ WITHIN 5 [x]) ; B", "C OR (A+ WITHIN 5 [x]) ; B", "contained", "right or"),
