@@ -94,7 +94,7 @@ def _parts(phi: cel.Formula) -> list[cel.Formula]:
 
 
 def _rounds(phi: cel.Formula) -> tuple[cel.Formula, int, int | None]:
-    """What an iteration repeats, and how often; another formula once."""
+    """Return what an iteration repeats, and how often; another formula once."""
     match phi:
         case cel.Plus(psi):
             return psi, 1, None

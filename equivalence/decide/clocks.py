@@ -128,7 +128,7 @@ class PlainClocked:
         return found
 
     @cached_property
-    def _asked(self) -> list[frozenset[int]]:
+    def _compared_later(self) -> list[frozenset[int]]:
         """For each state the registers that a run may still compare with before it empties them."""
         asked = [frozenset[int]()] * self.A.states
         changed = True
@@ -155,7 +155,9 @@ class PlainClocked:
             running = {**dict(parts), **dict.fromkeys(first, NEW)}
             if any(values[a] is None or running.setdefault(i, values[a]) != values[a] for i, a in compared):
                 continue
-            kept = ((i, x) for i, x in running.items() if i not in last and (x > KEY or i in self._asked[target]))
+            kept = (
+                (i, x) for i, x in running.items() if i not in last and (x > KEY or i in self._compared_later[target])
+            )
             yield marks, (target, tuple(sorted(kept)))
 
     def is_final(self, config: Config) -> bool:
@@ -341,7 +343,7 @@ def renamed(config: Any, names: Mapping[int, int]) -> Any:
 
 @dataclass(frozen=True)
 class ClockedLetter:
-    """A type of events: whether its events have a time, and at least and at most how long before the last one.
+    """Hold a type of events, whether they have a time, and the least and the greatest time to the last event.
 
     Of the attributes that registers compare keyed are those whose value is that of the last event, absent those that
     they may have none of, and present those that they may have another one of: in that piece of the values, of which
@@ -375,7 +377,7 @@ class Registers:
     ends_without: frozenset[str] = frozenset()
 
     def choices(self, letter: ClockedLetter, config: Any) -> Iterator[tuple[tuple[str, int | None], ...]]:
-        """What the values of an event may be, where these configurations run."""
+        """Yield the values that an event may have, where these configurations run. Raises BudgetExceeded."""
         held = _parts(config) if self.compared else ()
         running = {(self._group(next(iter(self.compared[i]))), x) for i, x in held if x <= KEY}
         if len(running) > VALUES:
@@ -454,7 +456,7 @@ class ClockedComparison:
     def search(
         self, start: tuple[int, ...], contained: bool, limit: int
     ) -> list[ClockedPair] | tuple[list[ClockedLetter], list[Constraint], list[Held]]:
-        """The pairs that show that there is no difference, or the letters of a shortest one with bounds on its times.
+        """Return the pairs that prove that there is no difference, or a shortest difference: its letters and its times.
 
         With these what is known of the values of each event. Raises BudgetExceeded.
         """

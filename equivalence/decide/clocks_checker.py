@@ -46,7 +46,7 @@ class NotClosed(Exception):
 
 @dataclass(frozen=True)
 class AttributeOptions:
-    """What the value of an attribute may be in the events of a type: that of the last event, none, or one of a piece.
+    """Hold the values of an attribute in the events of a type: that of the last event, none, or one of a piece.
 
     group: of the attributes that are compared. lonely: the piece has one value.
     """
@@ -387,7 +387,7 @@ class ClosedList:
                 self._check_after(table, then, pair, cut, len(times), event, passed, values)
 
     def _values_of(self, event: KnownEvent, pair: tuple[Runs, Runs]) -> Iterator[Values]:
-        """What the values of the event may be, beside those in registers."""
+        """Yield the values that the event may have, beside those in registers."""
         held: dict[int, set[int]] = defaultdict(set)
         for part, value in _running(pair):
             if value <= LAST_VALUE:

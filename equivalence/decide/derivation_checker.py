@@ -110,10 +110,7 @@ class DerivationCheck:
         for c, known in wanted:
             if not self.implied(c, known):
                 raise RuleFails("a condition of one side does not follow from those of the other")
-        on_supports = all(
-            isinstance(c, str | cel.EventWindow | cel.TimeWindow | cel.AttributeWindow) for c in mine + theirs
-        )
-        self.follow(by, inner, other, claim, level if on_supports else "valuations")
+        self.follow(by, inner, other, claim, _level_below(mine + theirs, level))
 
     def _shared(self, by: RuleProof, phi: cel.Formula, psi: cel.Formula, claim: Claim, level: Level) -> None:
         mine, inner = _peeled(phi)
@@ -123,8 +120,7 @@ class DerivationCheck:
             raise RuleFails("the rule shared is used where the two have no condition in common")
         left = [c for c in mine if c not in taken]
         right = [d for d in theirs if not any(self.alike_conditions(d, c) for c in taken)]
-        on_supports = all(isinstance(c, str | cel.EventWindow | cel.TimeWindow | cel.AttributeWindow) for c in taken)
-        self.follow(by, _around(inner, left), _around(other, right), claim, level if on_supports else "valuations")
+        self.follow(by, _around(inner, left), _around(other, right), claim, _level_below(taken, level))
 
     def _operands(
         self, parts: Sequence[RuleProof], phi: cel.Formula, psi: cel.Formula, claim: Claim, level: Level
@@ -340,6 +336,12 @@ def _peeled(phi: cel.Formula) -> tuple[list[Part], cel.Formula]:
         conditions, inner = _peeled(phi.phi)
         return [phi.attribute, *conditions], inner
     return [], phi
+
+
+def _level_below(conditions: list[Part], level: Level) -> Level:
+    """The level on which what these conditions are around has to be compared: filters look at variables."""
+    on_supports = all(isinstance(c, str | cel.EventWindow | cel.TimeWindow | cel.AttributeWindow) for c in conditions)
+    return level if on_supports else "valuations"
 
 
 def _around(phi: cel.Formula, conditions: list[Part]) -> cel.Formula:

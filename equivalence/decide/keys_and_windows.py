@@ -612,7 +612,7 @@ class Reduction:
                     raise Unsupported(why, phi.span)
                 inner = self.reduced(psi, ends, flat)
                 number, (holds,) = self._register(a)
-                return self._let_go(restricted(inner, holds), [number], ends)
+                return self._empty_registers(restricted(inner, holds), [number], ends)
             case cel.Within(psi, window) if (measured := window_of(window, self.measures.schema)) is not None:
                 name, width = measured
                 if not ends and name == TIME:
@@ -631,7 +631,7 @@ class Reduction:
             case cel.Filter(psi, condition):
                 inner, before = self.reduced(psi, ends, flat), len(self.parts)
                 filtered = cel.Filter(inner, self._condition(condition, psi, ends))
-                return self._let_go(filtered, range(before, len(self.parts)), ends)
+                return self._empty_registers(filtered, range(before, len(self.parts)), ends)
             case cel.Sequencing():
                 return rebuilt(phi, [self.reduced(phi.left, False, False), self.reduced(phi.right, ends, False)])
             case cel.Or():
@@ -670,7 +670,7 @@ class Reduction:
                 assert_never(phi)
 
     @staticmethod
-    def _let_go(phi: Formula, registers: Iterable[int], ends: bool) -> Formula:
+    def _empty_registers(phi: Formula, registers: Iterable[int], ends: bool) -> Formula:
         """The formula with marks on its last event that empty registers, if a match may go on after it."""
         return phi if ends else reduce(lambda psi, i: cel.In(psi, f"{LAST_OF}{i}"), registers, phi)
 

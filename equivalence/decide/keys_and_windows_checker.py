@@ -673,7 +673,7 @@ def _check_clocked(
 def _options(
     compared: ComparedAttributes, reading: UnaryReading, algebra: Algebra, type_: int
 ) -> tuple[AttributeOptions, ...]:
-    """What the values of the attributes that registers compare may be in the events of a type."""
+    """Return the values that the attributes which registers compare may have in the events of a type."""
 
     def is_in(P: Predicate) -> bool:
         return bool(algebra.mask(P) >> type_ & 1)

@@ -55,7 +55,7 @@ class StepEvents:
 
 @dataclass
 class EventCounts:
-    """How many events pass each step, how many sequences stopped and why, and the matches before any pipe."""
+    """Hold how many events pass each step, how many sequences stopped and why, and the matches before any pipe."""
 
     events: int
     steps: list[StepEvents]
