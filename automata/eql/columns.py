@@ -7,8 +7,10 @@ several fields together are not carried.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import product
 from typing import Any, TypeAlias, assert_never
 
 from cerify.semantics.arguments import check_time
@@ -27,6 +29,7 @@ NO_KEY, NULL_KEY = -1, 0
 TIMELESS = -(2**63)
 MOST_STEPS = 62
 PAIR = 2**31
+MOST_CHOICES = 64  # of elements, one of each array of a key
 
 
 def why_not_compiled(query: eql.EqlQuery) -> Unsupported | None:
@@ -251,16 +254,30 @@ class EqlColumns:
 
     # --- keys and times -----------------------------------------------------------------------------------------------
 
-    def keys(self, fields: tuple[eql.EventField, ...], rows: Any, numbers: KeyNumbers) -> Any:
+    def element_choices(self, fields: tuple[eql.EventField, ...]) -> list[tuple[int, ...]]:
+        """Return the choices of an element of each field of a key; one where no field is an array.
+
+        Raises Unsupported for too many.
+        """
+        widths = [max(1, len(self._columns_of(field.name))) for field in fields]
+        if math.prod(widths) > MOST_CHOICES:
+            raise Unsupported("keys with such long arrays are not evaluated over columns; use the automaton")
+        return list(product(*map(range, widths)))
+
+    def keys(
+        self, fields: tuple[eql.EventField, ...], rows: Any, numbers: KeyNumbers, elements: tuple[int, ...] = ()
+    ) -> Any:
         """Return a number for the key of each of the rows, or NO_KEY; equal keys have equal numbers, of any fields.
 
-        numbers has those of the keys so far, and gets new ones.
+        numbers has those of the keys so far, and gets new ones. elements: which element of each field is in the key;
+        the first one where it is left out.
         """
         combined = np.zeros(len(rows), np.int64)
         missing = np.zeros(len(rows), np.bool_)
-        for place, field in enumerate(fields):
-            columns = self._columns_of(field.name)[:1]
-            null = NULL_KEY if field.optional or self.reading.null_keys == "joined" else NO_KEY
+        for place, (field, element) in enumerate(zip(fields, elements or (0,) * len(fields), strict=True)):
+            columns = self._columns_of(field.name)[element : element + 1]
+            joins = element == 0 and (field.optional or self.reading.null_keys == "joined")
+            null = NULL_KEY if joins else NO_KEY
             if columns:
                 codes, values = self._codes_of_rows(columns[0], rows)
                 lookup = np.full(len(values) + 1, null, np.int64)

@@ -87,23 +87,48 @@ class _SlotColumns:
             bits |= masks[step.filter][rows].astype(np.int64) << i
         if self.until is not None:
             bits |= masks[self.until.filter][rows].astype(np.int64) << MOST_STEPS
-        keys = np.empty((len(self.groups), len(rows)), np.int64)
-        for k, fields in enumerate(self.groups):
-            keys[k] = columns.keys(fields, rows, self.numbers)
+        choices = [columns.element_choices(fields) for fields in self.groups]
+        several = max(map(len, choices)) > 1
+        of_step = self.of_step * (not several)
+        if several:
+            rows, bits, keys = self._by_each_key(columns, choices, rows, bits)
+        else:
+            keys = np.empty((len(self.groups), len(rows)), np.int64)
+            for k, fields in enumerate(self.groups):
+                keys[k] = columns.keys(fields, rows, self.numbers)
         self._grow(int(keys.max(initial=0)) + 1)
         window, n = self.window, len(self.steps)
         times = columns.times()[rows] if window is not None else np.zeros(len(rows), np.int64)
         self._require_in_order(times, first + rows)
         found = np.empty((int(np.count_nonzero(bits >> (n - 1) & 1)), n), np.int64)
         count = _run_kernel(
-            rows + first, bits, keys, self.of_step, times, -1 if window is None else window, n, self.places, self.begun,
+            rows + first, bits, keys, of_step, times, -1 if window is None else window, n, self.places, self.begun,
             found,
         )  # fmt: skip
         if window is not None and len(times):
             self.latest = max(self.latest, int(times.max()))
             if len(self.places) > self.evict_at:
                 self._evict(window)
+        if several:  # two keys may have the same events; the last one orders matches
+            return np.roll(np.unique(np.roll(found[:count], 1, axis=1), axis=0), -1, axis=1)
         return found[:count]
+
+    def _by_each_key(
+        self, columns: EqlColumns, choices: list[list[tuple[int, ...]]], rows: Any, bits: Any
+    ) -> tuple[Any, Any, Any]:
+        """The rows once for each of their keys, with the steps at which they have it, as arrays give several keys."""
+        parts = []
+        for k, fields in enumerate(self.groups):
+            at = sum(1 << (i if i < len(self.steps) else MOST_STEPS) for i, own in enumerate(self.of_step) if own == k)
+            for elements in choices[k]:
+                keys = columns.keys(fields, rows, self.numbers, elements)
+                here = np.flatnonzero((keys != NO_KEY) & (bits & at != 0))
+                parts.append(np.stack([rows[here], keys[here], bits[here] & at]))
+        entries = np.concatenate(parts, axis=1)
+        entries = entries[:, np.lexsort(entries[1::-1])]
+        begins = np.flatnonzero(np.any(np.diff(entries[:2], axis=1, prepend=-2), axis=0))
+        joined = np.bitwise_or.reduceat(entries[2], begins) if len(begins) else entries[2]
+        return entries[0, begins], joined, entries[1:2, begins]
 
     def _grow(self, number: int) -> None:
         have = len(self.places)

@@ -31,7 +31,7 @@ from cerify.automata.eql.places import (
 from cerify.automata.evaluator import Counters, Evaluator
 from cerify.semantics.arguments import Budget, timed_items, too_many_matches
 from cerify.semantics.eql import syntax as eql
-from cerify.semantics.eql.conditions import Key, filter_test, key_of, span_of, time_of
+from cerify.semantics.eql.conditions import Key, filter_test, keys_of, span_of, time_of
 from cerify.semantics.eql.reading import ELASTIC, EqlReading
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Event, Match, Stream
@@ -59,10 +59,10 @@ class SlotProgram:
     def _step(self, query: eql.EventSequence, step: eql.SequenceStep) -> tuple[Test, tuple[eql.EventField, ...]]:
         return filter_test(step.filter, self.reading), eql.step_keys(query, step)
 
-    def key_at(self, step: tuple[Test, tuple[eql.EventField, ...]], event: Event) -> Key | None:
-        """Return the key of an event at a step; None if it is not there."""
+    def keys_at(self, step: tuple[Test, tuple[eql.EventField, ...]], event: Event) -> tuple[Key, ...]:
+        """Return the keys of an event at a step; none if it is not there."""
         test, fields = step
-        return key_of(event, fields, self.reading) if test(event) else None
+        return keys_of(event, fields, self.reading) if test(event) else ()
 
 
 class SlotMachine(Evaluator):
@@ -86,7 +86,7 @@ class SlotMachine(Evaluator):
         self._heads = [pipe.count for pipe in query.pipes if pipe.name == "head"]
         self._places: dict[Key, Places] = {}
         self._sampled: dict[Key, list[list[int]] | None] = {}  # None once the key has its sample
-        self._deadlines: list[tuple[Microseconds, int, Key]] = []
+        self._deadlines: list[tuple[Microseconds, int, int, Key]] = []  # a number orders the keys of one event
         self._held: list[Match] = []
         self._reported = 0
         self._latest: Microseconds | None = None
@@ -105,7 +105,7 @@ class SlotMachine(Evaluator):
         return self._piped(sorted(found))[:limit]
 
     def flush(self) -> list[Match]:
-        waiting = [Match(p.positions[-1], p.positions) for at in self._places.values() for p in at.waiting]
+        waiting = {Match(p.positions[-1], p.positions) for at in self._places.values() for p in at.waiting}
         if not self._holds_back:
             return self._piped(sorted(waiting))
         found = sorted([*self._held, *waiting])
@@ -138,26 +138,27 @@ class SlotMachine(Evaluator):
 
     def _moved_by(self, program: SlotProgram, event: Event) -> list[Match]:
         n, time, found = len(program.steps), time_of(event), list[Match]()
-        if program.until is not None and (K := program.key_at(program.until, event)) is not None and K in self._places:
-            self._places[K].pending = [None] * n
+        for K in program.keys_at(program.until, event) if program.until is not None else ():
+            if K in self._places:
+                self._places[K].pending = [None] * n
         for i in range(n - 1, -1, -1):
-            if (K := program.key_at(program.steps[i], event)) is None:
-                continue
-            self._require_in_order(time)
-            if i > 0 and K not in self._places:
-                continue
-            at = self._at(K, program)
-            moved = self._move(program, at, i, time)
-            if moved is None:
-                continue
-            if i < n - 1:
-                at.pending[i] = moved
-            elif self._ends_well(program, moved, time):
-                if program.behind:
-                    at.waiting.append(moved)
-                    heappush(self._deadlines, ((moved.time or 0) + (program.window or 0), moved.positions[-1], K))
-                else:
-                    found.append(Match(self.position, moved.positions))
+            for number, K in enumerate(program.keys_at(program.steps[i], event)):
+                self._require_in_order(time)
+                if i > 0 and K not in self._places:
+                    continue
+                at = self._at(K, program)
+                moved = self._move(program, at, i, time)
+                if moved is None:
+                    continue
+                if i < n - 1:
+                    at.pending[i] = moved
+                elif self._ends_well(program, moved, time):
+                    if program.behind:
+                        at.waiting.append(moved)
+                        deadline = (moved.time or 0) + (program.window or 0)
+                        heappush(self._deadlines, (deadline, moved.positions[-1], number, K))
+                    else:
+                        found.append(Match(self.position, moved.positions))
         if program.missing:
             self._miss(program, event, time)
         if time is not None:
@@ -165,7 +166,7 @@ class SlotMachine(Evaluator):
             found += self._released()
             if len(self._places) >= self._evict_at and program.window is not None:
                 self._evict(program.window)
-        return found
+        return found if len(found) < 2 else list(dict.fromkeys(found))  # two keys may have the same events
 
     def _move(self, program: SlotProgram, at: Places, i: int, time: Microseconds | None) -> Pending | None:
         """The sequence that the event at step i makes: a new one, or that from the place before, which is emptied."""
@@ -194,23 +195,24 @@ class SlotMachine(Evaluator):
     def _miss(self, program: SlotProgram, event: Event, time: Microseconds | None) -> None:
         """Note an event of a missing step for its key."""
         for j, (before, step) in enumerate(program.missing):
-            if (K := program.key_at(step, event)) is None or (before > 0 and K not in self._places):
-                continue
-            at = self._at(K, program)
-            self._require_in_order(time)
-            if 0 < before < len(program.steps):
-                at.missed[j] = self.position
-            elif time is not None and before == 0:
-                at.before = time if at.before is None else max(at.before, time)
-            elif time is not None and program.window is not None:
-                limit = time - program.window
-                at.waiting = [p for p in at.waiting if p.positions[-1] == self.position or (p.time or 0) < limit]
+            for K in program.keys_at(step, event):
+                if before > 0 and K not in self._places:
+                    continue
+                at = self._at(K, program)
+                self._require_in_order(time)
+                if 0 < before < len(program.steps):
+                    at.missed[j] = self.position
+                elif time is not None and before == 0:
+                    at.before = time if at.before is None else max(at.before, time)
+                elif time is not None and program.window is not None:
+                    limit = time - program.window
+                    at.waiting = [p for p in at.waiting if p.positions[-1] == self.position or (p.time or 0) < limit]
 
     def _released(self) -> list[Match]:
         """Return the matches that waited for missing events until a time that is over, and stop waiting for them."""
         found: list[Match] = []
         while self._deadlines and self._latest is not None and self._deadlines[0][0] < self._latest:
-            deadline, last, K = heappop(self._deadlines)
+            deadline, last, _, K = heappop(self._deadlines)
             self._lost = deadline if self._lost is None else max(self._lost, deadline)
             kept = [p for p in self._places[K].waiting if p.positions[-1] != last]
             found += [Match(last, p.positions) for p in self._places[K].waiting if p.positions[-1] == last]
@@ -247,19 +249,17 @@ class SlotMachine(Evaluator):
         for i, step in enumerate(query.steps):
             fields = eql.step_keys(query, step)
             if filter_test(step.filter, self.reading)(event):
-                K = key_of(event, fields, self.reading)
-                if K is None:
-                    continue
-                places = self._sampled.setdefault(K, [[] for _ in query.steps])
-                if places is not None and len(places[i]) < len(query.steps):  # no choice needs more
-                    places[i].append(self.position)
-                    touched[K] = None
+                for K in keys_of(event, fields, self.reading):
+                    places = self._sampled.setdefault(K, [[] for _ in query.steps])
+                    if places is not None and len(places[i]) < len(query.steps):  # no choice needs more
+                        places[i].append(self.position)
+                        touched[K] = None
         for K in touched:
             places = self._sampled[K]
             if places is not None and all(places) and (chosen := _first_choice(places)) is not None:
                 found.append(Match(self.position, tuple(sorted(chosen))))
                 self._sampled[K] = None
-        return found
+        return list(dict.fromkeys(found))
 
     # --- states -------------------------------------------------------------------------------------------------------
 
@@ -279,7 +279,7 @@ class SlotMachine(Evaluator):
             for K, at in self._places.items()
         ]
         sampled = [[key_json(K), positions] for K, positions in self._sampled.items()]
-        deadlines = [[d, last, key_json(K)] for d, last, K in self._deadlines]
+        deadlines = [[d, last, key_json(K)] for d, last, _, K in self._deadlines]
         held = [[m.at, list(m.events)] for m in self._held]
         numbers = [self.position, self._reported, self._latest, self._lost, self._evict_at]
         return json.dumps([numbers, places, sampled, deadlines, held], default=exact_json).encode()
@@ -299,7 +299,10 @@ class SlotMachine(Evaluator):
             for K, pending, missed, before, waiting in places
         }
         samples = {key_of_json(K): positions for K, positions in sampled}
-        heap = [(d if isinstance(d, Fraction) else int(d), int(last), key_of_json(K)) for d, last, K in deadlines]
+        heap = [
+            (d if isinstance(d, Fraction) else int(d), int(last), number, key_of_json(K))
+            for number, (d, last, K) in enumerate(deadlines)
+        ]
         matches = [Match(int(at), tuple(map(int, events))) for at, events in held]
         self.position, self._reported, self._latest, self._lost, self._evict_at = (
             position, reported, latest, lost, evict_at,

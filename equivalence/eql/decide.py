@@ -39,7 +39,7 @@ from cerify.equivalence.verdict import Claim, Different, Level, Undecided
 from cerify.semantics.arguments import Budget, check_time
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.check import require_wellformed
-from cerify.semantics.eql.conditions import Truth
+from cerify.semantics.eql.conditions import Truth, values_of
 from cerify.semantics.eql.denote import matches_of
 from cerify.semantics.errors import BudgetExceeded, IllFormed
 from cerify.semantics.events import TIME, Event, Match, Schema, Stream
@@ -90,6 +90,40 @@ def compare_rules(
     except BudgetExceeded as error:
         check_time()
         return Undecided(error.message)
+
+
+def find_firing_log(query: eql.EqlQuery, asked: Asked = Asked()) -> Stream | None:
+    """Return a log on which a query matches, made step by step without regard to the other steps; None for none so.
+
+    Raises BudgetExceeded.
+    """
+    body = query.body
+    fields: list[tuple[eql.EventField, ...]] = [()]
+    filters = [body] if isinstance(body, eql.EventFilter) else []
+    if not isinstance(body, eql.EventFilter):
+        steps = body.steps if isinstance(body, eql.EventSample) else eql.step_expanded(body)
+        fields = [eql.step_keys(body, step) for step in steps if not step.missing]
+        filters = [step.filter for step in steps if not step.missing]
+    known = {} if asked.schema is None else asked.schema.attributes
+    for arrays in (False, True) if asked.arrays else (False,):
+        key: dict[int, Value] = {}  # by place
+        letters: dict[object, list[EventLetter]] = {}
+        events: list[Event] = []
+        for part, names in zip(filters, fields, strict=True):
+            fixed = {field.name: key[place] for place, field in enumerate(names) if place in key}
+            same = part, tuple(fixed.items())
+            if same not in letters:
+                letters[same] = FilterAlphabet([part], arrays, fixed, asked.schema).letters()
+            if not letters[same]:
+                break
+            own = letters[same][0].attributes()
+            for place, field in enumerate(names):
+                key.setdefault(place, own.get(field.name, KEYS[known.get(field.name, "string")][0]))
+            at = {TIME: time_at(BEGIN), **{field.name: key[place] for place, field in enumerate(names)}}
+            events.append(letters[same][0].event(at))
+        if len(events) == len(filters) and matches_of(query, events):
+            return Stream(events)
+    return None
 
 
 def fires_on_some_log(query: eql.EqlQuery, asked: Asked = Asked()) -> Same | Different | Undecided:
@@ -315,7 +349,7 @@ class _Comparison:
             return quick
         start: State = tuple(((),) * (len(rule.steps) - 1) for rule in rules)  # type: ignore[assignment]
         back: dict[State, tuple[State, int, int] | None] = {start: None}
-        pending = deque([start])
+        pending, hidden = deque([start]), False  # whether another key hid a difference
         while pending:
             check_time()
             state = pending.popleft()
@@ -323,7 +357,10 @@ class _Comparison:
                 for old in range(len(first_events(state)) + 1 if rules[0].window is not None else 1):
                     after, ended = step_rules(rules, state, letter.passes, old)
                     if self.asked.differ(*ended):
-                        return self._told_apart(letters, key, rules[0].window, path_to(back, state), (n, old))
+                        found = self._told_apart(letters, key, rules[0].window, path_to(back, state), (n, old))
+                        if found is not None:
+                            return replace(found, shortest=not hidden)
+                        hidden = True
                     if after not in back:
                         back[after] = (state, n, old)
                         if len(back) > self.budget.states:
@@ -331,6 +368,10 @@ class _Comparison:
                                 f"more than {self.budget.states} states; allow more: Budget(states=...)"
                             )
                         pending.append(after)
+        if hidden:
+            raise BudgetExceeded(
+                "the rules differ within one key, but where keys are arrays the same events are a match of another key"
+            )
         return None
 
     def _along_steps(
@@ -357,7 +398,8 @@ class _Comparison:
     def _told_apart(
         self, letters: list[EventLetter], key: PartialKey, window: int | None, path: list[tuple[int, int]],
         last: tuple[int, int],
-    ) -> Different:  # fmt: skip
+    ) -> Different | None:  # fmt: skip
+        """The log of a path; None if its events have other keys too, one of which has the same events."""
         moments = [Moment(letters[n].passes, old) for n, old in (*path, last)]
         times = (
             times_of(moments, window, self._rules_for_times())
@@ -367,7 +409,12 @@ class _Comparison:
         events = [
             letters[n].event({**key, TIME: time_at(BEGIN + t)}) for (n, _), t in zip((*path, last), times, strict=True)
         ]
-        return self._replayed(events, True)
+        for log in (events, [_with_all_keys(event, key, events) for event in events]):
+            if self._difference(log) is not None:
+                return self._replayed(log, True)
+        if not any(f"{name}[1]" in event.attributes for event in events for name in key):
+            raise AssertionError("a log that was found tells the rules apart by the machines alone")
+        return None
 
     def _rules_for_times(self) -> tuple[SlotRule, SlotRule]:
         assert isinstance(self.left.body, eql.EventSequence)
@@ -441,3 +488,12 @@ class _Comparison:
         left, right, at = found
         here = [tuple(m for m in matches if m.at == at) for matches in (left, right)]
         return Different(Stream(events), at, here[0], here[1], shortest)
+
+
+def _with_all_keys(event: Event, key: PartialKey, log: list[Event]) -> Event:
+    """The event with all values that fields of the key have in a log, so that no event is of fewer keys than others."""
+    attributes = dict(event.attributes)
+    for name in key:
+        every = dict.fromkeys(value for one in log for value in values_of(one, name))
+        attributes |= {f"{name}[{n}]" if n else name: value for n, value in enumerate(every)}
+    return Event(event.type, attributes)

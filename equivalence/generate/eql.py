@@ -135,7 +135,7 @@ def _random_step(rng: Random, profile: EqlProfile, own: int) -> eql.SequenceStep
 
 
 def random_event(rng: Random, seconds: float) -> Event:
-    """Return a random event so many seconds after the begin; fields may be absent, and process.args an array."""
+    """Return a random event so many seconds after the begin; fields may be absent, and process.args and keys arrays."""
     attributes: dict[str, Value] = {TIME: BEGIN + timedelta(seconds=seconds)}
     for name in FIELDS:
         if rng.random() < 0.7:
@@ -148,6 +148,8 @@ def random_event(rng: Random, seconds: float) -> Event:
     for name in KEYS:
         if rng.random() < 0.85:
             attributes[name] = rng.choice(("h1", "h2"))
+            if rng.random() < 0.15:
+                attributes[f"{name}[1]"] = rng.choice(("h1", "h2", "h3"))
     return Event(rng.choice(CATEGORIES), attributes)
 
 

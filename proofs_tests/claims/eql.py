@@ -90,7 +90,7 @@ def _(effort: Effort) -> Finding:
     return _agree_on_logs(_rules(effort, " by k"), KEYED, 3 if effort == "quick" else 4, _as_formula)
 
 
-plant("eql.by", "all events have one key", denote, "key_of", broken.always(()))
+plant("eql.by", "all events have one key", denote, "keys_of", broken.always(((),)))
 
 
 @claim(

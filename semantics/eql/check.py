@@ -27,11 +27,14 @@ def problems(query: eql.EqlQuery, schema: Schema | None) -> list[Problem]:
     """Return what is wrong with the query, and what does not fit the schema if there is one."""
     found = [Problem("reference", message, span) for message, span in _broken_rules(query)]
     if schema is not None:
+        absent: dict[str | None, dict[str, eql.EventField]] = {}  # by category, None for those that no event has
         for filter_ in eql.filters_of(query):
             found += _unfit(filter_, schema)
-        for keys in _keys_of(query):
-            found += (problem for key in keys for problem in _unknown_field(key, None, schema))
-            found += (problem for key in keys for problem in _key_of_arrays(key, schema))
+            for field in eql.fields_of(filter_.condition):
+                _note_absent(field, filter_.category, schema, absent)
+        for key in (key for keys in _keys_of(query) for key in keys):
+            _note_absent(key, None, schema, absent)
+        found += (_absent_problem(category, list(named.values()), schema) for category, named in absent.items())
         body = query.body
         if isinstance(body, eql.EventSequence) and body.maxspan is not None:
             found += _timeless(schema, body.maxspan.span)
@@ -146,13 +149,8 @@ def _keys_of(query: eql.EqlQuery) -> Iterator[tuple[eql.EventField, ...]]:
 
 def _unfit(filter_: eql.EventFilter, schema: Schema) -> Iterator[Problem]:
     category = filter_.category
-    if category is not None:
-        if category not in schema.types and CATEGORY in schema.attributes:
-            category = None  # an event may have several categories, of which its type is the first
-        else:
-            yield from unknown_type(category, schema, filter_.span)
-    for field in eql.fields_of(filter_.condition):
-        yield from _unknown_field(field, category, schema)
+    if category is not None and (category in schema.types or CATEGORY not in schema.attributes):
+        yield from unknown_type(category, schema, filter_.span)  # an event of several categories has the first as type
     for node in subtrees(filter_.condition):
         if isinstance(node, eql.FieldComparison) and isinstance(node.left, eql.EventField):
             if isinstance(node.right, eql.FieldConstant) and node.right.value is not None:
@@ -161,25 +159,31 @@ def _unfit(filter_: eql.EventFilter, schema: Schema) -> Iterator[Problem]:
             yield from _wrong_kinds(node.term, node.values, schema, node.span)
 
 
-def _unknown_field(field: eql.EventField, category: str | None, schema: Schema) -> Iterator[Problem]:
-    """The problem of a field that no event has; one written with `?` may be absent."""
+def _note_absent(
+    field: eql.EventField, category: str | None, schema: Schema, absent: dict[str | None, dict[str, eql.EventField]]
+) -> None:
+    """Note a field that no event has, or none of the category; one written with `?` may be absent."""
     if field.optional or field.name in (CATEGORY, TIMESTAMP, TIME):
         return
     if field.name not in schema.attributes:
-        message = f"no event has the field {field.name!r}; write ?{eql.show_field(field)} if it may be absent"
-        yield Problem("attribute", message, field.span, find_nearest_name(field.name, schema.attributes))
-    elif category is not None and category in schema.types and not schema.has(category, field.name):
-        message = f"no {category} event has the field {field.name!r}, which other events have"
-        yield Problem("attribute", message, field.span, partial=True)
+        absent.setdefault(None, {}).setdefault(field.name, field)
+    elif category in schema.types and not schema.has(str(category), field.name):
+        absent.setdefault(category, {}).setdefault(field.name, field)
 
 
-def _key_of_arrays(field: eql.EventField, schema: Schema) -> Iterator[Problem]:
-    """The problem of a key that is an array in some event."""
-    if f"{field.name}[1]" in schema.attributes:
-        message = (
-            f"{field.name} has arrays: the key is their first value, where Elasticsearch takes each value as a key"
-        )
-        yield Problem("partition", message, field.span, partial=True)
+def _absent_problem(category: str | None, fields: list[eql.EventField], schema: Schema) -> Problem:
+    """The problem of the fields that no event has, or none of the category, at the first of them."""
+    first, span = fields[0], fields[0].span
+    names = f"the field {first.name!r}" if len(fields) == 1 else f"the fields {', '.join(f.name for f in fields)}"
+    if category is not None:
+        return Problem("attribute", f"no {category} event has {names}, which other events have", span, partial=True)
+    near = {field.name: find_nearest_name(field.name, schema.attributes) for field in fields}
+    if len(fields) == 1:
+        message = f"no event has {names}; write ?{eql.show_field(first)} if it may be absent"
+        return Problem("attribute", message, span, near[first.name])
+    meant = ", ".join(f"{one} for {name}" for name, one in near.items() if one is not None)
+    message = f"no event has {names}; write ? before those that may be absent"
+    return Problem("attribute", f"{message}; did you mean {meant}?" if meant else message, span)
 
 
 def _wrong_kinds(

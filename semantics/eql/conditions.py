@@ -23,6 +23,7 @@ from cerify.semantics.eql import functions
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.functions import fold
 from cerify.semantics.eql.reading import ELASTIC, EqlReading
+from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import TIME, Event
 from cerify.semantics.patterns import matches
 from cerify.semantics.values import Microseconds, Value, exact_microseconds, kind
@@ -311,18 +312,26 @@ def key_part(value: Value, reading: EqlReading = ELASTIC) -> tuple[str, Value]:
     return kind(value), fold(value) if folds and isinstance(value, str) else value
 
 
-def key_of(event: Event, fields: tuple[eql.EventField, ...], reading: EqlReading = ELASTIC) -> Key | None:
-    """Return the key of an event; None if a field of it has no value, unless it may be null. Arrays give the first."""
-    found: list[tuple[str, Value] | None] = []
+def keys_of(event: Event, fields: tuple[eql.EventField, ...], reading: EqlReading = ELASTIC) -> tuple[Key, ...]:
+    """Return the keys of an event, each once: one for each choice of a value of each field, as arrays have several.
+
+    There are none if a field has no value, unless it may be null. Raises BudgetExceeded for too many.
+
+    >>> [[value for _, value in K] for K in keys_of(Event("A", {"x": 1, "x[1]": 2}), (eql.EventField("x"),))]
+    [[1], [2]]
+    """
+    options: list[tuple[tuple[str, Value] | None, ...]] = []
     for field in fields:
         values = values_of(event, field.name)
         if values:
-            found.append(key_part(values[0], reading))
+            options.append(tuple(dict.fromkeys(key_part(value, reading) for value in values)))
         elif field.optional or reading.null_keys == "joined":
-            found.append(None)
+            options.append((None,))
         else:
-            return None
-    return tuple(found)
+            return ()
+    if math.prod(map(len, options)) > MOST_COMBINATIONS:
+        raise BudgetExceeded(f"an event has more than {MOST_COMBINATIONS:,} keys: its arrays are too long for `by`")
+    return tuple(product(*options))
 
 
 def time_of(event: Event) -> Microseconds | None:

@@ -3,9 +3,10 @@
 Letters: S the log, e an event, p its position from 0, K a key, w the width of maxspan.
 
 A sequence p1 ... pn `until` u, seen by one key K, is about the events of K alone: an event is *at step i* if it passes
-the filter of step i and its key for step i is K. From each event at step 1 begins one **run**: it takes the next event
-at step 2 after it, then the next one at step 3 after that, and so on, and ends with an event at step n.
-The matches that end at an event e are: **of the runs that end at e, the one that begins last**, if
+the filter of step i and K is a key of it for step i (an event with arrays has several). From each event at step 1
+begins one **run**: it takes the next event at step 2 after it, then the next one at step 3 after that, and so on, and
+ends with an event at step n. The matches that end at an event e are: **of the runs that end at e, the one that begins
+last**, if
 
 - the time of e is at most w after that of the first event (without maxspan: whatever the times are),
 - no event after the first one, up to and with e, is at u,
@@ -26,7 +27,7 @@ from typing import TypeVar, assert_never
 
 from cerify.semantics.arguments import Budget, check_time
 from cerify.semantics.eql import syntax as eql
-from cerify.semantics.eql.conditions import Key, filter_test, key_of, span_of, time_of
+from cerify.semantics.eql.conditions import Key, filter_test, keys_of, span_of, time_of
 from cerify.semantics.eql.reading import ELASTIC, EqlReading
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Event, Match
@@ -104,11 +105,11 @@ def _by_key(
     query: eql.EventSequence | eql.EventSample, step: eql.SequenceStep, S: Sequence[Event], reading: EqlReading,
     meter: _Meter,
 ) -> dict[Key, list[int]]:  # fmt: skip
-    """The positions of the events that pass the step's filter, by their key for the step."""
+    """The positions of the events that pass the step's filter, by their keys for the step."""
     test, fields = filter_test(step.filter, reading), eql.step_keys(query, step)
     found: dict[Key, list[int]] = {}
     for p, e in enumerate(meter.limit_items(S)):
-        if test(e) and (K := key_of(e, fields, reading)) is not None:
+        for K in keys_of(e, fields, reading) if test(e) else ():
             found.setdefault(K, []).append(p)
     return found
 

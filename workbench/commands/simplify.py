@@ -37,6 +37,7 @@ from cerify.equivalence.rewrite.translate.funnel_sql import DIALECTS, FunnelSql,
 from cerify.equivalence.verdict import Level, Undecided
 from cerify.explanations.explanation import braces, row
 from cerify.languages import DEFAULT, LANGUAGES, language_named
+from cerify.languages.eql import check_rule
 from cerify.languages.language import Checked, Language
 from cerify.semantics.arguments import Budget, depth_limited
 from cerify.semantics.cel.check import beyond_star, require_typed
@@ -193,6 +194,7 @@ def _write(path: Path, found: Simplified) -> None:
 @click.option("--type", "type_column", metavar="COLUMN", default=TYPE, show_default=True, help="The one with the type.")
 @dialect_option
 @reading_option
+@click.option("--single", is_flag=True, help="Take it that no field has several values, in rules in EQL.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def check_command(
     query: str,
@@ -202,6 +204,7 @@ def check_command(
     type_column: str,
     dialect: str | None,
     readings: tuple[str, ...],
+    single: bool,
     as_json: bool,
 ) -> int:
     """Check that QUERY parses and fits a schema, and print its fragment.
@@ -211,13 +214,12 @@ def check_command(
     Exit status: 0 without problems, 1 with a problem, 2 if QUERY, or a rule of the folder, does not parse.
     """
     if is_rule_folder(query):
-        return _check_folder(Path(query), schema_text, type_column, time_column, as_json)
+        return _check_folder(Path(query), schema_text, type_column, time_column, single, as_json)
     query, language = with_rule_of(query, language, dialect=dialect, readings=readings)
     schema = None
     if schema_text is not None:
         schema = schema_of(schema_text, type_column, time_column, language=language)
-    with errors_in(query):
-        known = check(query, schema, language=language)
+    known = _checked(query, schema, language, single)
     if as_json:
         listed = [
             {"rule": p.rule, "message": p.message, "mend": p.mend, "span": p.span and [p.span.start, p.span.end]}
@@ -248,7 +250,17 @@ def check_command(
     return 1 if known.problems else 0
 
 
-def _check_folder(path: Path, schema_text: str | None, type_column: str, time_column: str | None, as_json: bool) -> int:
+def _checked(query: str, schema: Schema | None, language: str, single: bool) -> Checked:
+    """What is known of a query; single: that fields of events have one value each, which matters for EQL alone."""
+    with errors_in(query):
+        if not (single and language == "eql"):
+            return check(query, schema, language=language)
+        return check_rule(read_query(query, language)[1], schema, arrays=False)
+
+
+def _check_folder(
+    path: Path, schema_text: str | None, type_column: str, time_column: str | None, single: bool, as_json: bool
+) -> int:
     """Check each rule of a folder, print those with problems, and return the exit status."""
     folder = read_rules(path)
     schemas: dict[str, Schema | None] = {}
@@ -260,8 +272,7 @@ def _check_folder(path: Path, schema_text: str | None, type_column: str, time_co
                 if schema_text is None
                 else schema_of(schema_text, type_column, time_column, language=rule.language)
             )
-        with errors_in(rule.text):
-            found.append((rule, check(rule.text, schemas[rule.language], language=rule.language)))
+        found.append((rule, _checked(rule.text, schemas[rule.language], rule.language, single)))
     broken = [(rule, known) for rule, known in found if known.problems]
     if as_json:
         listed = [

@@ -23,7 +23,7 @@ from cerify.explanations.explanation import (
 )
 from cerify.explanations.near_misses import Cause, NearMiss, NearMissReport
 from cerify.semantics.eql import syntax as eql
-from cerify.semantics.eql.conditions import condition_test, has_category, key_of, span_of, time_of, values_of
+from cerify.semantics.eql.conditions import condition_test, has_category, keys_of, span_of, time_of, values_of
 from cerify.semantics.eql.denote import matches_of
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import ComplexEvent, Event, Match, Stream
@@ -65,7 +65,7 @@ class EqlExplainer(Explainer[EqlAnswer]):
         if len(self.S) <= SHORT:
             return matches_of(self.rule, self.S)
         if self.funnel is not None and not self.rule.pipes:
-            return sorted(self.funnel.found)
+            return sorted(set(self.funnel.found))
         return list(SlotMachine(self.rule).evaluate(self.S))
 
     def explain_request(self, request: Request) -> EqlAnswer | None:
@@ -134,8 +134,11 @@ class EqlExplainer(Explainer[EqlAnswer]):
     def _reasons_for(self, positions: tuple[int, ...]) -> Iterator[str]:
         body = self.rule.body
         if not isinstance(body, eql.EventSample):
+            first: dict[str, int] = {}
             for number, (p, step) in enumerate(zip(positions, self._steps(), strict=False), 1):
-                yield f"event {p} passes step {number}: {_cut(eql.show_filter(step.filter))}"
+                text = _cut(eql.show_filter(step.filter))
+                same = first.setdefault(text, number)
+                yield f"event {p} passes step {number}: {text if same == number else f'as step {same}'}"
         if isinstance(body, eql.EventSequence) and (fields := eql.step_keys(body, body.steps[0])):
             yield f"its key is {_key_text(self.S[positions[0]], fields)}"
         window = span_of(body.maxspan) if isinstance(body, eql.EventSequence) else None
@@ -158,12 +161,14 @@ class EqlExplainer(Explainer[EqlAnswer]):
                 yield f"event {p} does not pass step {number}: {reason}"
         if isinstance(body, eql.EventFilter):
             return
-        keys = [key_of(self.S[p], eql.step_keys(body, step)) for p, step in zip(positions, steps, strict=True)]
-        for p, K, step in zip(positions, keys, steps, strict=True):
-            if K is None:
+        keys = [set(keys_of(self.S[p], eql.step_keys(body, step))) for p, step in zip(positions, steps, strict=True)]
+        common = keys[0]
+        for p, own, step in zip(positions, keys, steps, strict=True):
+            common = common & own or common
+            if not own:
                 wrong = True
                 yield f"event {p} has no key: {_key_text(self.S[p], eql.step_keys(body, step))}"
-            elif keys[0] is not None and keys[0] != K:
+            elif common and not common & own:
                 wrong = True
                 mine = _key_text(self.S[p], eql.step_keys(body, step))
                 first = _key_text(self.S[positions[0]], eql.step_keys(body, steps[0]))
@@ -230,7 +235,7 @@ def _close_call(query: eql.EventSequence, steps: list[eql.SequenceStep], one: St
     step, start, begin = steps[len(one.positions)], one.positions[-1] + 1, time_of(S[one.positions[0]])
     fields, window = eql.step_keys(query, step), span_of(query.maxspan)
     first = steps[0]
-    K = key_of(S[one.positions[0]], eql.step_keys(query, first))
+    keys = set(keys_of(S[one.positions[0]], eql.step_keys(query, first)))
     failed = ""
     for p in range(start, min(len(S), start + LOOKED_AT, len(S) if one.at is None else one.at)):
         event = S[p]
@@ -240,10 +245,11 @@ def _close_call(query: eql.EventSequence, steps: list[eql.SequenceStep], one: St
         ):
             continue
         reasons = list(failures(step.filter, event))
-        if not reasons:
+        shared = keys & set(keys_of(event, fields))
+        if not reasons and not shared:
             mine = _key_text(S[one.positions[0]], eql.step_keys(query, first))
             return f"; event {p} has another key: {_key_text(event, fields)}, not {mine}"
-        if not failed and key_of(event, fields) == K:
+        if reasons and shared and not failed:
             failed = f"; event {p} fails it: {reasons[0]}"
     return failed
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from cerify.semantics.arguments import timed_items
 from cerify.semantics.eql import syntax as eql
-from cerify.semantics.eql.conditions import Key, filter_test, key_of, span_of, time_of
+from cerify.semantics.eql.conditions import Key, filter_test, keys_of, span_of, time_of
 from cerify.semantics.events import Event, Match
 from cerify.semantics.values import show_seconds
 
@@ -64,26 +65,34 @@ class EventCounts:
 
     @property
     def matches(self) -> int:
-        """The number of matches."""
-        return len(self.found)
+        """The number of matches; with arrays two keys may have one of the same events."""
+        return len(set(self.found))
 
-    def lines(self) -> Iterator[str]:
-        """Yield the funnel as text, a line for each step and each reason."""
-        yield f"of {self.events} events"
+    def _step_lines(self) -> Iterator[str]:
+        """What is said of each step; a filter is written where it comes first, as `runs=n` makes many of one."""
+        first: dict[str, int] = {}
         for number, step in enumerate(self.steps, 1):
             about = []
             if step.keyless:
                 about.append(f"{step.keyless} without a key")
             if number > 1 and step.unawaited:
-                first = ", ".join(map(str, step.examples))
-                about.append(f"for {step.unawaited} no sequence of their key waits, as for event {first}")
+                examples = ", ".join(map(str, step.examples))
+                about.append(f"for {step.unawaited} no sequence of their key waits, as for event {examples}")
             more = f" ({'; '.join(about)})" if about else ""
             keys = f" of {len(step.keys)} keys" if len(step.keys) > 1 else ""
-            yield f"step {number}: {step.passing} pass{keys}, {step.reached} sequences come here{more}: {step.text}"
+            text = step.text if first.setdefault(step.text, number) == number else f"as step {first[step.text]}"
+            yield f"{step.passing} pass{keys}, {step.reached} sequences come here{more}: {text}"
+
+    def lines(self) -> Iterator[str]:
+        """Yield the funnel as text, a line for each step and each reason."""
+        yield f"of {self.events} events"
+        for said, same in groupby(enumerate(self._step_lines(), 1), key=lambda pair: pair[1]):
+            numbers = [number for number, _ in same]
+            yield f"step{f's {numbers[0]} to {numbers[-1]}' if len(numbers) > 1 else f' {numbers[0]}'}: {said}"
         counts = Counter(one.kind for one in self.stopped)
         for kind, words in STOPPED.items():
             if counts[kind]:
-                examples = [one for one in self.stopped if one.kind == kind][:SHOWN]
+                examples = list(dict.fromkeys(one for one in self.stopped if one.kind == kind))[:SHOWN]
                 shown = "; ".join(f"{_braces(one.positions)} {one.words}" for one in examples)
                 yield f"{counts[kind]} {words}: {shown}"
         yield f"{self.matches} match{'' if self.matches == 1 else 'es'}"
@@ -128,44 +137,47 @@ class _Follower:
     def after(self, position: int, event: Event) -> None:
         """Follow the sequences through one event."""
         if self.until is not None and self.until[0](event):
-            K = key_of(event, self.until[1])
-            for waiting in self.places.get(K, []) if K is not None else []:
-                if waiting:
+            for K in keys_of(event, self.until[1]):
+                for waiting in filter(None, self.places.get(K, [])):
                     self._stop(waiting, "until", position, f"by event {position}")
-            if K in self.places:
-                self.places[K] = [()] * len(self.steps)
+                if K in self.places:
+                    self.places[K] = [()] * len(self.steps)
         for i in range(len(self.steps) - 1, -1, -1):
             test, fields = self.steps[i]
             if test(event):
-                self._at_step(i, position, key_of(event, fields))
+                self._at_step(i, position, keys_of(event, fields))
         for j, (_, (test, fields)) in enumerate(self.gaps):
-            if test(event) and (K := key_of(event, fields)) is not None:
+            for K in keys_of(event, fields) if test(event) else ():
                 self.missed.setdefault((j, K), []).append(position)
 
-    def _at_step(self, i: int, position: int, K: Key | None) -> None:
+    def _at_step(self, i: int, position: int, keys: tuple[Key, ...]) -> None:
         count = self.funnel.steps[i]
         count.passing += 1
-        if K is None:
-            count.keyless += 1
-            return
-        count.keys.add(K)
-        places = self.places.get(K) or [()] * len(self.steps)
-        if i > 0 and not places[i - 1]:
+        count.keyless += not keys
+        count.keys.update(keys)
+        moved = [self._move(i, position, K) for K in keys]
+        if keys and not any(moved):
             count.unawaited += 1
             if len(count.examples) < SHOWN:
                 count.examples.append(position)
-            return
+
+    def _move(self, i: int, position: int, K: Key) -> bool:
+        """Move the sequence that waits for an event of a key at a step; return whether there is one."""
+        places = self.places.get(K) or [()] * len(self.steps)
+        if i > 0 and not places[i - 1]:
+            return False
         self.places[K] = places
         moved = (*(places[i - 1] if i else ()), position)
         if i:
             places[i - 1] = ()
-        count.reached += 1
+        self.funnel.steps[i].reached += 1
         if i == len(self.steps) - 1:
             self.complete.append((K, moved))
-            return
+            return True
         if places[i]:
             self._stop(places[i], "overwritten", position, f"by event {position}")
         places[i] = moved
+        return True
 
     def end(self) -> None:
         """Look at the windows and the gaps of what is complete, and count what still waits."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -107,12 +108,7 @@ class EqlSyntax(Syntax[eql.EqlQuery]):
         return frozenset(_constructs(query))
 
     def check(self, query: eql.EqlQuery, schema: Schema | None) -> Checked:
-        found = sorted(_constructs(query))
-        fragment: dict[str, Any] = {"constructs": found}
-        wrong, fires = problems(query, schema), _fires(query)
-        if fires is False:
-            wrong.append(Problem("never", "the rule fires on no log", query.span))
-        return Checked(fragment, f"EQL: {', '.join(found)}", wrong, satisfiable=fires)
+        return check_rule(query, schema)
 
 
 class EqlEvaluators(Evaluators[eql.EqlQuery]):
@@ -248,19 +244,32 @@ def _is_of(event: Event, schema: Schema) -> bool:
     )
 
 
-def _fires(query: eql.EqlQuery) -> bool | None:
+def check_rule(query: eql.EqlQuery, schema: Schema | None = None, arrays: bool = True) -> Checked:
+    """Return what is known of a rule; arrays: whether fields may have several values."""
+    found = sorted(_constructs(query))
+    fragment: dict[str, Any] = {"constructs": found}
+    wrong, fires = problems(query, schema), _fires(query, arrays)
+    if fires is False:
+        wrong.append(Problem("never", "the rule fires on no log", query.span))
+    return Checked(fragment, f"EQL: {', '.join(found)}", wrong, satisfiable=fires)
+
+
+def _fires(query: eql.EqlQuery, arrays: bool) -> bool | None:
     """Whether the query matches on some log; None where that is not decided soon."""
     if not installed("z3"):
         return None
-    from cerify.equivalence.eql.decide import Same, fires_on_some_log
+    from cerify.equivalence.eql.decide import Asked, Same, find_firing_log, fires_on_some_log
     from cerify.equivalence.verdict import Different
 
-    try:
-        with Budget(seconds=SOON).timed():
-            found = fires_on_some_log(query)
-    except BudgetExceeded:
-        return None
-    return True if isinstance(found, Different) else False if isinstance(found, Same) else None
+    asked = Asked(arrays=arrays)
+    for decide in (find_firing_log, fires_on_some_log):  # the second one is exact, and may take long
+        with suppress(BudgetExceeded), Budget(seconds=SOON).timed():
+            found = decide(query, asked)
+            if isinstance(found, Stream | Different):
+                return True
+            if isinstance(found, Same):
+                return False
+    return None
 
 
 def _why_not(query: eql.EqlQuery, schema: Schema | None, options: Options) -> Unsupported | None:

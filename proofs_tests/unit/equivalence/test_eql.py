@@ -32,7 +32,7 @@ from cerify.semantics.eql.conditions import filter_test
 from cerify.semantics.eql.denote import matches_of
 from cerify.semantics.eql.parse import parse
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
-from cerify.semantics.events import TIME, Event, Schema, Stream
+from cerify.semantics.events import TIME, Event, Match, Schema, Stream
 from cerify.semantics.values import time_at
 from proofs_tests.support import sampled
 
@@ -192,6 +192,16 @@ KEY_TESTS = (
     'k : "a*"', 'k : "*b"', 'k like "ab"', 'not k : "a*"', 'k in ("a", "b")', "k == null", "k != null", "k >= 1",
     "x == 1", 'startsWith~(k, "a")', 'not endsWith(k, "b")', 'x : "?" or k : "*b*"',
 )  # fmt: skip
+
+
+def test_where_keys_are_arrays_another_key_may_hide_a_difference() -> None:
+    both = 'where k == "a" and k == "b"'
+    rule = f"sequence by k [A {both}] [B {both}]"
+    left, right = (parse(f'{rule} until [C where k == "{x}" and k != "{y}"]') for x, y in ("ab", "ba"))
+    S = [Event(t, {"k": "a"} | ({} if t == "C" else {"k[1]": "b"})) for t in "ACB"]
+    assert matches_of(left, S) == matches_of(right, S) == [Match(2, (0, 2))]  # on the left it is that of the key b
+    assert isinstance(compare_rules(left, right), Undecided)
+    assert isinstance(compare_rules(parse(rule), parse(f"{rule} until [C {both}]")), Different)
 
 
 @pytest.mark.parametrize("cases", sampled((30, 3_000), (30,)))

@@ -134,9 +134,6 @@ def test_a_field_that_no_event_has_is_named() -> None:
         language_named("eql").syntax.require_typed(parse("proces where true"), schema)
     with pytest.raises(IllFormed, match="is a string and 3 a number"):
         language_named("eql").syntax.require_typed(parse("process where name == 3"), schema)
-    arrays = Schema({"A": {"k": "string", "k[1]": "string"}})
-    known = cerify.check("sequence by k [A where true] [A where true]", arrays, language="eql")
-    assert [problem.rule for problem in known.problems] == ["partition"]
     assert not cerify.check("file where path : 'x'".replace("'", '"'), schema, language="eql").problems
 
 
@@ -317,6 +314,35 @@ def test_keys_are_apart_and_may_differ_by_step() -> None:
     assert found("sequence by x [A] [B]", keyed(("A", {"x": "a"}), ("B", {"x": "A"})), ENDGAME) == [(0, 1)]
     until = keyed(("A", {"x": 1}), ("C", {"x": 2}), ("B", {"x": 1}))
     assert found("sequence by x [A] [B] until [C]", until) == [(0, 2)]
+
+
+@pytest.mark.parametrize("evaluator", ["denotational", "automaton", "kernel"])
+@pytest.mark.parametrize(
+    ("query", "log", "expected"),
+    [
+        ("sequence by x [A] [B]", "A:ab B:b", [(0, 1)]),
+        ("sequence by x [A] [B]", "A:ab B:ab", [(0, 1)]),  # of two keys, and once
+        ("sequence by x [A] [B]", "A:ab A:b B:ab", [(0, 2), (1, 2)]),
+        ("sequence by x [A] [B] until [C]", "A:ab C:a B:ab", [(0, 2)]),
+        ("sequence by x [A] [B] until [C]", "A:ab C:ab B:ab", []),
+        ("sequence [A] by x [B] by y", "A:ab B:c:b", [(0, 1)]),
+        ("sequence by x, y [A] [B]", "A:ab:cd B:b:c", [(0, 1)]),
+        ("sequence by x, ?y [A] [B]", "A:ab B:b:c B:b", [(0, 2)]),
+    ],
+)
+def test_each_value_of_an_array_is_a_key(evaluator: str, query: str, log: str, expected: list[tuple[int, ...]]) -> None:
+    events = []
+    for word in log.split():
+        type_, *fields = word.split(":")
+        named = zip("xy", fields, strict=False)
+        arrays = {f"{name}[{n}]" if n else name: c for name, values in named for n, c in enumerate(values)}
+        events.append(Event(type_, arrays))
+    rule = re.sub(r"\[(\w)\]", r"[\1 where true]", query)
+    assert [m.events for m in cerify.match(rule, events, language="eql", evaluator=evaluator)] == expected
+    if evaluator == "denotational":
+        long = Event("A", {f"{name}[{n}]" if n else name: n for name in "xy" for n in range(101)})
+        with pytest.raises(BudgetExceeded, match="more than 10,000 keys"):
+            found("sequence by x, y [A] [A]", [long])
 
 
 def test_events_without_a_key_join_none_unless_it_is_optional() -> None:

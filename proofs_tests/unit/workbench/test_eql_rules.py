@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import cerify
+from cerify.equivalence.eql.decide import find_firing_log
 from cerify.equivalence.eql.mutants import make_rule_tests, mutants_of
 from cerify.equivalence.generate.eql import PROFILES, random_case
 from cerify.explanations.eql_funnel import follow
@@ -217,7 +218,7 @@ def test_the_funnel_has_the_matches_of_the_definition_and_loses_no_sequence(case
             funnel = follow(query.body, S)
             expected = matches_of(eql.EqlQuery(query.body), S)
             assert funnel.matches == len(expected), (seed, eql.show(query))
-            assert funnel.steps[0].reached == len(funnel.stopped) + funnel.matches
+            assert funnel.steps[0].reached == len(funnel.stopped) + len(funnel.found)
 
 
 def test_a_folder_of_events_with_types_is_none_of_documents(tmp_path: Path, run: Run) -> None:
@@ -401,12 +402,39 @@ def test_a_folder_of_rules_is_checked(tmp_path: Path, run: Run) -> None:
     status, _, err = run("match", str(folder), str(log))
     assert (status, "is a folder of rules" in err) == (2, True)
     assert run("check", " ; ".join(["A"] * 200))[0] == 0  # too long to be the name of a folder
+    rule_file(tmp_path / "two", "a.eql", "process where x > 5 and x < 5")  # of an array
+    assert run("check", str(tmp_path / "two"))[0] == 0
+    assert "1 never" in run("check", str(tmp_path / "two"), "--single")[1]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        'sequence by h, ?u with maxspan=5s [A where h : ("a*", "b") and u == 3] [B where u > 2] with runs=20',
+        'sequence [A where true] by x [B where y : "q*"] by y with runs=3 until [C where true]',
+        "sample by x [A where x == 1 and y in (2, 3)] [B where not y == 2]",
+        'sequence by x with maxspan=1s ![C where true] [A where x : "?" and x != "a"] [B where x == "b"]',
+        "A where x == 1 and x == 2",
+    ],
+)
+def test_a_log_on_which_a_rule_fires_is_made_step_by_step(rule: str) -> None:
+    found = find_firing_log(parse(rule))
+    assert found is not None
+    assert matches_of(parse(rule), found)
+    assert (
+        find_firing_log(
+            parse(rule.replace("[A where", "[A where false and").replace("A where x == 1", "A where false"))
+        )
+        is None
+    )
 
 
 def test_a_field_that_no_event_has_is_named_once(tmp_path: Path, run: Run) -> None:
     log = written(tmp_path, "log.ndjson", *map(document_of_event, LOG))
     _, out, _ = run("check", "process where prt == 1 or prt == 2", "--language", "eql", "--schema", str(log))
     assert out.count("no event has the field 'prt'") == 1
+    _, out, _ = run("check", "process where prt == 1 or nane == 2 or q == 3", "--language", "eql", "--schema", str(log))
+    assert "no event has the fields prt, nane, q; write ? before those that may be absent; did you mean" in out
 
 
 def test_an_array_kills_a_mutant_that_no_single_value_does() -> None:
