@@ -47,7 +47,8 @@ def parse(text: str) -> SigmaQuery:
         raise ParseError(f"a text of rules has at most {LONGEST:,} characters; split it")
     try:
         documents = list(yaml.load_all(text, _loader()))
-        starts = [node.start_mark.index for node in yaml.compose_all(text, Loader=yaml.SafeLoader) if node is not None]
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # for the places alone
+        starts = [node.start_mark.index for node in yaml.compose_all(text, Loader=loader) if node is not None]
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = None if mark is None else Span(min(mark.index, len(text)), min(mark.index + 1, len(text)))
@@ -320,5 +321,6 @@ def show_documents(documents: Iterable[Any]) -> str:
     """Return the YAML text of rules given as mappings."""
     with naming_extras():
         import yaml
-    text: str = yaml.safe_dump_all(documents, sort_keys=False, allow_unicode=True)
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    text: str = yaml.dump_all(documents, Dumper=dumper, sort_keys=False, allow_unicode=True)
     return text

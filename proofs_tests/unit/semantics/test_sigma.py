@@ -38,7 +38,7 @@ from cerify.semantics.sigma.denote import alerts_of, detection_test
 from cerify.semantics.sigma.parse import parse, show_documents
 from cerify.semantics.sigma.reading import SigmaReading
 from cerify.semantics.sigma.syntax import SigmaCorrelation, SigmaDetection
-from proofs_tests.campaigns.sigma import difference
+from proofs_tests.campaigns.sigma import differences
 from proofs_tests.support import sampled
 
 Run = Callable[..., tuple[int, str, str]]
@@ -163,7 +163,7 @@ def test_the_query_is_what_no_correlation_refers_to() -> None:
 
 @pytest.mark.parametrize("seed", sampled(range(60), set(range(30))))
 def test_the_definition_agrees_with_brute_force_and_with_cel(seed: int) -> None:
-    assert difference(seed)[0] == ""
+    assert differences(seed)[0] == ""
 
 
 @pytest.mark.slow
