@@ -67,10 +67,11 @@ def _normal_form(
     shape: Callable[[core.Formula], bool],
     applies: Callable[[core.Formula], bool],
     and_also: tuple[core.Formula, ...] = (),
+    reading: str = "",
 ) -> None:
     """A rewriting whose result has a shape and the same complex events."""
 
-    @claim(id_, title, kind, f"{LOST}; of the size it is {id_}:size, and the time is not checked")
+    @claim(id_, title, kind, f"{LOST}; of the size it is {id_}:size, and the time is not checked{reading}")
     def check(effort: Effort) -> Finding:
         nodes, length = (3, 2) if effort == "quick" else (4, 3)
         rewritten = cases = 0
@@ -340,6 +341,7 @@ _normal_form(
     lp_normal,
     is_lp_normal,
     _well_formed,
+    reading="; the statement says a formula of core-CEL, and section 5.1 restricts what follows to well-formed ones",
 )
 
 
@@ -356,7 +358,12 @@ def _without_or() -> Iterable[core.Formula]:
             yield phi
 
 
-@claim("cep17.lemB.8", "Without OR, a variable defined outside + is at an event of the match", "lemma", LOST)
+@claim(
+    "cep17.lemB.8",
+    "Where each OR is below a +, a variable defined outside + is at an event of the match",
+    "lemma",
+    LOST,
+)
 def _(effort: Effort) -> Finding:
     cases, length = 0, 2 if effort == "quick" else 3
     for phi in _without_or():
@@ -372,7 +379,12 @@ def _(effort: Effort) -> Finding:
     )
 
 
-@claim("cep17.lemB.10", "Without OR, no part outside + of a formula that can match is unable to", "lemma", LOST)
+@claim(
+    "cep17.lemB.10",
+    "Where each OR is below a +, a formula with a part outside + that has no match on a stream has none there",
+    "lemma",
+    LOST,
+)
 def _(effort: Effort) -> Finding:
     cases, length = 0, 2 if effort == "quick" else 3
     for phi in _without_or():

@@ -182,9 +182,11 @@ ERRATA = (
     Erratum(
         "Section 8.2, Figure 5",
         ("cep17.fig5",),
-        "Selection strategies produce at most one output for each event.",
-        "a remark that is false of STRICT and MAX",
-        "Of two matches that end at the same event, neither need contain the other, and both may be without gaps.",
+        "Section 8.2: selection strategies produce at most one output for each event.",
+        "a remark that is right of NXT and LAST, and false of STRICT and MAX",
+        "Of two matches that end at the same event, neither need contain the other, and both may be without gaps. "
+        "Section 4 has an example of MAX with two. The experiment is of two strategies, whose names are lost; of NXT "
+        "and LAST the remark is right.",
     ),
 )
 
@@ -269,10 +271,11 @@ SASE_ERRATA = (
     Erratum(
         "Section 4, Cayuga",
         ("sase07.cayuga:sections",),
-        "Section 4: SASE+ with skip till next match is Cayuga.",
-        "a remark, of which section 6 has the right form",
-        "Section 6 puts partition contiguity in Cayuga too, and no small query by skip till next match has the matches "
-        "of this one.",
+        "Section 4: Cayuga has the power of SASE+ without negation and by skip till next match alone.",
+        "of two remarks one is to be changed; which, the text does not settle (`sase07.cayuga`)",
+        "Section 6 has partition contiguity or skip till next match. No simple query by skip till next match has the "
+        "matches of this one: on two A its components take an A each, and an event of another type, put between them "
+        "with their y, is passed over, where it ends the match of this one.",
     ),
     Erratum(
         "Lemma 4.2, the word problem of S5",
@@ -305,7 +308,8 @@ TODS21_ERRATA = (
         ("tods21.window4",),
         "Q asks for first − last < 100, where the text has a distance of at most 100.",
         DEFINITIONS,
-        "That always holds: see [windows](decisions/windows.md).",
+        "That always holds: see [windows](decisions/windows.md). Of 100 events, as the window is to have, the first "
+        "and the last are less than 100 apart; at most 100 would be a window of 101.",
         damage="No: it would have to change the places of two words.",
     ),
     Erratum(
@@ -413,7 +417,7 @@ TODS21_ERRATA = (
         "Proposition 8.13, STRICT below STRICT",
         ("tods21.prop8.13",),
         "Appendix C: an induction over the formulas of CEL* with STRICT, with cases for R, IN, `;`, FILTER, OR and +.",
-        "Proposition 8.13 stands",
+        "Proposition 8.13 stands, with one case more",
         "The operand of STRICT may be a STRICT itself, which has no case; it does nothing.",
     ),
     Erratum(

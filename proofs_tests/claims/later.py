@@ -540,7 +540,7 @@ def _timed(types: str, times: Iterable[float]) -> Stream:
 
 @claim(
     "pods25.inside",
-    "A window on a part says more than windows on whole matches: it is implied by one, and implies none",
+    "A window on a part is implied by the same window on the whole, and does not imply it",
     "remark",
     "timed CEL bounds the time of a part by an operator, which is taken for WITHIN; the abstract was read",
 )

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import sys
+from itertools import combinations
 from math import log2
 
 from cerify.automata.nfab.compile import compile_query
 from cerify.automata.nfab.moves import NfabConfiguration, Runs
-from cerify.semantics.events import Stream
+from cerify.semantics.events import Event, Stream
 from cerify.semantics.sase import syntax as sase
+from cerify.semantics.sase.denote import bindings
 from proofs_tests.claims import broken
 from proofs_tests.claims.ledger import Effort, Finding, claim, plant
 from proofs_tests.claims.measure import exponent
 from proofs_tests.claims.sase_power import edges, ordered_graphs, path_query, reaches
+from proofs_tests.unit.semantics.sase_cases import query
+
+SUBSET_SUM = "SEQ(A+ a[]) WHERE skip_till_any_match(a[]) {{ sum(a[].x) = {} }}"
 
 
 def kept(q: sase.SaseQuery, S: Stream) -> tuple[bool, int]:
@@ -41,7 +46,8 @@ def kept(q: sase.SaseQuery, S: Stream) -> tuple[bool, int]:
     "All of SASE+: within NSPACE[log n], with complete problems",
     "theorem",
     "no program decides a complexity class; counted is what a run has to keep, of oREACH, which is a complete problem "
-    "(Lemma 4.4); a query with an aggregate keeps its value too",
+    "(Lemma 4.4); a query with an aggregate keeps its value too, so that numbers have O(log n) bits: with others, "
+    "SEQ(A+ a[]) with a sum says subset sum, which is NP-complete. Composition and negation are not looked at",
 )
 def _(effort: Effort) -> Finding:
     most = 4 if effort == "quick" else 5
@@ -54,11 +60,17 @@ def _(effort: Effort) -> Finding:
         accepted, size = kept(path_query("skip_till_any_match", n + 1), edges(path))
         wrong += not accepted
         sizes.append(size)
+    numbers = (1, 2, 5, 9)
+    sums = {sum(some) for k in range(1, 5) for some in combinations(numbers, k)}
+    S = Stream(Event("A", {"x": x}) for x in numbers)
+    for c in range(1, sum(numbers) + 2):
+        wrong += bool(bindings(query(SUBSET_SUM.format(c)), S)) != (c in sums)
     slope = exponent(lengths, sizes)
     bits = [f"{1 + 2 * log2(n + 1):.0f}" for n in lengths]
     bound = (
         f"{len(graphs)} graphs on up to {most} vertices; paths of {', '.join(map(str, lengths))} edges: at most "
-        f"{', '.join(map(str, sizes))} configurations, exponent {slope:.2f}, of about {', '.join(bits)} bits each"
+        f"{', '.join(map(str, sizes))} configurations, exponent {slope:.2f}, of about {', '.join(bits)} bits each; "
+        f"the sums of some of {', '.join(map(str, numbers))} are recognized"
     )
     return Finding("holds" if not wrong and slope < 2.1 else "refuted", "measured", bound)
 

@@ -115,7 +115,12 @@ def _(effort: Effort) -> Finding:
     )
 
 
-@claim("tods21.prop8.12:strictness", "STRICT(R+) has no equivalent in CEL* and :", "proposition", PRINTED_RANGE)
+@claim(
+    "tods21.prop8.12:strictness",
+    "The property of appendix B tells STRICT(R+) from all formulas of CEL* and :",
+    "construction",
+    PRINTED_RANGE,
+)
 def _(effort: Effort) -> Finding:
     phi, largest = parse("STRICT(A+)"), 6 if effort == "quick" else 20
     separates = not any(strict_bounded(phi, N) for N in range(2, largest + 1))
@@ -141,7 +146,7 @@ def _(effort: Effort) -> Finding:
 def _containment(id_: str, title: str, rewrite: Rewrite, space: Space, into: set[str], gap: str | None) -> None:
     """The rewriting of a proof, on all formulas; gap says what is added where the printed one has no case."""
 
-    @claim(id_, title, "proposition")
+    @claim(id_, title, "construction")
     def check(effort: Effort) -> Finding:
         nodes = space.nodes - (effort == "quick")
         cases, missing = 0, None
@@ -162,7 +167,7 @@ def _containment(id_: str, title: str, rewrite: Rewrite, space: Space, into: set
 
 _containment(
     "tods21.prop8.12:containment",
-    "Every formula of CEL* and : is equivalent to one of CEL* and STRICT",
+    "The rewriting of appendix B makes of any formula of CEL* and : one of CEL* and STRICT",
     Rewriting.without_contiguous_sequence,
     Space(("in", "filter", "cseq", "seq", "plus", "or"), nodes=6, events=0),
     {"STRICT"},
@@ -170,7 +175,7 @@ _containment(
 )
 _containment(
     "tods21.prop8.13",
-    "Every formula of CEL* and STRICT is equivalent to one of CEL*, : and :+",
+    "The rewriting of appendix C makes of any formula of CEL* and STRICT one of CEL*, : and :+",
     Rewriting.without_strict,
     Space(("in", "filter", "strict", "seq", "plus", "or"), nodes=5, events=0),
     {":", ":+"},
@@ -178,7 +183,7 @@ _containment(
 )
 _containment(
     "tods21.prop8.15",
-    "Every unary formula of CEL*, : and :+ is equivalent to one of CEL* and STRICT",
+    "The rewriting of appendix E makes of any unary formula of CEL*, : and :+ one of CEL* and STRICT",
     Rewriting.without_contiguity,
     Space(("filter", "cseq", "cplus", "seq", "plus", "or"), nodes=6, events=0),
     {"STRICT"},

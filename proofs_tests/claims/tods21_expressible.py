@@ -86,8 +86,8 @@ def star_difference(A: CEA, step: Step) -> Stream | None:
 
 @claim(
     "tods21.thm8.9:to-cel",
-    "Every CEA has a unary formula of CEL* for its *-semantics",
-    "theorem",
+    "The formula that the proof of Theorem 8.9 makes of a CEA has its complex events under the *-semantics",
+    "construction",
     reading="the text has phi_kk without + in the recursion; Theorem 6.3 has it with its iteration, so that a sign may "
     "have been lost in the text at hand. Both are checked: without it fails, with it holds",
 )
@@ -123,7 +123,9 @@ def _(effort: Effort) -> Finding:
 
 
 @claim(
-    "tods21.cor8.10", "A CEA has the *-property exactly if its complex events are those of a CEL* formula", "corollary"
+    "tods21.cor8.10",
+    "A CEA has the *-property exactly if its complex events are those of a unary CEL* formula",
+    "corollary",
 )
 def _(effort: Effort) -> Finding:
     space, counts = smaller(WHOLE, effort), [0, 0]

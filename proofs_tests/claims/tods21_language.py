@@ -261,7 +261,7 @@ def _(effort: Effort) -> Finding:
     )
 
 
-@claim("tods21.def5.4", "With an I/O-deterministic CEA a valuation has one run", "definition")
+@claim("tods21.def5.4", "With an I/O-deterministic CEA a valuation has at most one run", "definition")
 def _(effort: Effort) -> Finding:
     cases = 0
     for A in automata("quick", seed=9):
@@ -283,7 +283,9 @@ def _(effort: Effort) -> Finding:
     return Finding("holds", "random", f"{cases} cases: small automata, {DRAWN.format(seed=9)}, all streams of 3 events")
 
 
-@claim("tods21.def5.6", "The types of some predicates exclude each other, and every event is in one", "definition")
+@claim(
+    "tods21.def5.6", "The types of finitely many predicates exclude each other: a tuple is in one at most", "definition"
+)
 def _(effort: Effort) -> Finding:
     cases, space = 0, Space(("filter", "or", "seq"), 4, 2)
     for phi in space.every():

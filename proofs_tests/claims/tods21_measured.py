@@ -69,7 +69,12 @@ def printed_update(k: int, length: int) -> int:
     return most
 
 
-@claim("tods21.thm9.1", "Constant update time and output-linear delay for I/O-deterministic CEA", "theorem")
+@claim(
+    "tods21.thm9.1",
+    "Algorithms 1 and 2, for CEA in normal form (one variable, I/O-deterministic): update time linear in |A| and "
+    "output-linear delay",
+    "theorem",
+)
 def _(effort: Effort) -> Finding:
     flat, most = _update_exponent()
     sizes, times, ratios = [], [], []

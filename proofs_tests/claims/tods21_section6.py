@@ -33,7 +33,11 @@ def refuted_by(built: Callable[[CEA], cel.Formula], A: CEA) -> Stream | None:
     return differ(built(A), A, SCHEMA)
 
 
-@claim("tods21.thm6.3", "Every CEA has a valuation-equivalent formula without ; + AND ALL UNLESS", "theorem")
+@claim(
+    "tods21.thm6.3",
+    "The formula that the proof of Theorem 6.3 makes of a CEA is valuation-equivalent, without ; + AND ALL UNLESS",
+    "construction",
+)
 def _(effort: Effort) -> Finding:
     A = compile_cel(parse("A"))  # Figure 5
     S = refuted_by(theorem_6_3, A)
