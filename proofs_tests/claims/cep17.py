@@ -12,6 +12,7 @@ from cerify.automata.cea.model import CEA, single_variable
 from cerify.equivalence.rewrite import normal_forms
 from cerify.equivalence.rewrite.normal_forms import core_disjunctive, lp_normal, safe
 from cerify.semantics.cel import denote
+from cerify.semantics.cel.interpreter import complex_events as cel_events
 from cerify.semantics.core_cel import check as core_check
 from cerify.semantics.core_cel import interpreter as core_interpreter
 from cerify.semantics.core_cel import syntax as core
@@ -31,6 +32,7 @@ from cerify.semantics.trees import children, node_word
 from proofs_tests.claims import broken, printed_cep17
 from proofs_tests.claims.automata import DRAWN, automata
 from proofs_tests.claims.ledger import Effort, Finding, Kind, claim, plant
+from proofs_tests.claims.search import BINARY, UNARY, Space
 from proofs_tests.claims.tods21_pumping import total_order
 from proofs_tests.support import FIGURE_1, stream
 from proofs_tests.unit.automata import exhaustive as core_cases
@@ -196,6 +198,34 @@ plant(
 plant("cep17.ex5:not-safe", "; is its left side", core_interpreter, "clause", broken.for_root(core.CoreSeq, _operand))
 plant(
     "cep17.ex5:not-well-formed",
+    "a variable that nothing binds has no event",
+    core_interpreter,
+    "clause",
+    broken.for_root(core.CoreFilter, lambda *_: ()),
+)
+
+
+@claim(
+    "cep17.sec5.1:future",
+    "Whether a formula that is not well-formed matches may depend on events to come, so that no formula of CEL has its "
+    "complex events",
+    "remark",
+    f"{WORDS}; that of CEL is no statement of the paper, but of docs/theory/related.md",
+)
+def _(effort: Effort) -> Finding:
+    query, nodes = "H AS x FILTER y.a > 40", 3 if effort == "quick" else 4
+    warm, cool = (Stream([Event("H", {"a": 0}), Event("T", {"a": a})]) for a in (41, 39))
+    differs = complex_events(parse(query), warm, 0) != complex_events(parse(query), cool, 0)
+    operators = tuple(op for op in (*UNARY, *BINARY) if op not in ("filter", "correlated"))
+    Fs = list(Space(operators, nodes, 2, (Event("H"), Event("T"))).every())
+    alike = all(cel_events(phi, warm, 0) == cel_events(phi, cool, 0) for phi in Fs)
+    bound = f"{query} at the first event of H T, with a = 41 and with a = 39 for T; none of all {len(Fs)} formulas of "
+    bound += f"CEL to {nodes} nodes without filters tells the two apart there"
+    return Finding("holds" if differs and alike else "refuted", "example", bound)
+
+
+plant(
+    "cep17.sec5.1:future",
     "a variable that nothing binds has no event",
     core_interpreter,
     "clause",

@@ -33,19 +33,22 @@ from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.check import is_unary, is_well_formed
 from cerify.semantics.core_cel.interpreter import complex_events as core_events
 from cerify.semantics.core_cel.parse import parse as parse_core
+from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.predicates import Arithmetic, Attribute, Comparison
 from cerify.semantics.row_pattern.parse import parse as parse_rows
 from cerify.semantics.sase.denote import bindings
 from cerify.semantics.sase.interpreter import matches_of as matches_of_sase
 from cerify.semantics.sase.parse import parse as parse_sase
-from proofs_tests.claims import broken
+from cerify.semantics.sase.syntax import show as show_sase
+from proofs_tests.claims import broken, sase_by_cel
 from proofs_tests.claims.cep17 import formulas as core_formulas
 from proofs_tests.claims.cep17 import streams as core_streams
 from proofs_tests.claims.cep17_measured import FLAT
 from proofs_tests.claims.ledger import Effort, Finding, claim, plant
 from proofs_tests.claims.measure import exponent
 from proofs_tests.claims.search import Space
+from proofs_tests.unit.semantics import sase_cases as small
 
 TYPES = "AB"
 VARIABLES = "xy"
@@ -841,4 +844,38 @@ plant(
     sys.modules[__name__],
     "parse_sase",
     lambda right: lambda text: right(text.replace("any", "next")),
+)
+
+
+# ---- SASE+ in CEL ----
+
+
+@claim(
+    "sase07.in-cel",
+    "Simple queries of SASE+ have formulas of CEL that bind the same events, where the translation carries them",
+    "remark",
+    "no statement of the paper, but of docs/theory/related.md",
+)
+def _(effort: Effort) -> Finding:
+    every, window, cases, refused = 40 if effort == "quick" else 4, ("WITHIN 2 seconds",), 0, 0
+    queries = [*small.queries(1), *small.queries(2, mixed=True, negated=True, windows=window, step=every)]
+    for q in queries:
+        try:
+            for S in small.streams(3, ("A1/k", "A2/l", "B1/k")):
+                if sase_by_cel.bindings(q, S) != bindings(q, S):
+                    return Finding("refuted", "random", f"{show_sase(q)} over {S.events}")
+                cases += 1
+        except Unsupported:
+            refused += 1
+    bound = f"{len(queries) - refused} queries carried, {refused} refused, all of one component and every {every}. of "
+    bound += f"two: {cases} cases, all streams of 3 events of three kinds"
+    return Finding("holds", "random", bound)
+
+
+plant(
+    "sase07.in-cel",
+    "skip till any match in place of next",
+    sase_by_cel,
+    "sase_to_cel",
+    broken.argument(lambda q: parse_sase(show_sase(q).replace("next_match", "any_match"))),
 )
