@@ -419,7 +419,7 @@ def _of_table(table: pa.Table) -> ObservedSchema:
     encoded = table[TYPE].cast(ARROW["string"]).combine_chunks().dictionary_encode()
     codes = encoded.indices.to_numpy(zero_copy_only=False)
     types: list[str] = encoded.dictionary.to_pylist()
-    found = {name: _value_type(table[name]) for name in table.column_names if name != TYPE}
+    found = {name: column_value_type(table[name]) for name in table.column_names if name != TYPE}
     known = {name: value_type for name, value_type in found.items() if value_type is not None}
     firsts = {name: _first_rows(codes, table[name], len(types)) for name in known}
     shown: dict[str, Mapping[str, ValueType]] = {}
@@ -445,7 +445,7 @@ def text_among_numbers(S: Stream, name: str) -> tuple[int, str] | None:
     return next(iter(texts.items())) if 0 < len(texts) < len(cells) else None
 
 
-def _value_type(column: pa.ChunkedArray) -> ValueType | None:
+def column_value_type(column: pa.ChunkedArray) -> ValueType | None:
     """The value type of a column, None for one without values."""
     from cerify.semantics.arrow_types import VALUE_TYPES
 

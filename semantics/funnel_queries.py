@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any, ClassVar, TypeAlias
@@ -26,7 +26,15 @@ from cerify.semantics.errors import IllFormed, InputError, ParseError, Span, err
 from cerify.semantics.events import TIME, TYPE, Event, Match, Stream, result_of
 from cerify.semantics.funnel_steps import FunnelQuestion, FunnelStep, parse_attribute, parse_step, parse_window
 from cerify.semantics.funnels import FUNNEL_MODES, ChainReading, FunnelRow, Time, deepest_chain
-from cerify.semantics.predicates import satisfied, show_predicate
+from cerify.semantics.predicates import (
+    Problem,
+    find_nearest_name,
+    kind_problems,
+    mentions,
+    satisfied,
+    show_predicate,
+)
+from cerify.semantics.schemas import Schema
 from cerify.semantics.sequence_patterns import longest_attempt, parse_sequence_pattern, sequence_rows
 from cerify.semantics.values import Value, exact_microseconds
 
@@ -227,6 +235,29 @@ def query_constructs(query: KeyedQuestion) -> frozenset[str]:
         case AttributeWindow():
             found.add("within-attribute")
     return frozenset(found)
+
+
+def step_problems(question: KeyedQuestion, schema: Schema) -> Iterator[Problem]:
+    """Yield what of the steps does not fit the events: types and attributes that none has, and values of two kinds."""
+    between = question.between if isinstance(question, FunnelQuestion) else None
+    for step in (*question.steps, *([between] if between is not None else [])):
+        of_step = f"of the step {step.text!r}"
+        if step.type is not None and step.type not in schema.types:
+            near = find_nearest_name(step.type, schema.types)
+            others = f"; there is {format_names(sorted(schema.types))}" if near is None else ""
+            yield Problem("event_type", f"no event has the type {step.type!r} {of_step}{others}", None, near)
+        if step.predicate is None:
+            continue
+        for name in dict.fromkeys(attribute.name for attribute in mentions(step.predicate)):
+            if name not in schema.attributes and name != TIME:
+                near = find_nearest_name(name, schema.attributes)
+                yield Problem("attribute", f"no event has the attribute {name!r} {of_step}", None, near)
+            elif step.type in schema.types and not schema.has(step.type, name):
+                have = format_names([*schema.types[step.type]])
+                message = f"no event of type {step.type!r} has the attribute {name!r} {of_step}; it has {have}"
+                yield Problem("attribute", message, None)
+        for problem in kind_problems(step.predicate, schema, None):
+            yield replace(problem, message=f"in the step {step.text!r}, {problem.message}")
 
 
 # --- answers ----------------------------------------------------------------------------------------------------------

@@ -22,13 +22,14 @@ from cerify.equivalence.rewrite.translate.funnel_cel import query_text
 from cerify.semantics.arguments import did_you_mean, format_names
 from cerify.semantics.cel.syntax import AttributeWindow, EventWindow, TimeWindow
 from cerify.semantics.errors import IllFormed, InputError, QueryWarning, Unsupported
-from cerify.semantics.events import TIME, TYPE, Events, Stream
+from cerify.semantics.events import TIME, TYPE, Events, Stream, column_value_type
 from cerify.semantics.files import as_stream, read_in_parts
-from cerify.semantics.funnel_queries import make_funnel_question
+from cerify.semantics.funnel_queries import make_funnel_question, step_problems
 from cerify.semantics.funnel_steps import FunnelQuestion, FunnelStep, parse_attribute
 from cerify.semantics.packages import np, pa, pc
 from cerify.semantics.predicates import mentions
-from cerify.semantics.values import show_time
+from cerify.semantics.schemas import Schema
+from cerify.semantics.values import ValueType, show_time
 
 Starts = Literal["best", "first"]
 Order = Literal["stream", "time", "strict"]
@@ -155,13 +156,10 @@ class Funnel:
         None stands for events without the attribute. Raises InputError for an unknown attribute, and Unsupported for a
         mode of ClickHouse, which says no more than a level.
         """
-        attribute, chains = parse_attribute(attribute), self._require_chains("a split")
-        events, path = self.events, self._source.path
-        if path is not None and attribute not in events.table.column_names:
-            events = as_stream(path, attributes={attribute})
-        column = _column(events, attribute, "the split")
+        column = self._split_column(attribute)
         begun = self._present[self._levels[self._present] > 0]
-        values = column.take(pa.array(chains.at_step(begun, 0))).combine_chunks().dictionary_encode()
+        values = column.take(pa.array(self._require_chains("a split").at_step(begun, 0))).combine_chunks()
+        values = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
         codes = values.indices.fill_null(len(values.dictionary)).to_numpy(zero_copy_only=False)
         names = [*values.dictionary.to_pylist(), None]
         order = np.argsort(-np.bincount(codes, minlength=len(names)), kind="stable")
@@ -176,13 +174,21 @@ class Funnel:
             for value, level, code in zip(values, levels, self._present, strict=True)
         ]
 
-    def to_arrow(self) -> pa.Table:
+    def to_arrow(self, split: str | None = None) -> pa.Table:
         """Return a table with a row for each key: the key, its level, and the position and time of each step.
 
-        Keys ascend. In a mode of ClickHouse there are the key and the level alone.
+        Keys ascend. With split there is a column of this attribute too, null where the first step's event lacks it. In
+        a mode of ClickHouse there are the key and the level alone. Raises what `split_by` raises.
         """
         order, keys = self._sorted_keys()
         columns: dict[str, Any] = {"level": pa.array(self._levels[order], pa.int64())}
+        if split is not None:
+            column, begun = self._split_column(split), self._levels[order] > 0
+            places = np.full(len(order), -1)
+            places[begun] = self._require_chains("a split").at_step(order[begun], 0)
+            name = parse_attribute(split)
+            name = f"{name} (split)" if name in (*columns, self.question.by) else name
+            columns[name] = column.take(pa.array(places, mask=places < 0)).combine_chunks()
         if self._chains is not None:
             for i, name in enumerate(_column_names(self.question.steps)):
                 positions = np.full(len(order), -1)
@@ -193,22 +199,22 @@ class Funnel:
         by = self.question.by or "key"
         return pa.table({f"{by} (key)" if by in columns else by: keys, **columns})
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self, split: str | None = None) -> Any:
         """Return the table of `to_arrow` as a data frame of pandas."""
-        return self.to_arrow().to_pandas()
+        return self.to_arrow(split).to_pandas()
 
-    def write(self, path: str | Path) -> None:
+    def write(self, path: str | Path, split: str | None = None) -> None:
         """Write the table of `to_arrow` to a file, CSV or Parquet by its suffix. Raises IllFormed, InputError."""
         suffix = Path(path).suffix.lower()
         try:
             if suffix == ".parquet":
                 import pyarrow.parquet
 
-                pyarrow.parquet.write_table(self.to_arrow(), path)
+                pyarrow.parquet.write_table(self.to_arrow(split), path)
             elif suffix == ".csv":
                 import pyarrow.csv
 
-                pyarrow.csv.write_csv(self.to_arrow(), path)
+                pyarrow.csv.write_csv(self.to_arrow(split), path)
             else:
                 raise IllFormed(f"{path}: the table of keys is written as .csv or .parquet")
         except OSError as error:
@@ -226,6 +232,14 @@ class Funnel:
         if len(chain) == len(self.question.steps):
             return [*steps, "all steps are reached"]
         return [*steps, self._why_no_further(code, chain)]
+
+    def _split_column(self, attribute: str) -> Any:
+        """Return the values of an attribute at all positions."""
+        self._require_chains("a split")
+        attribute, events, path = parse_attribute(attribute), self.events, self._source.path
+        if path is not None and attribute not in events.table.column_names:
+            events = as_stream(path, attributes={attribute})
+        return _column(events, attribute, "the split")
 
     # --- the parts of answers -----------------------------------------------------------------------------------------
 
@@ -373,8 +387,7 @@ def answer_question(question: FunnelQuestion, S: Stream) -> Funnel:
 class _Source:
     """The events of a funnel, a part of a Parquet file after another, or all of them at once.
 
-    length: how many there are. types and columns, which are known once `parts` was gone through: the event types and
-    the names of attributes.
+    types and seen are known once `parts` was gone through: the event types, and the attributes that each has.
     """
 
     def __init__(self, question: FunnelQuestion, events: Events | str | Path) -> None:
@@ -388,8 +401,7 @@ class _Source:
         self._parts = None if self.path is None else read_in_parts(self.path, self.mentioned | measured)
         if self._parts is None:
             self.events = as_stream(events) if self.path is None else self.events
-        self.columns: set[str] = set()
-        self._types: set[str] = set()
+        self._seen: dict[str, dict[str, ValueType]] = {}
 
     @cached_property
     def events(self) -> Stream:
@@ -401,7 +413,12 @@ class _Source:
     @property
     def types(self) -> list[str]:
         """The event types, sorted."""
-        return sorted(self._types)
+        return sorted(self._seen)
+
+    @property
+    def seen(self) -> Schema:
+        """The attributes that events of each type have; those that no step mentions count as had by all types."""
+        return Schema(self._seen)
 
     def key_events(self, by: str) -> Stream:
         """Return the events with the attribute that is the key."""
@@ -423,10 +440,21 @@ class _Source:
         first = 0
         for S in [self.events] if self._parts is None else self._parts[1]:
             S.require_read(self.mentioned)
-            self._types |= set(_types(S))
-            self.columns |= {*S.known_attributes(S.table.column_names)}
+            self._see(S)
             yield first, S
             first += len(S)
+
+    def _see(self, S: Stream) -> None:
+        types = _types(S.table[TYPE])
+        for name in S.known_attributes(S.table.column_names):
+            if name == TYPE or (kind := column_value_type(S.table[name])) is None:
+                continue
+            column = S.table[name]
+            some = name in self.mentioned and column.null_count
+            for R in _types(S.table[TYPE].filter(column.is_valid())) if some else types:
+                self._seen.setdefault(R, {})[name] = kind
+        for R in types:
+            self._seen.setdefault(R, {})
 
 
 def _reads_by_time(question: FunnelQuestion) -> bool:
@@ -503,27 +531,15 @@ def _read_rows(
 
 
 def _warn_of_steps(question: FunnelQuestion, source: _Source) -> None:
-    if len(source) == 0:
-        return
-    for step in (*question.steps, *([question.between] if question.between else [])):
-        if step.type is not None and step.type not in source.types:
-            hint = did_you_mean(step.type, source.types) or f"; there is {format_names(source.types)}"
-            _warn(f"no event has the type {step.type!r} of the step {step.text!r}{hint}")
-        for attribute in {a.name: a for a in mentions(step.predicate)} if step.predicate is not None else ():
-            if attribute not in source.columns:
-                hint = did_you_mean(attribute, source.columns - {TYPE})
-                _warn(f"no event has the attribute {attribute!r} of the step {step.text!r}{hint}")
+    """Warn of what of the steps does not fit the events, in the program that calls `funnel`."""
+    for problem in step_problems(question, source.seen) if len(source) else ():
+        warnings.warn(QueryWarning(problem.hinted), stacklevel=3)
 
 
-def _warn(message: str) -> None:
-    warnings.warn(QueryWarning(message), stacklevel=4)  # in the program that calls `funnel`
-
-
-def _types(S: Stream) -> list[str]:
-    column = S.table[TYPE]
+def _types(column: Any) -> list[str]:
+    """Return the different values of a column of event types, sorted."""
     if pa.types.is_dictionary(column.type):
         column = column.unify_dictionaries()
-        return [] if column.num_chunks == 0 else sorted(column.chunk(0).dictionary.to_pylist())
     return sorted(column.unique().to_pylist())
 
 

@@ -82,7 +82,7 @@ def random_rows(random: Random, n: int, *, barred: bool = False, unordered: bool
     most = random.choice((4, 8, 40))
     rows = []
     for _ in range(random.randint(0, 9)):
-        steps = random.sample(range(1, n + 1), min(n, random.choices((0, 1, 2), (1, 6, 1))[0]))
+        steps = random.sample(range(1, n + 1), min(n, random.choices((0, 1, 2, 3), (2, 12, 2, 1))[0]))
         rows.append(FunnelRow(random.randint(0, most), frozenset(steps), barred and random.random() < 0.05))
     if not unordered:
         rows.sort(key=lambda row: row.time)
@@ -159,7 +159,7 @@ def clickhouse_differences(python: str, random: Random, keys: int, n: int = 4) -
         calls[f"sequenceMatch('{pattern}')"] = lambda rows, parts=parts: int(sequence_match(parts, rows))
         calls[f"sequenceCount('{pattern}')"] = lambda rows, parts=parts: sequence_count(parts, rows)
         calls[f"sequenceMatchEvents('{pattern}')"] = lambda rows, parts=parts: sequence_events(parts, rows)
-    yield from _differences(python, calls, [random_rows(random, 3) for _ in range(max(1, keys // 10))], 3)
+    yield from _differences(python, calls, [random_rows(random, 3) for _ in range(keys)], 3)
 
 
 def sequence_events(parts: Sequence[SequencePart], rows: Rows) -> list[int]:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import click
 
 from cerify.automata.funnels import MODES
-from cerify.commands.options import EVENTS, OUTPUT, ChoiceOption, FileSource, argument, group, option, takes
+from cerify.commands.options import EVENTS, OUTPUT, ChoiceOption, FileSource, argument, group, once, option, takes
 from cerify.draw.funnel import funnel_document, funnel_page
 from cerify.funnels import Funnel, StepCount, funnel, show_duration
 from cerify.semantics.errors import QueryWarning, Unsupported, shortened
@@ -30,8 +30,8 @@ class FunnelArguments:
 
     file: str = argument(type=EVENTS)
     steps: tuple[str, ...] = argument(nargs=-1, required=True, metavar="STEP...")
-    by: str | None = option("--by", metavar="ATTRIBUTE", help="The key: one funnel for each of its values.")
-    within: str | None = option("--within", metavar="WINDOW", help='From the first step to the last, as "7 days".')
+    by: str | None = once("--by", metavar="ATTRIBUTE", help="The key: one funnel for each of its values.")
+    within: str | None = once("--within", metavar="WINDOW", help='From the first step to the last, as "7 days".')
     start: Literal["best", "first"] = option(
         "--start",
         type=ChoiceOption(["best", "first"]),
@@ -44,14 +44,14 @@ class FunnelArguments:
         default="stream",
         help="The order of the events; strict: by time, and each step is later than the one before.",
     )
-    between: str | None = option(
+    between: str | None = once(
         "--between", metavar='"not STEP"', help="No such event from the first step to the last."
     )
-    mode: str | None = option(
+    mode: str | None = once(
         "--mode", type=ChoiceOption(list(MODES)), help="Levels as ClickHouse's windowFunnel has them."
     )
-    split: str | None = option("--split", metavar="ATTRIBUTE", help="A table for each value at the first step.")
-    why: str | None = option("--why", metavar="KEY", help="Say how far this key got, and why no further.")
+    split: str | None = once("--split", metavar="ATTRIBUTE", help="A table for each value at the first step.")
+    why: str | None = once("--why", metavar="KEY", help="Say how far this key got, and why no further.")
     output: Path | None = option(
         "--output", "-o", type=OUTPUT, help="Write the keys (.csv, .parquet) or a drawing (.svg, .html) to a file."
     )
@@ -78,7 +78,7 @@ def funnel_command(args: FunnelArguments) -> int:
         if suffix in DRAWN:
             write_whole(args.output, _drawing(args, found, groups, suffix))
         else:
-            found.write(args.output)
+            found.write(args.output, args.split)
     if args.why is not None:
         told = found.why(args.why)
         echo(json.dumps({"key": args.why, "why": told}, ensure_ascii=False) if args.as_json else "\n".join(told))
@@ -130,7 +130,7 @@ def _print_json(args: FunnelArguments, found: Funnel, groups: dict[Any, tuple[St
 def _print_tables(args: FunnelArguments, found: Funnel, groups: dict[Any, tuple[StepCount, ...]]) -> None:
     _print_table(args, found, found.counts)
     for value, counts in list(groups.items())[:MOST_GROUPS]:
-        echo(printable(f"{args.split} = {_value(value)}"))
+        echo(printable(_group(args.split, value)))
         _print_table(args, found, counts)
     if len(groups) > MOST_GROUPS:
         echo(f"the {MOST_GROUPS} most frequent of {len(groups)} values of {args.split}; --json has all")
@@ -173,8 +173,10 @@ def _time(found: Funnel, median: float | None) -> str:
     return show_duration(median) if found.measure == TIME else f"{median:g}"
 
 
-def _value(value: Any) -> str:
-    return "none" if value is None else str(value)
+def _group(attribute: str | None, value: Any) -> str:
+    """Return the heading of the keys whose first step has a value of an attribute, None for none."""
+    shown = '""' if value == "" else value
+    return f"{attribute} is missing" if value is None else f"{attribute} = {shown}"
 
 
 def _drawing(args: FunnelArguments, found: Funnel, groups: dict[Any, tuple[StepCount, ...]], suffix: str) -> str:
@@ -185,7 +187,7 @@ def _drawing(args: FunnelArguments, found: Funnel, groups: dict[Any, tuple[StepC
     query, reason = _query(found)
     text = f"{', '.join(asked)}\n{query if reason is None else reason}".strip()
     drawings = [("", _bars(found, found.counts))]
-    drawings += [(f"{args.split} = {_value(value)}", _bars(found, counts)) for value, counts in groups.items()]
+    drawings += [(_group(args.split, value), _bars(found, counts)) for value, counts in groups.items()]
     return funnel_page(title, text, drawings[: MOST_GROUPS + 1])
 
 

@@ -165,6 +165,17 @@ def option(*flags: str, **attributes: Any) -> Any:
     return field(metadata={PARAMETERS: (lambda name: click.option(*flags, name, **shown),)})
 
 
+def once(*flags: str, **attributes: Any) -> Any:
+    """A field that is an option which is given at most once: of two neither may be meant alone."""
+
+    def require_one(ctx: click.Context, param: click.Parameter, values: tuple[Any, ...]) -> Any:
+        if len(values) > 1:
+            raise click.BadParameter(f"it is given {len(values)} times; give it once", ctx, param)
+        return values[0] if values else None
+
+    return option(*flags, multiple=True, callback=require_one, **attributes)
+
+
 def engine_dir() -> Any:
     """A field that is the option --engine-dir."""
     return option(

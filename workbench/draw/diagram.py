@@ -422,7 +422,19 @@ def document(inline: str, styles: Sequence[str] = DRAWINGS) -> str:
     if label := re.search('aria-label="([^"]*)"', head):  # of a timeline, which has no title to show on every card
         title = f"<title>Timeline</title><desc>{label[1]}</desc>"
     ground = '<rect width="100%" height="100%" style="fill: var(--paper)"/>'
-    return shielded(f"{head}>{title}<style>{css(styles)}</style>{ground}{rest}\n")
+    return shielded(f"{head}>{title}{_with_fallbacks(f'<style>{css(styles)}</style>{ground}')}{rest}\n")
+
+
+def _with_fallbacks(style: str) -> str:
+    """Return the styles where each value of a variable stands also by itself, in its light form, before it.
+
+    Programs that know no variables of CSS, as many that convert SVG, drop what follows and keep that.
+    """
+    light: dict[str, str] = {}
+    for name, value in re.findall(r"(--[\w-]+): ([^;]+);", style):
+        light.setdefault(name, light.get(value[4:-1], value))  # which may be var(…) of one before
+    plain = re.compile(r"([\w-]+): (var\((--[\w-]+)\))")
+    return plain.sub(lambda one: f"{one[1]}: {light[one[3]]}; {one[0]}" if one[3] in light else one[0], style)
 
 
 def _text(edge: DrawnEdge, numbered: dict[tuple[str, ...], int]) -> _Text:

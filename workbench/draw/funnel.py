@@ -31,7 +31,7 @@ def funnel_svg(title: str, bars: Sequence[tuple[str, float, str]]) -> str:
             f"<g><title>{escape(f'{name}: {said}')}</title>",
             f'<text class="name" x="{MARGIN}" y="{y + 12}">{escape(shown)}</text>',
             f'<rect class="room" x="{MARGIN}" y="{y + 18}" width="{room}" height="{BAR}" rx="3"/>',
-            f'<rect class="bar" x="{MARGIN}" y="{y + 18}" width="{room * share:g}" height="{BAR}" rx="3"/>',
+            f'<rect class="reached" x="{MARGIN}" y="{y + 18}" width="{room * share:g}" height="{BAR}" rx="3"/>',
             f'<text class="soft" x="{WIDTH - MARGIN}" y="{y + 12}" text-anchor="end">{escape(said)}</text></g>',
         ]
     return "".join((*parts, "</svg>"))

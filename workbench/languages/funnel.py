@@ -17,9 +17,10 @@ from cerify.semantics.funnel_queries import (
     parse_keyed_question,
     query_constructs,
     show_keyed_question,
+    step_problems,
 )
 from cerify.semantics.funnel_steps import FunnelQuestion
-from cerify.semantics.predicates import Problem, find_nearest_name, mentions
+from cerify.semantics.predicates import Problem, find_nearest_name
 
 if TYPE_CHECKING:
     from cerify.equivalence.generate.generator import Generator
@@ -41,15 +42,14 @@ class FunnelSyntax(Syntax[KeyedQuestion]):
     def problems(self, query: KeyedQuestion, schema: Schema | None, /) -> list[Problem]:
         if schema is None:
             return []
+        measured = [] if query.by is None else [query.by]
+        window = query.window.window if isinstance(query, FunnelQuestion) and query.window is not None else None
+        if isinstance(window, AttributeWindow):
+            measured.append(window.attribute)
         known = schema.attributes
-        types = [step.type for step in query.steps if step.type is not None and step.type not in schema.types]
-        found = [
-            Problem("event_type", f"no event has the type {name!r}", None, find_nearest_name(name, schema.types))
-            for name in dict.fromkeys(types)
-        ]
-        return found + [
+        return [*step_problems(query, schema)] + [
             Problem("attribute", f"no event has the attribute {name!r}", None, find_nearest_name(name, known))
-            for name in dict.fromkeys(_attributes(query))
+            for name in measured
             if name not in known and name != TIME
         ]
 
@@ -82,19 +82,6 @@ class FunnelCases(Cases[KeyedQuestion]):
         from cerify.equivalence.generate.funnels import FUNNELS
 
         return FUNNELS
-
-
-def _attributes(query: KeyedQuestion) -> Iterable[str]:
-    """Yield the attributes that a query names."""
-    steps = [*query.steps, *([query.between] if isinstance(query, FunnelQuestion) and query.between else [])]
-    for step in steps:
-        if step.predicate is not None:
-            yield from (attribute.name for attribute in mentions(step.predicate))
-    if query.by is not None:
-        yield query.by
-    window = query.window.window if isinstance(query, FunnelQuestion) and query.window is not None else None
-    if isinstance(window, AttributeWindow):
-        yield window.attribute
 
 
 def _why_not(query: KeyedQuestion, schema: Schema | None, options: Options) -> Unsupported | None:
