@@ -5,7 +5,8 @@ They are functions over arrays of numbers: numba compiles them where it is insta
 Common parameters: `starts` are the offsets of the keys, one more than there are keys, into `times` and `masks`, which
 have the rows of each key together, their times ascending. Bit i of a mask says that the row satisfies step i + 1; bit
 n, after those of the n steps, that it is barred. `window` is the longest time from the first step to the last. `work`
-is room for two numbers per step.
+is room for two numbers per step. The chains of keys are written one after the other, of each key as many rows as its
+level says.
 """
 
 from __future__ import annotations
@@ -29,33 +30,56 @@ else:
 
 
 @compiled
-def count_codes(codes: Array, counts: Array) -> None:
-    """Add to the counts the number of the rows of each key; a row of no key has the code -1."""
+def keep_rows(first: int, n: int, every: bool, pruned: bool, reached: Array, given: Array, kept: Array) -> int:
+    """Write the rows of keys that can matter one after the other, and return how many they are.
+
+    given are the codes, times and masks of rows whose positions begin with `first`; a row of no key has the code -1.
+    kept has the codes, positions, times and masks. Rows of no step are left out, but with `every`. reached is 0 for a
+    key without rows, and then one more than the number of steps that the key has reached without regard to windows.
+    With pruned the rows of each key come in their order, and those of steps that are not due are left out: no chain has
+    them, and most rows of a long funnel are such.
+    """
+    codes, times, masks = given
+    to_codes, to_rows, to_times, to_masks = kept
+    count = 0
     for row in range(len(codes)):
-        if codes[row] >= 0:
-            counts[codes[row]] += 1
+        code, mask = codes[row], masks[row]
+        if code < 0:
+            continue
+        steps = max(reached[code], 1)
+        if pruned:
+            if (mask >> n) & 1:
+                if steps == 1:  # there is no chain that it could end
+                    mask &= 1
+                steps = 1
+            else:
+                mask &= (1 << steps) - 1
+                if steps <= n:
+                    steps += (mask >> (steps - 1)) & 1
+        reached[code] = steps
+        if every or mask != 0:
+            to_codes[count], to_rows[count] = code, first + row
+            to_times[count], to_masks[count] = times[row], masks[row]
+            count += 1
+    return count
 
 
 @compiled
-def place_rows(first: int, shift: int, every: bool, free: Array, given: Array, placed: Array) -> None:
-    """Write each row of a key to the next free place of its bucket, which is the code of its key without its low bits.
+def place_rows(shift: int, free: Array, given: Array, placed: Array) -> None:
+    """Write each row to the next free place of its bucket, which is the code of its key without its low bits.
 
-    given are the codes, times and masks of rows whose positions begin with `first`; placed the low bits of codes, the
-    positions, times and masks of all rows. Rows of no step are left out, but with `every`. free has the next place of
-    each bucket.
+    given has columns as `keep_rows` writes them, placed the same but for the low bits of codes. free has the next place
+    of each bucket.
     """
-    codes, times, masks = given
+    codes, rows, times, masks = given
     to_codes, to_rows, to_times, to_masks = placed
     low = (1 << shift) - 1
     for row in range(len(codes)):
         code = codes[row]
-        if code >= 0 and (every or masks[row] != 0):
-            place = free[code >> shift]
-            free[code >> shift] = place + 1
-            to_codes[place] = code & low
-            to_rows[place] = first + row
-            to_times[place] = times[row]
-            to_masks[place] = masks[row]
+        place = free[code >> shift]
+        free[code >> shift] = place + 1
+        to_codes[place], to_rows[place] = code & low, rows[row]
+        to_times[place], to_masks[place] = times[row], masks[row]
 
 
 @compiled
@@ -112,6 +136,7 @@ def chain_levels(
     """
     newest, waiting = work[0], work[1]
     levels, chains = out
+    written = 0
     for key in range(len(levels)):
         low, high = starts[key], starts[key + 1]
         for i in range(n):
@@ -171,7 +196,8 @@ def chain_levels(
                         waiting[i] = end
                     else:
                         newest[i] = end
-        follow_steps(times, masks, n, increasing, first, high, level, chains[key])
+        follow_steps(times, masks, n, increasing, first, high, level, chains[written:])
+        written += level
 
 
 @compiled
@@ -180,22 +206,24 @@ def first_levels(
 ) -> None:
     """Write the level and the chain of each key where a chain begins at the key's first row of step 1 only."""
     levels, chains = out
+    written = 0
     for key in range(len(levels)):
         low, high = starts[key], starts[key + 1]
         while low < high and not masks[low] & 1:
             low += 1
         if low == high or (masks[low] >> n) & 1:
             continue
-        chains[key][0] = low
+        chains[written] = low
         level, last = 1, times[low]
         for row in range(low + 1, high):
             if level == n or (masks[row] >> n) & 1 or times[row] - times[low] > window:
                 break
             if (masks[row] >> level) & 1 and (not increasing or times[row] > last):
-                chains[key][level] = row
+                chains[written + level] = row
                 last = times[row]
                 level += 1
         levels[key] = level
+        written += level
 
 
 @compiled

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from cerify.semantics.arguments import format_names
@@ -47,74 +48,103 @@ class FunnelRows:
 
 @dataclass(frozen=True)
 class Reached:
-    """The progress of the keys: the level of each, and the rows of its chain in `FunnelRows`, -1 from the level on."""
+    """The progress of the keys: the level of each, and the rows of its chain in `FunnelRows`.
+
+    The rows of all chains stand one after the other, of each key as many as its level.
+    """
 
     levels: np.ndarray
     chains: np.ndarray | None
 
 
 class KeyedRows:
-    """Rows of a funnel, added in the order of the stream, in buckets of neighbouring keys.
+    """Rows of a funnel, added part by part in the order of the stream, that go out with those of a key together.
 
-    codes: the number of each row's key, below `keys`, -1 for a row of none; counts: the number of rows of each key.
-    Rows come part by part with their times and masks, and go out bucket by bucket with those of a key together.
+    keys: the number of keys, numbered from 0. They go out in buckets of neighbouring keys, which fit in a cache.
     """
 
-    def __init__(self, codes: np.ndarray, keys: int, times: np.dtype, masks: np.dtype, every: bool) -> None:
-        """Make room; rows of no step are left out, but with `every`."""
-        from cerify.automata.funnel_kernels import count_codes
+    def __init__(self, keys: int, every: bool, steps: int | None = None) -> None:
+        """Take no rows yet; rows of no step are left out, but with `every`.
 
-        self.codes, self.keys, self.every = codes, keys, every
+        With the number of steps, rows that no chain can have are left out too, as far as that is known: the rows of
+        each key have to come in the order in which `find_chains` reads them.
+        """
+        self.keys, self._every, self._steps = keys, every, steps
+        self._reached = np.zeros(keys, np.uint8)
+        self._parts: list[tuple[np.ndarray, ...]] = []
+        self._room: tuple[np.ndarray, ...] = ()
+
+    @property
+    def present(self) -> np.ndarray:
+        """Whether each key has a row."""
+        present: np.ndarray = self._reached > 0
+        return present
+
+    def add(
+        self, first: int, codes: np.ndarray, times: np.ndarray, masks: np.ndarray, valid: np.ndarray | None = None
+    ) -> None:
+        """Add the rows whose positions begin with `first`, but those that are not valid.
+
+        codes: the number of each row's key, -1 for a row of none.
+        """
+        if valid is not None:
+            hidden = codes[~valid & (codes >= 0)]
+            self._reached[hidden] = np.maximum(self._reached[hidden], 1)
+            codes = np.where(valid, codes, np.array(-1, codes.dtype))
+        kinds = codes.dtype, np.int32 if first + len(codes) < 2**31 else np.int64, times.dtype, masks.dtype
         if installed("numba"):
-            self.counts = np.zeros(keys, np.int64)
-            count_codes(codes, self.counts)
-        else:
-            self.counts = np.bincount(codes[codes >= 0], minlength=keys)
-        bits = min(_MOST_BUCKET_BITS, (len(codes) // _BUCKET_ROWS).bit_length()) if installed("numba") else 0
-        self._shift = max(0, keys.bit_length() - bits)  # without numba there is one bucket
-        self._ends = np.add.reduceat(self.counts, np.arange(0, keys, 1 << self._shift)).cumsum()
-        self._free = np.concatenate([[0], self._ends[:-1]])
-        size, number = int(self._ends[-1]), np.int32 if len(codes) < 2**31 else np.int64
-        within = np.uint16 if self._shift <= 16 else codes.dtype  # a key's number in its bucket
-        self._placed = tuple(np.empty(size, kind) for kind in (within, number, times, masks))
+            from cerify.automata.funnel_kernels import keep_rows
 
-    def add(self, first: int, times: np.ndarray, masks: np.ndarray, kept: np.ndarray | None = None) -> None:
-        """Add the rows whose positions begin with `first`, but those that are not kept."""
-        codes = self.codes[first : first + len(times)]
-        if kept is not None:
-            codes = np.where(kept, codes, np.array(-1, codes.dtype))
-        if installed("numba"):
-            from cerify.automata.funnel_kernels import place_rows
-
-            place_rows(first, self._shift, self.every, self._free, (codes, times, masks), self._placed)
+            if len(self._room) == 0 or len(self._room[0]) < len(codes) or self._room[1].dtype != kinds[1]:
+                self._room = tuple(np.empty(len(codes), kind) for kind in kinds)
+            steps = self._steps or 0
+            given = codes, times, masks
+            count = keep_rows(first, steps, self._every, steps > 0, self._reached, given, self._room)
+            self._parts.append(tuple(column[:count].copy() for column in self._room))
             return
-        there = np.flatnonzero((codes >= 0) & (self.every | (masks != 0)))
-        low, high = self._free[0], self._free[0] + len(there)
-        given = codes, np.arange(first, first + len(codes)), times, masks
-        for column, values in zip(self._placed, given, strict=True):
-            column[low:high] = values[there]
-        self._free[0] = high
+        self._reached[codes[codes >= 0]] = 1
+        there = np.flatnonzero((codes >= 0) & (self._every | (masks != 0)))
+        columns = codes, np.arange(first, first + len(codes)), times, masks
+        self._parts.append(tuple(column[there].astype(kind) for column, kind in zip(columns, kinds, strict=True)))
 
-    def groups(self, key: int | None = None) -> Iterator[tuple[int, FunnelRows]]:
-        """Yield the rows of each bucket with the number of its first key; with a key, those of its bucket alone."""
-        if self.keys == 0:
+    def groups(self) -> Iterator[tuple[int, FunnelRows]]:
+        """Yield the rows of each bucket with the number of its first key. No row is left afterwards."""
+        if self.keys == 0 or not self._parts:
             return
-        buckets = range(len(self._ends)) if key is None else [key >> self._shift]
-        for bucket in buckets:
-            low = bucket << self._shift
-            keys = min(1 << self._shift, self.keys - low)
-            begin = 0 if bucket == 0 else self._ends[bucket - 1]
-            codes, *columns = (column[begin : self._free[bucket]] for column in self._placed)
-            if installed("numba"):
-                from cerify.automata.funnel_kernels import group_bucket
+        if not installed("numba"):
+            codes, *columns = map(np.concatenate, zip(*self._parts, strict=True))
+            order = np.argsort(codes, kind="stable")
+            starts = np.concatenate([[0], np.bincount(codes, minlength=self.keys).cumsum()])
+            yield 0, FunnelRows(self.keys, starts, *(column[order] for column in columns))
+            return
+        from cerify.automata.funnel_kernels import group_bucket
 
-                starts, placed = np.zeros(keys + 1, np.int64), tuple(map(np.empty_like, columns))
-                group_bucket(starts, (codes, *columns), placed)
-                yield low, FunnelRows(keys, starts, *placed)
-            else:
-                order = np.argsort(codes, kind="stable")
-                starts = np.concatenate([[0], np.bincount(codes, minlength=keys).cumsum()])
-                yield low, FunnelRows(keys, starts, *(column[order] for column in columns))
+        shift, ends, placed = self._place()
+        for bucket, (begin, end) in enumerate(pairwise([0, *ends.tolist()])):
+            low = bucket << shift
+            keys = min(1 << shift, self.keys - low)
+            codes, *columns = (column[begin:end] for column in placed)
+            starts, grouped = np.zeros(keys + 1, np.int64), tuple(map(np.empty_like, columns))
+            group_bucket(starts, (codes, *columns), grouped)
+            yield low, FunnelRows(keys, starts, *grouped)
+
+    def _place(self) -> tuple[int, np.ndarray, tuple[np.ndarray, ...]]:
+        """Return by how many bits a key is longer than its bucket, where each bucket ends, and the rows by bucket."""
+        from cerify.automata.funnel_kernels import place_rows
+
+        size = sum(len(codes) for codes, *_ in self._parts)
+        bits = min(_MOST_BUCKET_BITS, (size // _BUCKET_ROWS).bit_length())
+        shift = max(0, self.keys.bit_length() - bits)
+        buckets = ((self.keys - 1) >> shift) + 1
+        counts = sum(np.bincount(codes >> shift, minlength=buckets) for codes, *_ in self._parts)
+        ends = np.cumsum(counts)
+        codes, *columns = self._parts[-1]
+        kinds = np.uint16 if shift <= 16 else codes.dtype, *(column.dtype for column in columns)
+        placed, free = tuple(np.empty(size, kind) for kind in kinds), ends - counts
+        self._parts.reverse()
+        while self._parts:
+            place_rows(shift, free, self._parts.pop(), placed)
+        return shift, ends, placed
 
 
 def sorted_by_time(rows: FunnelRows) -> FunnelRows:
@@ -145,10 +175,10 @@ def find_chains(rows: FunnelRows, n: int, window: int | float | None, *, first: 
     from cerify.automata.funnel_kernels import chain_levels, first_levels
 
     levels = np.zeros(rows.keys, np.int8)
-    chains = np.full((rows.keys, n), -1, np.int32 if len(rows.rows) < 2**31 else np.int64)
+    chains = np.empty(len(rows.rows), np.int32 if len(rows.rows) < 2**31 else np.int64)
     loop = first_levels if first else chain_levels
     loop(*_columns(rows), n, _limit(window, rows.times), increasing, np.zeros((2, n), np.int64), (levels, chains))
-    return Reached(levels, chains)
+    return Reached(levels, chains[: levels.sum()])
 
 
 def find_mode_levels(rows: FunnelRows, n: int, window: int | float | None, mode: str) -> Reached:

@@ -111,7 +111,7 @@ def _timestamps(text: pa.ChunkedArray, field: str, place: RowLocation) -> pa.Chu
     rest = pc.if_else(pc.match_substring_regex(text, DATE), "T00:00:00Z", offset)
     try:
         times = pc.binary_join_element_wise(text, rest, "").cast(ARROW["timestamp"])
-        if first(_out_of_years(times)) is None:
+        if _first_out_of_years(times) is None:
             return times
     except pa.ArrowInvalid:
         pass
@@ -126,10 +126,13 @@ def _timestamps(text: pa.ChunkedArray, field: str, place: RowLocation) -> pa.Chu
     return pa.chunked_array([array_of_times(parsed)])
 
 
-def _out_of_years(times: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Whether each time, in microseconds, is outside the years 1 to 9999."""
+def _first_out_of_years(times: pa.ChunkedArray) -> int | None:
+    """Return the first row whose time, in microseconds, is outside the years 1 to 9999."""
     ticks = times.cast(pa.int64())
-    return pc.or_(pc.less(ticks, EARLIEST), pc.greater(ticks, LATEST))
+    low, high = (bound.as_py() for bound in pc.min_max(ticks).values())
+    if low is None or (low >= EARLIEST and high <= LATEST):
+        return None
+    return first(pc.or_(pc.less(ticks, EARLIEST), pc.greater(ticks, LATEST)))
 
 
 def _refuse(text: pa.ChunkedArray, row: int, problem: str, field: str, place: RowLocation) -> NoReturn:
@@ -383,7 +386,7 @@ def canonical(column: pa.ChunkedArray, field: str, name: str, place: RowLocation
             )
     column = lossless(column, value_type, field, place)
     if value_type == "timestamp" and not is_nanoseconds(column.type):
-        row = first(_out_of_years(column))
+        row = _first_out_of_years(column)
         if row is not None:
             raise InputError(f"{place(row)}, field {field!r}: a time outside the years 1 to 9999")
     return column

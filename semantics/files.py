@@ -525,6 +525,25 @@ def read_in_parts(source: str | Path, attributes: Set[str]) -> tuple[int, Iterat
     return (parquet.metadata.num_rows, parts()) if parquet.metadata.num_rows else None
 
 
+def bounds_in_parquet(source: str | Path, name: str) -> tuple[int, int] | None:
+    """Return the least and the largest whole number of a column, as a Parquet file that `read_in_parts` reads says.
+
+    Return None where it does not say so. A file that was written by hand may say what is wrong.
+    """
+    with naming_file(str(source)):
+        opened = unpacked(open_source(str(source)))
+        with _errors_of_arrow(opened, "a Parquet file"):
+            parquet, _ = _open_parquet(opened, {}, {name})
+    if not pa.types.is_integer(parquet.schema_arrow.field(name).type):
+        return None
+    index = parquet.schema_arrow.names.index(name)
+    groups = map(parquet.metadata.row_group, range(parquet.metadata.num_row_groups))
+    said = [group.column(index).statistics for group in groups]
+    if not said or any(one is None or not one.has_min_max for one in said):
+        return None
+    return min(one.min for one in said), max(one.max for one in said)
+
+
 def _reads_alone(field: Any) -> bool:
     """Return whether the values of a column mean the same without those of other rows."""
     kind = field.type

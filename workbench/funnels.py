@@ -10,7 +10,7 @@ automata/funnels.py read, and levels become a table that an analyst reads.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
@@ -23,7 +23,7 @@ from cerify.semantics.arguments import did_you_mean, format_names
 from cerify.semantics.cel.syntax import AttributeWindow, EventWindow, TimeWindow
 from cerify.semantics.errors import IllFormed, InputError, QueryWarning, Unsupported
 from cerify.semantics.events import TIME, TYPE, Events, Stream, column_value_type
-from cerify.semantics.files import as_stream, read_in_parts
+from cerify.semantics.files import as_stream, bounds_in_parquet, read_in_parts
 from cerify.semantics.funnel_queries import make_funnel_question, step_problems
 from cerify.semantics.funnel_steps import FunnelQuestion, FunnelStep, parse_attribute
 from cerify.semantics.packages import np, pa, pc
@@ -35,6 +35,7 @@ Starts = Literal["best", "first"]
 Order = Literal["stream", "time", "strict"]
 Row: TypeAlias = dict[str, Any]
 MICROSECONDS, NANOSECONDS = 10**6, 10**9
+_FIRST_ROWS = 2**14  # which mostly have all event types that there are
 
 
 @dataclass(frozen=True)
@@ -108,20 +109,18 @@ class _Chains:
 class Funnel:
     """The answer to a funnel, which `cerify.funnel` gives.
 
-    question: what was asked. keys: the number of keys. without_key: the events that have no key; without_time: those
+    question: what was asked. without_key: the events that have no key; without_time: those
     that have no time, where one is needed; both are left out.
     """
 
     question: FunnelQuestion
-    keys: int
     without_key: int
     without_time: int
     _source: _Source = field(repr=False)
     _levels: np.ndarray = field(repr=False)
     _chains: _Chains | None = field(repr=False)
-    _present: np.ndarray = field(repr=False)
-    _key_values: Any = field(repr=False)
-    _rows: KeyedRows = field(repr=False)
+    _has_rows: np.ndarray = field(repr=False)
+    _keys: _Keys = field(repr=False)
     _axis: _Axis = field(repr=False)
     measure: str | None
     """The attribute in which the times of the steps are, None where the events have none."""
@@ -132,9 +131,23 @@ class Funnel:
         return self._source.events
 
     @cached_property
+    def keys(self) -> int:
+        """The number of keys."""
+        return 1 if self.question.by is None else int(np.count_nonzero(self._has_rows))
+
+    @cached_property
     def counts(self) -> tuple[StepCount, ...]:
         """The counts of the steps, over all keys."""
-        return self._count(self._present)
+        return self._count(None)
+
+    @cached_property
+    def _present(self) -> np.ndarray:
+        """The numbers of the keys that have events."""
+        return np.arange(1) if self.question.by is None else np.flatnonzero(self._has_rows)
+
+    @cached_property
+    def _key_values(self) -> Any:
+        return self._keys.values()
 
     @property
     def axis_name(self) -> str:
@@ -243,8 +256,9 @@ class Funnel:
 
     # --- the parts of answers -----------------------------------------------------------------------------------------
 
-    def _count(self, keys: np.ndarray) -> tuple[StepCount, ...]:
-        levels = self._levels[keys]
+    def _count(self, keys: np.ndarray | None) -> tuple[StepCount, ...]:
+        """Return the counts of some keys, or of all."""
+        levels = self._levels if keys is None else self._levels[keys]
         reached = [int((levels > i).sum()) for i in range(len(self.question.steps))]
         counts = []
         for i, step in enumerate(self.question.steps):
@@ -255,7 +269,7 @@ class Funnel:
                     reached[i],
                     reached[i] / reached[0] if reached[0] else None,
                     reached[i] / before if before else None,
-                    self._median(keys[levels > i], i) if i else None,
+                    self._median(np.flatnonzero(levels > i) if keys is None else keys[levels > i], i) if i else None,
                 )
             )
         return tuple(counts)
@@ -308,11 +322,11 @@ class Funnel:
     def _why_no_further(self, code: int, chain: Sequence[int]) -> str:
         question, k = self.question, len(chain)
         step = question.steps[k].text
-        first, grouped = next(self._rows.groups(code))
+        found = _read_rows(question, self._source, self._keys, prune=False, key=code)
+        grouped = max((group for _, group in found.rows.groups()), key=lambda group: len(group.rows))
         if _reads_by_time(question):
             grouped = sorted_by_time(grouped)
-        own = slice(grouped.starts[code - first], grouped.starts[code - first + 1])
-        rows, masks, times = grouped.rows[own], grouped.masks[own].astype(np.int64), grouped.times[own]
+        rows, masks, times = grouped.rows, grouped.masks.astype(np.int64), grouped.times
         of_step = np.flatnonzero((masks >> k) & 1)
         if len(of_step) == 0:
             return f"no {step}: the key has no such event"
@@ -398,7 +412,8 @@ class _Source:
         if question.window is not None and isinstance(question.window.window, AttributeWindow):
             measured.add(question.window.window.attribute)
         self.attributes = self.mentioned | measured | ({question.by} if question.by is not None else set())
-        self._parts = None if self.path is None else read_in_parts(self.path, self.mentioned | measured)
+        self._needed = self.mentioned | measured
+        self._parts = None if self.path is None else read_in_parts(self.path, self._needed)
         if self._parts is None:
             self.events = as_stream(events) if self.path is None else self.events
         self._seen: dict[str, dict[str, ValueType]] = {}
@@ -424,21 +439,28 @@ class _Source:
         """Return the events with the attribute that is the key."""
         return self.events if self._parts is None or self.path is None else as_stream(self.path, attributes={by})
 
-    def key_parts(self, by: str) -> Iterator[tuple[int, Stream]]:
-        """Yield streams that follow each other with the attribute that is the key, as `parts`."""
-        parts = None if self._parts is None or self.path is None else read_in_parts(self.path, {by})
-        first = 0
-        for S in [self.key_events(by)] if parts is None else parts[1]:
-            yield first, S
-            first += len(S)
+    def bounds(self, by: str) -> tuple[int, int] | None:
+        """Return the least and the largest key where keys are whole numbers and stand in each part, otherwise None.
+
+        Raises InputError if no event has the attribute.
+        """
+        if self._parts is not None and self.path is not None:
+            if read_in_parts(self.path, {by}) is None:
+                return None
+            self._needed.add(by)
+            if (said := bounds_in_parquet(self.path, by)) is not None:
+                return said
+        column = _column(self.key_events(by), by, "the key")
+        return _bounds(column) if pa.types.is_integer(column.type) else None
 
     def __len__(self) -> int:
         return len(self.events) if self._parts is None else self._parts[0]
 
     def parts(self) -> Iterator[tuple[int, Stream]]:
         """Yield streams that follow each other, each with the position of its first event."""
+        parts = None if self._parts is None or self.path is None else read_in_parts(self.path, self._needed)
         first = 0
-        for S in [self.events] if self._parts is None else self._parts[1]:
+        for S in [self.events] if parts is None else parts[1]:
             S.require_read(self.mentioned)
             self._see(S)
             yield first, S
@@ -463,20 +485,20 @@ def _reads_by_time(question: FunnelQuestion) -> bool:
 
 def _answer(question: FunnelQuestion, source: _Source) -> Funnel:
     """Return the answer to a funnel. Raises IllFormed, InputError."""
-    if question.by is None:
-        codes, keys, key_values = np.zeros(len(source), np.int32), 1, pa.array([None], pa.string())
-    else:
-        codes, keys, key_values = _codes(source, question.by)
-    rows, axis, times, without_time = _read_rows(question, source, codes, keys)
+    keys = _number_keys(source, question.by)
+    found = _read_rows(question, source, keys, prune=question.mode is None)
+    rows, axis, times, ascending = found.rows, found.axis, found.times, found.ascending
     n = len(question.steps)
     window = None if question.window is None else question.window.on_axis(axis.unit, axis.values.dtype.kind == "f")
-    levels = np.zeros(keys, np.int8)
+    levels = np.zeros(keys.count, np.int8)
     positions: list[np.ndarray] = [np.zeros(0, np.int64)]
     moments: list[_Axis] = []
     for first, grouped in rows.groups():
-        if _reads_by_time(question):
+        if ascending:
+            pass
+        elif _reads_by_time(question):
             grouped = sorted_by_time(grouped)
-        elif axis.name is not None and (back := first_step_back(grouped)) is not None:
+        elif (back := first_step_back(grouped)) is not None:
             before, after = back
             mend = 'with order="time" (--order time) the events of a key are read by it'
             raise InputError(
@@ -490,44 +512,66 @@ def _answer(question: FunnelQuestion, source: _Source) -> Funnel:
             reached = find_chains(grouped, n, window, first=is_first, increasing=increasing)
         levels[first : first + grouped.keys] = reached.levels
         if reached.chains is not None:
-            places = reached.chains[reached.chains >= 0]
-            positions.append(grouped.rows[places])
-            moments.append(replace(axis, values=grouped.times[places], valid=None))
+            positions.append(grouped.rows[reached.chains])
+            moments.append(replace(axis, values=grouped.times[reached.chains], valid=None))
     chains = None
     if question.mode is None:
-        starts, places = np.concatenate([[0], np.cumsum(levels, dtype=np.int64)]), np.concatenate(positions)
+        places = np.concatenate(positions)
+        starts = np.zeros(len(levels) + 1, np.int32 if len(places) < 2**31 else np.int64)
+        np.cumsum(levels, out=starts[1:])
         own = None if times is None else _joined(moments) if times.name == axis.name else times.take(places)
         chains = _Chains(starts, places, own)
-    present = np.arange(1) if question.by is None else np.flatnonzero(rows.counts)
-    without_key = len(codes) - int(rows.counts.sum())
     return Funnel(
-        question, len(present), without_key, without_time, source, levels, chains, present, key_values, rows,
+        question, found.without_key, found.without_time, source, levels, chains, rows.present, keys,
         replace(axis, values=axis.values[:0], valid=None), None if times is None else times.name,
     )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class _FoundRows:
+    """The rows of a funnel, what its window is measured by, the times, and the events without a key and without a time.
+
+    ascending: whether the rows of the whole stream come in ascending order of the axis.
+    """
+
+    rows: KeyedRows
+    axis: _Axis
+    times: _Axis | None
+    without_key: int
+    without_time: int
+    ascending: bool
+
+
 def _read_rows(
-    question: FunnelQuestion, source: _Source, codes: np.ndarray, keys: int
-) -> tuple[KeyedRows, _Axis, _Axis | None, int]:
-    """Return the rows of a funnel, what its window is measured by, the times, and how many events have no time."""
-    rows: KeyedRows | None = None
+    question: FunnelQuestion, source: _Source, keys: _Keys, prune: bool, key: int | None = None
+) -> _FoundRows:
+    """Return the rows of a funnel; with prune, where all of them ascend, without those that no chain can have.
+
+    key: the number of a key whose rows alone are wanted.
+    """
+    every = question.mode is not None and "order" in question.mode  # which looks at rows of no step
+    rows = KeyedRows(keys.count, every, len(question.steps) if prune else None)
     axis: _Axis | None = None
     times: list[_Axis] = []
-    without_time = 0
+    without_key, without_time, ascending, last = 0, 0, True, None
     for first, S in source.parts():
         axis, measured = _axis_of(question, S, first)
-        masks = _masks(question, S)
-        if rows is None:
-            every = question.mode is not None and "order" in question.mode  # which looks at rows of no step
-            rows = KeyedRows(codes, keys, axis.values.dtype, masks.dtype, every)
-        if axis.valid is not None:
-            without_time += int((~axis.valid & (codes[first : first + len(S)] >= 0)).sum())
-        rows.add(first, axis.values, masks, axis.valid)
+        masks, codes = _masks(question, S), keys.codes(first, S)
+        if key is not None:
+            codes = np.where(codes == key, codes, np.array(-1, codes.dtype))
+        values = axis.values if axis.valid is None else axis.values[axis.valid]
+        without_key += int((codes < 0).sum())
+        without_time += 0 if axis.valid is None else int((~axis.valid & (codes >= 0)).sum())
+        if len(values):
+            ascending = ascending and (last is None or last <= values[0]) and bool((values[1:] >= values[:-1]).all())
+            last = values[-1]
+        if prune and not ascending:
+            return _read_rows(question, source, keys, prune=False)
+        rows.add(first, codes, axis.values, masks, axis.valid)
         if measured is not None:  # where the window is on it, the rows have it
             times.append(replace(measured, values=measured.values[:0]) if measured.name == axis.name else measured)
-    assert rows is not None
     assert axis is not None
-    return rows, axis, _joined(times) if times else None, without_time
+    return _FoundRows(rows, axis, _joined(times) if times else None, without_key, without_time, ascending)
 
 
 def _warn_of_steps(question: FunnelQuestion, source: _Source) -> None:
@@ -538,9 +582,12 @@ def _warn_of_steps(question: FunnelQuestion, source: _Source) -> None:
 
 def _types(column: Any) -> list[str]:
     """Return the different values of a column of event types, sorted."""
-    if pa.types.is_dictionary(column.type):
-        column = column.unify_dictionaries()
-    return sorted(column.unique().to_pylist())
+    found: set[str] = set()
+    for chunk in column.chunks:
+        first = chunk[:_FIRST_ROWS].unique()
+        whole = pa.types.is_dictionary(chunk.type) and len(first) == len(chunk.dictionary)
+        found.update((first if whole else chunk.unique()).to_pylist())
+    return sorted(found)
 
 
 def _column(S: Stream, name: str, what: str) -> Any:
@@ -609,10 +656,33 @@ def _numbers(S: Stream, name: str, what: str) -> _Axis:
     return _Axis(values, valid, unit, name)
 
 
-def _codes(source: _Source, by: str) -> tuple[np.ndarray, int, Any]:
-    """Return the number of each event's key, -1 for none, how many numbers there are, and the value of each."""
-    if (dense := _dense_codes(source, by)) is not None:
-        return dense
+@dataclass(frozen=True)
+class _Keys:
+    """The keys of a funnel, numbered from 0.
+
+    codes: of a part of the stream that begins at a position, the number of each event's key, -1 for none. values: the
+    value of each key.
+    """
+
+    count: int
+    codes: Callable[[int, Stream], np.ndarray]
+    values: Callable[[], Any]
+
+
+def _number_keys(source: _Source, by: str | None) -> _Keys:
+    """Return the keys of the events. Whole numbers that are close to each other are their own numbers, less the least.
+
+    Raises InputError if no event has the attribute.
+    """
+    if by is None:
+        return _Keys(1, lambda _, S: np.zeros(len(S), np.int32), lambda: pa.array([None], pa.string()))
+    if (bounds := source.bounds(by)) is not None and bounds[1] - bounds[0] < min(4 * len(source) + 1000, 2**31 - 1):
+        low, high = bounds
+
+        def values() -> Any:
+            return pa.array(np.arange(low, high + 1))
+
+        return _Keys(high - low + 1, lambda _, S: _dense_codes(S.table[by], low, high), values)
     column = _column(source.key_events(by), by, "the key")
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), pc.add(column, 0.0))  # -0.0 is 0.0
@@ -626,37 +696,30 @@ def _codes(source: _Source, by: str) -> tuple[np.ndarray, int, Any]:
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.chunk(0) if encoded.num_chunks else pa.array([], pa.string()).dictionary_encode()
     codes = encoded.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
-    return codes, max(1, len(encoded.dictionary)), encoded.dictionary
+    count = max(1, len(encoded.dictionary))
+    return _Keys(count, lambda first, S: codes[first : first + len(S)], lambda: encoded.dictionary)
 
 
-def _dense_codes(source: _Source, by: str) -> tuple[np.ndarray, int, Any] | None:
-    """Return what `_codes` does, for keys that are whole numbers close to each other; None for others."""
-    codes, missing, base, lows, highs = np.empty(len(source), np.int32), [np.zeros(0, np.int64)], None, [], []
-    for first, S in source.key_parts(by):
-        column = _column(S, by, "the key")
-        if not pa.types.is_integer(column.type):
-            return None
-        if column.null_count < len(column):
-            low, high = (value.as_py() for value in pc.min_max(column).values())
-            base = low if base is None else base
-            lows.append(low - base)
-            highs.append(high - base)
-            if max(-lows[-1], highs[-1]) >= 2**31:
-                return None
-        for chunk in column.chunks:
-            own = codes[first : first + len(chunk)]
-            if chunk.null_count:
-                missing.append(first + np.flatnonzero(chunk.is_null().to_numpy(zero_copy_only=False)))
-                chunk = chunk.fill_null(base or 0)
-            np.subtract(chunk.to_numpy(), base or 0, out=own, casting="unsafe")
-            first += len(chunk)
-    if base is None or max(highs) - min(lows) >= min(4 * len(codes) + 1000, 2**31):
-        return None
-    if min(lows) < 0:
-        codes -= min(lows)
-    codes[np.concatenate(missing)] = -1
-    low, keys = base + min(lows), max(highs) - min(lows) + 1
-    return codes, keys, pa.array(np.arange(low, low + keys))
+def _dense_codes(column: Any, low: int, high: int) -> np.ndarray:
+    """Return by how much each value is larger than the least, -1 where there is none."""
+    codes = np.empty(len(column), np.int32)
+    place = 0
+    for chunk in column.chunks:
+        own = codes[place : place + len(chunk)]
+        found = _bounds(chunk)
+        if found is not None and not low <= found[0] <= found[1] <= high:  # the loops trust the numbers of keys
+            raise InputError(f"the metadata of the file say that keys are from {low} to {high}, and one is not")
+        np.subtract(chunk.fill_null(low).to_numpy(), low, out=own, casting="unsafe")
+        if chunk.null_count:
+            own[chunk.is_null().to_numpy(zero_copy_only=False)] = -1
+        place += len(chunk)
+    return codes
+
+
+def _bounds(column: Any) -> tuple[int, int] | None:
+    """Return the least and the largest value of a column of whole numbers, None if it has none."""
+    low, high = (bound.as_py() for bound in pc.min_max(column).values())
+    return None if low is None else (low, high)
 
 
 def _masks(question: FunnelQuestion, S: Stream) -> np.ndarray:
@@ -675,7 +738,8 @@ def _masks(question: FunnelQuestion, S: Stream) -> np.ndarray:
     for chunk in column.chunks:
         encoded = chunk if pa.types.is_dictionary(chunk.type) else chunk.dictionary_encode()
         bits = np.array([by_type.get(name, 0) for name in encoded.dictionary.to_pylist()] or [0], dtype)
-        masks[place : place + len(chunk)] = bits[encoded.indices.to_numpy(zero_copy_only=False)]
+        codes = encoded.indices.to_numpy(zero_copy_only=False)
+        bits.take(codes, out=masks[place : place + len(chunk)], mode="clip")  # which checks no bounds
         place += len(chunk)
     for i, step in enumerate(steps):
         if step.predicate is not None:

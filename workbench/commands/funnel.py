@@ -44,9 +44,7 @@ class FunnelArguments:
         default="stream",
         help="The order of the events; strict: by time, and each step is later than the one before.",
     )
-    between: str | None = once(
-        "--between", metavar='"not STEP"', help="No such event from the first step to the last."
-    )
+    between: str | None = once("--between", metavar='"not STEP"', help="No such event from the first step to the last.")
     mode: str | None = once(
         "--mode", type=ChoiceOption(list(MODES)), help="Levels as ClickHouse's windowFunnel has them."
     )

@@ -24,7 +24,7 @@ from cerify.conformance.oracle import stream_of
 from cerify.conformance.prediction import AXES, INTERPRETATIONS, MatchPredictor
 from cerify.draw.funnel import funnel_document
 from cerify.equivalence.generate.funnels import PROFILES, random_case
-from cerify.funnels import answer_question, show_duration
+from cerify.funnels import _dense_codes, answer_question, show_duration
 from cerify.hypotheses.interpretation import choices_of
 from cerify.languages import LANGUAGES
 from cerify.query_json import query_of_json
@@ -118,6 +118,22 @@ def test_times_that_go_back_are_an_error_or_are_sorted() -> None:
     assert funnel(rows, ["view", "pay"], by="user").counts[-1].keys == 0  # positions alone count without a window
 
 
+def test_times_may_go_back_from_key_to_key() -> None:
+    """Then no row is left out before its key is put together."""
+    rows = log("1view@50 2cart@1 2view@2 1cart@60 2cart@3 1pay@61 2pay@4")
+    for order in ("stream", "time", "strict"):
+        found = funnel(rows, ["view", "cart", "pay"], by="user", within="11 seconds", order=order)  # type: ignore[arg-type]
+        assert found.to_arrow().select(["level", "cart at"]).to_pylist() == [
+            {"level": 3, "cart at": 3},
+            {"level": 3, "cart at": 4},
+        ]
+
+
+def test_keys_that_the_metadata_of_a_file_deny_are_an_error() -> None:
+    with pytest.raises(InputError, match="say that keys are from 1 to 3, and one is not"):
+        _dense_codes(pa.chunked_array([[1, None], [3, 4]]), 1, 3)
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -152,6 +168,8 @@ def test_splits_have_the_keys_of_the_first_step() -> None:
     found = funnel(rows, ["view", "pay"], by="user")
     counts = {value: [c.keys for c in counts] for value, counts in found.split_by("country").items()}
     assert counts == {"de": [2, 1], "fr": [1, 1], None: [1, 0]}
+    assert found.to_arrow("country")["country"].to_pylist() == ["de", "de", "fr", None]
+    assert found.to_arrow("user").column_names[:3] == ["user", "level", "user (split)"]
     with pytest.raises(InputError, match="did you mean 'country'"):
         found.split_by("county")
 
@@ -291,7 +309,12 @@ def test_an_empty_stream() -> None:
 )
 @pytest.mark.parametrize("suffix", [None, ".csv", ".parquet"])
 def test_a_step_that_does_not_fit_the_events_is_a_warning(
-    step: str, message: str, suffix: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    step: str,
+    message: str,
+    suffix: str | None,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     events: Any = [{**event, **({"paid": True} if event["type"] == "pay" else {})} for event in SHOP]
     step = step.replace("[paid]", "[paid = true]")
@@ -299,8 +322,9 @@ def test_a_step_that_does_not_fit_the_events_is_a_warning(
     if suffix is not None:
         table, events = pa.Table.from_pylist([{"paid": None, **event} for event in events]), tmp_path / f"log{suffix}"
         (pq.write_table if suffix == ".parquet" else pyarrow.csv.write_csv)(table, events)
-        assert cli.main(["funnel", str(events), step, "pay", "--by", "user", "--strict"]) == 2
-        assert message in capsys.readouterr().err
+        asked = (events, step, "pay", "--by", "user", "--strict")
+        status, _, err = run(*asked, capfd=capfd, monkeypatch=monkeypatch)
+        assert (status, message in err) == (2, True)
     with pytest.warns(QueryWarning, match=re.escape(message)):
         funnel(events, [step, "pay"], by="user")
 
@@ -394,6 +418,15 @@ def test_the_command_writes_files(
     assert (tmp_path / "out.csv").read_text(encoding="utf-8").startswith('"user","level"')
     page = (tmp_path / "out.html").read_text(encoding="utf-8")
     assert "country = &lt;de&gt;" in page
+    more = [{**row, "country": "none" if row["user"] == 1 else None} for row in SHOP if "user" in row]
+    (tmp_path / "more.jsonl").write_text("".join(json.dumps(row) + "\n" for row in more), encoding="utf-8")
+    out = run(tmp_path / "more.jsonl", *asked[1:], capfd=capfd, monkeypatch=monkeypatch)[1]
+    assert "country = none\n" in out
+    assert "country is missing\n" in out
+    for twice in ("--by", "--within", "--between", "--split", "--why", "--mode"):
+        given = "strict_order" if twice == "--mode" else "user"
+        status, _, err = run(file, "view", twice, given, twice, given, capfd=capfd, monkeypatch=monkeypatch)
+        assert (status, "it is given 2 times" in err) == (2, True)
     assert "<de>" not in page
     status, out, _ = run(*asked, "--json", capfd=capfd, monkeypatch=monkeypatch)
     answer = json.loads(out)
@@ -412,9 +445,11 @@ def test_the_command_writes_files(
 
 def test_a_drawing_has_its_bars() -> None:
     text = funnel_document("Funnel", [("view", 1.0, "4, 100%"), ("a < b", 0.5, "2, 50%")])
-    widths = [float(width) for width in re.findall(r'class="bar" [^>]*width="([\d.]+)"', text)]
+    widths = [float(width) for width in re.findall(r'class="reached" [^>]*width="([\d.]+)"', text)]
     assert widths[1] == widths[0] / 2
     assert "a &lt; b" in text
+    assert ".funnel .reached { fill: #0b62a8; fill: var(--bar); }" in text  # for programs without variables of CSS
+    assert 'class="bar"' not in text  # which the styles of pages make low
 
 
 def test_durations() -> None:
