@@ -252,7 +252,7 @@ def step_problems(question: KeyedQuestion, schema: Schema) -> Iterator[Problem]:
             if name not in schema.attributes and name != TIME:
                 near = find_nearest_name(name, schema.attributes)
                 yield Problem("attribute", f"no event has the attribute {name!r} {of_step}", None, near)
-            elif step.type in schema.types and not schema.has(step.type, name):
+            elif step.type is not None and step.type in schema.types and not schema.has(step.type, name):
                 have = format_names([*schema.types[step.type]])
                 message = f"no event of type {step.type!r} has the attribute {name!r} {of_step}; it has {have}"
                 yield Problem("attribute", message, None)
