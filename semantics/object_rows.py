@@ -164,7 +164,7 @@ def _paths(element: Any) -> Iterator[str]:
             yield path
 
 
-def _asked_element(name: str, lists: Collection[str]) -> tuple[str, str, str] | None:
+def asked_element(name: str, lists: Collection[str]) -> tuple[str, str, str] | None:
     """Return the list that an attribute asks about, the path in its elements ("" for none) and the element's text."""
     at = name.find(ANY)
     while at > 0:
@@ -185,7 +185,7 @@ def elements_of(name: str, lists: Mapping[str, Sequence[Sequence[Any] | None]]) 
       >>> elements_of("tags.any.new", {"tags": [["new", "sale"], [], None]})
       [True, False, None]
     """
-    if (asked := _asked_element(name, lists)) is None:
+    if (asked := asked_element(name, lists)) is None:
         return None
     known, keys, text = asked
     return [None if row is None else any(_has(one, keys, text) for one in row) for row in lists[known]]
@@ -200,7 +200,7 @@ def meant_elements(name: str, lists: Mapping[str, Sequence[Sequence[Any] | None]
     If the list is empty in all events, an element could still match. Spellings that are true of some event are returned
     alone, if there are any.
     """
-    if (asked := _asked_element(name, lists)) is not None:
+    if (asked := asked_element(name, lists)) is not None:
         known, keys, text = asked
         elements = [one for row in lists[known] for one in row or () if one is not None]
         paths = {known: dict.fromkeys(path for one in elements for path in _paths(one))}

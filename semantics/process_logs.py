@@ -48,7 +48,7 @@ def read_xes(source: CsvSource, reading: FieldReading) -> Stream:
         raise InputError(f"{source.name}: no events; a log of XES has elements <event> in elements <trace>")
     type_ = "concept:name" if reading.type_column == TYPE else reading.type_column
     time = "time:timestamp" if reading.time_column is None else reading.time_column
-    return _stream(source, reading, log.events, type_, time)
+    return _stream(source, reading, log.events, log.unread, type_, time)
 
 
 def read_ocel(source: CsvSource, reading: FieldReading) -> Stream:
@@ -66,11 +66,25 @@ def read_ocel(source: CsvSource, reading: FieldReading) -> Stream:
     if not log.events:
         raise InputError(f"{source.name}: no events; an OCEL 2.0 log has a list of events")
     time = TIME if reading.time_column is None else reading.time_column
-    return _stream(source, reading, list(log.rows(source.name, reading.object_type)), reading.type_column, time)
+    events = list(log.rows(source.name, reading.object_type))
+    return _stream(source, reading, events, log.unread, reading.type_column, time)
 
 
-def _stream(source: CsvSource, reading: FieldReading, events: list[dict[str, Any]], type_: str, time: str) -> Stream:
-    """Return the stream of events, merged by time; those without a time follow the one before them in their case."""
+def _stream(
+    source: CsvSource,
+    reading: FieldReading,
+    events: list[dict[str, Any]],
+    unread: Mapping[str, str],
+    type_: str,
+    time: str,
+) -> Stream:
+    """Return the stream of events, merged by time; those without a time follow the one before them in their case.
+
+    unread are the fields with a malformed value, and why. Raises InputError where every query needs one of them.
+    """
+    for name in (type_, time):
+        if name in unread:
+            raise InputError(unread[name])
     keys: list[tuple[datetime | None, int]] = []
     last: datetime | None = None
     for n, event in enumerate(events):
@@ -87,6 +101,7 @@ def _stream(source: CsvSource, reading: FieldReading, events: list[dict[str, Any
     for n in order:
         check_time()
         rows.add(events[n])
+    rows.unread.update(unread)
     return Stream.of_checked(rows.events(), rows.unread)
 
 
@@ -131,6 +146,7 @@ class _XesLog:
 
     def __init__(self, name: str) -> None:
         self.events: list[dict[str, Any]] = []
+        self.unread: dict[str, str] = {}
         self._name = name
         self._case: dict[str, Any] = {}
         self._event: dict[str, Any] | None = None
@@ -151,8 +167,10 @@ class _XesLog:
             self._inside += 1
             holder = self._event if self._event is not None else self._case if self._in_trace else None
             if self._inside == 1 and holder is not None and tag in XES_KINDS:
-                name = attributes.get("key", "")
-                holder[name] = _xes_value(tag, attributes.get("value", ""), f"{self._name}, line {line}, {name!r}")
+                name, text = attributes.get("key", ""), attributes.get("value", "")
+                where = f"{self._name}, line {line}, {name!r}"
+                as_read = name if holder is self._event else f"case:{name}"
+                holder[name] = _xes_value(tag, text, where, as_read, self.unread)
 
     def end(self, tag: str) -> None:
         if tag == "global":
@@ -171,7 +189,8 @@ class _XesLog:
             self._inside -= 1
 
 
-def _xes_value(kind: str, text: str, where: str) -> Any:
+def _xes_value(kind: str, text: str, where: str, name: str, unread: dict[str, str]) -> Any:
+    """Return the value of a field; a malformed one stays a text, and the field is unread."""
     try:
         match kind:
             case "date":
@@ -184,7 +203,7 @@ def _xes_value(kind: str, text: str, where: str) -> Any:
                 return {"true": True, "false": False, "1": True, "0": False}[text.lower()]
     except (ValueError, KeyError) as error:
         reason = str(error) if kind == "date" else f"is no {kind}"
-        raise InputError(f"{where}: {text[:60]!r} {reason}") from None
+        unread.setdefault(name, f"{where}: {text[:60]!r} {reason}")
     return text
 
 
@@ -200,6 +219,7 @@ class _OcelLog:
 
     events: list[tuple[dict[str, Any], list[str]]] = field(default_factory=list)
     types: dict[str, str] = field(default_factory=dict)
+    unread: dict[str, str] = field(default_factory=dict)
 
     def rows(self, name: str, object_type: str | None) -> Iterator[dict[str, Any]]:
         """Yield the events with the ids of their objects by type, or for one type one event for each object."""
@@ -246,7 +266,7 @@ def _ocel_of_json(source: CsvSource) -> _OcelLog:
         for attribute in one.get("attributes") or ():
             name = str(attribute.get("name"))
             kind = kinds.get((one["type"], name), "")
-            event[name] = _ocel_value(kind, attribute.get("value"), f"{where}, {name!r}")
+            event[name] = _ocel_value(kind, attribute.get("value"), f"{where}, {name!r}", name, log.unread)
         ids = [str(related.get("objectId")) for related in one.get("relationships") or ()]
         log.events.append((event, ids))
     return log
@@ -261,11 +281,11 @@ def _declared(types: Any) -> dict[tuple[str, str], str]:
     return found
 
 
-def _ocel_value(kind: str, value: Any, where: str) -> Any:
+def _ocel_value(kind: str, value: Any, where: str, name: str, unread: dict[str, str]) -> Any:
     if not isinstance(value, str):
         return value
     kinds = {"time": "date", "timestamp": "date", "date": "date", "integer": "int", "int": "int", "float": "float"}
-    return _xes_value(kinds.get(kind, "boolean" if kind == "boolean" else "string"), value, where)
+    return _xes_value(kinds.get(kind, "boolean" if kind == "boolean" else "string"), value, where, name, unread)
 
 
 class _OcelXml:
@@ -311,7 +331,8 @@ class _OcelXml:
     def end(self, tag: str) -> None:
         if tag == "attribute" and self._event is not None and self._attribute is not None:
             kind = self._kinds.get((self._event[TYPE], self._attribute), "")
-            self._event[self._attribute] = _ocel_value(kind, self._text.strip(), f"{self._where}, {self._attribute!r}")
+            name, where = self._attribute, f"{self._where}, {self._attribute!r}"
+            self._event[name] = _ocel_value(kind, self._text.strip(), where, name, self.log.unread)
             self._attribute = None
         elif tag == "event" and self._event is not None:
             self.log.events.append((self._event, self._ids))

@@ -269,7 +269,9 @@ def violation(point: RelaxationPoint, phi: cel.Formula, place: cel.Formula, node
             first = f"at {min(C)}" if C else "none"
             return f"START wants the first event at {i}, where the interval begins; it is {first}"
         case cel.Unless(_, right):
-            within = ((a, b) for b in range(i, j + 1) for a in range(i, b + 1))
+            ends = list(_positions(oracle, i, j + 1))
+            widest, others = ((i, b) for b in ends), ((a, b) for b in ends for a in ends if a <= b)
+            within = chain(widest, others)  # all but START, STRICT and their like is found in the widest ones
             found = next((other for a, b in within for other in supports(right, a, b, oracle)), C)
             return f"UNLESS forbids {show(right)}, and {braces(found)} is one"
         case cel.And(left, right):
@@ -523,12 +525,13 @@ class _Search:
     def __init__(self, phi: cel.Formula, C: ComplexEvent, n: int, S: Stream, predicates: Predicates) -> None:
         self.phi, self.C, self.n, self.S, self.predicates = phi, C, n, S, predicates
         self.types = {S[p].type for p in C}
-        self.gave_up = False
+        self.gave_up, self.steps = False, SEARCH_STEPS
         self._renew()
 
     def _renew(self) -> None:
-        self.alone = BoundedOracle(alone(self.S, self.C), SEARCH, SEARCH_STEPS, self.predicates)
-        self.whole = BoundedOracle(self.S, SEARCH, SEARCH_STEPS, self.predicates)
+        self.alone = BoundedOracle(alone(self.S, self.C), SEARCH, self.steps, self.predicates)
+        self.whole = BoundedOracle(self.S, SEARCH, self.steps, self.predicates)
+        self.steps = self.steps // 2 + 1
 
     def smallest(self) -> tuple[tuple[Reason, ...], Derivation] | None:
         """The reasons of the smallest relaxation found, and the derivation by it; None if there is none."""
@@ -552,7 +555,12 @@ class _Search:
 
     def _few(self, level: Sequence[RelaxationPoint]) -> Iterator[Sequence[RelaxationPoint]]:
         for size in (1, 2) if len(level) <= PAIRS else (1,):
-            yield from (chosen for chosen in combinations(level, size) if self._matches(chosen))
+            for chosen in combinations(level, size):
+                try:
+                    if self._matches(chosen):
+                        yield chosen
+                except BudgetExceeded:  # as without PER KEY, where UNLESS looks at all events; another may be cheap
+                    self._renew()
 
     def _minimal(self, chosen: Sequence[RelaxationPoint]) -> Sequence[RelaxationPoint]:
         """A relaxation none of whose points can be taken back; those of order and type are taken back first."""

@@ -20,6 +20,7 @@ from cerify.semantics.cel import syntax as cel
 from cerify.semantics.errors import IllFormed, InputError, QueryWarning, errors_in
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.events import TIME, TYPE, ObservedSchema
+from cerify.semantics.object_rows import COUNT, asked_element
 from cerify.semantics.predicates import Attribute, Problem
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.time_columns import TimeReading
@@ -46,6 +47,7 @@ FITTING: Mapping[ValueType, tuple[type[T.DataType], ...]] = {
     "int": NUMBERS,  # whole numbers only, checked when read
     "float": NUMBERS,
 }
+BEYOND = "which times of Spark have: divide it by 1000 and give time_unit='us'"
 TIMED = cel.TimeWindow | sase.SaseWindow | sase.Program
 
 
@@ -118,6 +120,7 @@ def _attributes(rows: T.StructType, query: SparkQuery, listed: Sequence[str]) ->
         )
     found = [name for name in rows.names if name in named and (not declared or name in declared)]
     for name in found:
+        require_no_dot(name, "attributes")
         kind = rows[name].dataType
         fitting = FITTING[declared[name]] if name in declared else ATTRIBUTES
         wanted = f"the schema has {declared[name]}" if name in declared else f"an attribute is {', '.join(ARROW)}"
@@ -148,9 +151,23 @@ def value_type(kind: T.DataType) -> ValueType | None:
 
 def _near(rows: T.StructType, name: str) -> str:
     """The end of a message about an attribute that has no column."""
+    new = re.sub(r"\W+", "_", name)
+    if made := f'"{name}"' if name in fields(rows) else _of_list(rows, name):
+        return f"; Spark has no names with dots: give attributes={{{new!r}: {made}}}, and write {new} in the query"
     if same := fields_named(rows, name):
         return f'; for the field of a struct give attributes={{"{name}": "{same[0]}"}}'
     return did_you_mean(name, rows.names)
+
+
+def _of_list(rows: T.StructType, name: str) -> str:
+    """The Column that an attribute such as "tags.any.new" or "tags.count" is in other readers; "" if no list is meant."""
+    lists = [one.name for one in rows if isinstance(one.dataType, T.ArrayType)]
+    if (asked := asked_element(name, lists)) is not None:
+        known, keys, text = asked
+        part = "".join(f"[{key!r}]" for key in keys.split(".") if keys)
+        return f"F.exists({known!r}, lambda x: x{part} == {text!r})"
+    known = name.removesuffix(f".{COUNT}")
+    return f"F.array_size({known!r})" if known != name and known in lists else ""
 
 
 def near_column(rows: T.StructType, name: str) -> str:
@@ -278,7 +295,12 @@ def _require(rows: T.StructType, name: str, purpose: str, listed: Sequence[str])
         reason = "there is no column" if not times else f"there are {times} columns"
         near = "" if times else near_column(rows, name)
         raise InputError(f"{purpose}: {reason} {name!r}; the columns are {', '.join(listed)}{near}")
-    if "." in name:  # DataFrame.mapInArrow takes it for a field (PySpark 4.3)
+    require_no_dot(name, purpose)
+
+
+def require_no_dot(name: str, purpose: str) -> None:
+    """Raises InputError for a name that DataFrame.mapInArrow takes for the field of a struct (PySpark 4.3)."""
+    if "." in name:
         raise InputError(f"{purpose}: the name {name!r} has a dot, with which Spark names fields of structs; rename it")
 
 
@@ -355,7 +377,7 @@ def _with_times(df: DataFrame, order: Sequence[str], unit: TimeUnit) -> DataFram
         case "us":
             time = F.timestamp_micros(number)
         case "ns":
-            problem = F.concat(F.lit(f"column {name}: "), number.cast("string"), F.lit(" is beyond microseconds"))
+            problem = F.concat(F.lit(f"column {name}: "), number.cast("string"), F.lit(f" is beyond microseconds, {BEYOND}"))
             micros = F.timestamp_micros(F.call_function("div", number, F.lit(1000)))
             time = F.when(number % 1000 != 0, F.raise_error(problem)).otherwise(micros)
     return df.withColumn(TIME, time)

@@ -125,7 +125,6 @@ def test_other_fields_of_a_log_may_be_meant(write: Write) -> None:
     [
         ("<log></log>", "no events; a log of XES has elements <event>"),
         (XES.replace("12:00:00Z", "noon", 1), r"line 19, 'time:timestamp': '2024-03-01Tnoon' is not an ISO 8601 time"),
-        (XES.replace('value="5.5"', 'value="much"'), "'cost': 'much' is no float"),
         (XES[:-8], "not XML: no element found"),
         (
             XES.replace("<log ", '<!DOCTYPE log [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>\n<log ', 1),
@@ -141,6 +140,23 @@ def test_other_fields_of_a_log_may_be_meant(write: Write) -> None:
 def test_what_is_wrong_with_a_log_is_named(text: str, message: str, write: Write) -> None:
     with pytest.raises(InputError, match=message):
         read_stream(write("log.xes", text))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "field", "message"),
+    [
+        ('value="5.5"', 'value="much"', "cost", "line 13, 'cost': 'much' is no float"),
+        ('<int key="amount" value="100"/>', '<date key="amount" value="May"/>', "case:amount", "'amount': 'May' is not"),
+    ],
+)
+def test_a_malformed_value_of_a_log_refuses_the_queries_that_use_it(
+    old: str, new: str, field: str, message: str, write: Write
+) -> None:
+    assert old in XES
+    S = read_stream(write("log.xes", XES.replace(old, new)))
+    assert cerify.count('"register request" ; decide WITHIN 1 day', S) == 4
+    with pytest.raises(InputError, match=message):
+        cerify.match(f'"register request" FILTER "register request"."{field}" = 1', S)
 
 
 # --- OCEL -------------------------------------------------------------------------------------------------------------
@@ -244,6 +260,16 @@ def test_the_events_of_an_ocel_log(form: str, write: Write) -> None:
     assert S[0].get("item.count") == 2
     with pytest.raises(InputError, match="'item': a list"):
         S.require_read(["item"])
+
+
+@pytest.mark.parametrize("form", ["json", "xml"])
+def test_a_malformed_value_of_an_ocel_log_refuses_the_queries_that_use_it(form: str, write: Write) -> None:
+    path = FORMS[form](write)
+    path.write_text(path.read_text().replace("9.5", "much"))
+    S = read_stream(path)
+    assert cerify.count('"place order" ; ship WITHIN 1 day', S) == 1
+    with pytest.raises(InputError, match="'total': 'much' is no float"):
+        S.require_read(["total"])
 
 
 @pytest.mark.parametrize("form", FORMS)

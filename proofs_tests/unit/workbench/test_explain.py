@@ -286,6 +286,25 @@ def test_a_projection_and_a_type_may_be_in_the_way_together() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("at", "messages"),
+    [
+        (398, ["UNLESS forbids cart, and {3} is one"]),
+        (399, ["there is no event of type pay at 399: event 399 is of type x"]),
+    ],
+)
+def test_of_a_key_in_a_long_log_the_reason_is_found(
+    at: int, messages: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without PER KEY the guard looks at all intervals of the log, and the search gave up there."""
+    monkeypatch.setattr("cerify.explanations.cel_rejection.SEARCH_STEPS", 5_000)
+    kinds = {398: "pay", 3: "cart", 9: "cart", 399: "x"}
+    S = Stream([Event(kinds.get(n, "view"), {"user": 1 if n in (3, 398) else n}) for n in range(400)])
+    answer = explain(parse("(pay UNLESS cart) PER KEY [user]"), S, frozenset({at}), at)
+    assert isinstance(answer, Rejected)
+    assert [reason.message for reason in answer.rejection.reasons] == messages
+
+
 def test_a_valuation_that_binds_wrongly_is_held_against_the_nearest() -> None:
     S = stream("A B C")
     wrong = {("A", 0), ("B", 1), ("C", 2), ("X", 0)}
