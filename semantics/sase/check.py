@@ -138,7 +138,7 @@ def _in_block(q: sase.SaseQuery, types: Types, observed: bool) -> Iterator[Probl
     for k in q.pattern:
         if k.type not in types and not (observed and k.negated):
             message = f"unknown event type {k.type}; the stream has {format_names(types)}"
-            yield Problem("event_type", message, k.span, find_nearest_name(k.type, types))
+            yield Problem("event_type", message, k.span, meant_name(k.type, types))
     if q.within is not None:
         span = q.within.span
         untimed = (p for k in q.pattern for p in _lacking(q, sase.Reference(TIME, k.variable), types, span))
@@ -185,7 +185,7 @@ def _lacking(q: sase.SaseQuery, a: pred.Attribute, types: Types, span: Span | No
         return
     names = [name for name, known in types[type_].items() if name != TIME or known is not None]
     message = f"{type_}, which {a.variable} may hold, has no attribute {a.name!r}; it has {format_names(names)}"
-    yield Problem("attribute", message, span, find_nearest_name(a.name, names))
+    yield Problem("attribute", message, span, meant_name(a.name, names))
 
 
 def _aggregated(q: sase.SaseQuery, a: pred.Attribute, types: Types, span: Span | None) -> Iterator[Problem]:

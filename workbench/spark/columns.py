@@ -160,7 +160,7 @@ def _near(rows: T.StructType, name: str) -> str:
 
 
 def _of_list(rows: T.StructType, name: str) -> str:
-    """The Column that an attribute such as "tags.any.new" or "tags.count" is in other readers; "" if no list is meant."""
+    """The Column that is "tags.any.new" or "tags.count" in other readers; "" if no list is meant."""
     lists = [one.name for one in rows if isinstance(one.dataType, T.ArrayType)]
     if (asked := asked_element(name, lists)) is not None:
         known, keys, text = asked
@@ -377,7 +377,9 @@ def _with_times(df: DataFrame, order: Sequence[str], unit: TimeUnit) -> DataFram
         case "us":
             time = F.timestamp_micros(number)
         case "ns":
-            problem = F.concat(F.lit(f"column {name}: "), number.cast("string"), F.lit(f" is beyond microseconds, {BEYOND}"))
+            problem = F.concat(
+                F.lit(f"column {name}: "), number.cast("string"), F.lit(f" is beyond microseconds, {BEYOND}")
+            )
             micros = F.timestamp_micros(F.call_function("div", number, F.lit(1000)))
             time = F.when(number % 1000 != 0, F.raise_error(problem)).otherwise(micros)
     return df.withColumn(TIME, time)

@@ -146,7 +146,12 @@ def test_what_is_wrong_with_a_log_is_named(text: str, message: str, write: Write
     ("old", "new", "field", "message"),
     [
         ('value="5.5"', 'value="much"', "cost", "line 13, 'cost': 'much' is no float"),
-        ('<int key="amount" value="100"/>', '<date key="amount" value="May"/>', "case:amount", "'amount': 'May' is not"),
+        (
+            '<int key="amount" value="100"/>',
+            '<date key="amount" value="May"/>',
+            "case:amount",
+            "'amount': 'May' is not",
+        ),
     ],
 )
 def test_a_malformed_value_of_a_log_refuses_the_queries_that_use_it(

@@ -215,6 +215,24 @@ def test_the_name_of_a_column_has_no_dot() -> None:
         columns_of(rows, SparkQuery("A"), order_by="a.b")
 
 
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [
+        ("tags.any.new", "{'tags_any_new': F.exists('tags', lambda x: x == 'new')}"),
+        ("items.sku.any.x1", "{'items_sku_any_x1': F.exists('items', lambda x: x['sku'] == 'x1')}"),
+        ("tags.count", "{'tags_count': F.array_size('tags')}"),
+        ("user.id", "{'user_id': \"user.id\"}"),
+    ],
+)
+def test_what_to_write_for_an_attribute_with_dots(name: str, column: str) -> None:
+    """Elements of lists were columns that there are not, without advice; so was the path to a field of a struct."""
+    item, user = T.StructType().add("sku", "string"), T.StructType().add("id", "long")
+    row = T.StructType().add("n", "long").add("type", "string").add("user", user)
+    row = row.add("tags", T.ArrayType(T.StringType())).add("items", T.ArrayType(item))
+    with pytest.raises(InputError, match=re.escape(f"give attributes={column}, and write")):
+        columns_of(row, SparkQuery(f'A FILTER A."{name}" = 1'), order_by="n")
+
+
 @pytest.mark.parametrize(("per", "unit"), [(10**3, "milliseconds"), (10**6, "microseconds"), (10**9, "nanoseconds")])
 def test_times_of_smaller_units_are_no_seconds(per: int, unit: str) -> None:
     """A window of ten minutes over milliseconds lost its matches without a word."""

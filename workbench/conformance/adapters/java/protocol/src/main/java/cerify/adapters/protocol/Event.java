@@ -8,7 +8,7 @@ import java.util.Map;
 import org.json.JSONArray;
 import org.json.JSONObject;
 
-/** An event: its type, and the values of the attributes that it has. */
+/** An event: its type ("" for a row of SQL, which has none), and the values of the attributes that it has. */
 public record Event(String type, Map<String, Object> attributes) implements Serializable {
 
     /** The events of a message, their values converted to the types of the schema. */
@@ -23,7 +23,7 @@ public record Event(String type, Map<String, Object> attributes) implements Seri
                     attributes.put(name, Values.converted(object.get(name), attribute.getValue(), name, i));
                 }
             }
-            events.add(new Event(object.getString("type"), attributes));
+            events.add(new Event(object.optString("type"), attributes));
         }
         return events;
     }
