@@ -1,6 +1,6 @@
-"""Make the suites of funnels and of Sigma: random queries and streams that find wrong meanings, as short as can be.
+"""Make the named suites: random queries and streams that find wrong meanings, as short as can be.
 
-    python -m proofs_tests.tools.mined_suites [funnel|sigma]...
+    python -m proofs_tests.tools.mined_suites [funnel|sigma|cel-additions]...
 
 A wrong meaning is a value of an axis of the language's hypotheses, or a query that differs in one place. For each, and
 each feature on which it bears, a suite has cases with another answer.
@@ -13,11 +13,14 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, cast
 
+from cerify.automata.evaluator import Output
 from cerify.equivalence import sigma as sigma_rules
+from cerify.equivalence.generate import cel as generate
 from cerify.equivalence.generate import funnels as funnel_cases
 from cerify.hypotheses.interpretation import Interpretation, choices_of
 from cerify.languages import LANGUAGES
@@ -25,13 +28,17 @@ from cerify.languages.language import Options
 from cerify.languages.sigma import matches_of
 from cerify.protocol import json_of_match
 from cerify.semantics.arguments import Budget
-from cerify.semantics.events import Match, Stream
+from cerify.semantics.cel import interpreter
+from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.syntax import Formula, subformulas
+from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.funnel_queries import KeyedQuestion, SequenceQuestion, answer_by_key
 from cerify.semantics.funnel_steps import FunnelQuestion, parse_window
 from cerify.semantics.funnels import FUNNEL_MODES
 from cerify.semantics.json_events import json_of_event
 from cerify.semantics.sequence_patterns import parse_sequence_pattern
 from cerify.semantics.sigma.syntax import KINDS, SigmaCorrelation, SigmaQuery
+from proofs_tests.tools.mutants.cel import instead
 
 FOLDER = Path(__file__).resolve().parents[2] / "workbench/conformance/suite/named"
 
@@ -55,11 +62,14 @@ class MinedSuite:
     compare: Callable[[Iterable[Match]], Hashable]
     mistakes: Callable[[Any], Iterable[tuple[str, Any]]]
     most: Mapping[str, int] = field(default_factory=dict)
+    name: str | None = None  # if not the language
+    output: Output = "valuations"
+    axes: bool = True  # whether values of the hypotheses' axes are wrong meanings too
 
     @property
     def path(self) -> Path:
         """The file of the suite."""
-        return FOLDER / f"{self.language}.jsonl"
+        return FOLDER / f"{self.name or self.language}.jsonl"
 
     @property
     def interpretation(self) -> Interpretation:
@@ -71,7 +81,7 @@ class MinedSuite:
     def wrong_meanings(self, query: Any) -> Iterator[tuple[str, Callable[[Stream], Iterable[Match]]]]:
         """Yield each wrong meaning of a query, with the function from a stream to its matches."""
         found = self.interpretation.found
-        for axis in self.interpretation.axes.values():
+        for axis in self.interpretation.axes.values() if self.axes else ():
             for value in axis.values[1:]:
                 choices = choices_of({axis.name: value}, self.interpretation.axes)
                 yield f"{axis.name}={value}", lambda S, c=choices: found(query, S, c, "valuations", Budget())
@@ -116,7 +126,7 @@ class MinedSuite:
                     "language": self.language,
                     "query": text,
                     "events": events,
-                    "output": "valuations",
+                    "output": self.output,
                     "matches": [json_of_match(match) for match in sorted(self.define(query, log))],
                 }
                 break  # the next query is another
@@ -214,7 +224,103 @@ SIGMA = MinedSuite(
     lambda q: ((words.partition(": ")[2].partition(" ")[0], other) for words, other in sigma_rules.mutants_of(q)),
     {"value_sum": 1, "value_avg": 1, "value_percentile": 1, "chained": 1},
 )
-SUITES = {suite.language: suite for suite in (FUNNEL, SIGMA)}
+
+
+# --- What CEL has beyond the paper: PER KEY, and the loops that take what comes next ---
+
+
+ADDED = ("perkey", "nplus", "until")
+
+
+def _addition(seed: int) -> tuple[str, Formula, Stream]:
+    rng, feature = Random(seed), ADDED[seed % len(ADDED)]
+    own = [] if feature == "perkey" else [(feature, 8)]
+    profile = replace(generate.CORE, operators=(*(one for one in generate.CORE.operators if one[0] != "filter"), *own))
+    if feature == "perkey":
+        more = [("unless", 3), ("strict", 1), ("start", 1), ("nxt", 1), ("last", 1), ("max", 1), ("filter", 2)]
+        profile = replace(profile, operators=(*profile.operators, *more))
+    while True:
+        phi = generate.formula(rng, profile, rng.randint(3, 5))
+        if feature == "perkey":
+            if rng.random() < 0.3:
+                phi = generate.inside(rng, phi, generate.add_event_window)
+            names = rng.choice((("k",), ("k",), ("k", "x")))
+            phi = generate.inside(rng, phi, lambda _, psi: cel.PerKey(psi, names))
+            if rng.random() < 0.2:
+                phi = generate.add_event_window(rng, phi)
+        if any(isinstance(psi, ADDITIONS[feature]) for psi in subformulas(phi)):
+            S = generate.clocked(rng, generate.stream(rng, profile, rng.randint(4, 8), phi))
+            return feature, phi, Stream(Event(e.type, {n: v for n, v in e.attributes.items() if n in "kx"}) for e in S)
+
+
+ADDITIONS: dict[str, type[Formula]] = {"perkey": cel.PerKey, "nplus": cel.NextPlus, "until": cel.Until}
+
+
+def misread(query: Formula) -> Iterator[tuple[str, Formula]]:
+    """The formulas that an engine may take for this one, with what it does wrong."""
+    readings: list[tuple[str, type[Formula], Callable[[Any], Formula | None]]] = [
+        ("PER KEY ignored", cel.PerKey, lambda p: p.phi),
+        ("PER KEY as PARTITION BY", cel.PerKey, lambda p: reduce(cel.PartitionBy, p.attributes, p.phi)),
+        ("the first name alone", cel.PerKey, lambda p: cel.PerKey(p.phi, p.attributes[:1])),
+        ("the last name alone", cel.PerKey, lambda p: cel.PerKey(p.phi, p.attributes[-1:])),
+        ("a window inside counts all events", cel.PerKey, _window_of_all),
+        ("a window outside counts those of the key", cel.Within, _window_of_key),
+        ("~+ as +", cel.NextPlus, lambda p: cel.Plus(p.phi)),
+        ("~+ as :+", cel.NextPlus, lambda p: cel.ContiguousPlus(p.phi)),
+        ("one round", cel.NextPlus, lambda p: p.phi),
+        ("at least two rounds", cel.NextPlus, lambda p: cel.Seq(p.phi, cel.NextPlus(p.phi))),
+        ("at most two rounds", cel.NextPlus, lambda p: cel.Or(p.phi, _two_next(p.phi))),
+        ("as many rounds as there are", cel.NextPlus, lambda p: cel.Max(p)),
+        ("the latest rounds", cel.NextPlus, lambda p: cel.Last(p)),
+        ("the first round is the next one too", cel.NextPlus, lambda p: cel.Next(p)),
+        ("the loop may go on", cel.Until, lambda p: cel.Seq(cel.NextPlus(p.left), p.right)),
+        ("any rounds", cel.Until, lambda p: cel.Seq(cel.Plus(p.left), p.right)),
+        ("rounds that are neighbours", cel.Until, lambda p: cel.Seq(cel.ContiguousPlus(p.left), p.right)),
+        ("the end is no part of the match", cel.Until, lambda p: cel.NextPlus(p.left)),
+        ("one round", cel.Until, lambda p: cel.Seq(p.left, p.right)),
+        ("no round is needed", cel.Until, lambda p: cel.Or(p, p.right)),
+        ("the end is a neighbour", cel.Until, lambda p: cel.ContiguousSeq(cel.NextPlus(p.left), p.right)),
+        ("as many rounds as there are", cel.Until, lambda p: cel.Max(p)),
+    ]
+    for words, kind, local in readings:
+        changed = instead(lambda p, k=kind, f=local: f(p) if isinstance(p, k) else None)(query)
+        if changed != query:
+            yield words, changed
+
+
+def _two_next(phi: Formula) -> Formula:
+    """Return two rounds, of which the second is the next one."""
+    types = dict.fromkeys(psi.type for psi in subformulas(phi) if isinstance(psi, cel.EventAtom))
+    end: Formula = reduce(cel.Or, [cast("Formula", cel.EventAtom(R)) for R in types])
+    return cel.Seq(phi, cel.Unless(phi, cel.Seq(phi, end)))
+
+
+def _window_of_all(phi: cel.PerKey) -> Formula | None:
+    if isinstance(phi.phi, cel.Within) and isinstance(phi.phi.window, cel.EventWindow):
+        return cel.Within(cel.PerKey(phi.phi.phi, phi.attributes), phi.phi.window)
+    return None
+
+
+def _window_of_key(phi: cel.Within) -> Formula | None:
+    if isinstance(phi.phi, cel.PerKey) and isinstance(phi.window, cel.EventWindow):
+        return cel.PerKey(cel.Within(phi.phi.phi, phi.window), phi.phi.attributes)
+    return None
+
+
+ADDED_TO_CEL = MinedSuite(
+    "cel",
+    "docs/decisions/per-key.md and loops.md, {}",
+    8_000,
+    _addition,
+    lambda query, S: interpreter.matches_of(query, S, "matches", Budget()),
+    frozenset,
+    misread,
+    {"perkey": 6, "nplus": 4, "until": 4},
+    name="cel-additions",
+    output="matches",
+    axes=False,
+)
+SUITES = {suite.path.stem: suite for suite in (FUNNEL, SIGMA, ADDED_TO_CEL)}
 
 
 if __name__ == "__main__":

@@ -43,6 +43,7 @@ from cerify.semantics.sase.parse import parse as parse_sase
 from cerify.semantics.sase.syntax import show as show_sase
 from proofs_tests.support import EXAMPLES, FIGURE_1, sampled
 from proofs_tests.tools.make_suite import SOURCES, cases_of, numbered, text_of
+from proofs_tests.tools.mined_suites import misread
 from proofs_tests.tools.mutants.core_cel import MUTANTS as CORE_MUTANTS
 from proofs_tests.tools.mutants.event_expressions import MUTANTS as EXPRESSIONS_MUTANTS
 from proofs_tests.tools.mutants.mutant import Mutant
@@ -219,6 +220,17 @@ def test_what_the_errata_and_the_decisions_turn_on_is_asked() -> None:
     asked = {(query, tuple(event["type"] for event in case.events)) for case, query in parsed()}
     for _, _, _, query, S in READINGS:
         assert (parse(query), tuple(event.type for event in S)) in asked, query
+
+
+def test_the_suite_of_additions_finds_what_they_may_be_taken_for() -> None:
+    killed: set[tuple[str, str]] = set()
+    for case in load("cel-additions"):
+        phi, S = parse(case.query), stream(case)
+        assert matches_of(phi, S, "matches", Budget()) == match(phi, S) == sorted(case.matches), case.id
+        wrong = [(words, matches_of(other, S, "matches", Budget())) for words, other in misread(phi)]
+        killed |= {(case.feature, words) for words, found in wrong if found != sorted(case.matches)}
+    assert {feature for feature, _ in killed} == NOT_ASKED
+    assert len(killed) >= 22, sorted(killed)
 
 
 def is_left_out(phi: Formula) -> bool:
