@@ -244,8 +244,7 @@ def _addition(seed: int) -> tuple[str, Formula, Stream]:
         if feature == "perkey":
             if rng.random() < 0.3:
                 phi = generate.inside(rng, phi, generate.add_event_window)
-            names = rng.choice((("k",), ("k",), ("k", "x")))
-            phi = generate.inside(rng, phi, lambda _, psi: cel.PerKey(psi, names))
+            phi = generate.inside(rng, phi, lambda rng, psi: cel.PerKey(psi, rng.choice((("k",), ("k",), ("k", "x")))))
             if rng.random() < 0.2:
                 phi = generate.add_event_window(rng, phi)
         if any(isinstance(psi, ADDITIONS[feature]) for psi in subformulas(phi)):
