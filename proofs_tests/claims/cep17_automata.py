@@ -211,7 +211,11 @@ def _of_formula(as_printed: Evaluator, strategy: Strategy, query: str, types: st
 _MARKING = "of the transitions into final states only those that mark lead to the new final state"
 _SIGN = LOST + "; that the transitions into the new final state are only those that mark may be one of the lost signs"
 _END = "the sink comes last in the list of the state of the empty run"
-_ADD = LOST + "; line 13 adds the sink, and add is the method for the beginning of a list"
+_ADD = (
+    LOST
+    + "; line 13 adds a node whose name is lost, taken to be the sink, and add is the method for the beginning of a "
+    "list"
+)
 _CONDITIONS = (
     "a marking step gives way to marking steps of higher sets only; a step without a mark to every marking step into "
     "the state, and to steps without a mark of higher sets"
@@ -421,7 +425,12 @@ def _deterministic(effort: Effort) -> Iterator[tuple[CEA, Stream]]:
         yield io_determinize(single_variable(A)), S
 
 
-@claim("cep17.lemC.16", "A run that begins in U and marks whatever the other one marks ends in U", "lemma", LOST)
+@claim(
+    "cep17.lemC.16",
+    "Of an I/O-deterministic CEA, a run that begins in U and marks whatever the other one marks ends in U",
+    "lemma",
+    LOST,
+)
 def _(effort: Effort) -> Finding:
     looked_at = 0
     for A, S in _deterministic(effort):
@@ -442,7 +451,12 @@ def _(effort: Effort) -> Finding:
     )
 
 
-@claim("cep17.lemC.18", "Each state of U is reached by a run with a larger complex event", "lemma", LOST)
+@claim(
+    "cep17.lemC.18",
+    "Of an I/O-deterministic CEA, each state of U is reached by a run with a larger complex event",
+    "lemma",
+    LOST,
+)
 def _(effort: Effort) -> Finding:
     looked_at = 0
     for A, S in _deterministic(effort):

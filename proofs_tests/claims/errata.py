@@ -245,7 +245,8 @@ SASE_ERRATA = (
     Erratum(
         "Appendix A.2, the identifiers on an edge",
         ("sase07.def-nfab",),
-        "The identifiers on an edge are those up to its state, and `a.len` is not on take and ignore edges.",
+        "The identifiers on an edge are those up to its state, and neither `a.len` nor an aggregate of a[] is on take "
+        "and ignore edges.",
         DEFINITION,
         "Figure 2 itself is otherwise, for `θ_a[i]_ignore` too.",
     ),
@@ -272,10 +273,10 @@ SASE_ERRATA = (
         "Section 4, Cayuga",
         ("sase07.cayuga:sections",),
         "Section 4: Cayuga has the power of SASE+ without negation and by skip till next match alone.",
-        "of two remarks one is to be changed; which, the text does not settle (`sase07.cayuga`)",
-        "Section 6 has partition contiguity or skip till next match. No simple query by skip till next match has the "
-        "matches of this one: on two A its components take an A each, and an event of another type, put between them "
-        "with their y, is passed over, where it ends the match of this one.",
+        "of two remarks one is to be changed; icde08 repeats that of section 6, nothing settles it (`sase07.cayuga`)",
+        "Section 6 has partition contiguity or skip till next match, and so has icde08, section III. No simple query "
+        "by skip till next match has the matches of this one: on two A its components take an A each, and an event of "
+        "another type, put between them with their y, is passed over, where it ends the match of this one.",
     ),
     Erratum(
         "Lemma 4.2, the word problem of S5",
@@ -390,7 +391,7 @@ TODS21_ERRATA = (
         "Proposition 8.12, a filter taken out of a sequence",
         ("tods21.prop8.12:filter",),
         "Appendix B: `(ρ FILTER P(A)) : φ2` becomes `(ρ' : φ2) FILTER P(A')`, where A is replaced by A' in ρ', and a "
-        "filter above that has A is added once more, with A' in its place.",
+        "filter above that has A is added once more, with A' in its place (the text prints P for its predicate).",
         PROPOSITION_8_12,
         "The proposition is for any set of predicates, and one that relates the events of A to each other says less of "
         "two parts of them. Where A is an event type, ρ' is no formula besides. Of pointwise predicates on variables "
@@ -426,7 +427,9 @@ TODS21_ERRATA = (
         "For a set of unary CEL predicates. Section 4 calls a predicate n-ary if it relates n sets of tuples.",
         "Proposition 8.15 stands for pointwise predicates, those of unary formulas in Definition 4.1",
         "The proof pushes a filter down to single events, which only a pointwise predicate allows. Section 8.2 speaks "
-        "of the restriction of the sections before, and for that one, Definition 4.1, the proposition holds.",
+        "of the restriction of the sections before, and for that one, Definition 4.1, the proposition holds; the "
+        "letter U of the statement is that of its predicates, too. But the statement says CEL predicates, section 4 "
+        "calls the windowing Q the unary predicate, and the caption of Figure 6 sets unary beside binary.",
         damage="No: the statement and its proof say unary in words.",
     ),
     Erratum(

@@ -21,20 +21,21 @@ INTRODUCTION = """# The claims of the papers
 
 Written by `cerify claims --write docs/claims.md`, together with [errata](errata.md), with cerify {version}.
 
-Every numbered or displayed claim of the five papers and of [later work](theory/related.md) has a row. `cerify
-claims ID` prints one of them, and `--json` its counterexample as data.
+Every numbered or displayed claim of the five papers has a row, and statements of [later
+work](theory/related.md) have. Where a step of a proof fails and the theorem stands, the row is about that step.
+`cerify claims ID` prints one of them, and `--json` its counterexample as data.
 
-- **Status.** *holds*: the claim passes as printed. *holds-corrected*: it fails as printed, and a correction
-  passes the same check. *refuted*: it fails. *text-damaged*: it fails as our copy has it, and damage of that
-  copy would explain it. *open*: nothing decides it yet; the last column says why. The status of a claim that
-  fails links to its erratum.
-- **Evidence.** *proof*: an argument from other entries. *decided*: all streams or histories, for the formulas
-  named. *exhaustive*: all cases up to the size named. *solver*: all attribute values, at the lengths named.
-  *random*: a sample with its number, and its seed or step. *measured*: what was counted. *example*: one case,
-  or a few queries made by hand, be it on all small streams.
+- **Status.** *holds*: the claim as printed passes its check, which may look at less than the claim. *holds-corrected*: it
+  fails as printed, and a correction passes the same check. *refuted*: it fails. *text-damaged*: it fails as our
+  copy has it, and damage of that copy would explain it. *open*: nothing decides it yet; the last column says
+  why. The status of a claim that fails links to its erratum.
+- **Evidence.** *proof*: an argument that the book writes out, parts of it checked. *decided*: all streams or
+  histories, for the formulas named. *exhaustive*: all cases up to the size named. *solver*: all attribute
+  values, at the lengths named. *random*: a sample with its number, and its seed or step. *measured*: what was
+  counted. *example*: one case, or a few queries made by hand, be it on all small streams.
 - *In Coq* names a theorem about all queries and streams of a [model](theory/mechanised.md).
 - The bounds are those of the quick check; `cerify claims --budget full` looks at more. `cerify claims
-  --planted` plants an error beside each entry and shows that the check finds it.
+  --planted` plants an error beside each entry that has a check and shows that the check finds it.
 """
 TOTALS = "| paper |"  # how the table of totals begins, here and in the README
 

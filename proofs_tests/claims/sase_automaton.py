@@ -48,8 +48,11 @@ TABLE_1 = {
     "skip_till_any_match": "True",
 }
 
-READING = "the symbols as in Figure 2; the types, and the window on begin and take edges, are not shown there"
-RUNNING = "`avg(a[..i-1].price)` for `avg(a[i-1].price)`, as in Query 3 and in the text of section 3.2"
+READING = (
+    "the symbols as in Figure 2; the types, and the window on begin and take edges, are not shown there; the formula "
+    "of θ_a[1]_begin is lost in the copy at hand, and taken from section 2.2.2"
+)
+RUNNING = "`avg(a[..i-1].price)` for `avg(a[i-1].price)`, as section 2.2.2 cites Query 3"
 # prices: above the average of all before, but not above the one before
 RISE = "A1 A5 A4 B"
 BY_LAST, BY_AVERAGE = (

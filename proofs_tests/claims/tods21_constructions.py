@@ -132,7 +132,12 @@ for _strategy in STRATEGIES:
     construction(f"tods21.thm7.2:{_strategy}", _printed, (ANCHORED, MARKED), QUICK_MARKED, KNOWN.get(_strategy))
 
 
-@claim("tods21.thm7.2:size", "The automaton is I/O-deterministic, its size at most exponential", "theorem")
+@claim(
+    "tods21.thm7.2:size",
+    "The automaton is I/O-deterministic, its size at most exponential",
+    "theorem",
+    "of the size the states are counted",
+)
 def _(effort: Effort) -> Finding:
     space, cases = replace(WIDE, nodes=3 if effort == "quick" else 4), 0
     for phi in space.every():

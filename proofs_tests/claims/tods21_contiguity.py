@@ -136,7 +136,8 @@ def _(effort: Effort) -> Finding:
         "decided",
         f"STRICT(A+) is not strict-bounded for N to {largest}, on all streams; with lemB.1",
         counterexample,
-        "min(sup) < i <= max(sup) in the definition of an insertion: between two events of the match",
+        "min(sup) < i <= max(sup) in the definition of an insertion, between two events of the match; and i <= p_2 for "
+        "i < p_2 in that of strict-bounded, or N one larger",
     )
 
 

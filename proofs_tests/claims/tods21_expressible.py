@@ -68,7 +68,11 @@ def _(effort: Effort) -> Finding:
     return Finding("holds" if on == [{(1,)}, set()] else "refuted", "example", "the two streams of the text")
 
 
-@claim("tods21.thm8.9:to-cea", "Every unary formula of CEL* has a CEA under the *-semantics", "theorem")
+@claim(
+    "tods21.thm8.9:to-cea",
+    "Every unary formula of CEL* has a CEA with its complex events under the *-semantics",
+    "theorem",
+)
 def _(effort: Effort) -> Finding:
     def fails(phi: cel.Formula) -> bool:
         A = single_variable(compile_cel(phi, algebra=algebra(phi)))
@@ -158,7 +162,11 @@ def _sensitive(phi: cel.Formula, answer: NotInStar) -> bool:
 
 
 def _expressible(name: str, operator: Callable[[cel.Formula, cel.Formula], cel.Formula]) -> None:
-    @claim(f"tods21.cor8.11:{name}", f"{name.upper()} of formulas of unary CEL* is expressible in it", "corollary")
+    @claim(
+        f"tods21.cor8.11:{name}",
+        f"{name.upper()} of two formulas of unary CEL* has a formula of it with its complex events",
+        "corollary",
+    )
     def check(effort: Effort) -> Finding:
         space, cases = replace(STAR, nodes=2 if effort == "quick" else 3), 0
         operands = list(space.every())

@@ -126,7 +126,7 @@ plant(
     "tods21.fig3:laws",
     "; and : are associative, and other laws",
     "remark",
-    "section 1 asks sequencing to be associative; the other laws are our own",
+    "section 1 finds fault with sequencing that is not associative; the other laws are our own",
 )
 def _(effort: Effort) -> Finding:
     operands, decided, instances = (parse("A"), parse("A ; B"), parse("B+")), 0, 0
@@ -166,7 +166,11 @@ def _(effort: Effort) -> Finding:
     )
 
 
-@claim("tods21.def4.1", "Unary formulas: those of section 3 but phi5, and none with a window", "definition")
+@claim(
+    "tods21.def4.1",
+    "Unary formulas: those of section 3 but phi5, and not that of section 4 with a window",
+    "definition",
+)
 def _(effort: Effort) -> Finding:
     unary = {name: is_unary(parse(query)) for name, (query, _) in EXAMPLES.items()}
     ok = unary == {name: name != "phi5" for name in EXAMPLES}

@@ -251,6 +251,7 @@ def tape(m: int) -> list[str]:
     "tods21.sec9.1:delay",
     "Output-linear delay: a constant k bounds the delay also where nothing is output",
     "definition",
+    "of #C_1#...#C_m# one # is left where m = 0; were it two, delay_i(A, S, 1) would still be at another position",
 )
 def _(effort: Effort) -> Finding:
     delays = [tape(m).count("#") - 1 for m in range(4)]

@@ -56,7 +56,9 @@ def _(effort: Effort) -> Finding:
     return Finding("holds-corrected", "decided", bound, counterexample, CORRECTION)
 
 
-@claim("tods21.cor6.4", "IN, FILTER, :, :+, PROJECT, START and OR have all of unary CEL", "corollary")
+@claim(
+    "tods21.cor6.4", "IN, FILTER, :, :+, PROJECT, START and OR have all of unary CEL, with its valuations", "corollary"
+)
 def _(effort: Effort) -> Finding:
     space = replace(SMALL, nodes=3) if effort == "quick" else SMALL
     cases = 0
