@@ -25,10 +25,10 @@ Every numbered or displayed claim of the five papers has a row, and statements o
 work](theory/related.md) have. Where a step of a proof fails and the theorem stands, the row is about that step.
 `cerify claims ID` prints one of them, and `--json` its counterexample as data.
 
-- **Status.** *holds*: the claim as printed passes its check, which may look at less than the claim. *holds-corrected*: it
-  fails as printed, and a correction passes the same check. *refuted*: it fails. *text-damaged*: it fails as our
-  copy has it, and damage of that copy would explain it. *open*: nothing decides it yet; the last column says
-  why. The status of a claim that fails links to its erratum.
+- **Status.** *holds*: the claim as printed passes its check, which may look at less than the claim.
+  *holds-corrected*: it fails as printed, and a correction passes the same check. *refuted*: it fails.
+  *text-damaged*: it fails as our copy has it, and damage of that copy would explain it. *open*: nothing decides
+  it yet; the last column says why. The status of a claim that fails links to its erratum.
 - **Evidence.** *proof*: an argument that the book writes out, parts of it checked. *decided*: all streams or
   histories, for the formulas named. *exhaustive*: all cases up to the size named. *solver*: all attribute
   values, at the lengths named. *random*: a sample with its number, and its seed or step. *measured*: what was
