@@ -49,11 +49,12 @@ PAPERS = {
     "pods25": "Complex Event Recognition under Time Constraints (2025)",
     "acel26": "A Formal Query Language and Automata Model for Aggregation in Complex Event Recognition (2026)",
     "vldb23": "High-Performance Row Pattern Recognition Using Joins (2023)",
+    "vldb24": "Complex Event Recognition with Symbolic Register Transducers (2024)",
     "sigmod14": "On Complexity and Optimization of Expensive Queries in Complex Event Processing (2014)",
     "eql": "Event Query Language, as Elastic documents it (2026)",
 }
 
-LATER = ("icdt20", "icdt22", "icdt25", "pods25", "acel26", "vldb22", "vldb23", "sigmod14")
+LATER = ("icdt20", "icdt22", "icdt25", "pods25", "acel26", "vldb22", "vldb23", "vldb24", "sigmod14")
 """The keys of later work, which is one row of the README's table."""
 
 
@@ -95,6 +96,7 @@ LISTED: tuple[str, ...] = (
     *_under("pods25", "inside lower-bound"),
     *_under("acel26", "bags"),
     *_under("vldb23", "joins joins:self-contained joins:rows-differ"),
+    *_under("vldb24", "window"),
     *_under("sigmod14", "counts"),
     *_under("eql", "slots keyless by"),
     *_under("vldb92", "racket:points racket:prefix airport:AT_A airport:LAST_B airport:UB airport:ELAB"),
