@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from pathlib import Path
@@ -12,10 +12,12 @@ from typing import Any, Protocol, cast, get_args
 from cerify.api import match
 from cerify.languages.language import OutputTable
 from cerify.semantics import trees
+from cerify.semantics.arguments import timed_items
 from cerify.semantics.errors import IllFormed, MissingPackage, QueryWarning, Unsupported, errors_in
 from cerify.semantics.events import TYPE, Event, Events, Stream
 from cerify.semantics.files import as_stream
 from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.check import Types, types_of, with_days
 from cerify.semantics.row_pattern.dialects import (
     STANDARD_SQL,
     DialectName,
@@ -25,13 +27,36 @@ from cerify.semantics.row_pattern.dialects import (
     require_in_dialect,
     with_meant_nulls,
 )
-from cerify.semantics.row_pattern.interpreter import table_of
-from cerify.semantics.row_pattern.parse import Duration, parse
-from cerify.semantics.row_pattern.scalars import STANDARD, RowReading, columns_of, resolve_column
+from cerify.semantics.row_pattern.interpreter import partitions, table_of
+from cerify.semantics.row_pattern.parse import Duration, ListedMeasure, parse
+from cerify.semantics.row_pattern.scalars import (
+    STANDARD,
+    Nullable,
+    RowReading,
+    aggregated,
+    column_values,
+    columns_in,
+    columns_of,
+    key_value,
+    resolve_column,
+    resolved,
+    with_column_names,
+    with_expressions,
+)
 from cerify.semantics.row_pattern.show_dialects import show_in_dialect
-from cerify.semantics.row_pattern.statement import PlainSelect, Statement, is_statement, parse_statement
-from cerify.semantics.row_pattern.statement_rows import select_rows
+from cerify.semantics.row_pattern.statement import (
+    SelectItem,
+    Statement,
+    TableSource,
+    WindowColumn,
+    cut_windows,
+    is_statement,
+    parse_statement,
+    reads_file,
+)
+from cerify.semantics.row_pattern.statement_rows import select_rows, source_rows
 from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize
+from cerify.semantics.values import ValueType, value_type_of
 
 
 class SqlTree(Protocol):
@@ -45,7 +70,8 @@ class SqlTree(Protocol):
 class Pasted:
     """A text as it was pasted: its statement, None for a clause alone, its clause, and what this means.
 
-    In the clause an order that leaves the place of NULL open says where the dialect has it.
+    In the clause an order that leaves the place of NULL open says where the dialect has it. windows: its columns that
+    are aggregates with OVER. lists: its measures of which the text makes lists.
     """
 
     text: str
@@ -53,37 +79,157 @@ class Pasted:
     statement: Statement | None
     clause: MatchRecognize
     reading: RowReading
+    windows: tuple[WindowColumn, ...] = ()
+    lists: tuple[ListedMeasure, ...] = ()
 
     @property
-    def below(self) -> PlainSelect | None:
-        """The selection in FROM or WITH that the clause reads in place of the table."""
+    def below(self) -> TableSource | None:
+        """What stands in FROM or WITH, which the clause reads in place of the table."""
         return None if self.statement is None else self.statement.below
 
-    def table(self, S: Stream, reading: RowReading) -> Stream:
-        """Return the rows that the clause reads, given the file or frame. Raises IllFormed.
+    @property
+    def reads_file(self) -> bool:
+        """Whether it reads a file or frame: a table may stand in the text."""
+        return reads_file(self.below)
+
+    def over(self, S: Stream, reading: RowReading) -> PastedTable:
+        """Return the clause and the rows that it reads, given the file or frame. Raises IllFormed, BudgetExceeded.
 
         Warns of NULL where the dialect passes over it and the standard does not.
         """
-        if self.below is not None:
-            with errors_in(self.text):
-                S = _selected_stream(self.below, S, self.dialect, reading)
-        if self.dialect.passes_null and (column := _navigated_null(self.clause, S)) is not None:
+        clause, columns = self.clause, columns_of(S)
+        with errors_in(self.text):
+            if self.below is not None:
+                names, found = source_rows(
+                    self.below,
+                    columns,
+                    [[row.get(name) for name in columns] for row in table_of(S)],
+                    self.dialect,
+                    reading,
+                )
+                S, columns = _stream_of(names, found), names
+            if self.windows:
+                S = _with_windows(self.windows, clause, S, reading)
+            if self.dialect.days:
+                clause = with_days(clause, _types_in(clause, S))
+        if self.dialect.passes_null and (column := _navigated_null(clause, S)) is not None:
             message = (
                 f"{column.name} is NULL in some rows; FIRST and LAST pass over it in {self.dialect.title}, and here "
                 "they give it, as in the standard"
             )
             warnings.warn(QueryWarning(message, column.span), stacklevel=3)
-        return S
+        return PastedTable(self, clause, S, columns)
 
-    def selected(self, made: OutputTable, reading: RowReading) -> OutputTable:
-        """Return the rows of the statement, given the output table of its clause. Raises IllFormed."""
-        if self.statement is None:
-            return made
-        with errors_in(self.text):
-            if len(set(made.columns)) < len(made.columns):
-                raise IllFormed("two columns of the clause's output have one name; give a measure another one")
-            columns, found = select_rows(self.statement, made.columns, made.rows, self.dialect, reading)
-            return OutputTable(columns, tuple(found))
+
+@dataclass(frozen=True)
+class PastedTable:
+    """What a pasted text is over a table: its clause, the rows that this reads, and the columns of the table."""
+
+    pasted: Pasted
+    clause: MatchRecognize
+    S: Stream
+    columns: tuple[str, ...]
+
+    def output(self, made: OutputTable, reading: RowReading) -> OutputTable:
+        """Return the rows of the statement, given the output table of its clause, named as the dialect has it.
+
+        Raises IllFormed.
+        """
+        pasted, statement = self.pasted, self.pasted.statement
+        made = _with_lists(_without(made, {one.name for one in pasted.windows}), pasted.lists)
+        if pasted.dialect.table_first and self.clause.all_columns:
+            first = [name for name in self.columns if name in made.columns]
+            made = _chosen(made, [*first, *(name for name in made.columns if name not in first)])
+        quoted = {one.name for one in self.clause.measures if one.quoted} | {one.name for one in pasted.lists}
+        if statement is not None:
+            with errors_in(pasted.text):
+                if len(set(made.columns)) < len(made.columns):
+                    raise IllFormed("two columns of the clause's output have one name; give a measure another one")
+                columns, found = select_rows(statement, made.columns, made.rows, pasted.dialect, reading)
+                made = OutputTable(columns, tuple(found))
+            listed = [item for item in statement.items if item.expression is not None]
+            quoted |= {item.name or str(getattr(item.expression, "name", "")) for item in listed if _is_quoted(item)}
+        return OutputTable(
+            tuple(one if one in quoted else _in_case(one, pasted.dialect) for one in made.columns), made.rows
+        )
+
+
+def _in_case(name: str, dialect: SqlDialect) -> str:
+    """Return a name without quotation marks as the output of the dialect has it."""
+    return name.upper() if dialect.names == "upper" else name.lower() if dialect.names == "lower" else name
+
+
+def _is_quoted(item: SelectItem) -> bool:
+    """Whether the name of an item is in quotation marks: its alias, or the column that it is."""
+    return item.quoted if item.name else isinstance(item.expression, rows.RowColumn) and item.expression.quoted
+
+
+def _chosen(made: OutputTable, names: Sequence[str]) -> OutputTable:
+    """Return the columns of these names, in this order."""
+    places = [made.columns.index(name) for name in names]
+    return OutputTable(tuple(names), tuple(tuple(row[i] for i in places) for row in made.rows))
+
+
+def _without(made: OutputTable, names: Collection[str]) -> OutputTable:
+    return _chosen(made, [name for name in made.columns if name not in names]) if names else made
+
+
+def _with_lists(made: OutputTable, lists: Sequence[ListedMeasure]) -> OutputTable:
+    """Return the table with a list in place of the measures that it is made of: NULL for no rows."""
+    for one in lists:
+        sources = [made.columns.index(source) for _, source, _ in one.fields]
+
+        def listed(row: Sequence[Any], one: ListedMeasure = one, sources: Sequence[int] = sources) -> Any:
+            values = [
+                range(1, row[i] + 1) if counts else row[i] or ()
+                for i, (_, _, counts) in zip(sources, one.fields, strict=True)
+            ]
+            if not one.fields[0][0]:
+                return tuple(values[0]) or None
+            names = [name for name, _, _ in one.fields]
+            return tuple(dict(zip(names, each, strict=True)) for each in zip(*values, strict=True)) or None
+
+        columns = tuple(one.name if i == sources[0] else name for i, name in enumerate(made.columns))
+        changed = tuple(
+            tuple(listed(row) if i == sources[0] else value for i, value in enumerate(row)) for row in made.rows
+        )
+        made = _without(OutputTable(columns, changed), {made.columns[i] for i in sources[1:]})
+    return made
+
+
+def _with_windows(windows: Sequence[WindowColumn], q: MatchRecognize, S: Stream, reading: RowReading) -> Stream:
+    """Return the rows with columns of aggregates over rows of their partition, in the order of the clause."""
+    names = columns_of(S)
+    q = resolved(q, (*names, *(one.name for one in windows)))
+    table: list[dict[str, Any]] = [dict(row) for row in table_of(S)]
+    arguments = [None if one.argument is None else with_column_names(one.argument, names) for one in windows]
+    for places in partitions(q, [*table], reading):
+        for one, argument in zip(windows, arguments, strict=True):
+            values = [True if argument is None else key_value(argument, table[place], reading) for place in places]
+            whole = aggregated(one.function, values) if one.start is None and one.end is None else None
+            for k, place in enumerate(timed_items(places)):
+                start = 0 if one.start is None else max(k + one.start, 0)
+                end = len(values) if one.end is None else max(k + one.end + 1, 0)
+                found = whole if one.start is None and one.end is None else aggregated(one.function, values[start:end])
+                if found is not None:
+                    table[place][one.name] = found
+    events = []
+    for row in table:
+        events.append(Event(str(row.pop(TYPE, ROW)), row))
+    return Stream(events)
+
+
+def _types_in(q: MatchRecognize, S: Stream) -> Types:
+    """Return the types of the columns that a clause mentions, as their values have them; None where they are mixed."""
+    names = columns_of(S)
+    mentioned = {resolve_column(one, names) for one in columns_in(q)}
+    values = column_values(S)
+    known: dict[str, ValueType | None] = {}
+    for name in mentioned & values.keys():
+        types = {value_type_of(value) for value in values[name] if value is not None}
+        types = {"float"} if types == {"int", "float"} else types
+        known[name] = types.pop() if len(types) == 1 else None
+    return types_of(known)
 
 
 def _navigated_null(q: MatchRecognize, S: Stream) -> rows.RowColumn | None:
@@ -98,18 +244,14 @@ def _navigated_null(q: MatchRecognize, S: Stream) -> rows.RowColumn | None:
     return None
 
 
-def _selected_stream(chosen: PlainSelect, S: Stream, dialect: SqlDialect, reading: RowReading) -> Stream:
-    """Return the rows of a selection over a stream, as a stream."""
-    S = S if chosen.below is None else _selected_stream(chosen.below, S, dialect, reading)
-    names = columns_of(S)
-    table = [[row.get(name) for name in names] for row in table_of(S)]
-    columns, found = select_rows(chosen, names, table, dialect, reading)
+def _stream_of(names: Sequence[str], found: Iterable[Sequence[Nullable]]) -> Stream:
+    """Return rows as a stream. Raises IllFormed for intervals and lists, which no table holds."""
     events = []
     for row in found:
-        there = {name: value for name, value in zip(columns, row, strict=True) if value is not None}
+        there: dict[str, Any] = {name: value for name, value in zip(names, row, strict=True) if value is not None}
         if any(isinstance(value, timedelta) for value in there.values()):
             raise IllFormed("a table holds no intervals: select the two times, and subtract them in the clause")
-        events.append(Event(str(there.pop(TYPE, ROW)), there))  # type: ignore[arg-type]
+        events.append(Event(str(there.pop(TYPE, ROW)), there))
     return Stream(events)
 
 
@@ -121,13 +263,15 @@ def read_pasted(text: str, dialect: str = "standard", duration: Duration = "open
     """
     known = dialect_named(dialect)
     with errors_in(text):
-        statement = parse_statement(text, known, duration) if is_statement(text) else None
-        clause = parse(text, known, duration=duration) if statement is None else statement.clause
+        plain, windows = cut_windows(text, known)
+        statement = parse_statement(plain, known, duration) if is_statement(plain) else None
+        lists: list[ListedMeasure] = [] if statement is None else [*statement.lists]
+        clause = parse(plain, known, duration=duration, lists=lists) if statement is None else statement.clause
         require_in_dialect(clause, known)
         reading = meant_reading(
             [*clause.keys, *clause.expressions, *(() if statement is None else statement.expressions)], known
         )
-        return Pasted(text, known, statement, with_meant_nulls(clause, known), reading)
+        return Pasted(text, known, statement, with_meant_nulls(clause, known), reading, windows, tuple(lists))
 
 
 def reading_texts(reading: RowReading) -> tuple[str, ...]:
@@ -168,13 +312,7 @@ def written_out(q: MatchRecognize, reading: RowReading) -> MatchRecognize:
         return replace(changed, span=e.span)
 
     if reading.integer_division == "exact":
-        q = replace(
-            q,
-            define=tuple(replace(one, condition=exact(one.condition)) for one in q.define),
-            measures=tuple(replace(one, expression=exact(one.expression)) for one in q.measures),
-            partition=tuple(map(exact, q.partition)),
-            order=tuple(replace(one, column=exact(one.column)) for one in q.order),
-        )
+        q = with_expressions(q, exact)
     return with_meant_nulls(q, replace(STANDARD_SQL, nulls=reading.nulls))
 
 
@@ -225,7 +363,7 @@ def _require_in_sqlglot(dialect: str) -> None:
         raise Unsupported(f"sqlglot does not keep MATCH_RECOGNIZE in {dialect}; it does in {', '.join(SQLGLOT)}")
 
 
-def select(text: str, events: Events | str | Path, *, dialect: str = "standard") -> OutputTable:
+def select(text: str, events: Events | str | Path = (), *, dialect: str = "standard") -> OutputTable:
     """Return the rows of a SELECT over one MATCH_RECOGNIZE, or the output table of a clause alone.
 
     events are what `cerify.match` takes: they are the table in FROM, whatever its name. Raises what `match` raises.
@@ -233,8 +371,10 @@ def select(text: str, events: Events | str | Path, *, dialect: str = "standard")
     >>> clause = "MATCH_RECOGNIZE (MEASURES A.x AS b PATTERN (A))"
     >>> select(f"SELECT m.b + 1 AS c FROM t {clause} AS m WHERE b > 1;", [{"x": 2}])
     OutputTable(columns=('c',), rows=((3,),))
+    >>> select(f"SELECT * FROM (VALUES (7)) AS t (x) {clause}").rows
+    ((7,),)
     """
     pasted = read_pasted(text, dialect)
-    S = pasted.table(as_stream(events, default_type=ROW), pasted.reading)
-    made = match(pasted.clause, S, output="rows", row_reading=pasted.reading)
-    return pasted.selected(made, pasted.reading)
+    table = pasted.over(as_stream(events, default_type=ROW), pasted.reading)
+    made = match(table.clause, table.S, output="rows", row_reading=pasted.reading)
+    return table.output(made, pasted.reading)

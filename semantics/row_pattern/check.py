@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from functools import lru_cache, reduce
 from itertools import permutations, product
 from typing import Literal, NamedTuple, TypeAlias, assert_never, cast
 
+from cerify.semantics import trees
 from cerify.semantics.arguments import depth_limited, format_names
 from cerify.semantics.errors import IllFormed, Span
 from cerify.semantics.events import TIME, TYPE, Schema
 from cerify.semantics.predicates import Problem, find_nearest_name, meant_name
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.scalars import FUNCTIONS, STANDARD, TIMED, RowReading, columns_in, resolve_column
+from cerify.semantics.row_pattern.scalars import (
+    FUNCTIONS,
+    STANDARD,
+    TIMED,
+    RowReading,
+    columns_in,
+    resolve_column,
+    with_expressions,
+)
 from cerify.semantics.row_pattern.syntax import MatchRecognize, Measure, RowDefinition, Subset, show_expression
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import KIND_OF, ValueKind, ValueType, value_type_of
@@ -145,6 +155,37 @@ def whole_divisions(e: rows.Expression, types: Types) -> Iterator[rows.Product]:
             continue
         if {type_of(operand, types) for operand in rows.below(node)} == {"int"}:
             yield node
+
+
+def with_days(q: MatchRecognize, types: Types) -> MatchRecognize:
+    """Return the clause in which a number beside a time or an interval is one of days, as Oracle has it.
+
+    types: those of the columns; a number is one of days where both types are known.
+
+    >>> from cerify.semantics.row_pattern.parse import parse
+    >>> q = parse("MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS t <= PREV(t) + 1)")
+    >>> show_expression(with_days(q, lambda column: "timestamp").define[0].condition)
+    "t <= PREV(t) + 1 * INTERVAL '1' DAY"
+    """
+
+    def kind(e: rows.Expression) -> ValueKind | None:
+        return kind_of_type(type_of(e, types))
+
+    def days(e: rows.Expression) -> rows.Expression:
+        return rows.Product(e, "*", rows.RowConstant(timedelta(days=1)), span=e.span) if kind(e) == "number" else e
+
+    def changed(e: rows.Expression) -> rows.Expression:
+        if not e.operands:
+            return e
+        below = [changed(one) for one in rows.below(e)]
+        kinds = {kind(one) for one in below}
+        if isinstance(e, rows.Sum) and kinds & {"timestamp", "interval"}:
+            below = [*map(days, below)]
+        if isinstance(e, rows.RowComparison | rows.RowBetween | rows.RowIn) and "interval" in kinds:
+            below = [*map(days, below)]
+        return replace(trees.rebuilt(e, below), span=e.span)
+
+    return with_expressions(q, changed)
 
 
 def type_problems(e: rows.Expression, types: Types, condition: bool = False) -> Iterator[Problem]:

@@ -8,15 +8,17 @@ the standard is an abbreviation here: NULLIF(a, b) is a CASE, so nothing else ha
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import reduce
-from typing import Literal
+from typing import Literal, cast
 
 from cerify.semantics.arguments import did_you_mean
 from cerify.semantics.errors import IllFormed, Span, Unsupported
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.scalars import LENGTHS, RowReading
+from cerify.semantics.row_pattern.scalars import LENGTHS, MONTHS, RowReading
 from cerify.semantics.row_pattern.syntax import SHORT, MatchRecognize, Order, RowSkip
 from cerify.semantics.trees import subtrees
 
@@ -39,7 +41,13 @@ class SqlDialect:
     functions. whole_seconds: whether the seconds of a time have no fraction. within: whether PATTERN may have WITHIN.
     streams: whether a clause may begin with LIMIT DURATION, `.` in PATTERN is any row, and FROM has TIMESTAMP BY.
     empty_alternatives: whether an alternative may be left out, as in `A |`, for no row. passes_null: whether FIRST and
-    LAST in MEASURES pass over NULL, which is not followed here.
+    LAST in MEASURES pass over NULL, which is not followed here. names: of what case the output has names without
+    quotation marks. table_first: whether the output of ALL ROWS PER MATCH has the columns as the table has them, then
+    the measures. variables_as_written: whether CLASSIFIER gives a variable as DEFINE has it. cast_suffix: whether
+    `price::INT` is a CAST. structures: whether a measure may be an ARRAY_AGG of STRUCT, and has MATCH_ROW_NUMBER. days:
+    whether a number beside a time or an interval is one of days. windows: whether DEFINE may have aggregates with OVER.
+    unnamed: what the columns of VALUES are called that have no name, and the number of the first; dual: whether FROM
+    DUAL is one row.
     """
 
     name: DialectName
@@ -62,11 +70,21 @@ class SqlDialect:
     streams: bool = False
     empty_alternatives: bool = False
     passes_null: bool = False
+    names: Literal["as written", "upper", "lower"] = "as written"
+    table_first: bool = False
+    variables_as_written: bool = False
+    cast_suffix: bool = False
+    structures: bool = False
+    days: bool = False
+    windows: bool = False
+    unnamed: tuple[str, int] = ("column", 1)
+    dual: bool = False
 
 
 _LONGEST = {"longest match": "the longest match (OPTIONS)"}
 _KEYS = {"key": "expressions in PARTITION BY and ORDER BY"}
 _COMMON = frozenset({"NULLIF", "GREATEST", "LEAST", "MOD"})
+_PARTS_OF_TIMES = frozenset({"YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"})
 _NO_WINDOW = {"window": "row patterns in WINDOW"}
 _WITHOUT_EPOCH = {"EPOCH": "EXTRACT(EPOCH FROM …)"}
 
@@ -78,8 +96,15 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             "trino",
             "Trino",
             nulls="last",
-            functions=_COMMON | {"IF", "DATE_DIFF"},
-            refused={**_LONGEST, **_KEYS, "EPOCH": "EXTRACT(EPOCH FROM …)", "DATEDIFF": "DATEDIFF"},
+            names="lower",
+            unnamed=("_col", 0),
+            functions=_COMMON | {"IF", "DATE_DIFF", "DATE_ADD", "TO_UNIXTIME"} | _PARTS_OF_TIMES,
+            refused={
+                **_LONGEST,
+                **_KEYS,
+                **_WITHOUT_EPOCH,
+                **{name: name for name in ("DATEDIFF", "ADD_MONTHS")},
+            },
             needs=frozenset({"define"}),
             spelled={"CHAR_LENGTH": "LENGTH", "TIMESTAMPDIFF": "DATE_DIFF"},
             whole_seconds=True,
@@ -88,7 +113,10 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             "oracle",
             "Oracle",
             integer_division="exact",
-            functions=_COMMON | {"NVL", "NVL2"},
+            names="upper",
+            days=True,
+            dual=True,
+            functions=_COMMON | {"NVL", "NVL2", "DECODE", "TRUNC", "NUMTODSINTERVAL", "TO_DATE", "TO_TIMESTAMP"},
             refused={
                 **_LONGEST,
                 **_KEYS,
@@ -107,8 +135,14 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             integer_division="exact",
             measures_without_as=True,
             bare_functions=True,
+            names="upper",
+            table_first=True,
+            cast_suffix=True,
+            windows=True,
             functions=_COMMON
-            | {"NVL", "NVL2", "IFNULL", "IFF", "LAG", "LEAD", "MATCH_SEQUENCE_NUMBER", "TIMESTAMPDIFF"},
+            | {"NVL", "NVL2", "IFNULL", "IFF", "DECODE", "LAG", "LEAD", "MATCH_SEQUENCE_NUMBER", "TO_DATE"}
+            | {"TIMESTAMPDIFF", "TIMEDIFF", "DATEADD", "TIMEADD", "TIMESTAMPADD", "TO_TIMESTAMP", "DATE_PART"}
+            | _PARTS_OF_TIMES,
             refused={
                 **_LONGEST,
                 **_NO_WINDOW,
@@ -130,11 +164,20 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             measures_without_as=True,
             empty_alternatives=True,
             passes_null=True,
-            functions=_COMMON | {"IF", "IFNULL", "TIMESTAMP_DIFF", "DATETIME_DIFF", "DATE_DIFF"},
+            variables_as_written=True,
+            structures=True,
+            functions=_COMMON
+            | {"IF", "IFNULL", "SAFE_DIVIDE", "UNIX_SECONDS"}
+            | {
+                f"{kind}_{name}"
+                for kind in ("TIMESTAMP", "DATETIME", "DATE")
+                for name in ("DIFF", "ADD", "SUB", "TRUNC")
+            },
             refused={
                 **_NO_WINDOW,
                 **_WITHOUT_EPOCH,
-                **{name: name for name in ("DATE_TRUNC", "DATEDIFF", "TIMESTAMPDIFF")},
+                **{name: name for name in ("DATEDIFF", "TIMESTAMPDIFF", "ADD_MONTHS")},
+                "DATE_TRUNC": "the standard's DATE_TRUNC",
                 "all rows": "ALL ROWS PER MATCH",
                 "skip to a variable": "AFTER MATCH SKIP TO a variable",
                 "subset": "SUBSET",
@@ -154,9 +197,13 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             "DuckDB",
             nulls="last",
             integer_division="exact",
-            functions=_COMMON | {"IF", "IFNULL", "DATE_DIFF"},
+            cast_suffix=True,
+            unnamed=("col", 0),
+            functions=_COMMON
+            | {"IF", "IFNULL", "DATE_DIFF", "DATE_SUB", "DATESUB", "DATE_ADD", "EPOCH", "DATE_PART"}
+            | _PARTS_OF_TIMES,
             ignores_null=True,
-            refused={**_LONGEST, "TIMESTAMPDIFF": "TIMESTAMPDIFF"},
+            refused={**_LONGEST, "TIMESTAMPDIFF": "TIMESTAMPDIFF", "ADD_MONTHS": "ADD_MONTHS"},
             spelled={"CHAR_LENGTH": "LENGTH"},
             whole_seconds=True,
         ),
@@ -166,13 +213,13 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             nulls="low",
             default_skip="next row",
             backticks=True,
-            functions=_COMMON | {"IF", "IFNULL"},
+            functions=_COMMON | {"IF", "IFNULL", "TIMESTAMPADD"} | _PARTS_OF_TIMES,
             refused={
                 **_LONGEST,
                 **_KEYS,
                 **_NO_WINDOW,
                 **_WITHOUT_EPOCH,
-                **{name: name for name in ("DATE_TRUNC", "DATEDIFF")},
+                **{name: name for name in ("DATE_TRUNC", "DATEDIFF", "ADD_MONTHS")},
                 "all rows": "ALL ROWS PER MATCH",
                 "subset": "SUBSET",
                 "permute": "PERMUTE",
@@ -198,7 +245,12 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             integer_division="exact",
             backticks=True,
             text_quotes=True,
-            functions=_COMMON | {"IF", "IFF", "IFNULL", "NVL", "NVL2", "DATEDIFF"},
+            cast_suffix=True,
+            unnamed=("col", 1),
+            functions=_COMMON
+            | {"IF", "IFF", "IFNULL", "NVL", "NVL2", "DECODE", "DATEDIFF", "DATE_DIFF", "DATEADD", "TIMESTAMPADD"}
+            | {"DATE_ADD", "DATE_SUB", "DATE_PART", "UNIX_TIMESTAMP"}
+            | _PARTS_OF_TIMES,
             ignores_null=True,
             refused={
                 **_LONGEST,
@@ -214,6 +266,8 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
                 "skip to next row": "AFTER MATCH SKIP TO NEXT ROW",
                 "distinct": "DISTINCT in an aggregate",
                 "list": "ARRAY_AGG and LISTAGG",
+                "partition key": "expressions in PARTITION BY",
+                "aggregates in define": "aggregates in DEFINE",
                 "classifier of a variable": "CLASSIFIER with an argument",
             },
             needs=frozenset({"define"}),
@@ -223,11 +277,13 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             "azure",
             "Azure Stream Analytics",
             default_skip="next row",
+            functions=frozenset({"DATEADD", "YEAR", "MONTH", "DAY"}),
             refused={
                 **_LONGEST,
                 **_KEYS,
                 **_NO_WINDOW,
                 **_WITHOUT_EPOCH,
+                "ADD_MONTHS": "ADD_MONTHS",
                 "all rows": "ALL ROWS PER MATCH",
                 "skip past last row": "AFTER MATCH SKIP PAST LAST ROW",
                 "skip to a variable": "AFTER MATCH SKIP TO a variable",
@@ -344,10 +400,138 @@ def _difference(function: str, dialects: frozenset[str] = frozenset()) -> Builde
     def build(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
         unit, start, end = arguments
         return rows.RowCall(
-            "DATEDIFF" if dialect.name in dialects else function, (unit_of(unit, span, LENGTHS), start, end)
+            "DATEDIFF" if dialect.name in dialects else function, (unit_of(unit, span, TIME_UNITS), start, end)
         )
 
     return build
+
+
+def _shift_time(
+    e: rows.Expression, number: rows.Expression, unit: rows.Expression, span: Span, sign: str = "+"
+) -> rows.Expression:
+    """Build a time that many units later: complete months where a unit has no fixed length."""
+    name = _unit_name(unit, span, TIME_UNITS)
+    if name in MONTHS:
+        months = MONTHS[name] * (1 if sign == "+" else -1)
+        number = number if months == 1 else rows.Product(number, "*", rows.RowConstant(months), span=span)
+        return rows.RowCall("ADD_MONTHS", (e, number))
+    length = rows.Product(number, "*", rows.RowConstant(LENGTHS[name]), span=span)
+    return rows.Sum(e, cast("Literal['+', '-']", sign), length)
+
+
+def _dateadd(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
+    """DATEADD(unit, number, time), and DATE_ADD(time, number) in days where there are two arguments."""
+    if len(arguments) == 2:
+        return _shift_time(arguments[0], arguments[1], rows.RowConstant("DAY"), span)
+    return _shift_time(arguments[2], arguments[1], arguments[0], span)
+
+
+def _by_interval(sign: Literal["+", "-"]) -> Builder:
+    """Build the call of a function of a time and an interval."""
+    return lambda arguments, dialect, span: rows.Sum(arguments[0], sign, arguments[1])
+
+
+def _date_add(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
+    """DATE_ADD: of a time and an interval in BigQuery and DuckDB, else as DATEADD."""
+    if dialect.name in ("bigquery", "duckdb"):
+        return rows.Sum(arguments[0], "+", arguments[1])
+    return _dateadd(arguments, dialect, span)
+
+
+def _date_sub(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
+    """DATE_SUB: a time less an interval in BigQuery, less days in Databricks; units between in DuckDB."""
+    if dialect.name == "duckdb":
+        return _difference("TIMESTAMPDIFF")(arguments, dialect, span)
+    if dialect.name == "bigquery":
+        return rows.Sum(arguments[0], "-", arguments[1])
+    return _shift_time(arguments[0], arguments[1], rows.RowConstant("DAY"), span, "-")
+
+
+def _datediff(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
+    """DATEDIFF of Databricks: complete units between two times; boundaries of days for the later and the earlier."""
+    if len(arguments) == 2:
+        return _difference("DATEDIFF")((rows.RowConstant("DAY"), *arguments[::-1]), dialect, span)
+    return _difference("TIMESTAMPDIFF")(arguments, dialect, span)
+
+
+def _truncated(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
+    """TRUNC of Oracle, and TIMESTAMP_TRUNC of BigQuery: of a time and a unit, days if it is left out."""
+    unit: rows.Expression = rows.RowConstant("DAY") if len(arguments) == 1 else arguments[1]
+    if isinstance(unit, rows.RowConstant) and str(unit.value).upper() in ORACLE_UNITS:
+        unit = replace(unit, value=ORACLE_UNITS[str(unit.value).upper()])
+    return rows.RowCall("DATE_TRUNC", (_own_week(unit, dialect, span), arguments[0]))
+
+
+def _own_week(unit: rows.Expression, dialect: SqlDialect, span: Span) -> rows.Expression:
+    """Return a unit as it is here, where weeks begin on Monday. Raises Unsupported for BigQuery's weeks from Sunday."""
+    name = unit.name.upper() if isinstance(unit, rows.RowColumn) else ""
+    if dialect.name == "bigquery" and name == "WEEK":
+        raise Unsupported("weeks of BigQuery begin on Sunday: write ISOWEEK for those from Monday", unit.span)
+    unit = replace(unit, name="WEEK") if isinstance(unit, rows.RowColumn) and name == "ISOWEEK" else unit
+    return unit_of(unit, span, TIME_UNITS)
+
+
+def _part(part: rows.TimePart) -> Builder:
+    """Build the part of a time: YEAR(t) is EXTRACT(YEAR FROM t)."""
+
+    def build(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
+        found: rows.Expression = rows.Extract(part, arguments[-1], span=span)
+        if part == "SECOND" and dialect.whole_seconds:
+            return rows.Cast(rows.RowCall("FLOOR", (found,), span=span), "BIGINT")
+        return found
+
+    return build
+
+
+def _date_part(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
+    """DATE_PART('hour', t): EXTRACT(HOUR FROM t)."""
+    return _part(cast("rows.TimePart", _unit_name(arguments[0], span, (*_PARTS_OF_TIMES, "EPOCH"))))(
+        arguments, dialect, span
+    )
+
+
+def _seconds(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
+    """Build the whole seconds since 1970."""
+    return rows.Cast(rows.RowCall("FLOOR", (rows.Extract("EPOCH", arguments[0], span=span),), span=span), "BIGINT")
+
+
+def _interval_of(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
+    """NUMTODSINTERVAL(number, 'MINUTE')."""
+    return rows.Product(arguments[0], "*", rows.RowConstant(LENGTHS[_unit_name(arguments[1], span, LENGTHS)]))
+
+
+def _decode(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
+    """DECODE(e, search, result, …, default): equal, or both NULL."""
+    e, *pairs = arguments
+    found: rows.Expression = pairs.pop() if len(pairs) % 2 else rows.RowConstant(None)
+    for search, result in reversed(list(zip(pairs[::2], pairs[1::2], strict=True))):
+        nulls = rows.RowAnd(rows.IsNull(e), rows.IsNull(search))
+        found = rows.RowCase(rows.RowOr(rows.RowComparison(e, "=", search), nulls), result, found)
+    return found
+
+
+FORMATS = {"YYYY": "%Y", "MM": "%m", "MON": "%b", "MONTH": "%B", "DD": "%d", "HH24": "%H", "MI": "%M", "SS": "%S",
+           "YY": "%y", "RR": "%y", "HH": "%H"}  # fmt: skip
+ORACLE_UNITS = {"DD": "DAY", "DDD": "DAY", "J": "DAY", "MM": "MONTH", "MON": "MONTH", "YYYY": "YEAR", "YY": "YEAR",
+                "HH24": "HOUR", "HH": "HOUR", "MI": "MINUTE", "IW": "WEEK", "Q": "QUARTER"}  # fmt: skip
+
+
+def _to_time(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
+    """TO_DATE and TO_TIMESTAMP: of a text in a format that is written out, else a CAST."""
+    if len(arguments) == 1:
+        return rows.Cast(arguments[0], "TIMESTAMP")
+    text, written = arguments
+    if not (isinstance(text, rows.RowConstant) and isinstance(written, rows.RowConstant)):
+        raise Unsupported("a format is for a text that is written out, as TO_DATE('2026-01-31', 'YYYY-MM-DD')", span)
+    shape = re.sub(
+        "|".join(sorted(FORMATS, key=len, reverse=True)), lambda found: FORMATS[found[0]], str(written.value).upper()
+    )
+    try:
+        return rows.RowConstant(datetime.strptime(str(text.value), shape).replace(tzinfo=UTC))
+    except ValueError:
+        raise Unsupported(
+            f"{text.value} is not written as {written.value}, with parts of {', '.join(FORMATS)}", span
+        ) from None
 
 
 def _backwards(function: str) -> Builder:
@@ -355,10 +539,7 @@ def _backwards(function: str) -> Builder:
 
     def build(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
         unit, start, end = arguments[::-1]
-        if function == "DATEDIFF" and isinstance(unit, rows.RowColumn):
-            if unit.name.upper() == "WEEK":
-                raise Unsupported("weeks of BigQuery begin on Sunday: write ISOWEEK for those from Monday", unit.span)
-            unit = replace(unit, name="WEEK") if unit.name.upper() == "ISOWEEK" else unit
+        unit = _own_week(unit, dialect, span) if function == "DATEDIFF" else unit
         return _difference(function)((unit, start, end), dialect, span)
 
     return build
@@ -373,15 +554,19 @@ def _date_diff(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Ex
 
 def unit_of(e: rows.Expression, span: Span, units: Collection[str]) -> rows.Expression:
     """Return one of these units of time as a text: a word, as MINUTE, or a text, as 'minute'. Raises Unsupported."""
+    return rows.RowConstant(_unit_name(e, span, units), span=e.span)
+
+
+def _unit_name(e: rows.Expression, span: Span, units: Collection[str]) -> str:
     word = e.name if isinstance(e, rows.RowColumn) and e.variable is None and not e.quoted else None
     word = e.value if isinstance(e, rows.RowConstant) and isinstance(e.value, str) else word
-    unit = None if word is None else word.upper().removesuffix("S")
+    unit = "" if word is None else word.upper().removesuffix("S")
     if unit not in units:
         raise Unsupported(f"the unit of time here is one of {', '.join(units)}", e.span or span)
-    return rows.RowConstant(unit, span=e.span)
+    return unit
 
 
-TIME_UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")
+TIME_UNITS = (*MONTHS, *LENGTHS)
 _MANY = 50
 _FUNCTIONS: Mapping[str, tuple[int, int, Builder]] = {
     "NULLIF": (2, 2, _nullif),
@@ -397,7 +582,33 @@ _FUNCTIONS: Mapping[str, tuple[int, int, Builder]] = {
     "TIMESTAMPDIFF": (3, 3, _difference("TIMESTAMPDIFF", frozenset({"snowflake"}))),
     "TIMESTAMP_DIFF": (3, 3, _backwards("TIMESTAMPDIFF")),
     "DATETIME_DIFF": (3, 3, _backwards("DATEDIFF")),
-    "DATEDIFF": (3, 3, _difference("TIMESTAMPDIFF")),
+    "DATETIME_ADD": (2, 2, _by_interval("+")),
+    "TIMESTAMP_ADD": (2, 2, _by_interval("+")),
+    "DATETIME_SUB": (2, 2, _by_interval("-")),
+    "TIMESTAMP_SUB": (2, 2, _by_interval("-")),
+    "DATE_ADD": (2, 3, _date_add),
+    "DATE_SUB": (2, 3, _date_sub),
+    "DATESUB": (3, 3, _date_sub),
+    "DATEADD": (2, 3, _dateadd),
+    "TIMEADD": (3, 3, _dateadd),
+    "TIMESTAMPADD": (3, 3, _dateadd),
+    "TIMEDIFF": (3, 3, _difference("DATEDIFF")),
+    "DATEDIFF": (2, 3, _datediff),
+    "TIMESTAMP_TRUNC": (2, 2, _truncated),
+    "DATETIME_TRUNC": (2, 2, _truncated),
+    "DATE_TRUNC": (2, 2, _truncated),
+    "TRUNC": (1, 2, _truncated),
+    "NUMTODSINTERVAL": (2, 2, _interval_of),
+    "TO_DATE": (1, 2, _to_time),
+    "TO_TIMESTAMP": (1, 2, _to_time),
+    "DECODE": (3, _MANY, _decode),
+    "DATE_PART": (2, 2, _date_part),
+    **{part: (1, 1, _part(part)) for part in ("YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")},
+    "EPOCH": (1, 1, _part("EPOCH")),
+    "TO_UNIXTIME": (1, 1, _part("EPOCH")),
+    "UNIX_SECONDS": (1, 1, _seconds),
+    "UNIX_TIMESTAMP": (1, 1, _seconds),
+    "SAFE_DIVIDE": (2, 2, lambda arguments, _, __: rows.Product(arguments[0], "/", arguments[1])),
     "LAG": (1, 2, _shifted("PREV")),
     "LEAD": (1, 2, _shifted("NEXT")),
     "MATCH_SEQUENCE_NUMBER": (0, 0, lambda _, __, ___: rows.Count()),
@@ -454,6 +665,8 @@ def _parts_used(q: MatchRecognize) -> Iterator[tuple[str, Span | None]]:
     for e in q.keys:
         if not isinstance(e, rows.RowColumn):
             yield "key", e.span
+            if e in q.partition:
+                yield "partition key", e.span
     if q.rows != "one":
         yield "all rows", q.span
     if q.rows in ("all omit empty", "all with unmatched"):
@@ -480,13 +693,17 @@ def _parts_used(q: MatchRecognize) -> Iterator[tuple[str, Span | None]]:
                 yield "list" if function in ("ARRAY_AGG", "LISTAGG") else "distinct", e.span
     for definition in q.define:
         for e in subtrees(definition.condition):
+            if isinstance(e, rows.RowAggregate | rows.Count):
+                yield "aggregates in define", e.span or definition.span
             other = isinstance(e, rows.RowColumn) and e.variable not in (None, definition.variable)
             if other or isinstance(
                 e, rows.Logical | rows.RowAggregate | rows.Count | rows.Classifier | rows.RowMatchNumber
             ):
                 yield "match in define", e.span or definition.span
+    keys = {e.name.lower() for e in q.partition if isinstance(e, rows.RowColumn)}
     for measure in q.measures:
-        if any(isinstance(e, rows.RowColumn | rows.Physical) for e in rows.lookups(measure.expression)):
+        plain = (e for e in rows.lookups(measure.expression) if isinstance(e, rows.RowColumn | rows.Physical))
+        if any(not isinstance(e, rows.RowColumn) or e.variable or e.name.lower() not in keys for e in plain):
             yield "plain measures", measure.span
 
 

@@ -8,18 +8,21 @@ it names a variable.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from fractions import Fraction
 from functools import reduce
-from typing import Any, Literal, TypeAlias, cast, get_args
+from itertools import chain
+from typing import Any, ClassVar, Literal, TypeAlias, cast, get_args
 
 from lark import Lark, Token
 from lark.exceptions import UnexpectedInput
 from lark.tree import Meta
 from lark.visitors import Transformer_NonRecursive, v_args
 
+from cerify.semantics import trees
+from cerify.semantics.arguments import depth_limited
 from cerify.semantics.errors import BudgetExceeded, ParseError, Span, Unsupported, errors_in
 from cerify.semantics.parsing import MAX_DEPTH, explained, number_of, parsed, parser_of, place_of, read_before, span_of
 from cerify.semantics.row_pattern import syntax as rows
@@ -45,7 +48,7 @@ from cerify.semantics.row_pattern.syntax import (
     RowWindow,
     Subset,
 )
-from cerify.semantics.trees import children, depth
+from cerify.semantics.trees import children, depth, subtrees
 from cerify.semantics.values import parse_time
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -54,8 +57,23 @@ from cerify.semantics.values import parse_time
 TYPES: dict[str, rows.SqlType] = {
     "BIGINT": "BIGINT", "INTEGER": "BIGINT", "INT": "BIGINT",
     "DOUBLE": "DOUBLE", "FLOAT": "DOUBLE", "REAL": "DOUBLE",
-    "VARCHAR": "VARCHAR", "BOOLEAN": "BOOLEAN", "TIMESTAMP": "TIMESTAMP",
+    "SMALLINT": "BIGINT", "TINYINT": "BIGINT", "VARCHAR": "VARCHAR", "TEXT": "VARCHAR", "STRING": "VARCHAR",
+    "BOOLEAN": "BOOLEAN", "BOOL": "BOOLEAN", "TIMESTAMP": "TIMESTAMP", "TIMESTAMP_NTZ": "TIMESTAMP",
+    "TIMESTAMP_LTZ": "TIMESTAMP", "TIMESTAMP_TZ": "TIMESTAMP", "DATETIME": "TIMESTAMP",
 }  # fmt: skip
+DECIMALS = {
+    "standard": 0,
+    "trino": 0,
+    "snowflake": 0,
+    "bigquery": 9,
+    "duckdb": 3,
+    "flink": 0,
+    "databricks": 0,
+    "azure": 0,
+}
+"""How many digits after the point DECIMAL has in a dialect where it does not say; Oracle's NUMBER has any."""
+LONG = 4000
+"""A VARCHAR of this length and more is taken as one of any length."""
 FUNCTIONS = (
     *("PREV", "NEXT", "FIRST", "LAST", "COUNT", "SUM", "AVG", "MIN", "MAX", "ARRAY_AGG", "LISTAGG"),
     *("CLASSIFIER", "MATCH_NUMBER", "ABS", "COALESCE", "CAST", "NULLIF", "GREATEST", "LEAST", "MOD", "EXTRACT"),
@@ -66,6 +84,30 @@ MEANT = {
     "NVL": "COALESCE", "IFNULL": "COALESCE",
 }  # fmt: skip
 """Functions of other places in SQL that are often meant."""
+
+
+class RowStructure(rows.RowNode):
+    """STRUCT(e AS name, …), of which a measure makes a list. It stands in no clause: see `_Builder.measures`."""
+
+    operands: ClassVar = ("arguments",)
+    names: tuple[str, ...]
+    arguments: tuple[rows.Expression, ...]
+
+
+class RowPosition(rows.RowNode):
+    """MATCH_ROW_NUMBER(), in an aggregate of a measure. It stands in no clause: see `_Builder.measures`."""
+
+
+@dataclass(frozen=True)
+class ListedMeasure:
+    """A measure that is a list, of structures or of numbers of rows, and those of the clause that it is made of.
+
+    fields: of each field its name, "" for that of a list without structures; the measure that has it; and whether that
+    one is the number of rows, for which the list has the numbers from 1.
+    """
+
+    name: str
+    fields: tuple[tuple[str, str, bool], ...]
 
 
 @dataclass(frozen=True)
@@ -87,6 +129,11 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
     """One method for each alternative of the grammar's expressions, in the grammar's order."""
 
     dialect: SqlDialect = STANDARD_SQL
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shifted: set[Span] = set()
+        """The places of LAG and LEAD."""
 
     def identifier(self, meta: Meta, token: Token) -> Identifier:
         if token.type == "NAME":
@@ -119,6 +166,15 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
         is_true, span = truth.upper() == "TRUE", span_of(meta)
         known = rows.Coalesce((e, rows.RowConstant(not is_true, span=span)), span=span)
         return known if is_true != bool(negated) else rows.RowNot(known, span=span)
+
+    def is_distinct(self, meta: Meta, e: rows.Expression, *rest: Any) -> rows.Expression:
+        """a IS NOT DISTINCT FROM b is COALESCE(a = b, a IS NULL AND b IS NULL)."""
+        *marks, other = rest
+        negated = any(is_token(one, "NOT") for one in marks)
+        span = span_of(meta)
+        nulls = rows.RowAnd(rows.IsNull(e, span=span), rows.IsNull(other, span=span), span=span)
+        same = rows.Coalesce((rows.RowComparison(e, "=", other, span=span), nulls), span=span)
+        return same if negated else rows.RowNot(same, span=span)
 
     def between(self, meta: Meta, e: rows.Expression, *rest: Any) -> rows.Expression:
         *negated, low, high = rest
@@ -202,15 +258,26 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
         )
 
     def other_function(self, meta: Meta, name: Token, *arguments: rows.Expression) -> rows.Expression:
+        if name.upper() == "MATCH_ROW_NUMBER" and self.dialect.structures and not arguments:
+            return cast("rows.Expression", RowPosition(span=span_of(meta)))
         if (made := dialect_function(name.upper(), arguments, self.dialect, span_of(meta))) is not None:
+            if name.upper() in ("LAG", "LEAD"):
+                self.shifted.add(span_of(meta))
             return made
         require_function(name.upper(), self.dialect, span_of(name))
         if (known := scalar_function(name.upper(), arguments, span_of(meta))) is not None:
             return known
-        if name.upper() == "STRUCT":
-            raise Unsupported("there are no values of type STRUCT: write an ARRAY_AGG for each field", span_of(name))
         found = f"did you mean {MEANT[name.upper()]}?" if name.upper() in MEANT else f"there are {', '.join(FUNCTIONS)}"
         raise Unsupported(f"there is no function {name}; {found}", span_of(name))
+
+    def structure(self, meta: Meta, mark: Token, *fields: tuple[rows.Expression, str]) -> rows.Expression:
+        if not self.dialect.structures:
+            raise Unsupported("there are no values of type STRUCT: write an ARRAY_AGG for each field", span_of(meta))
+        names = tuple(name or f"field{i}" for i, (_, name) in enumerate(fields, 1))
+        return cast("rows.Expression", RowStructure(names, tuple(e for e, _ in fields), span=span_of(meta)))
+
+    def field(self, meta: Meta, e: rows.Expression, one: Identifier | None = None) -> tuple[rows.Expression, str]:
+        return e, one.name if one is not None else e.name if isinstance(e, rows.RowColumn) else ""
 
     def other_literal(self, meta: Meta, token: Token) -> None:
         mend = "an instant is written TIMESTAMP '2013-01-31 14:05:00', a length of time INTERVAL '30' MINUTE"
@@ -238,11 +305,30 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
         return rows.Coalesce(arguments, span=span_of(meta))
 
     def cast(self, meta: Meta, e: rows.Expression, type_: Token) -> rows.Expression:
+        span = span_of(meta)
         name = re.split(r"\W", type_.upper())[0]
+        digits = [int(one) for one in re.findall(r"\d+", type_)]
         own = {re.split(r"\W", spelt)[0]: standard for standard, spelt in (self.dialect.types or {}).items()}
+        if name in ("DECIMAL", "NUMERIC", "NUMBER"):
+            scale = digits[1] if len(digits) > 1 else 0 if digits else DECIMALS.get(self.dialect.name)
+            number = rows.Cast(e, "BIGINT" if scale == 0 else "DOUBLE", span=span)
+            rounded = rows.RowCall("ROUND", (number, rows.RowConstant(scale, span=span)), span=span)
+            return rounded if scale else number
+        if name == "DATE":
+            day = rows.RowConstant("DAY", span=span)
+            return rows.RowCall("DATE_TRUNC", (day, rows.Cast(e, "TIMESTAMP", span=span)), span=span)
         if name not in TYPES and name not in own:
             raise ParseError(f"{name} is no type here; there is {', '.join(dict.fromkeys(TYPES))}", span_of(type_))
-        return rows.Cast(e, TYPES[own.get(name, name)], span=span_of(meta))
+        found = rows.Cast(e, TYPES[own.get(name, name)], span=span)
+        if found.type == "VARCHAR" and digits and digits[0] < LONG:
+            length = rows.RowConstant(digits[0], span=span)
+            return rows.RowCall("SUBSTRING", (found, rows.RowConstant(1, span=span), length), span=span)
+        return found
+
+    def cast_suffix(self, meta: Meta, e: rows.Expression, mark: Token, type_: Token) -> rows.Expression:
+        if not self.dialect.cast_suffix:
+            raise ParseError(f"'::' is not expected here; write CAST(price AS {type_})", span_of(mark))
+        return self.cast(meta, e, type_)
 
     def searched_case(self, meta: Meta, *parts: Any) -> rows.Expression:
         return _case(_pairs(parts), _otherwise(parts), span_of(meta))
@@ -370,8 +456,7 @@ def scalar_function(name: str, arguments: tuple[rows.Expression, ...], span: Spa
         wanted = str(most) if least == most else f"{least} or {most}"
         raise Unsupported(f"{name} takes {wanted} argument{'' if wanted == '1' else 's'}, not {len(arguments)}", span)
     if function.kinds[:2] == ("string", "timestamp"):
-        units = TIME_UNITS if most == 2 else LENGTHS  # a difference has a unit of fixed length
-        arguments = (unit_of(arguments[0], span, units), *arguments[1:])
+        arguments = (unit_of(arguments[0], span, TIME_UNITS), *arguments[1:])
     return rows.RowCall(known, arguments, span=span)
 
 
@@ -579,11 +664,13 @@ def parse(
     *,
     duration: Duration = "open",
     time: rows.RowColumn | None = None,
+    lists: list[ListedMeasure] | None = None,
 ) -> MatchRecognize:
     """The clause that the text writes. Raises ParseError, Unsupported, or BudgetExceeded if it is nested too deeply.
 
     dialect: the abbreviations that the text may have, and what it means by leaving AFTER MATCH SKIP out. time: the
-    column by which the rows are ordered where the text has no ORDER BY.
+    column by which the rows are ordered where the text has no ORDER BY. lists: to which the measures are added of which
+    the text makes lists.
     """
     builder = _Builder()
     builder.dialect, builder.duration, builder.time = dialect, duration, time
@@ -592,7 +679,20 @@ def parse(
         for root in (q.pattern, *q.expressions, *q.keys):
             if depth(root, children) > MAX_DEPTH:
                 raise BudgetExceeded(f"the clause is nested more than {MAX_DEPTH} operators deep", root.span)
+        for node in (node for root in (*q.expressions, *q.keys) for node in subtrees(root)):
+            if isinstance(node, RowStructure | RowPosition):
+                raise Unsupported(MISPLACED[type(node)], node.span)
+        if dialect.variables_as_written:
+            q = rows.with_variables(q, lambda name: builder.spelt.get(name, name))
+    if lists is not None:
+        lists += builder.lists
     return q
+
+
+MISPLACED = {
+    RowStructure: "STRUCT stands in an ARRAY_AGG that is a whole measure",
+    RowPosition: "MATCH_ROW_NUMBER() stands alone in FIRST, LAST, MIN, MAX, ARRAY_AGG or a field of STRUCT in MEASURES",
+}
 
 
 @dataclass(frozen=True)
@@ -609,6 +709,11 @@ class _Builder(ExpressionBuilder):
 
     duration: Duration = "open"
     time: rows.RowColumn | None = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lists: list[ListedMeasure] = []
+        self.spelt: dict[str, str] = {}
 
     def clause(self, meta: Meta, *clauses: _Clause | None) -> MatchRecognize:
         found = {"skip": default_skip(self.dialect)} | {one.field: one.value for one in clauses if one is not None}
@@ -652,15 +757,33 @@ class _Builder(ExpressionBuilder):
         nulls = texts["NULLS"].split()[1] if "NULLS" in texts else None
         return Order(key, texts.get("DIRECTION") == "DESC", cast("Any", nulls))
 
-    def measures(self, meta: Meta, *measures: Measure) -> _Clause:
-        return _Clause("measures", measures)
+    def measures(self, meta: Meta, *measures: tuple[Measure, ...]) -> _Clause:
+        return _Clause("measures", tuple(chain.from_iterable(measures)))
 
-    def measure(self, meta: Meta, e: rows.Expression, one: Identifier) -> Measure:
-        return Measure(e, one.name, one.quoted, span_of(meta))
+    def measure(self, meta: Meta, e: rows.Expression, one: Identifier) -> tuple[Measure, ...]:
+        """One measure; of an ARRAY_AGG of structures one for each field."""
+        with depth_limited(span_of(meta)):
+            e = _in_the_match(e, self.shifted) if self.shifted else e
+            e = _positions(e) if self.dialect.structures else e
+        made = Measure(e, one.name, one.quoted, span_of(meta))
+        listed = e.argument if isinstance(e, rows.Collection) and e.function == "ARRAY_AGG" else None
+        if isinstance(listed, RowPosition):
+            self.lists.append(ListedMeasure(one.name, (("", one.name, True),)))
+            return (replace(made, expression=rows.Count(span=e.span)),)
+        if not isinstance(listed, RowStructure):
+            return (made,)
+        fields, measures = [], []
+        for name, argument in zip(listed.names, listed.arguments, strict=True):
+            counts = isinstance(argument, RowPosition)
+            value = rows.Count(span=e.span) if counts else replace(cast("rows.Collection", e), argument=argument)
+            measures.append(replace(made, expression=value, name=f"{one.name}.{name}", quoted=True))
+            fields.append((name, measures[-1].name, counts))
+        self.lists.append(ListedMeasure(one.name, tuple(fields)))
+        return tuple(measures)
 
-    def measure_without_as(self, meta: Meta, e: rows.Expression, one: Identifier) -> Measure:
+    def measure_without_as(self, meta: Meta, e: rows.Expression, one: Identifier) -> tuple[Measure, ...]:
         if self.dialect.measures_without_as:
-            return Measure(e, one.name, one.quoted, span_of(meta))
+            return self.measure(meta, e, one)
         raise ParseError(f"AS is missing: a measure is an expression AS {one.name}", span_of(meta))
 
     def rows_per_match(self, meta: Meta, token: Token) -> _Clause:
@@ -789,4 +912,42 @@ class _Builder(ExpressionBuilder):
         return whole(low[0]) if low else 0, whole(high[0]) if high else None, greedy
 
     def variable(self, meta: Meta, one: Identifier) -> str:
+        self.spelt[one.variable] = one.name  # DEFINE is the last part that has it
         return one.variable
+
+
+def _in_the_match(e: rows.Expression, shifted: Collection[Span]) -> rows.Expression:
+    """Return a measure in which LAG and LEAD, at these places, lead to rows of the match alone, as Snowflake has them.
+
+    Raises Unsupported where they are of a variable.
+    """
+    if not e.operands:
+        return e
+    e = replace(trees.rebuilt(e, [_in_the_match(one, shifted) for one in rows.below(e)]), span=e.span)
+    if not isinstance(e, rows.Physical) or e.span not in shifted:
+        return e
+    if rows.variable_of(e.argument) is not None:
+        raise Unsupported("LAG and LEAD of a measure take columns of the row, not of a symbol", e.span)
+    offset, here = rows.RowConstant(e.offset), rows.Count()
+    there = (
+        rows.RowComparison(here, ">", offset)
+        if e.function == "PREV"
+        else rows.RowComparison(rows.Count(None, "FINAL"), ">=", rows.Sum(here, "+", offset))
+    )
+    return rows.RowCase(there, e, rows.RowConstant(None), span=e.span)
+
+
+def _positions(e: rows.Expression) -> rows.Expression:
+    """Return a measure in which the first and the last number of a row are numbers."""
+    if not e.operands:
+        return e
+    e = replace(trees.rebuilt(e, [_positions(one) for one in rows.below(e)]), span=e.span)
+    argument = e.argument if isinstance(e, rows.Logical | rows.RowAggregate) else None
+    if not isinstance(argument, RowPosition) or e.function not in ("FIRST", "LAST", "MIN", "MAX"):
+        return e
+    if isinstance(e, rows.Logical) and e.offset:
+        return e
+    count = rows.Count(span=e.span)
+    number = rows.RowConstant(1, span=e.span) if e.function in ("FIRST", "MIN") else count
+    some = rows.RowComparison(count, ">", rows.RowConstant(0), span=e.span)
+    return rows.RowCase(some, number, rows.RowConstant(None), span=e.span)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import operator
 import re
+from calendar import monthrange
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -317,20 +318,39 @@ def _truncate_time(part: str, time: datetime) -> datetime | None:
 
 def _complete_units(part: str, start: datetime, end: datetime) -> int | None:
     """The number of complete units from one time to another, negative where they go back."""
+    if part.upper() in MONTHS:
+        first, last = sorted((start, end))
+        months = 12 * (last.year - first.year) + last.month - first.month
+        months -= (last.day, last.timetz()) < (first.day, first.timetz())
+        return months // MONTHS[part.upper()] * (1 if end >= start else -1)
     unit = LENGTHS.get(part.upper())
     return None if unit is None else abs(end - start) // unit * (1 if end >= start else -1)
 
 
 def _boundaries(part: str, start: datetime, end: datetime) -> int | None:
     """The number of boundaries of a unit between two times: from 9:59 to 10:01 is one hour. Weeks begin on Monday."""
+    if part.upper() in MONTHS:
+        months = (12 * time.year + time.month - 1 for time in (start, end))
+        first_, last_ = (number // MONTHS[part.upper()] for number in months)
+        return last_ - first_
     if part.upper() not in LENGTHS:
         return None
     first, last = (_truncate_time(part, time) for time in (start, end))
     return None if first is None or last is None else (last - first) // LENGTHS[part.upper()]
 
 
+def _add_months(time: datetime, months: Any) -> datetime | None:
+    """The time that many months later, on the last day of a month that has fewer days."""
+    if not isinstance(months, int):
+        return None
+    year, month = divmod(12 * time.year + time.month - 1 + months, 12)
+    return time.replace(year=year, month=month + 1, day=min(time.day, monthrange(year, month + 1)[1]))
+
+
+MONTHS: dict[str, int] = {"YEAR": 12, "QUARTER": 3, "MONTH": 1}
+"""The units without a fixed length, in months."""
 LENGTHS: dict[str, timedelta] = {"WEEK": timedelta(days=7), **rows.UNITS}
-"""The units of a fixed length, in which times have a difference."""
+"""The units of a fixed length."""
 FIELDS: Mapping[str, tuple[int, int]] = {"DAY": (86_400, 10**9), "HOUR": (3_600, 24), "MINUTE": (60, 60)}
 """Of the fields of an interval, the seconds of one, and the number at which the next longer field goes on."""
 
@@ -373,6 +393,7 @@ FUNCTIONS: Mapping[str, ScalarFunction] = {
     "LN": ScalarFunction(("number",), "float", math.log),
     "EXP": ScalarFunction(("number",), "float", math.exp),
     "DATE_TRUNC": ScalarFunction(("string", "timestamp"), "timestamp", _truncate_time),
+    "ADD_MONTHS": ScalarFunction(("timestamp", "number"), "timestamp", _add_months),
     "TIMESTAMPDIFF": ScalarFunction(("string", "timestamp", "timestamp"), "int", _complete_units),
     "DATEDIFF": ScalarFunction(("string", "timestamp", "timestamp"), "int", _boundaries),
 }
@@ -483,22 +504,33 @@ def resolved(q: MatchRecognize, names: Iterable[str]) -> MatchRecognize:
     return with_columns(q, lambda one: replace(one, name=resolve_column(one, known), quoted=True))
 
 
+def with_column_names(e: rows.Expression, names: Iterable[str]) -> rows.Expression:
+    """The expression with the columns' names as the table has them. Raises IllFormed as `resolved`."""
+    known = [*names]
+    return _with_columns(e, lambda one: replace(one, name=resolve_column(one, known), quoted=True))
+
+
 def with_columns(q: MatchRecognize, column: Callable[[rows.RowColumn], rows.RowColumn]) -> MatchRecognize:
     """The clause with other columns."""
+    return with_expressions(q, lambda e: _with_columns(e, column))
 
-    def expression(e: rows.Expression) -> rows.Expression:
-        if isinstance(e, rows.RowColumn):
-            return column(e)
-        if not e.operands:
-            return e
-        return replace(trees.rebuilt(e, [expression(operand) for operand in rows.below(e)]), span=e.span)
 
+def _with_columns(e: rows.Expression, column: Callable[[rows.RowColumn], rows.RowColumn]) -> rows.Expression:
+    if isinstance(e, rows.RowColumn):
+        return column(e)
+    if not e.operands:
+        return e
+    return replace(trees.rebuilt(e, [_with_columns(operand, column) for operand in rows.below(e)]), span=e.span)
+
+
+def with_expressions(q: MatchRecognize, change: Callable[[rows.Expression], rows.Expression]) -> MatchRecognize:
+    """The clause with other keys, measures and conditions."""
     return replace(
         q,
-        define=tuple(replace(one, condition=expression(one.condition)) for one in q.define),
-        partition=tuple(map(expression, q.partition)),
-        order=tuple(replace(one, column=expression(one.column)) for one in q.order),
-        measures=tuple(replace(one, expression=expression(one.expression)) for one in q.measures),
+        define=tuple(replace(one, condition=change(one.condition)) for one in q.define),
+        partition=tuple(map(change, q.partition)),
+        order=tuple(replace(one, column=change(one.column)) for one in q.order),
+        measures=tuple(replace(one, expression=change(one.expression)) for one in q.measures),
     )
 
 

@@ -3,32 +3,37 @@
 The clause is evaluated as any other. What stands around it is applied to its output table, row by row, with the values
 and the three-valued logic of the clause's own expressions. The table in FROM is whatever file or frame is given, so its
 name does not matter. It may be chosen from first: by (SELECT list FROM t WHERE …) in FROM, or by such a query in WITH.
-Joins, other subqueries, GROUP BY and DISTINCT are refused by name.
+It may also stand in the text, as VALUES, or as SELECTs without FROM and UNION ALL between them. Joins, other
+subqueries, GROUP BY and DISTINCT are refused by name.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 from cerify.semantics import trees
 from cerify.semantics.errors import CerifyError, ParseError, Span, Unsupported, errors_in
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.dialects import STANDARD_SQL, SqlDialect
-from cerify.semantics.row_pattern.parse import Duration, parse
+from cerify.semantics.row_pattern.parse import Duration, ListedMeasure, parse
 from cerify.semantics.row_pattern.syntax import MatchRecognize, show_expression
 from cerify.semantics.trees import subtrees
 
 _SKIPPED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|--[^\n]*|/\*.*?\*/", re.DOTALL)
 _NAME = r"(?:[A-Za-z_]\w*|\"(?:[^\"]|\"\")+\"|`[^`]+`)"
-_SELECT = re.compile(r"\s*SELECT\b(?P<list>.*?)\bFROM\b", re.I | re.S)
+_FROM = re.compile(r"\bFROM\b", re.I)
+_UNION = re.compile(r"\bUNION\b(?P<all>\s+ALL\b)?", re.I)
+_VALUES = re.compile(r"\s*VALUES\b", re.I)
+_UNNEST = re.compile(r"\s*UNNEST\s*\(", re.I)
+_NAMES = re.compile(rf"\s*\((?P<names>\s*{_NAME}\s*(?:,\s*{_NAME}\s*)*)\)")
 _TABLE = re.compile(rf"\s*(?P<table>{_NAME}(?:\s*\.\s*{_NAME})*)", re.I)
 _INTO = re.compile(rf"\bINTO\s+{_NAME}\s*\Z", re.I)
 _TIMESTAMP_BY = re.compile(rf"\s*TIMESTAMP\s+BY\s+(?P<time>{_NAME})", re.I)
-_COMMON = re.compile(rf"\s*(?P<lead>WITH\b|,)\s*(?P<name>{_NAME})\s*AS\s*\(", re.I)
+_COMMON = re.compile(rf"\s*(?P<lead>WITH\b|,)\s*(?P<name>{_NAME})\s*(?:\((?P<names>[^()]*)\)\s*)?AS\s*\(", re.I)
 _WORDS = "WHERE|ORDER|LIMIT|FETCH|GROUP|HAVING|JOIN|UNION|TIMESTAMP|MATCH_RECOGNIZE|CROSS|LEFT|RIGHT|FULL|INNER"
 _ALIAS = re.compile(rf"\s*(?:AS\b\s*)?(?!(?:{_WORDS})\b)(?P<alias>{_NAME})", re.I)
 _PARTS = re.compile(r"\b(WHERE|ORDER\s+BY|LIMIT|FETCH)\b", re.I)
@@ -49,6 +54,7 @@ class SelectItem:
 
     expression: rows.Expression | None
     name: str = ""
+    quoted: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,11 +67,28 @@ class SortItem:
 
 
 @dataclass(frozen=True)
+class LiteralTable:
+    """VALUES: rows of expressions without columns. One row without cells is what a SELECT without FROM reads."""
+
+    names: tuple[str, ...]
+    rows: tuple[tuple[rows.Expression, ...], ...]
+
+
+@dataclass(frozen=True)
+class UnionTable:
+    """Tables with UNION ALL between them. names: of its columns, () for those of the first. places: in the text."""
+
+    parts: tuple[TableSource, ...]
+    places: tuple[Span, ...]
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class PlainSelect:
     """SELECT items FROM table WHERE where ORDER BY order LIMIT limit.
 
-    alias: what the table is called besides, None for nothing. below: the selection that is the table in FROM, None for
-    the file or frame.
+    alias: what the table is called besides, None for nothing. below: what is the table in FROM, None for the file or
+    frame. names: what its columns are called instead, () for nothing else.
     """
 
     items: tuple[SelectItem, ...]
@@ -74,20 +97,54 @@ class PlainSelect:
     where: rows.Expression | None = None
     order: tuple[SortItem, ...] = ()
     limit: int | None = None
-    below: PlainSelect | None = None
+    below: TableSource | None = None
+    names: tuple[str, ...] = ()
 
     @property
     def expressions(self) -> tuple[rows.Expression, ...]:
         """The expressions of the selection and of those below it."""
         listed = (*(item.expression for item in self.items), self.where, *(one.expression for one in self.order))
-        return (*(e for e in listed if e is not None), *(() if self.below is None else self.below.expressions))
+        return (*(e for e in listed if e is not None), *_expressions_in(self.below))
+
+
+TableSource: TypeAlias = PlainSelect | LiteralTable | UnionTable
+NO_TABLE = LiteralTable((), ((),))
+
+
+def _expressions_in(source: TableSource | None) -> tuple[rows.Expression, ...]:
+    match source:
+        case LiteralTable(_, cells):
+            return tuple(e for row in cells for e in row)
+        case UnionTable(parts):
+            return tuple(e for part in parts for e in _expressions_in(part))
+        case PlainSelect():
+            return source.expressions
+        case _:
+            return ()
+
+
+def reads_file(source: TableSource | None) -> bool:
+    """Tell whether a table in FROM has rows of the file or frame: one that stands in the text has not."""
+    match source:
+        case LiteralTable():
+            return False
+        case UnionTable(parts):
+            return any(map(reads_file, parts))
+        case PlainSelect():
+            return reads_file(source.below)
+        case _:
+            return True
 
 
 @dataclass(frozen=True)
 class Statement(PlainSelect):
-    """A SELECT over the output of one clause, whose rows are those of the selection below."""
+    """A SELECT over the output of one clause, whose rows are those of the selection below.
+
+    lists: the measures of which the text makes lists.
+    """
 
     clause: MatchRecognize = field(kw_only=True)
+    lists: tuple[ListedMeasure, ...] = field(default=(), kw_only=True)
 
 
 def is_statement(text: str) -> bool:
@@ -129,12 +186,14 @@ class _Reader:
         common, start = self.common_tables(keyword)
         end = _closing(self.plain, opening)
         head = self.head(start, keyword, common)
+        if head.below == NO_TABLE and not head.table:
+            raise _shape(self.plain[start:keyword], start, keyword)
         _refuse_others(self.plain[end:], end)
         time = _TIMESTAMP_BY.match(self.plain, head.end, keyword) if self.dialect.streams else None
-        rest = head.end if time is None else time.end()
-        own = _ALIAS.match(self.plain, rest, keyword)
-        if self.plain[rest if own is None else own.end() : keyword].strip():
+        own, names, rest = self.alias(head.end if time is None else time.end(), keyword)
+        if self.plain[rest:keyword].strip():
             raise _shape(self.plain[start:keyword], start, keyword)
+        lists: list[ListedMeasure] = []
         clause = _parsed(
             self.text,
             keyword,
@@ -144,63 +203,137 @@ class _Reader:
             self.dialect,
             duration=duration,
             time=None if time is None else rows.RowColumn(_unquoted(self.text[slice(*time.span("time"))])),
+            lists=lists,
         )
-        named = head.table.rsplit(".", 1)[-1].strip() if own is None else self.text[slice(*own.span("alias"))]
+        named = head.table.rsplit(".", 1)[-1].strip() if own is None else own
         clause = replace(
             clause,
             partition=tuple(_without_table(e, _unquoted(named)) for e in clause.partition),
             order=tuple(replace(one, column=_without_table(one.column, _unquoted(named))) for one in clause.order),
         )
-        alias, parts = self.after(end)
-        return Statement(*self.selected(head, alias, parts), clause=clause)
+        if names:
+            head = replace(head, below=_renamed(head.below, names, Span(head.end, rest)))
+        alias, _, rest = self.alias(end, len(self.plain), named=False)
+        parts = _parts_after(self.plain, rest, len(self.plain))
+        return Statement(*self.selected(head, alias, parts), clause=clause, lists=tuple(lists))
 
-    def common_tables(self, keyword: int) -> tuple[dict[str, PlainSelect], int]:
-        """The selections of WITH by name, in lower case, and where the SELECT after them begins."""
-        common: dict[str, PlainSelect] = {}
+    def common_tables(self, keyword: int) -> tuple[dict[str, TableSource], int]:
+        """The tables of WITH by name, in lower case, and where the SELECT after them begins."""
+        common: dict[str, TableSource] = {}
         at = 0
         while (found := _COMMON.match(self.plain, at, keyword)) is not None and (at > 0) == (found["lead"] == ","):
             opening = found.end() - 1
             at = _closing(self.plain, opening)
             if at > keyword:
                 raise Unsupported("the clause stands in WITH: give the query in its parentheses alone", _span_of(found))
-            common[_unquoted(self.text[slice(*found.span("name"))]).lower()] = self.below(opening + 1, at - 1, common)
+            source = self.source(opening + 1, at - 1, common)
+            if found["names"] is not None:
+                names = tuple(_unquoted(one.strip()) for one in self.text[slice(*found.span("names"))].split(","))
+                source = _renamed(source, names, _span_of(found))
+            common[_unquoted(self.text[slice(*found.span("name"))]).lower()] = source
         return common, at
 
-    def below(self, start: int, end: int, common: Mapping[str, PlainSelect]) -> PlainSelect:
-        """The selection that a part of the text writes, in FROM or in WITH."""
-        head = self.head(start, end, common)
-        return PlainSelect(*self.selected(head, *self.after(head.end, end)))
+    def source(self, start: int, end: int, common: Mapping[str, TableSource]) -> TableSource:
+        """The table that a part of the text writes, in FROM or in WITH: SELECTs or VALUES with UNION ALL between."""
+        marks = list(_outside(self.plain, _UNION, start, end))
+        for mark in marks:
+            if mark["all"] is None:
+                raise Unsupported("UNION is not carried without ALL, which drops rows that are alike", _span_of(mark))
+        starts, ends = [start, *(mark.end() for mark in marks)], [*(mark.start() for mark in marks), end]
+        parts = tuple(self.part(*ends_, common) for ends_ in zip(starts, ends, strict=True))
+        return parts[0] if len(parts) == 1 else UnionTable(parts, tuple(map(Span, starts, ends)))
 
-    def head(self, start: int, end: int, common: Mapping[str, PlainSelect]) -> _Head:
+    def part(self, start: int, end: int, common: Mapping[str, TableSource]) -> TableSource:
+        """One of the tables between UNION ALL."""
+        if (values := _VALUES.match(self.plain, start, end)) is not None:
+            return self.values(values.end(), end)[0]
+        head = self.head(start, end, common)
+        alias, names, rest = self.alias(head.end, end)
+        if names:
+            head = replace(head, below=_renamed(head.below, names, Span(head.end, rest)))
+        return PlainSelect(*self.selected(head, alias, _parts_after(self.plain, rest, end)))
+
+    def values(self, start: int, end: int) -> tuple[LiteralTable, int]:
+        """The rows after VALUES, and where they end."""
+        places: list[Span] = []
+        at = start
+        while (opening := re.compile(r"\s*\(").match(self.plain, at, end)) is not None:
+            closing = _closing(self.plain, opening.end() - 1)
+            places.append(Span(opening.end(), closing - 1))
+            comma = re.compile(r"\s*,").match(self.plain, closing, end)
+            at = closing if comma is None else comma.end()
+            if comma is None:
+                break
+        if not places:
+            raise ParseError("after VALUES come rows in parentheses, as in VALUES (1, 'a'), (2, 'b')", Span(start, end))
+        cells = [tuple(_expression(self.text, cell, self.dialect) for cell in _split(self.text, row)) for row in places]
+        word, first = self.dialect.unnamed
+        return _literal([f"{word}{i}" for i in range(first, first + len(cells[0]))], cells, places), at
+
+    def unnested(self, opening: int, end: int) -> tuple[LiteralTable, int]:
+        """The rows of UNNEST([STRUCT(1 AS x, …), (2, …)]), and where it ends."""
+        closing = _closing(self.plain, opening)
+        inner = re.compile(r"\s*\[(?P<rows>.*)\]\s*", re.S).fullmatch(self.plain, opening + 1, closing - 1)
+        if inner is None:
+            raise Unsupported("UNNEST takes rows in brackets: UNNEST([STRUCT(1 AS x), (2)])", Span(opening, closing))
+        names: list[str] = []
+        cells, places = [], []
+        for part in _split(self.text, Span(*inner.span("rows"))):
+            row = re.compile(r"\s*(?:STRUCT\s*)?\((?P<cells>.*)\)\s*", re.I | re.S).fullmatch(
+                self.plain, part.start, part.end
+            )
+            if row is None:
+                raise Unsupported("a row in UNNEST is written STRUCT(1 AS x, 'a' AS y), or (2, 'b')", part)
+            items = list(_items(self.text, Span(*row.span("cells")), self.dialect))
+            names = names or [item.name or f"f{i}" for i, item in enumerate(items)]
+            cells.append(tuple(item.expression or rows.RowConstant(None) for item in items))
+            places.append(part)
+        return _literal(names, cells, places), closing
+
+    def head(self, start: int, end: int, common: Mapping[str, TableSource]) -> _Head:
         """SELECT, the list, FROM and the table."""
-        select = _SELECT.match(self.plain, start, end)
+        select = re.compile(r"\s*SELECT\b", re.I).match(self.plain, start, end)
+        place = next(_outside(self.plain, _FROM, start, end), None)
         if select is None:
             raise _shape(self.plain[start:end], start, end)
-        _refuse_others(self.plain[slice(*select.span("list"))], select.start("list"))
-        listed = Span(*select.span("list"))
+        listed = Span(select.end(), end if place is None else place.start())
+        _refuse_others(self.plain[listed.start : listed.end], listed.start)
+        if place is None:
+            return _Head(listed, "", NO_TABLE, end)
         if self.dialect.streams and (into := _INTO.search(self.plain, listed.start, listed.end)) is not None:
             listed = Span(listed.start, into.start())
-        inner = re.compile(r"\s*\(\s*(?=SELECT\b)", re.I).match(self.plain, select.end(), end)
+        at = place.end()
+        inner = re.compile(r"\s*\(\s*(?=(?:SELECT|VALUES)\b)", re.I).match(self.plain, at, end)
         if inner is not None:
             closing = _closing(self.plain, inner.start() + self.plain[inner.start() :].index("("))
-            return _Head(listed, "", self.below(inner.end(), closing - 1, common), closing)
-        table = _TABLE.match(self.plain, select.end(), end)
+            return _Head(listed, "", self.source(inner.end(), closing - 1, common), closing)
+        if (values := _VALUES.match(self.plain, at, end)) is not None:
+            return _Head(listed, "", *self.values(values.end(), end))
+        if self.dialect.structures and (unnest := _UNNEST.match(self.plain, at, end)) is not None:
+            return _Head(listed, "", *self.unnested(unnest.end() - 1, end))
+        table = _TABLE.match(self.plain, at, end)
         if table is None:
-            _refuse_others(self.plain[select.end() : end], select.end())
+            _refuse_others(self.plain[at:end], at)
             raise _shape(self.plain[start:end], start, end)
         _refuse_others(self.plain[table.end() : end], table.end())
         name = " ".join(self.text[slice(*table.span("table"))].split())
+        if self.dialect.dual and name.upper() == "DUAL":
+            return _Head(listed, name, NO_TABLE, table.end())
         if common and name.lower() not in common:
             known = ", ".join(common)
             raise Unsupported(f"FROM names {name}; with WITH it names one of its tables, {known}", _span_of(table))
         return _Head(listed, name, common.get(name.lower()), table.end())
 
-    def after(self, start: int, end: int | None = None) -> tuple[str | None, dict[str, Span]]:
-        """The alias and the parts that stand after a table or a clause."""
-        end = len(self.plain) if end is None else end
+    def alias(self, start: int, end: int, named: bool = True) -> tuple[str | None, tuple[str, ...], int]:
+        """What a table or a clause is called, its columns, () where they are not named, and where that ends."""
         alias = _ALIAS.match(self.plain, start, end)
-        parts = _parts_after(self.plain, start if alias is None else alias.end(), end)
-        return None if alias is None else _unquoted(self.text[slice(*alias.span("alias"))]), parts
+        if alias is None:
+            return None, (), start
+        columns = _NAMES.match(self.plain, alias.end(), end) if named else None
+        listed = "" if columns is None else self.text[slice(*columns.span("names"))]
+        names = tuple(_unquoted(one.strip()) for one in listed.split(",") if one.strip())
+        rest = alias.end() if columns is None else columns.end()
+        return _unquoted(self.text[slice(*alias.span("alias"))]), names, rest
 
     def selected(self, head: _Head, alias: str | None, parts: Mapping[str, Span]) -> tuple[Any, ...]:
         """The fields of a selection."""
@@ -218,11 +351,11 @@ class _Reader:
 
 @dataclass(frozen=True)
 class _Head:
-    """Places in a SELECT: its list, its table (a name or a selection), and where these end."""
+    """Places in a SELECT: its list, its table (a name, or what is read instead), and where these end."""
 
     listed: Span
     table: str
-    below: PlainSelect | None
+    below: TableSource | None
     end: int
 
 
@@ -242,6 +375,33 @@ def _blanked(text: str) -> str:
         return f"{quote}{'_' * (len(found[0]) - 2)}{quote}" if quote in "'\"`" else " " * len(found[0])
 
     return _SKIPPED.sub(blanks, text)
+
+
+def _outside(plain: str, pattern: re.Pattern[str], start: int, end: int) -> Iterator[re.Match[str]]:
+    """Yield where a pattern is found in a part of a text outside of parentheses."""
+    depth, at = 0, start
+    for found in pattern.finditer(plain, start, end):
+        depth += plain.count("(", at, found.start()) - plain.count(")", at, found.start())
+        at = found.start()
+        if depth == 0:
+            yield found
+
+
+def _literal(
+    names: Sequence[str], cells: Sequence[tuple[rows.Expression, ...]], places: Sequence[Span]
+) -> LiteralTable:
+    """Return a table of rows. Raises ParseError for one that has not as many cells as the first."""
+    for row, place in zip(cells, places, strict=True):
+        if len(row) != len(cells[0]):
+            raise ParseError(f"the row has {len(row)} values, and the first has {len(cells[0])}", place)
+    return LiteralTable(tuple(names), tuple(cells))
+
+
+def _renamed(source: TableSource | None, names: tuple[str, ...], span: Span) -> TableSource:
+    """Return a table whose columns are called otherwise; that of the file is a selection then. Raises ParseError."""
+    if isinstance(source, LiteralTable) and len(names) != len(source.rows[0]):
+        raise ParseError(f"there are {len(names)} names, and a row has {len(source.rows[0])} values", span)
+    return PlainSelect((SelectItem(None),), "", names=names) if source is None else replace(source, names=names)
 
 
 def _parts_after(plain: str, start: int, end: int) -> dict[str, Span]:
@@ -368,7 +528,8 @@ def _items(text: str, span: Span, dialect: SqlDialect) -> Iterator[SelectItem]:
         end = part.end if named_ is None else part.start + text[part.start :].index(written) + named_.start()
         e = _expression(text, Span(part.start, end), dialect)
         name = "" if isinstance(e, rows.RowColumn) else written
-        yield SelectItem(e, name if named_ is None else _unquoted(named_[1]))
+        alias = "" if named_ is None else named_[1]
+        yield SelectItem(e, name if named_ is None else _unquoted(alias), not alias or alias[0] in '"`')
 
 
 def _bare_alias(written: str) -> re.Match[str] | None:
@@ -393,3 +554,73 @@ def _sorts(text: str, span: Span, dialect: SqlDialect) -> Iterator[SortItem]:
 
 def _unquoted(name: str) -> str:
     return name[1:-1].replace('""', '"') if name[:1] in ('"', "`") else name
+
+
+# --- aggregates with OVER ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class WindowColumn:
+    """An aggregate with OVER, as a column: over rows of the partition around each row, in the order of the clause.
+
+    argument: None for *. start and end: the first and the last row from the row at hand on, None for that of the
+    partition.
+    """
+
+    name: str
+    function: str
+    argument: rows.Expression | None
+    start: int | None
+    end: int | None
+
+
+_AGGREGATE = re.compile(r"\b(?P<function>COUNT|SUM|AVG|MIN|MAX)\s*(?=\()", re.I)
+_OVER = re.compile(r"\s*OVER\s*(?=\()", re.I)
+_END = r"UNBOUNDED\s+(?:PRECEDING|FOLLOWING)|CURRENT\s+ROW|\d{1,9}\s+(?:PRECEDING|FOLLOWING)"
+_ROWS = re.compile(rf"\(\s*ROWS\s+BETWEEN\s+(?P<start>{_END})\s+AND\s+(?P<end>{_END})\s*\)", re.I)
+
+
+def cut_windows(text: str, dialect: SqlDialect) -> tuple[str, tuple[WindowColumn, ...]]:
+    """Return a text of the same length in which aggregates with OVER in DEFINE are columns, and these columns.
+
+    A dialect without them has the text as it is. Raises Unsupported for another window than ROWS BETWEEN.
+    """
+    plain = _blanked(text)
+    define = re.search(r"\bDEFINE\b", plain, re.I)
+    if not dialect.windows or define is None:
+        return text, ()
+    columns: dict[str, WindowColumn] = {}
+    for found in _AGGREGATE.finditer(plain, define.end()):
+        closing = _closing(plain, found.end())
+        over = _OVER.match(plain, closing)
+        if over is None:
+            continue
+        end = _closing(plain, over.end())
+        frame = _ROWS.fullmatch(plain, over.end(), end)
+        if frame is None:
+            raise Unsupported(
+                "OVER in DEFINE takes rows of the partition, in the order of the clause: OVER (ROWS BETWEEN UNBOUNDED "
+                "PRECEDING AND UNBOUNDED FOLLOWING), or n PRECEDING, CURRENT ROW, n FOLLOWING",
+                Span(over.end(), end),
+            )
+        inside = Span(found.end() + 1, closing - 1)
+        written = text[inside.start : inside.end].strip()
+        bounds = [" ".join(frame[name].upper().split()) for name in ("start", "end")]
+        shown = " ".join(written.replace('"', "").split())
+        name = f"{found['function'].upper()}({shown}) OVER ({' AND '.join(bounds)})"
+        argument = None if written == "*" else _expression(text, inside, dialect)
+        if argument is not None and rows.variable_of(argument) is not None:
+            raise Unsupported("an aggregate with OVER is of columns of the row, not of a symbol", argument.span)
+        columns[name] = WindowColumn(
+            name,
+            found["function"].upper(),
+            argument,
+            *(None if "UNBOUNDED" in one else _offset(one) for one in bounds),
+        )
+        text = f'{text[: found.start()]}"{name}"'.ljust(end) + text[end:]
+    return text, tuple(columns.values())
+
+
+def _offset(bound: str) -> int:
+    """Return the row of a bound from the row at hand on: 3 PRECEDING is -3."""
+    return 0 if bound == "CURRENT ROW" else int(bound.split()[0]) * (-1 if bound.endswith("PRECEDING") else 1)

@@ -11,7 +11,7 @@ from cerify.semantics.errors import IllFormed
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.dialects import STANDARD_SQL, SqlDialect
 from cerify.semantics.row_pattern.scalars import STANDARD, Nullable, RowReading, combined, resolve_column
-from cerify.semantics.row_pattern.statement import PlainSelect, SelectItem, SortItem
+from cerify.semantics.row_pattern.statement import LiteralTable, PlainSelect, SelectItem, SortItem, TableSource
 from cerify.semantics.values import kind
 
 _KINDS = ("bool", "number", "string", "timestamp", "interval")
@@ -54,6 +54,39 @@ def select_rows(
     if statement.limit is not None:
         kept = kept[: statement.limit]
     return tuple(names), [tuple(_value(e, values, reading) for e in chosen) for values in timed_items(kept)]
+
+
+def source_rows(
+    source: TableSource,
+    columns: Sequence[str],
+    table: Sequence[Sequence[Nullable]],
+    dialect: SqlDialect = STANDARD_SQL,
+    reading: RowReading = STANDARD,
+) -> tuple[tuple[str, ...], list[tuple[Nullable, ...]]]:
+    """Return the columns and the rows of what stands in FROM, given those of the file or frame. Raises IllFormed."""
+    if isinstance(source, LiteralTable):
+        return source.names, [tuple(_literal(e, reading) for e in row) for row in timed_items(source.rows)]
+    if isinstance(source, PlainSelect):
+        below = (columns, table)
+        if source.below is not None:
+            below = source_rows(source.below, columns, table, dialect, reading)
+        names, found = select_rows(source, *below, dialect, reading)
+    else:
+        parts = [source_rows(part, columns, table, dialect, reading) for part in source.parts]
+        names, found = parts[0][0], [row for _, rows_ in parts for row in rows_]
+        for (other, _), place in zip(parts, source.places, strict=True):
+            if len(other) != len(names):
+                raise IllFormed(f"after UNION ALL there are {len(other)} columns, and before {len(names)}", place)
+    if source.names and len(source.names) != len(names):
+        raise IllFormed(f"there are {len(source.names)} names for {len(names)} columns: {', '.join(source.names)}")
+    return source.names or names, found
+
+
+def _literal(e: rows.Expression, reading: RowReading) -> Nullable:
+    """Return a value that stands in the text. Raises IllFormed for a column in it."""
+    if (column := next((one for one in trees.subtrees(e) if isinstance(one, rows.RowColumn)), None)) is not None:
+        raise IllFormed(f"there is no column {column.name} here: a row of VALUES has constants", column.span)
+    return _value(e, {}, reading)
 
 
 def _named_items(

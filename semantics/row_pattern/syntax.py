@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, partial
 from typing import Any, ClassVar, Literal, TypeAlias, assert_never
@@ -358,6 +358,30 @@ Scalar: TypeAlias = (
 """What depends on the values of its operands alone."""
 
 Expression: TypeAlias = Lookup | Scalar
+
+
+def with_variables(q: MatchRecognize, rename: Callable[[str], str]) -> MatchRecognize:
+    """Return the clause with other names of its variables."""
+
+    def changed(node: Any) -> Any:
+        parts = [changed(one) for one in trees.children(node)]
+        node = replace(trees.rebuilt(node, parts), span=node.span) if parts else node
+        match node:
+            case RowVariable(name):
+                return replace(node, name=rename(name))
+            case RowColumn() | Classifier() | Count():
+                return replace(node, variable=None if node.variable is None else rename(node.variable))
+        return node
+
+    skip = q.skip if q.skip.variable is None else replace(q.skip, variable=rename(q.skip.variable))
+    return replace(
+        q,
+        pattern=changed(q.pattern),
+        define=tuple(replace(one, variable=rename(one.variable), condition=changed(one.condition)) for one in q.define),
+        measures=tuple(replace(one, expression=changed(one.expression)) for one in q.measures),
+        subsets=tuple(Subset(rename(one.name), tuple(map(rename, one.members)), one.span) for one in q.subsets),
+        skip=skip,
+    )
 
 
 below: Callable[[Expression], tuple[Expression, ...]] = trees.children

@@ -46,7 +46,7 @@ from cerify.languages.language import (
     reading_options,
 )
 from cerify.plan import Plan
-from cerify.semantics.arguments import Budget, Selection, timed_items
+from cerify.semantics.arguments import Budget, Selection, parse_reading, timed_items
 from cerify.semantics.errors import InputError, MissingPackage, QueryWarning, Unsupported, errors_in
 from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.files import write_bytes
@@ -54,10 +54,11 @@ from cerify.semantics.funnel_steps import parse_attribute
 from cerify.semantics.json_events import parse_json, text_of
 from cerify.semantics.match_frames import OUTPUT_SUFFIXES, MatchColumns, OutputFormat, shown_cell, written_table
 from cerify.semantics.row_pattern.dialects import DIALECTS
+from cerify.semantics.row_pattern.scalars import RowReading
 from cerify.semantics.row_pattern.statement import is_statement
 from cerify.semantics.row_pattern.syntax import show as show_clause
 from cerify.semantics.values import Value, plain
-from cerify.statements import Pasted, read_pasted, reading_texts, split_duration
+from cerify.statements import Pasted, PastedTable, read_pasted, reading_texts, split_duration
 from cerify.terminal import echo, echo_lines, on_terminal, printable, table_lines
 
 TABLE_ROWS = 100
@@ -155,16 +156,26 @@ def match_command(args: MatchArguments) -> int:
     """
     source = args.source
     args = _with_query(args)
-    if not args.file:
-        raise click.UsageError("Missing argument 'FILE...'.")
     query, language_ = with_rule_of(args.query, args.language, takes_statements=True)
     args = replace(args, query=query, language=language_)
-    args, statement = _pasted(args)
+    args, pasted = _pasted(args)
+    if not args.file and (pasted is None or pasted.reads_file):
+        raise click.UsageError("Missing argument 'FILE...'.")
+    if args.file and pasted is not None and not pasted.reads_file:
+        raise click.UsageError("the table stands in the statement; leave FILE out")
     schema = source.schema_for(args.language)
-    chosen = statement is not None and statement.below is not None
+    chosen = pasted is not None and pasted.below is not None
     if chosen and args.output != "rows":
         raise click.UsageError("FROM has a query, whose rows have no positions in FILE; leave --output matches out")
-    lang, tree = read_query(args.query, args.language, None if chosen else schema)
+    S = table = None
+    if pasted is not None:
+        with errors_in(pasted.text), Budget(seconds=args.time_limit).timed():
+            S = source.read_for(args.query, args.language, args.file) if args.file else Stream([])
+            table = _table_of(pasted, S, parse_reading(RowReading, args.readings))
+            S = table.S
+            args = replace(args, query=show_clause(table.clause))
+        schema = None if chosen or pasted.windows else schema
+    lang, tree = read_query(args.query, args.language, schema)
     if args.valuations and lang.answer and not lang.takes_place:
         raise click.UsageError(f"{lang.answer}; its valuations are not listed")
     if args.output == "rows" and type(lang.evaluators).output_table is Evaluators.output_table:
@@ -174,11 +185,10 @@ def match_command(args: MatchArguments) -> int:
     budget = Budget(seconds=args.time_limit)
     options = Options(output, budget, consumption=consumption, **reading_options(lang, args.readings))
     with errors_in(args.query), budget.timed():
-        plan = plan_query(tree, args.language, None if chosen else schema, options, args.evaluator, selection)
-        S = source.read_for(args.query, args.language, args.file)
-        S = S if statement is None else _chosen_rows(statement, S, options)
+        plan = plan_query(tree, args.language, schema, options, args.evaluator, selection)
+        S = source.read_for(args.query, args.language, args.file) if S is None else S
         with _pointing_to_denotational(plan):
-            status = _print(lang, plan, S, options, args, statement)
+            status = _print(lang, plan, S, options, args, table)
         if status == 1:
             warn_of_never(lang, tree, schema, args.query)
         return status
@@ -211,24 +221,24 @@ def _pasted(args: MatchArguments) -> tuple[MatchArguments, Pasted | None]:
     return replace(args, query=show_clause(pasted.clause), readings=readings, output=output), pasted
 
 
-def _chosen_rows(pasted: Pasted, S: Stream, options: Options) -> Stream:
-    """Return the rows that a pasted clause reads, and write its warnings to standard error."""
+def _table_of(pasted: Pasted, S: Stream, reading: RowReading) -> PastedTable:
+    """Return what a pasted text is over a table, and write its warnings to standard error."""
     with warnings.catch_warnings(record=True) as issued:
         warnings.simplefilter("always", QueryWarning)
-        S = pasted.table(S, options.row_reading)
+        table = pasted.over(S, reading)
     for one in issued:
         if isinstance(one.message, QueryWarning):
             warn(one.message, pasted.text)
-    return S
+    return table
 
 
 def _print(
-    lang: Language[Any], plan: Plan[Any], S: Stream, options: Options, args: MatchArguments, pasted: Pasted | None
+    lang: Language[Any], plan: Plan[Any], S: Stream, options: Options, args: MatchArguments, table: PastedTable | None
 ) -> int:
     """Prints what the plan finds, and returns the exit status."""
     if args.output == "rows":
         made = lang.evaluators.output_table(plan.query, S, plan.unsorted(S), options)
-        return _print_rows(made if pasted is None else pasted.selected(made, options.row_reading), args)
+        return _print_rows(made if table is None else table.output(made, options.row_reading), args)
     found = timed_items(plan.with_values(S) if args.valuations else plan.matches(S))
     is_open = lang.evaluators.open_test(plan.query, S, options) or (lambda _: False)
     if args.out is not None:

@@ -137,6 +137,8 @@ def with_rule_of(
     pasted = read_pasted(query, dialect or "standard", duration)
     if pasted.below is not None:
         raise Unsupported("FROM has a query: give its rows as the file, and write FROM t")
+    if pasted.windows:
+        raise Unsupported("an aggregate with OVER is followed by cerify match alone")
     if pasted.statement is not None:
         echo("cerify: note: the matches are those of the clause MATCH_RECOGNIZE, before the rest of SELECT", error=True)
     reading = parse_reading(RowReading, [*reading_texts(pasted.reading), *others])

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -521,9 +523,13 @@ def test_what_a_statement_gives(statement: str, columns: tuple[str, ...], rows: 
     [
         ("SELECT * FROM t JOIN u {}", Unsupported, "JOIN is not carried", "JOIN"),
         ("SELECT sym FROM t {} GROUP BY sym", Unsupported, "GROUP BY is not carried", "GROUP BY"),
-        ("SELECT * FROM (SELECT 1) {}", ParseError, "FROM is missing", "SELECT 1"),
+        ("SELECT * FROM (SELECT x AS y) {}", IllFormed, "no column x", "x"),
+        ("SELECT * FROM (VALUES (1), (2, 3)) AS t (x) {}", ParseError, "the first has 1", "2, 3"),
+        ("SELECT * FROM (VALUES (1, 2)) AS t (x) {}", ParseError, "1 names, and a row has 2", " AS t (x)"),
+        ("SELECT * FROM (VALUES 1) AS t (x) {}", ParseError, "rows in parentheses", None),
+        ("SELECT * FROM (SELECT * FROM t UNION SELECT * FROM t) {}", Unsupported, "without ALL", "UNION"),
+        ("SELECT * FROM (SELECT 1 AS a UNION ALL SELECT 2, 3) {}", IllFormed, "2 columns, and before 1", None),
         ("SELECT * FROM (SELECT sym FROM t GROUP BY sym) {}", Unsupported, "GROUP BY is not carried", "GROUP BY"),
-        ("SELECT * FROM (SELECT 1 AS x UNION ALL SELECT 2) {}", ParseError, "FROM is missing", None),
         ("SELECT * FROM (SELECT day - day AS d FROM t WHERE nope = 1) {}", IllFormed, "no column nope", "nope"),
         ("WITH u AS (SELECT * FROM t) SELECT * FROM v {}", Unsupported, "FROM names v", " v"),
         ("WITH u AS (SELECT * FROM t {}) SELECT * FROM u", Unsupported, "stands in WITH", None),
@@ -610,6 +616,116 @@ def test_a_select_with_a_window() -> None:
         ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING PATTERN (A DOWN+) DEFINE DOWN AS price < PREV(price))
         ORDER BY day LIMIT 3"""
     assert select(text, STATEMENTS_PRICES).rows == ((0, 3), (0, 2), (1, None))
+
+
+HOURS = [{"u": u, "t": datetime(2026, 1, 30, tzinfo=UTC) + timedelta(hours=h), "x": h} for u, h in
+         [("a", 0), ("b", 1), ("a", 20), ("a", 60), ("b", 25), ("a", 61)]]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("dialect", "text", "columns", "rows"),
+    [
+        ("snowflake", "SELECT * FROM (SELECT * FROM VALUES (1, 5), (2, 3) AS v (day, Price)) {}",
+         ("DAY", "PRICE", "l", "N"), ((1, 5, None, 1), (2, 3, 5, 2))),
+        ("snowflake", "SELECT * FROM VALUES (1, 5), (2, 3) AS v (day, price) {}",
+         ("DAY", "PRICE", "l", "N"), ((1, 5, None, 1), (2, 3, 5, 2))),
+        ("oracle",
+         "WITH v AS (SELECT 1 AS day, 5 AS price FROM DUAL UNION ALL SELECT 2, 3 FROM DUAL) SELECT * FROM v {}",
+         ("DAY", "l", "N", "PRICE"), ((1, None, 1, 5), (2, 5, 2, 3))),
+        ("trino", "SELECT l, N FROM (VALUES (2, 3), (1, 5)) AS v (Day, price) {} WHERE n = 2", ("l", "n"), ((5, 2),)),
+        ("duckdb", "WITH v(day, price) AS (VALUES (1, 5), (2, 3)) FROM_IT {}", ("day", "l", "N", "price"),
+         ((1, None, 1, 5), (2, 5, 2, 3))),
+        ("standard", "SELECT l FROM (SELECT * FROM (VALUES (1, 5)) AS v (day, price) UNION ALL VALUES (2, 3)) {}",
+         ("l",), ((None,), (5,))),
+    ],
+)  # fmt: skip
+def test_tables_in_the_text(dialect: str, text: str, columns: tuple[str, ...], rows: tuple[object, ...]) -> None:
+    """No file is read, and names and order of columns are the dialect's."""
+    lag = "LAG" if dialect == "snowflake" else "PREV"
+    clause = f"""MATCH_RECOGNIZE (ORDER BY day MEASURES {lag}(price) AS "l", COUNT(*) AS N ALL ROWS PER MATCH
+        PATTERN (A+) DEFINE A AS TRUE)"""
+    made = select(text.replace("FROM_IT", "SELECT * FROM v").format(clause), dialect=dialect)
+    assert (made.columns, made.rows) == (columns, rows)
+
+
+def test_a_table_in_the_text_needs_no_file(run: Run, tmp_path: Path) -> None:
+    text = "SELECT n FROM (VALUES (1), (2)) AS t (x) MATCH_RECOGNIZE (ORDER BY x MEASURES COUNT(*) AS n PATTERN (A+))"
+    assert run("match", text, "--language", "row-pattern", "--json")[1] == '{"columns": ["n"], "rows": [[2]]}\n'
+    assert "leave FILE out" in run("match", text, str(tmp_path / "t.csv"), "--language", "row-pattern")[2]
+    assert (
+        "missing argument"
+        in run("match", text.replace("(VALUES (1), (2)) AS t (x)", "t"), "--language", "row-pattern")[2]
+    )
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "t - PREV(t) <= 1",
+        "t <= PREV(t) + 1",
+        "(t - PREV(t)) * 24 <= 24",
+        "t - PREV(t) BETWEEN 0 AND 1",
+        "x - PREV(x) <= 24",
+        "NUMTODSINTERVAL(x - PREV(x), 'HOUR') <= 1",
+    ],
+)
+def test_numbers_beside_times_are_days_in_oracle(condition: str) -> None:
+    """Sessions with gaps of a day at most, and the day after each."""
+    text = f"""SELECT u, n, later FROM t MATCH_RECOGNIZE (PARTITION BY u ORDER BY t MEASURES COUNT(*) AS n,
+        LAST(t) + 1 AS later PATTERN (A B*) DEFINE B AS {condition}) ORDER BY u, later"""
+    made = select(text, HOURS, dialect="oracle")
+    assert [row[:2] for row in made.rows] == [("a", 2), ("a", 2), ("b", 2)]
+    assert made.rows[0][2] == datetime(2026, 1, 31, 20, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "frame", "over"),
+    [
+        ("AVG(price)", "UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING", lambda rows, i: fmean(rows)),
+        ("AVG(price)", "2 PRECEDING AND 1 PRECEDING", lambda rows, i: fmean(rows[max(i - 2, 0) : i]) if i else None),
+        ("MAX(price - 1)", "CURRENT ROW AND 2 FOLLOWING", lambda rows, i: max(rows[i : i + 3]) - 1),
+        ("COUNT(*)", "UNBOUNDED PRECEDING AND CURRENT ROW", lambda rows, i: i + 1),
+    ],
+)
+def test_aggregates_over_rows_in_define(aggregate: str, frame: str, over: Callable[[list[int], int], float]) -> None:
+    """They are of the rows of the partition, and no column of the output."""
+    expected = []
+    for sym in "ab":
+        prices = [int(str(row["price"])) for row in STATEMENTS_PRICES if row["sym"] == sym]
+        bounds = [over(prices, i) for i in range(len(prices))]
+        expected += [(sym, i) for i, price in enumerate(prices) if bounds[i] is not None and price > bounds[i]]
+    text = f"""SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY sym ORDER BY day ALL ROWS PER MATCH PATTERN (HIGH)
+        DEFINE HIGH AS price > {aggregate} OVER ( ROWS BETWEEN {frame} )) ORDER BY sym, day"""
+    made = select(text, STATEMENTS_PRICES[::-1], dialect="snowflake")
+    assert made.columns == ("SYM", "DAY", "PRICE")
+    assert [row[:2] for row in made.rows] == expected
+    assert 0 < len(expected) < len(STATEMENTS_PRICES) or aggregate == "COUNT(*)"
+
+
+def test_other_windows_in_define_are_refused() -> None:
+    clause = "MATCH_RECOGNIZE (ORDER BY day PATTERN (A) DEFINE A AS price > {})"
+    for window, message in (("AVG(price) OVER (ORDER BY x)", "ROWS BETWEEN"), ("AVG(A.price) OVER (ROWS BETWEEN 1 "
+                            "PRECEDING AND CURRENT ROW)", "not of a symbol")):  # fmt: skip
+        with pytest.raises(Unsupported, match=message) as error:
+            read_pasted(clause.format(window), "snowflake")
+        assert error.value.span is not None
+    with pytest.raises(ParseError, match="OVER is not supported"):
+        read_pasted(clause.format("AVG(price) OVER ()"), "trino")
+
+
+def test_lists_of_structures() -> None:
+    text = """SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY sym ORDER BY day MEASURES sym AS s,
+        ARRAY_AGG(STRUCT(MATCH_ROW_NUMBER() AS n, CLASSIFIER() AS c, price) ORDER BY price) AS l,
+        ARRAY_AGG(MATCH_ROW_NUMBER()) AS ns, ARRAY_AGG(STRUCT(up.day)) AS days
+        PATTERN (a up*) DEFINE a AS price < 6, up AS price > PREV(price))"""
+    made = select(text, STATEMENTS_PRICES, dialect="bigquery")
+    assert made.columns == ("sym", "s", "l", "ns", "days")
+    first, last = made.rows
+    assert first == ("b", "b", ({"n": 1, "c": "a", "price": 5},), (1,), None)
+    assert last[2:] == (
+        ({"n": 1, "c": "a", "price": 3}, {"n": 2, "c": "up", "price": 4}), (1, 2), ({"day": 2},)
+    )  # fmt: skip
+    assert json.loads(json.dumps(made.json()))["rows"][0][2] == [{"n": 1, "c": "a", "price": 5}]
 
 
 TOLL = [{"booth": booth, "at": datetime(2020, 1, 1, 0, 0, second, tzinfo=UTC), "make": make}
