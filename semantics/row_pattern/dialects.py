@@ -138,6 +138,7 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             names="upper",
             table_first=True,
             cast_suffix=True,
+            days=True,
             windows=True,
             functions=_COMMON
             | {"NVL", "NVL2", "IFNULL", "IFF", "DECODE", "LAG", "LEAD", "MATCH_SEQUENCE_NUMBER", "TO_DATE"}
@@ -166,6 +167,7 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             passes_null=True,
             variables_as_written=True,
             structures=True,
+            days=True,
             functions=_COMMON
             | {"IF", "IFNULL", "SAFE_DIVIDE", "UNIX_SECONDS"}
             | {
@@ -198,6 +200,7 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             nulls="last",
             integer_division="exact",
             cast_suffix=True,
+            days=True,
             unnamed=("col", 0),
             functions=_COMMON
             | {"IF", "IFNULL", "DATE_DIFF", "DATE_SUB", "DATESUB", "DATE_ADD", "EPOCH", "DATE_PART"}
@@ -246,6 +249,7 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             backticks=True,
             text_quotes=True,
             cast_suffix=True,
+            days=True,
             unnamed=("col", 1),
             functions=_COMMON
             | {"IF", "IFF", "IFNULL", "NVL", "NVL2", "DECODE", "DATEDIFF", "DATE_DIFF", "DATEADD", "TIMESTAMPADD"}

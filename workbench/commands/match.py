@@ -170,10 +170,11 @@ def match_command(args: MatchArguments) -> int:
     S = table = None
     if pasted is not None:
         with errors_in(pasted.text), Budget(seconds=args.time_limit).timed():
-            S = source.read_for(args.query, args.language, args.file) if args.file else Stream([])
+            S = source.read_in(language_named(args.language), args.file) if args.file else Stream([])
             table = _table_of(pasted, S, parse_reading(RowReading, args.readings))
             S = table.S
             args = replace(args, query=show_clause(table.clause))
+            source.warn_of_fit(args.query, args.language, S)
         schema = None if chosen or pasted.windows else schema
     lang, tree = read_query(args.query, args.language, schema)
     if args.valuations and lang.answer and not lang.takes_place:

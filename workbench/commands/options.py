@@ -330,11 +330,15 @@ class FileSource:
 
         With --strict the first of these is an error. Raises InputError, IllFormed.
         """
+        S = self.read_in(language_named(language), (file,) if isinstance(file, str) else file)
+        self.warn_of_fit(query, language, S)
+        return S
+
+    def warn_of_fit(self, query: str, language: str, S: Stream) -> None:
+        """Write warnings about a query and its events to standard error; with --strict the first is an error."""
         lang = language_named(language)
-        S = self.read_in(lang, (file,) if isinstance(file, str) else file)
         for warning in require_fit(lang, lang.syntax.parse(query), S, self.strict):
             warn(warning, query)
-        return S
 
     def read_in(self, lang: Language[Any], files: tuple[str, ...], default_type: str | None = None) -> Stream:
         """The events of files in the form that a language has of its own, or else as `read` reads them."""
