@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, assert_never
 
 from cerify.semantics import trees
 from cerify.semantics.errors import CerifyError, ParseError, Span, Unsupported, errors_in
@@ -119,8 +119,10 @@ def _expressions_in(source: TableSource | None) -> tuple[rows.Expression, ...]:
             return tuple(e for part in parts for e in _expressions_in(part))
         case PlainSelect():
             return source.expressions
-        case _:
+        case None:
             return ()
+        case _:
+            assert_never(source)
 
 
 def reads_file(source: TableSource | None) -> bool:
@@ -132,8 +134,10 @@ def reads_file(source: TableSource | None) -> bool:
             return any(map(reads_file, parts))
         case PlainSelect():
             return reads_file(source.below)
-        case _:
+        case None:
             return True
+        case _:
+            assert_never(source)
 
 
 @dataclass(frozen=True)
