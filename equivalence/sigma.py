@@ -8,7 +8,7 @@ another group, one event less). What such a search does not find stays undecided
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import reduce
@@ -30,7 +30,7 @@ from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import TIME, Event, Match, Stream
 from cerify.semantics.packages import installed
 from cerify.semantics.sigma import syntax as sigma
-from cerify.semantics.sigma.denote import SigmaAlert, alerts_of
+from cerify.semantics.sigma.denote import DetectionTests, SigmaAlert, alerts_of
 from cerify.semantics.sigma.parse import parse, show_documents
 from cerify.semantics.sigma.reading import SPECIFICATION, SigmaReading
 from cerify.semantics.trees import subtrees
@@ -229,6 +229,7 @@ Judge: TypeAlias = Callable[[Sequence[Event]], list[SigmaAlert]]
 EDGE = 6  # positions from either end of a long log at which it is changed
 MOST_BURST = 400
 RANDOM_LOGS = 300
+MOST_LOGS, MOST_LOGS_OF_TESTS, MOST_KEPT_EVENTS = 4_000, 1_500, 100_000
 
 
 @dataclass(frozen=True)
@@ -303,7 +304,7 @@ class LogSearch:
             singles = list(islice(self._changes(base), 4_000))
             for _ in range(RANDOM_LOGS):
                 drafts, start = rng.choice(singles)
-                nearby = list(islice(self._changes(drafts), 4_000))
+                nearby = list(islice(self._changes(drafts), 4_000)) if drafts else [(drafts, 0)]
                 yield self._timed(nearby[rng.randrange(len(nearby))][0], start)
 
     def _timed(self, drafts: Drafts, start: int = 0) -> list[Event]:
@@ -368,9 +369,9 @@ class LogSearch:
         return {bound + d for bound in bounds for d in (-1, 0, 1)}
 
 
-def find_log(search: LogSearch, one: Judge, other: Judge, tries: int = 4_000) -> list[Event] | None:
+def find_log(logs: Iterable[list[Event]], one: Judge, other: Judge) -> list[Event] | None:
     """Return a short log on which two judges raise other alerts; None if none of the logs that are tried is one."""
-    for log in islice(search.logs(Random(0)), tries):
+    for log in logs:
         check_time()
         if _said(one(log)) != _said(other(log)):
             i = 0
@@ -390,7 +391,8 @@ def _said(alerts: Sequence[SigmaAlert]) -> set[tuple[int, tuple[int, ...]]]:
 
 def judge(query: sigma.SigmaQuery, reading: SigmaReading = SPECIFICATION) -> Judge:
     """Return the function that raises the alerts of a query on a log."""
-    return lambda log: alerts_of(query, log, reading)
+    tests: DetectionTests = {}
+    return lambda log: alerts_of(query, log, reading, tests=tests)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -420,8 +422,10 @@ def compare_sigma(
     except BudgetExceeded as error:
         return Undecided(error.message)
 
+    tests: DetectionTests = {}
+
     def said(query: sigma.SigmaQuery, log: Sequence[Event]) -> set[Match]:
-        alerts = alerts_of(query, log, budget=budget)
+        alerts = alerts_of(query, log, budget=budget, tests=tests)
         return {Match(a.at, (a.at,) if level == "positions" else a.events) for a in alerts}
 
     def differences(log: Sequence[Event]) -> tuple[set[Match], set[Match]]:
@@ -431,7 +435,7 @@ def compare_sigma(
     def differing_alerts(log: Sequence[Event]) -> list[SigmaAlert]:
         return [SigmaAlert(m.at, m.events, "") for side in differences(log) for m in side]
 
-    log = find_log(search, differing_alerts, lambda _: [])
+    log = find_log(islice(search.logs(Random(0)), MOST_LOGS), differing_alerts, lambda _: [])
     if log is None:
         return Undecided("no log was found on which the rules differ, and there is no proof that there is none")
     only, others = differences(log)
@@ -573,10 +577,11 @@ class SigmaTest:
 
 @dataclass(frozen=True)
 class SigmaTests:
-    """Logs that find mistakes; left: those that no log was found for, which may mean the same."""
+    """Logs that find mistakes; same: those that mean the same as the rules; left: those that no log was found for."""
 
     tests: tuple[SigmaTest, ...]
     mistakes: int
+    same: tuple[str, ...]
     left: tuple[str, ...]
 
 
@@ -586,9 +591,30 @@ def make_sigma_tests(query: sigma.SigmaQuery) -> SigmaTests:
     A mistake is a rule that differs in one place (`mutants_of`), or another reading of the specification (`readings`).
     Raises BudgetExceeded, and MissingPackage without the solver.
     """
-    search, right = LogSearch((query,)), judge(query)
-    logs = [log for log in islice(search.logs(Random(0)), 40) if right(log)][:1]
+    search, raised = LogSearch((query,)), judge(query)
+    kept: list[list[Event]] = []  # as mistakes are tried on the same logs
+    for log in islice(search.logs(Random(0)), MOST_LOGS_OF_TESTS):
+        if len(kept) * len(log) > MOST_KEPT_EVENTS:
+            break
+        kept.append(log)
+    known: dict[int, list[SigmaAlert] | None] = dict.fromkeys(map(id, kept))
+
+    def tried() -> Iterator[list[Event]]:
+        yield from kept
+        if len(kept) < MOST_LOGS_OF_TESTS:
+            yield from islice(search.logs(Random(0)), len(kept), MOST_LOGS_OF_TESTS)
+
+    def right(log: Sequence[Event]) -> list[SigmaAlert]:
+        found = known.get(id(log))
+        if found is None:
+            found = raised(log)
+            if id(log) in known:
+                known[id(log)] = found
+        return found
+
+    logs = [log for log in islice(tried(), 40) if right(log)][:1]
     kills: dict[int, list[str]] = {n: [] for n in range(len(logs))}
+    equal: list[str] = []
     left: list[str] = []
     wrong: list[tuple[str, Judge, sigma.SigmaQuery]] = [(words, judge(m), m) for words, m in mutants_of(query)]
     wrong += [(f"reading {words}", judge(query, reading), query) for words, reading in readings(query)]
@@ -596,13 +622,19 @@ def make_sigma_tests(query: sigma.SigmaQuery) -> SigmaTests:
         killer = next((n for n, log in enumerate(logs) if _said(other(log)) != _said(right(log))), None)
         if killer is None:
             detections = {rule for rule in sigma.rules_of(mutant) if isinstance(rule, sigma.SigmaDetection)}
-            own = search if detections <= set(search.detections) else LogSearch((query, mutant))
-            log = find_log(own, right, other, 1_500)
-            if log is None:
+            logs_of = tried()
+            if not detections <= set(search.detections):
+                both = LogSearch((query, mutant))
+                if both.alphabet.exact and _agree(query, mutant, both):
+                    equal.append(words)
+                    continue
+                logs_of = both.logs(Random(0))
+            found = find_log(islice(logs_of, MOST_LOGS_OF_TESTS), right, other)
+            if found is None:
                 left.append(words)
                 continue
-            logs.append(log)
+            logs.append(found)
             killer = len(logs) - 1
         kills.setdefault(killer, []).append(words)
     tests = (SigmaTest(tuple(log), tuple(right(log)), tuple(kills.get(n, ()))) for n, log in enumerate(logs))
-    return SigmaTests(tuple(tests), len(wrong), tuple(left))
+    return SigmaTests(tuple(tests), len(wrong), tuple(equal), tuple(left))

@@ -111,6 +111,53 @@ def test_a_policy_and_the_command_as_a_shell_writes_it(engine: Path) -> None:
     assert (engine / "out" / "of the way" / "badge.svg").exists()
 
 
+def test_the_rules_that_changed_are_named_with_what_a_converter_makes_of_them(tmp_path: Path) -> None:
+    """With a stand-in for the converter, which answers nothing."""
+    rules, script = tmp_path / "rules", CI / "rules" / "rules.py"
+    rules.mkdir()
+    rule = (
+        "title: {}\ncorrelation: {{type: event_count, rules: [a], timespan: {}, condition: {{gte: 2}}}}\n"
+        "---\nname: a\ntitle: a\nlogsource: {{category: test}}\ndetection: {{s: {{k: x}}, condition: s}}\n"
+    )
+    for name in ("one", "two"):
+        (rules / f"{name}.yml").write_text(rule.format(name, "5s"), encoding="utf-8")
+    given = environment(tmp_path) | {"GIT_CONFIG_GLOBAL": "/dev/null"}
+
+    def git(*words: str) -> None:
+        named = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        subprocess.run(["git", *named, *words], cwd=tmp_path, env=given, check=True, capture_output=True)
+
+    def report(**more: str) -> tuple[int, str]:
+        done = subprocess.run(
+            [sys.executable, script], cwd=tmp_path, env=given | more, capture_output=True, text=True, timeout=120
+        )
+        return done.returncode, (tmp_path / "cerify-report" / "summary.md").read_text(encoding="utf-8")
+
+    git("init", "-q")
+    git("add", "rules")
+    git("commit", "-qm", "a")
+    assert report(BASE="HEAD") == (0, "No rule changed its meaning.\n")
+    (rules / "one.yml").write_text(rule.format("one", "6s"), encoding="utf-8")
+    status, page = report(BASE="HEAD")
+    assert (status, "| one.yml | changed |" in page, "two.yml" in page) == (0, True, False)
+    assert 'one.yml is another rule on this log:\n\n```json\n{"@timestamp"' in page
+    stand_in = tmp_path / "bin" / "cerify"
+    stand_in.parent.mkdir()
+    case = {"id": "one.yml:1", "outcome": "failed"}
+    summary = {"summary": {"defects": [{"causes": [{"axis": "edge", "value": "open"}], "cases": ["one.yml:1"]}]}}
+    lines = "\\n".join(map(json.dumps, (summary, case)))
+    real = Path(sys.executable).parent / "cerify"
+    stand_in.write_text(f"#!/bin/sh\ntest $1 = conform || exec {real} \"$@\"\nprintf '{lines}\\n'\n", encoding="utf-8")
+    stand_in.chmod(0o755)
+    status, page = report(BASE="HEAD", CONVERTERS="x", PATH=f"{stand_in.parent}:{given['PATH']}")
+    assert (status, "| changed | another meaning (1 of 1 logs): edge=open |" in page) == (1, True)
+    (rules / "two.yml").write_text("title: x", encoding="utf-8")
+    assert report(BASE="HEAD")[0] == 2
+    described = yaml.safe_load((CI / "rules" / "action.yml").read_text(encoding="utf-8"))
+    inputs = {name for step in described["runs"]["steps"] for name in re.findall(r"inputs\.(\w+)", str(step))}
+    assert inputs == set(described["inputs"])
+
+
 @pytest.mark.parametrize("version", ["", "0.2.0"])
 def test_the_installation_is_of_this_checkout_or_of_a_version(tmp_path: Path, version: str) -> None:
     """With an extra that there is; a stand-in for Python prints what is to be installed."""

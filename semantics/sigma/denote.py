@@ -76,22 +76,32 @@ class AlertOccurrence:
         return self.alert.at
 
 
+DetectionTests: TypeAlias = dict[int, tuple[SigmaRule, Callable[[Event], bool]]]
+"""The tests of detections by the identity of each, which is kept with it."""
+
+
 def alerts_of(
-    query: SigmaQuery, S: Sequence[Event], reading: SigmaReading = SPECIFICATION, budget: Budget = Budget()
-) -> list[SigmaAlert]:
+    query: SigmaQuery, S: Sequence[Event], reading: SigmaReading = SPECIFICATION, budget: Budget = Budget(),
+    tests: DetectionTests | None = None,
+) -> list[SigmaAlert]:  # fmt: skip
     """Return the alerts that a log raises, in the order of positions and of rules. Raises BudgetExceeded.
 
-    An event without a time is in no window, so that a correlation does not see it.
+    An event without a time is in no window, so that a correlation does not see it. tests: to be shared by the calls for
+    many short logs with the same reading.
     """
-    log = LogOfRules(S, reading, budget)
+    log = LogOfRules(S, reading, budget, tests)
     return sorted((alert for rule in query.rules for alert in log.alerts(rule)), key=lambda alert: alert.at)
 
 
 class LogOfRules:
     """A log, and the alerts that rules raise on it; those of a rule are found once."""
 
-    def __init__(self, S: Sequence[Event], reading: SigmaReading = SPECIFICATION, budget: Budget = Budget()) -> None:
+    def __init__(
+        self, S: Sequence[Event], reading: SigmaReading = SPECIFICATION, budget: Budget = Budget(),
+        tests: DetectionTests | None = None,
+    ) -> None:  # fmt: skip
         self.S, self.reading, self.budget = S, reading, budget
+        self._tests = {} if tests is None else tests
         self.times = [None if (t := time_of(e)) is None else self._rounded(t) for e in S]
         self._alerts: dict[int, tuple[SigmaRule, list[SigmaAlert]]] = {}
         times = [t for t in self.times if t is not None]
@@ -109,7 +119,9 @@ class LogOfRules:
         return self._alerts[id(rule)][1]
 
     def _detected(self, rule: SigmaDetection) -> Iterator[SigmaAlert]:
-        test = detection_test(rule, self.reading.case, self.reading.absent)
+        if id(rule) not in self._tests:
+            self._tests[id(rule)] = rule, detection_test(rule, self.reading.case, self.reading.absent)
+        test = self._tests[id(rule)][1]
         return (SigmaAlert(p, (p,), rule.name) for p, e in enumerate(self.S) if test(e))
 
     # --- groups and windows -------------------------------------------------------------------------------------------
@@ -327,6 +339,8 @@ CASED: Mapping[SigmaCase, Mapping[str, eql.MatchOperator]] = {
 
 def _cased(node: eql.Condition, cased: Mapping[str, eql.MatchOperator]) -> eql.Condition:
     """A condition of which some texts match in their own case alone."""
+    if not cased:
+        return node
     if isinstance(node, eql.ValueLookup) and node.operator in cased:
         return eql.ValueLookup(cased[node.operator], node.term, node.values)
     return rebuilt(node, [_cased(part, cased) for part in children(node)])

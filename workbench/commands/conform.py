@@ -30,6 +30,7 @@ from cerify.commands.options import (
     progress_bar,
     takes,
 )
+from cerify.commands.rules import SUFFIXES, cases_of_rules, is_rule_folder
 from cerify.conformance.cases import NAMED_SUITES, SUITES, load
 from cerify.conformance.engines import (
     NAMES,
@@ -93,7 +94,8 @@ class ConformArguments:
     language: str | None = option("--language", type=LanguageChoice(), help="Only the cases in it.")
     suite: str | None = option(
         "--suite",
-        help="A built-in suite by name, or a file of cases; all built-in suites by default.",
+        help="A built-in suite by name, a file of cases, or rules in EQL or Sigma, a file or a folder, whose test logs "
+        "are the cases; all built-in suites by default.",
         shell_complete=completes(lambda _: (path.stem for path in SUITES.glob("*.jsonl"))),
     )
     features: tuple[str, ...] = option(
@@ -156,7 +158,12 @@ class ConformArguments:
 
     def cases(self) -> list[Case]:
         """The cases to run. Raises InputError for the suite, and UsageError for a feature or a case that it has not."""
-        cases = [case for case in load(self.suite_named, self.time_limit) if self.language in (None, case.language)]
+        named = self.suite_named
+        if named is not None and (is_rule_folder(named) or Path(named).suffix in SUFFIXES):
+            cases = cases_of_rules(Path(named))
+        else:
+            cases = load(named, self.time_limit)
+        cases = [case for case in cases if self.language in (None, case.language)]
         if not cases and self.language is not None:
             of = "the built-in suites have" if self.suite is None else f"the suite {self.suite} has"
             raise click.UsageError(

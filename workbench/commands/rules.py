@@ -12,11 +12,15 @@ from typing import Any
 import click
 
 from cerify.api import read_query
+from cerify.conformance.model import AnswerOutput, Case, evaluated_output, of_output
 from cerify.languages import LANGUAGES
+from cerify.languages.language import DENOTATIONAL, Options
 from cerify.semantics.arguments import parse_reading
+from cerify.semantics.ecs import event_of_document
 from cerify.semantics.eql.syntax import EqlQuery
-from cerify.semantics.errors import CerifyError, InputError, MissingPackage, Unsupported
-from cerify.semantics.json_events import text_of
+from cerify.semantics.errors import CerifyError, InputError, MissingPackage, Unsupported, errors_in
+from cerify.semantics.events import Stream
+from cerify.semantics.json_events import json_of_event, text_of
 from cerify.semantics.row_pattern.scalars import RowReading
 from cerify.semantics.row_pattern.statement import is_statement
 from cerify.semantics.row_pattern.syntax import show as show_clause
@@ -94,6 +98,34 @@ def read_rule(source: str) -> DetectionRule:
     if rule is None:
         raise InputError(f"{source}: the rule is not written in EQL")
     return rule
+
+
+def cases_of_rules(path: Path) -> list[Case]:
+    """Return a case for each test log that `cerify vectors` writes for the rules of a file or a folder.
+
+    The feature of a case is the name of its rule, or its path. Raises InputError for a rule that cannot be read.
+    """
+    folder = read_rules(path)
+    for bad in folder.unreadable:
+        raise InputError(f"{bad.place}: {bad.message}")
+    cases = []
+    for rule in folder.rules.values():
+        language = LANGUAGES[rule.language]
+        output: AnswerOutput = "valuations" if language.results else "matches"
+        with errors_in(rule.text):
+            logs = language.explanations.test_logs(rule.query).lines
+        for number, line in enumerate(logs, 1):
+            S = Stream([event_of_document(document, rule.path) for document in line["log"]])
+            clause = f"finds {'; '.join(line['kills'])}" if line["kills"] else "a log on which it fires"
+            meant = language.evaluators.matches(rule.query, S, DENOTATIONAL, Options(evaluated_output(output)))
+            events = [json_of_event(event) for event in S]
+            text, name = (rule.text, rule.name or rule.path)
+            id_ = f"{rule.path}:{number}"
+            matches = of_output(meant, rule.language, output)
+            cases.append(Case(id_, name, clause, rule.language, text, None, events, output, matches))
+    if not cases:
+        raise InputError(f"{path}: no rule in EQL or Sigma has a test log")
+    return cases
 
 
 def is_rule_folder(query: str) -> bool:

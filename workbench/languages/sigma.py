@@ -145,8 +145,10 @@ class SigmaExplanations(Explanations[sigma.SigmaQuery]):
             for test in found.tests
         )
         summary = [
-            f"{len(lines)} logs find {found.mistakes - len(found.left)} of {found.mistakes} mistakes in one place"
+            f"{len(lines)} logs find {found.mistakes - len(found.same) - len(found.left)} of {found.mistakes} mistakes "
+            "in one place"
         ]
+        summary += [f"means the same as the rules: {words}" for words in found.same]
         summary += [f"no log was found for: {words}" for words in found.left]
         return TestLogs(lines, tuple(summary))
 

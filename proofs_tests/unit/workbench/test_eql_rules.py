@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import cerify
+from cerify.commands.rules import cases_of_rules
 from cerify.equivalence.eql.decide import find_firing_log
 from cerify.equivalence.eql.mutants import make_rule_tests, mutants_of
 from cerify.equivalence.generate.eql import PROFILES, random_case
@@ -448,3 +449,22 @@ def test_a_rule_that_never_fires_is_said_to(run: Run) -> None:
     assert cerify.check(never, language="eql").satisfiable is False
     assert cerify.check(RULE, language="eql").satisfiable is True
     assert run("check", never, "--language", "eql")[0] == 1
+
+
+def test_test_logs_of_rules_are_a_suite(tmp_path: Path, run: Run) -> None:
+    rule_file(tmp_path / "rules", "a.eql", "sequence with maxspan=5s [A where x == 1] [B where true]")
+    (tmp_path / "rules" / "b.yml").write_text(
+        "title: two\ncorrelation: {type: event_count, rules: [a], timespan: 5s, condition: {gte: 2}}\n"
+        "---\nname: a\ntitle: a\nlogsource: {category: test}\ndetection: {s: {k: x}, condition: s}\n",
+        encoding="utf-8",
+    )
+    cases = cases_of_rules(tmp_path / "rules")
+    assert {(case.language, case.feature, case.output) for case in cases} == {
+        ("eql", "a.eql", "matches"), ("sigma", "two", "valuations"),
+    }  # fmt: skip
+    assert cases[0].matches
+    status, out, _ = run("conform", "--suite", str(tmp_path / "rules"), "--language", "eql", "--list")
+    assert (status, out.split("\t")[:2]) == (0, ["eql", "a.eql"])
+    rule_file(tmp_path / "rules", "c.eql", "A where")
+    status, _, err = run("conform", "--suite", str(tmp_path / "rules"), "--list")
+    assert (status, "c.eql:1" in err) == (2, True)
