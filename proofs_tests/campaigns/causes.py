@@ -54,11 +54,12 @@ STEP = {"cel": 6, "row-pattern": 9}  # of the suite's cases each of these is ask
 
 
 def composed(seed: int) -> tuple[str, dict[str, str]]:
-    """An engine: its language, and its choices on one, two or three axes in turn."""
-    rng, language = Random(seed), "cel" if seed < OF_CEL + LATER else "row-pattern"
+    """An engine: its language, and its choices on one, two or three axes in turn; every 70 seeds are mixed alike."""
+    number = seed % (OF_CEL + LATER + OF_ROWS)
+    rng, language = Random(seed), "cel" if number < OF_CEL + LATER else "row-pattern"
     axes = list(predictor(language).interpretation.axes.values())
     engine = {axis.name: rng.choice(axis.values[1:]) for axis in rng.sample(axes, 1 + seed % 3)}
-    if OF_CEL <= seed < OF_CEL + LATER:
+    if OF_CEL <= number < OF_CEL + LATER:
         name = list(ADDED)[seed % len(ADDED)]
         engine = {**dict(list(engine.items())[1:]), name: rng.choice(ADDED[name])}
     if "overlap@partition" in engine:  # which alone changes nothing

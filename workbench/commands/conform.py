@@ -42,6 +42,7 @@ from cerify.conformance.engines import (
     newer_versions,
 )
 from cerify.conformance.harness import Limits
+from cerify.conformance.identification import INTERRUPTED as IDENTIFY_INTERRUPTED
 from cerify.conformance.identification import identified
 from cerify.conformance.model import Case, CaseResult, FailureKind, Outcome, Report, count_of, plural, unasked_sentence
 from cerify.conformance.oracle import AxisFinding, EngineProfile, Oracle, read_policies
@@ -430,11 +431,12 @@ def identify_command(
     `cerify conform --policy`.
 
     Exit status: 0 if every axis has a value, or several that no question distinguishes, 1 if there is one that no value
-    explains, or the engine answered nothing or stopped before the end, 2 if it cannot be started.
+    explains, or the engine answered nothing or stopped before the end, 2 if it cannot be started, 130 if it was
+    interrupted (what was found until then is printed).
     """
     if (engine is None) == (not command_line):
         raise click.UsageError("give the engine's command after --, or a built-in engine with --engine NAME")
-    with progress_bar() as bar:
+    with progress_bar() as bar, interruptible():
         task = bar.add_task("starting", total=None)
         profile = identified(
             command_of(engine, engine_dir) if engine is not None else command_line,
@@ -447,6 +449,8 @@ def identify_command(
     else:
         _print_profile(profile)
     known = profile.axes and all(finding.value is not None or finding.alike for finding in profile.axes.values())
+    if profile.stopped == IDENTIFY_INTERRUPTED:
+        return INTERRUPTED
     return 0 if known and not profile.stopped else 1
 
 

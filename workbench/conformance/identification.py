@@ -61,14 +61,19 @@ class Answered:
 
 @dataclass
 class Identification:
-    """The state of an identification: the hypotheses that are left, and all answers."""
+    """The state of an identification: the hypotheses that are left, and all answers.
+
+    interrupted: whether a KeyboardInterrupt ended it; the findings are then those of the stages that were ended.
+    """
 
     predictor: Predictor
     ask: Ask
     most: int = MOST
     left: list[Choices] = field(default_factory=list)
     answered: list[Answered] = field(default_factory=list)
-    skipped: set[str] = field(default_factory=set)
+    skipped: set[tuple[str, bool]] = field(default_factory=set)
+    interrupted: bool = False
+    _ended: tuple[int, list[Choices]] = (0, [])  # the number of answers at the end of a step, and what it left
     _counted: dict[tuple[str, ...], tuple[int, int]] = field(default_factory=dict)
 
     def run(
@@ -76,15 +81,26 @@ class Identification:
     ) -> dict[str, AxisFinding]:
         """The findings by axis. The engine is asked at most `most` questions."""
         self.left = [self.predictor.default]
-        for number, stage in enumerate(stages):
-            progress("asking", number, len(stages))
-            if stage.axes:
-                self.identify(stage)
-            else:
-                self.confirm(stage)
-        self.settle(stages)
-        progress("asking", len(stages), len(stages))
+        self._end_step()
+        try:
+            for number, stage in enumerate(stages):
+                progress("asking", number, len(stages))
+                if stage.axes:
+                    self.identify(stage)
+                else:
+                    self.confirm(stage)
+                self._end_step()
+            self.settle(stages)
+            progress("asking", len(stages), len(stages))
+        except KeyboardInterrupt:
+            self.interrupted = True
+            answers, self.left = self._ended
+            del self.answered[answers:]
         return self.findings()
+
+    def _end_step(self) -> None:
+        """Keep what is sure until the next step has ended."""
+        self._ended = len(self.answered), list(self.left)
 
     def identify(self, stage: Stage) -> None:
         """Ask the questions of a stage, and leave the hypotheses that explain most of the answers."""
@@ -106,7 +122,7 @@ class Identification:
                 confirmed += 1
             answer = self.ask(question)
             if answer is None:
-                self.skipped.add(question.query)
+                self.skipped.add(question.kind)
                 continue
             asked += 1
             self.answered.append(Answered(question, answer, stage.axes))
@@ -126,12 +142,12 @@ class Identification:
         asked = {(one.question.query, one.question.key) for one in self.answered[first:]}
         for template in stage.templates:
             for question in Pool((template,), self.skipped).further(best, self.predictor):
-                if len(self.answered) >= self.most - RESERVED or question.query in self.skipped:
+                if len(self.answered) >= self.most - RESERVED or question.kind in self.skipped:
                     break
                 if (question.query, question.key) in asked:
                     continue
                 if (answer := self.ask(question)) is None:
-                    self.skipped.add(question.query)
+                    self.skipped.add(question.kind)
                 else:
                     self.answered.append(Answered(question, answer, stage.axes))
 
@@ -147,7 +163,7 @@ class Identification:
                 continue
             answer = self.ask(question)
             if answer is None:
-                self.skipped.add(question.query)
+                self.skipped.add(question.kind)
                 continue
             self.answered.append(Answered(question, answer, ()))
             self.left = [c for c in self.left if self.predictor.answer(question, c) == answer] or self.left
@@ -175,6 +191,7 @@ class Identification:
         alike: set[tuple[str, ...]] = set()  # the values of pairs of hypotheses that no question distinguishes
         self.left = self.best()
         while len(self.answered) < self.most:
+            self._end_step()
             first, *others = self.left
             unsettled = (c for c in others if (*first.values(), *c.values()) not in alike)
             if (rival := next(unsettled, None)) is None:
@@ -183,7 +200,7 @@ class Identification:
             if question is None:
                 alike.add((*first.values(), *rival.values()))
             elif (answer := self.ask(question)) is None:
-                self.skipped.add(question.query)
+                self.skipped.add(question.kind)
             else:
                 differing = tuple(name for name in first if first[name] != rival[name])
                 self.answered.append(Answered(question, answer, differing, settles=True))
@@ -352,7 +369,7 @@ class Identification:
 class Pool:
     """The questions of a stage that were not asked, by the length of their streams."""
 
-    def __init__(self, templates: Iterable[Template], skipped: set[str]) -> None:
+    def __init__(self, templates: Iterable[Template], skipped: set[tuple[str, bool]]) -> None:
         self.skipped = skipped
         self.by_length: dict[int, list[EngineQuestion]] = {}
         for template in templates:
@@ -361,18 +378,21 @@ class Pool:
         for same_length in self.by_length.values():
             Random(0).shuffle(same_length)
 
+    def unskipped(self) -> list[EngineQuestion]:
+        """Return the questions of kinds that the engine has not skipped, the shortest first."""
+        every = (question for length in sorted(self.by_length) for question in self.by_length[length])
+        return [question for question in every if question.kind not in self.skipped]
+
     def richest(self, hypothesis: Choices, predictor: Predictor) -> EngineQuestion | None:
         """The question of at most RICH events to which the hypothesis has most matches, the shortest of those."""
-        short = [q for length in sorted(self.by_length) if length <= RICH for q in self.by_length[length]]
-        if not short or short[0].query in self.skipped:
+        short = [q for q in self.unskipped() if len(q.events) <= RICH]
+        if not short:
             return None
         return max(short, key=lambda question: len(predictor.answer(question, hypothesis)))
 
     def further(self, hypothesis: Choices, predictor: Predictor) -> list[EngineQuestion]:
         """Choose a few long questions of a template: those with the most matches, and one without any."""
-        every = [question for length in sorted(self.by_length) for question in self.by_length[length]]
-        if not every or every[0].query in self.skipped:
-            return []
+        every = self.unskipped()
         some = sorted(every if len(every) <= FEW else every[-FEW:], key=lambda question: -len(question.events))
         number = {question.key: len(predictor.answer(question, hypothesis)) for question in some}
         most = sorted(some, key=lambda question: -number[question.key])[: FURTHER - 1]
@@ -406,7 +426,7 @@ class Pool:
         for length in sorted(self.by_length):
             for number, question in enumerate(self.by_length[length]):
                 if (
-                    question.query not in self.skipped
+                    question.kind not in self.skipped
                     and question.query not in without
                     and predictor.choose_values(question.query, one) != predictor.choose_values(question.query, other)
                     and predictor.answer(question, one) != predictor.answer(question, other)
@@ -432,10 +452,8 @@ class Pool:
                 if best is not None and number >= LOOKED_AT:
                     break
                 if question.query not in classes:
-                    classes[question.query] = (
-                        [] if question.query in self.skipped else predictor.classes(question.query, hypotheses)
-                    )
-                if len(classes[question.query]) < 2:
+                    classes[question.query] = predictor.classes(question.query, hypotheses)
+                if len(classes[question.query]) < 2 or question.kind in self.skipped:
                     continue
                 looked_through += 1
                 groups: Counter[EngineAnswer] = Counter()
@@ -455,6 +473,7 @@ class Pool:
 # ---------------------------------------------------------------------------------------------------------------------
 # The identification of an engine behind the protocol.
 
+INTERRUPTED = "interrupted"
 ALIKE_ERRORS = 10  # answers that are the same error, after which no more is asked
 ERROR_PARTS = re.compile(r"\d+|'[^']*'|\"[^\"]*\"")  # what may differ in them: it is of the query
 TYPES = {bool: "bool", int: "int", float: "float", str: "string"}
@@ -518,6 +537,8 @@ def identified(
         info, asked = engine.info, len(identification.answered)
         if empty := identification.always_empty():
             axes = {name: replace(finding, value=None, alike=()) for name, finding in axes.items()}
+        if identification.interrupted:
+            stopped.append(INTERRUPTED)
         found, ended = merged(axes, bases), next(iter(stopped), "")
         return EngineProfile(
             info.name, info.version, language, found, asked, ended, remarks_on(empty, malformed, asked)

@@ -27,6 +27,7 @@ from cerify.semantics.errors import CerifyError
 SHOWING = 4  # questions about each cause on which it changes the answer, each with another query
 SEPARATING = 6  # questions that tell a cause from one other choice
 LOOKED_AT = 24  # questions about each cause on which it need not show
+LOOKED_NEAR = 40  # questions about other axes of the same operators
 MOST = 300  # questions about the causes of a language
 ROUNDS = 8  # times that a search is made again, without the choices that fell
 
@@ -101,20 +102,24 @@ class Inquiry:
     def look_beside(self, choice: Choice, beside: Sequence[Choice]) -> None:
         """Ask about the axis of a choice on streams where the choice need not show, with each query of its stages.
 
-        The engine may have a meaning without a name that agrees with the choice wherever the choice shows.
+        The engine may have a meaning without a name that agrees with the choice wherever the choice shows. That meaning
+        may also be about another axis of the same operators, so one question is asked about each query of these.
         """
-        name = choice[0]
+        name, axes = choice[0], self.predictor.interpretation.axes
         if name in self.choices.looked:
             return
         found = self.choices.looked[name] = []
-        point = self.point(beside)
-        for stage in STAGES.get(self.choices.language, ()):
-            for template in stage.templates if name in stage.axes else ():
-                for question in Pool((template,), self.pool.skipped).further(point, self.predictor):
-                    if len(found) >= LOOKED_AT or len(self.asked) >= MOST or self.peeler.stopped:
-                        return
+        point, own = self.point(beside), axes[name].operators
+        stages = STAGES.get(self.choices.language, ())
+        near = [s for s in stages if name not in s.axes and own and any(axes[a].operators == own for a in s.axes)]
+        for about, most, each in (([s for s in stages if name in s.axes], LOOKED_AT, None), (near, LOOKED_NEAR, 1)):
+            for template in (template for stage in about for template in stage.templates):
+                for question in Pool((template,), self.pool.skipped).further(point, self.predictor)[:each]:
+                    if most == 0 or len(self.asked) >= MOST or self.peeler.stopped:
+                        break
                     if self.ask(question):
                         found.append(self.asked[-1])
+                        most -= 1
 
     def telling_apart(self, choice: Choice, rival: Choice, beside: Sequence[Choice]) -> str:
         """Return a query and a stream, as text, that would tell a choice from its rival; "" if none is known."""
@@ -139,7 +144,7 @@ class Inquiry:
             if result is not None and result.outcome not in ("skipped", "not_run", "disputed"):
                 self.asked.append(result)
                 return True
-        self.pool.skipped.add(question.query)
+        self.pool.skipped.add(question.kind)
         return False
 
     def settle(self, judge: ChoiceScorer, chosen: Sequence[Choice]) -> list[Choice]:

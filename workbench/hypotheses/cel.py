@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
-from itertools import chain, product
+from itertools import chain, islice, product
 from typing import Any, assert_never
 
 from cerify.automata.evaluator import Output
@@ -143,7 +143,14 @@ FILTER_CONDITIONS = tuple(Axis(one.name, one.values, ("filter",), one.says) for 
 OR = Axis(
     "or", ("both", "left-first"), ("or",), "OR has the matches of both sides; of the right where the left has none"
 )
+ALTERNATIVES = Axis(
+    "alternatives",
+    ("together", "apart"),
+    ("or",),
+    "OR is one choice inside its query; stands for a query of each side, which takes its events as if alone",
+)
 STRATEGIES = ("strict", "nxt", "last", "max")
+MOST_ALTERNATIVES = 200  # queries that stand for one with OR
 SELECTION_AXES = tuple(map(_selection, STRATEGIES))
 
 AXES = axes(
@@ -196,6 +203,7 @@ AXES = axes(
     FILTER_CONNECTIVES,
     *FILTER_CONDITIONS,
     OR,
+    ALTERNATIVES,
     Axis("and", ("valuations", "events"), ("and",), "AND: the same valuations on both sides; the same events suffice"),
     Axis(
         "all",
@@ -224,14 +232,47 @@ def find_matches(phi: cel.Formula, S: Stream, choices: Choices, output: Output, 
     interpreter = CelVariant(S, choices, budget)
     with_bindings = output == "valuations"
     phi = phi if choices["guard"] == "after" else guarded(phi, choices["guard"])
-    return [
-        Match(n, events, bindings)
-        for n in range(len(S))
-        for events, bindings in {
-            (tuple(sorted(sup(mu))), bindings_of(mu) if with_bindings else None)
-            for mu in interpreter.meaning(phi, 0, n)
-        }
-    ]
+    queries = [phi] if choices[ALTERNATIVES.name] == "together" else list(islice(alternatives(phi), MOST_ALTERNATIVES))
+    if len(queries) == MOST_ALTERNATIVES:
+        raise BudgetExceeded(f"a query with OR stands for {MOST_ALTERNATIVES} queries or more")
+    found = []
+    for n in range(len(S)):
+        mus: set[Valuation] = set()
+        for query in queries:
+            if not (mus and choices["or"] == "left-first"):
+                mus |= interpreter.meaning(query, 0, n)
+        told = {(tuple(sorted(sup(mu))), bindings_of(mu) if with_bindings else None) for mu in mus}
+        found += [Match(n, events, bindings) for events, bindings in told]
+    return found
+
+
+def alternatives(phi: cel.Formula) -> Iterator[cel.Formula]:
+    """The formulas for which one with OR stands: one for each way to take one side of it, but for OR in loops.
+
+    A sequence in a sequence is part of the chain of steps that such an engine reads.
+    """
+    match phi:
+        case cel.Seq(left, right):
+            yield from (chained(*sides) for sides in product(alternatives(left), alternatives(right)))
+        case cel.Or(left, right):
+            yield from chain(alternatives(left), alternatives(right))
+        case cel.Unless(left, right):
+            yield from (cel.Unless(one, right) for one in alternatives(left))
+        case cel.ContiguousSeq() | cel.And() | cel.All() | cel.Filter() | cel.In() | cel.Project():
+            yield from (rebuilt(phi, below) for below in product(*map(alternatives, children(phi))))
+        case cel.Within() | cel.PartitionBy():
+            yield from (rebuilt(phi, [below]) for below in alternatives(phi.phi))
+        case cel.EventAtom() | cel.Plus() | cel.ContiguousPlus() | cel.Start() | cel.Strict() | cel.Preference():
+            yield phi
+        case cel.PerKey() | cel.Derived():
+            yield phi
+        case _:
+            assert_never(phi)
+
+
+def chained(left: cel.Formula, right: cel.Formula) -> cel.Formula:
+    """The sequence of two formulas, in which the steps of the right one come one by one after the left one."""
+    return cel.Seq(chained(left, right.left), right.right) if isinstance(right, cel.Seq) else cel.Seq(left, right)
 
 
 def operators(phi: cel.Formula) -> frozenset[str]:
@@ -863,6 +904,7 @@ STAGES = (
         ),
     ),
     Stage(("or",), (Template("A OR (A ; A)", AB, 3), Template("(A ; A) OR A", AB, 3))),
+    Stage(("alternatives",), (Template("(A OR B) ; C", ABC, 5), Template("A ; (B OR C)", ABC, 5))),
     Stage(("unbound",), (Template("(A OR B) FILTER A.x = 1", events("A B", x=(0, 1)), 2),)),
     Stage(
         ("filter-connectives",),

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from itertools import chain, groupby, pairwise, permutations, product
 from math import prod
 from typing import Any, Literal, TypeAlias, assert_never, cast, get_args
@@ -671,12 +672,20 @@ class Stage:
 
 @dataclass(frozen=True)
 class EngineQuestion:
-    """One query over one stream; key is the stream as text."""
+    """One query over one stream; key is the stream as text.
+
+    kind: the query, and whether times go back in the stream, for which an engine may refuse it.
+    """
 
     query: str
     events: tuple[Mapping[str, Any], ...]
     S: Stream
     key: str
+
+    @cached_property
+    def kind(self) -> tuple[str, bool]:
+        times = [event["time"] for event in self.events if "time" in event]
+        return self.query, any(a > b for a, b in pairwise(times))
 
 
 def questions(template: Template) -> Iterator[EngineQuestion]:

@@ -56,6 +56,28 @@ class LookingOutput(RowOutput):
         return self.looks(super().frame(match, labels, current))
 
 
+class PresentOutput(LookingOutput):
+    """The output where FIRST and LAST in measures pass over rows whose value is NULL."""
+
+    def measures(self, match: NumberedMatch, seen: Sequence[int]) -> Iterator[interpreter.OutputRow]:
+        labels = interpreter.labels_of(match)
+        for current in seen:
+            frame = self.frame(match, labels, current)
+            yield tuple(denote.value(over_values(one.expression, len(labels)), frame) for one in self.q.measures)
+
+
+def over_values(e: Any, length: int) -> Any:
+    """A measure of a match of so many rows where FIRST and LAST, and columns alone, are of values that are not NULL."""
+    match e:
+        case rows.RowColumn() | rows.Logical(offset=0) if length:
+            e = rows.Logical("LAST", e) if isinstance(e, rows.RowColumn) else e
+            return rows.Coalesce(tuple(replace(e, offset=k) for k in range(length)))
+        case rows.Physical() | rows.Logical() | rows.RowAggregate() | rows.Count():
+            return e
+    below = trees.children(e)
+    return trees.rebuilt(e, [over_values(one, length) for one in below]) if below else e
+
+
 def as_it_is(q: MatchRecognize) -> MatchRecognize:
     """The clause itself."""
     return q
@@ -362,6 +384,11 @@ DEPARTURES: Mapping[str, tuple[tuple[str, ...], str, Mapping[str, Departure]]] =
         "running": Departure(clause=in_expressions(lambda e: semantics(e, "RUNNING"), define=False)),
         "final": Departure(clause=in_expressions(lambda e: semantics(e, "FINAL"), define=False)),
     }),
+    "navigation": (("measures",), "FIRST, LAST and columns in MEASURES are of a row of the variable; of the first or "
+        "last of its rows whose value is not NULL", {
+        "rows": Departure(),
+        "values": Departure(output=PresentOutput),
+    }),
     "physical": (("physical",), "PREV and NEXT see the rows of the partition; of the match; of all partitions", {
         "partition": Departure(),
         "match": Departure(looks=in_the_match, shows=in_the_match),
@@ -482,6 +509,11 @@ def _rows(pattern: str, rest: str = "", measures: str = "", skip: str = "", by: 
     return f"MATCH_RECOGNIZE ({' '.join(filter(None, (by, shown, after, f'PATTERN ({pattern})', rest)))})"
 
 
+def _one_row(pattern: str, measures: str, rest: str = "", by: str = "") -> str:
+    """The clause of these parts with one row per match, which is all that some engines have."""
+    return _rows(pattern, rest, measures, by=by).replace("ALL ROWS", "ONE ROW")
+
+
 def _window(pattern: str, rest: str, end: str = "UNBOUNDED", skip: str = "") -> str:
     """The clause of WINDOW of these parts."""
     after = f"AFTER MATCH SKIP {skip} " if skip else ""
@@ -538,6 +570,9 @@ STAGES = (
         _rows("A B", "", "LAST(x) AS m, FINAL LAST(x) AS n"),
         _rows("A A", "", "LAST(x, 1) AS m, FIRST(x, 1) AS n"),
     ),
+    _make_stage(
+        "navigation", _one_row("A A", "LAST(x) AS m, FIRST(x) AS n"), _one_row("A B", "x AS m"), letters=WITH_NULL
+    ),
     _make_stage("match-number", _rows("A", "", "MATCH_NUMBER() AS n", by="PARTITION BY p"), letters=PARTS),
     _make_stage("partition", _rows("A B", by="PARTITION BY p"), letters=PARTS_WITH_NULL),
     _make_stage("nulls order", _rows("A B", by="ORDER BY x"), _rows("A B", by="ORDER BY x DESC"), letters=WITH_NULL),
@@ -563,7 +598,7 @@ STAGES = (
         longest=2,
     ),
     _make_stage("union", _rows("A B", "SUBSET U = (A, B)", "CLASSIFIER(U) AS c")),
-    _make_stage("count", _rows("A A", "", "COUNT(x) AS n"), letters=WITH_NULL),
+    _make_stage("count", _rows("A A", "", "COUNT(x) AS n"), _one_row("A A", "COUNT(x) AS n"), letters=WITH_NULL),
     _make_stage("integer_division", _rows("A", "DEFINE A AS x / 2 = 1"), letters=X3, longest=2),
     Stage(
         (),

@@ -8,10 +8,10 @@ from pandas_match_recognize import match_recognize
 logging.disable(logging.CRITICAL)
 
 
-def show(pattern, define, *values, skip="PAST LAST ROW", measure="CLASSIFIER()"):
+def show(pattern, define, *values, skip="PAST LAST ROW", measure="CLASSIFIER()", order="n"):
     rows = pandas.DataFrame({"n": range(len(values)), "x": values})
-    query = f"""SELECT * FROM rows MATCH_RECOGNIZE (ORDER BY n MEASURES {measure} AS c ALL ROWS PER MATCH
-        AFTER MATCH SKIP {skip} PATTERN ({pattern}) DEFINE {define})"""
+    query = f"""SELECT * FROM rows MATCH_RECOGNIZE (ORDER BY {order} MEASURES {measure} AS c ALL ROWS PER MATCH
+        AFTER MATCH SKIP {skip} PATTERN ({pattern}) {define and f"DEFINE {define}"})"""
     found = match_recognize(query, rows)
     print(
         f"{measure}, {skip}, {pattern}, {define}, on {list(values)}:",
@@ -30,3 +30,18 @@ show("A | A B", "A AS x > 0, B AS x > 1", 1, 2, 3)
 show("A+ B", "A AS x > 0, B AS x > 1", 1, 2, 3, skip="TO NEXT ROW")
 show("A+ B", "A AS x > 0, B AS x > 1", 1, 2, 3)
 show("A B", "A AS x > 0, B AS x > 1", 1, 2, measure="B.x")
+show("A", "A AS x LIKE 'a%'", "ab", "b")
+show("A", "A AS x || 'b' = 'ab'", "a", "b")
+for condition in ("CAST(x AS VARCHAR) = '2'", "CASE WHEN x > 1 THEN TRUE ELSE FALSE END", "x NOT BETWEEN 2 AND 3"):
+    show("A", f"A AS {condition}", 0, 2)
+show("A", "A AS x + 1 IS NULL", 0, None)
+show("A", "A AS (x - 3) % 2 = -1", 0, 2)
+show("A B", "B AS COUNT(A.*) = 1", 1, 2)
+show("A B+", "B AS FIRST(B.x) <= x", 2, 0, 2)
+for pattern in ("A*? B", "A* B", "A?? B", "(() | A) B"):
+    show(pattern, "A AS x = 1, B AS x = 2", 1, 2)
+show("A*", "A AS x > 0", 0, 2, skip="TO NEXT ROW")
+show("(^ A | B) C", "A AS x = 1, B AS x = 2, C AS x = 3", 3, 2, 3, 1)
+show("A+", "", 9007199254740992, 1, measure="SUM(x)")
+for order in ("x", "x DESC"):
+    show("A+", "", 1, None, 2, order=order, measure="x")

@@ -25,6 +25,8 @@ def show(query, *events):
 show("SELECT MAX * FROM S WHERE A :+", ("A", 0), ("A", 0))
 show("SELECT STRICT * FROM S WHERE A ; B", ("A", 0), ("C", 0), ("B", 0))
 show("SELECT * FROM S WHERE A ; (B :+)", ("A", 0), ("B", 0), ("C", 0), ("B", 0))
+show("SELECT * FROM S WHERE (A+ OR B) ; C", ("A", 0), ("C", 0), ("B", 0), ("C", 0))
+show("SELECT * FROM S WHERE A : (A : B)+", ("A", 0), ("A", 0), ("B", 0), ("A", 0), ("B", 0))
 show("SELECT * FROM S WHERE A : B PARTITION BY [x]", ("A", 1), ("A", 2), ("B", 1))
 show("SELECT * FROM S WHERE A ; B PARTITION BY [x] WITHIN 2 EVENTS", ("A", 0), ("Z",), ("Z",), ("B", 0))
 show("SELECT * FROM S WHERE A FILTER A[x < 1.5]", ("A", 1), ("A", 2))

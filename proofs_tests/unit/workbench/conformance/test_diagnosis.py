@@ -346,25 +346,30 @@ for line in sys.stdin:
 """
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="Windows has no such signals")
-@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.thorough)])
-def test_a_signal_ends_the_search_with_what_it_has(tmp_path: Path, number: int) -> None:
-    """The search for the causes of this engine takes minutes; the report comes at the signal."""
-    (tmp_path / "slow.py").write_text(SLOW, encoding="utf-8")
-    command = [sys.executable, "-m", "cerify.cli", "conform", "--language", "row-pattern", "--feature", "row-nested"]
-    process = subprocess.Popen(
-        [*command, "--json", "--html", "report.html", "--", sys.executable, "slow.py"],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def _end_by_signal(folder: Path, number: int, cpu: float, *asked: str) -> str:
+    """Return what a command that puts this engine under test prints when a signal ends it after some seconds of CPU."""
+    (folder / "slow.py").write_text(SLOW, encoding="utf-8")
+    command = [sys.executable, "-m", "cerify.cli", *asked, "--json", "--", sys.executable, "slow.py"]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     begun = time.monotonic()
-    while time.monotonic() < begun + 300 and _cpu(process.pid) < 4.0:
+    while time.monotonic() < begun + 300 and _cpu(process.pid) < cpu:
         time.sleep(0.1)
     process.send_signal(number)
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 130
+    return out
+
+
+SIGNALS = [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.thorough)]
+unix_alone = pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="Windows has no such signals")
+
+
+@unix_alone
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_ends_the_search_with_what_it_has(tmp_path: Path, number: int) -> None:
+    """The search for the causes of this engine takes minutes; the report comes at the signal."""
+    asked = ("conform", "--language", "row-pattern", "--feature", "row-nested", "--html", "report.html")
+    out = _end_by_signal(tmp_path, number, 4.0, *asked)
     summary = json.loads(out.splitlines()[0])["summary"]
     assert summary["cases"] == len(out.splitlines()) - 1
     assert summary["ended"] == INTERRUPTED
@@ -372,6 +377,15 @@ def test_a_signal_ends_the_search_with_what_it_has(tmp_path: Path, number: int) 
         case["id"] for case in map(json.loads, out.splitlines()[1:]) if case["outcome"] == "failed"
     }
     assert INTERRUPTED in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+@unix_alone
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_ends_an_identification_with_the_axes_that_it_has(tmp_path: Path, number: int) -> None:
+    profile = json.loads(_end_by_signal(tmp_path, number, 3.5, "identify"))
+    assert profile["stopped"] == "interrupted"
+    assert "skip" in profile["axes"]
+    assert "integer_division" not in profile["axes"]
 
 
 CONFORM, FUZZ = ("conform", "--feature", "plus"), ("fuzz", "--cases", "60")

@@ -10,6 +10,8 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -18,8 +20,10 @@ from jsonschema_rs import Draft202012Validator
 from cerify import protocol
 from cerify.cli import cerify
 from cerify.conformance.cases import load
+from cerify.conformance.choices import Choices as Hypotheses
 from cerify.conformance.identification import MOST, Answered, Identification, identified
-from cerify.conformance.model import Case
+from cerify.conformance.inquiry import Inquiry
+from cerify.conformance.model import Case, CaseResult
 from cerify.conformance.oracle import AxisFinding, EngineProfile, stream_of
 from cerify.conformance.prediction import AXES, INTERPRETATIONS, STAGES, EngineAnswer, Predictor, answer
 from cerify.hypotheses.interpretation import Choices, EngineQuestion, choices_of, questions, read_hypothesis
@@ -27,7 +31,7 @@ from cerify.languages import LANGUAGES
 from cerify.languages.language import Options
 from cerify.protocol import Failed, MatchesAnswer
 from cerify.semantics.errors import InputError, Unsupported
-from cerify.semantics.events import Event, Stream
+from cerify.semantics.events import Event, Stream, result_of
 from proofs_tests.conftest import Run
 from proofs_tests.support import sampled
 
@@ -256,6 +260,29 @@ def test_a_question_that_is_skipped_settles_nothing() -> None:
     assert state.skipped
 
 
+def test_a_query_that_is_skipped_out_of_order_is_asked_in_order() -> None:
+    known = predictor("cel")
+    engine = choices_of({"window-default": "60"}, AXES["cel"])
+    ask = lambda question: None if question.kind[1] else known.answer(question, engine)  # noqa: E731
+    found = Identification(known, ask).run([stage for stage in STAGES["cel"] if len(stage.axes) < 3][:2])
+    assert found["window-default"].value == "60"
+
+
+def test_a_cause_is_asked_about_with_the_queries_of_its_neighbours() -> None:
+    """Floats without a fraction look as constants without one, but where the attribute has it."""
+    asked: list[tuple[str, object]] = []
+
+    def result(phi: object, S: Stream, origin: Case) -> CaseResult:
+        asked.append((LANGUAGES["cel"].syntax.show(phi), S[0].get("x")))
+        return CaseResult(origin, "passed")
+
+    origin = Case("", "", "", "cel", "A", None, [], "matches", [])
+    peeler: Any = SimpleNamespace(result=result, stopped="")
+    Inquiry(peeler, Hypotheses("cel"), origin).look_beside(("constants", "truncated"), [])
+    assert ("A FILTER A.x = 1", 1.5) in asked
+    assert not any("WITHIN" in query for query, _ in asked)
+
+
 @pytest.fixture(scope="module", params=sampled([1, 2], [1]))
 def of_odd_loops(request: pytest.FixtureRequest) -> dict[str, AxisFinding]:
     """What is found of an engine whose loops are no hypothesis: the largest matches alone, at the first positions.
@@ -343,7 +370,7 @@ def test_an_engine_that_answers_nothing_is_not_known(tmp_path: Path, run: Run) -
 # The pool of questions: each axis has a stage, in which each of its values differs from the definition.
 
 NUMBER = {
-    "cel": 9965, "core-cel": 4743, "sase": 8916, "event-expression": 6148, "row-pattern": 3538, "funnel": 1352,
+    "cel": 10465, "core-cel": 4743, "sase": 8916, "event-expression": 6148, "row-pattern": 3898, "funnel": 1352,
 }  # fmt: skip
 """The questions of each language."""
 
@@ -472,6 +499,31 @@ def test_sequences(language: str, query: str, seq: str, expected: Events) -> Non
 def test_the_nearest_of_three_steps_are_those_of_eql(stream: str, expected: Events) -> None:
     """A later start takes the place of an earlier one, at each step; a match that has ended is gone."""
     assert found("A ; B ; C", events(stream), "cel", seq="nearest") == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "stream", "together", "apart"),
+    [
+        ("(A OR B) ; C", "ABC", {(1, 2)}, {(0, 2), (1, 2)}),
+        ("A ; (A OR B)", "ABA", {(0, 1)}, {(0, 1), (0, 2)}),
+        ("A ; (B OR C)", "ABC", {(0, 1)}, {(0, 1), (0, 2)}),
+        ("C ; (A ; (B OR C))", "CAAC", {(0, 2, 3)}, {(0, 1, 3)}),
+    ],
+)
+def test_a_query_with_or_stands_for_two(query: str, stream: str, together: Events, apart: Events) -> None:
+    for value, expected in (("together", together), ("apart", apart)):
+        found = answer("cel", query, Stream(map(Event, stream)), {"seq": "nearest", "alternatives": value})
+        assert isinstance(found, MatchesAnswer)
+        assert {match.events for match in found.matches} == expected
+
+
+def test_last_passes_over_null() -> None:
+    S = Stream([Event("row", {"x": 0}), Event("row", {})])
+    query = "MATCH_RECOGNIZE (MEASURES x AS m, LAST(A.x) AS n, FIRST(x) + 1 AS f ONE ROW PER MATCH PATTERN (A+))"
+    for value, expected in (("rows", None), ("values", 0)):
+        found = answer("row-pattern", query, S, {"navigation": value}, "valuations")
+        assert isinstance(found, MatchesAnswer)
+        assert found.matches[0].result == result_of({"m": expected, "n": expected, "f": 1})
 
 
 @pytest.mark.parametrize(

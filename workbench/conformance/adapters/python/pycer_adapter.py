@@ -11,6 +11,7 @@ the text that the engine answers with; that text has no variables. CEQL is here 
 import os
 import re
 import tempfile
+import time
 from typing import Any
 
 from cerify.adapter import Json, RunMessage, Skip, nodes_of, serve, version_of
@@ -263,6 +264,19 @@ class DeclaredQuery:
         return [int(time) * SECOND for time in seconds]
 
 
+def server_of_process() -> Any:
+    """Return a new server. It listens on a fixed port: where another process has it, wait for ten seconds at most."""
+    import pycer
+
+    for left in range(100, -1, -1):
+        try:
+            return pycer.PyOfflineServer()
+        except RuntimeError:
+            if not left:
+                raise
+            time.sleep(0.1)
+
+
 def matches(run: RunMessage) -> list[Json]:
     """Return the complex events that CORE reports, from the text of its answers."""
     import pycer
@@ -275,7 +289,7 @@ def matches(run: RunMessage) -> list[Json]:
     if counted and any(node["node"] == "Project" for node in nodes_of(run.tree)):
         raise skip("at which event a match ends is not shown: the answer has times, and places among the events of a key")
     values = {"int": pycer.PyIntValue, "double": lambda v: pycer.PyDoubleValue(float(v)), "string": pycer.PyStringValue}
-    server = pycer.PyOfflineServer()
+    server = server_of_process()
     stream = server.declare_stream(query.declaration())
     server.add_query(query.text)
     ids = [one.id for one in stream.events_info]
