@@ -257,6 +257,7 @@ STAGES = (
             Template("A AS a ; B AS b", ABC, 5),
             Template("A AS a ; A AS b", AB, 4),
             Template("(A AS a ; B AS b) OR C AS c", ABC, 4),
+            Template("A AS a ; B AS b ; C AS c", ABC, 4),
             Template("(A AS a ; C AS c) OR (B AS d ; B AS e ; C AS f)", ABC, 4),
             Template("A AS a OR (A AS b ; A AS c)", AB, 3),
             Template("(A AS b ; A AS c) OR A AS a", AB, 3),

@@ -142,6 +142,7 @@ Emit = Literal[
     "needs-next",
     "longest-per-start",
     "first-only",
+    "one-per-span",
 ]
 
 OVERLAP = Axis(
@@ -159,7 +160,8 @@ EMIT = Axis(
     "of those at one position the longest; of those at one position the shortest; of those at one "
     "position the one that begins last; the first of each first event; all at the end of the stream; at their first "
     "event; one position later; once another event has come, so that those of the last event are lost; "
-    "the longest of each first event; the first of all, and no other",
+    "the longest of each first event; the first of all, and no other; of those with the same first and last event the "
+    "one with most events, and of these the one that takes them last",
 )
 EVENT_ORDER = Axis(
     "event-order",
@@ -338,6 +340,9 @@ def emitted(found: list[Match], length: int, choices: Choices) -> list[Match]:
             return _best(found, lambda m: m.events[:1], lambda m: (-m.at, -len(m.events), m.events))
         case "first-only":
             return _best(found, lambda m: (), lambda m: (m.at, m.events))
+        case "one-per-span":
+            latest = lambda m: (-len(m.events), [-p for p in m.events])  # noqa: E731
+            return _best(found, lambda m: (m.at, m.events[:1], m.events[-1:]), latest)
         case _:
             assert_never(emit)
 

@@ -302,6 +302,7 @@ STAGES = (
         (
             Template("PATTERN SEQ(A a) RETURN a.x", AB, 3),
             Template(_sase("A a, B b"), ABC, 5),
+            Template(_sase("A a, B b, C c"), ABC, 4),
             Template(_sase("A a, B b", where="b.x = 1"), events("A B C", x=(0, 1)), 3),
             Template(_sase("A a, B b", where="[x]"), events("A B", x=(0, 1)), 4),
             Template(_sase("A a, B b", where="b.x = a.x"), events("B", x=(1, 2)), 2, events("A", x=(1, 2))),
