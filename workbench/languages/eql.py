@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from cerify.equivalence.verdict import Certificate, Verdict
     from cerify.explanations.explanation import Explainer
     from cerify.explanations.near_misses import NearMissReport
+    from cerify.languages.language import Streamed
 
 SOON = 2.0  # seconds for the question whether a rule can fire at all
 ANSWER = "the answer of a query of EQL is its events"
@@ -113,6 +114,10 @@ class EqlSyntax(Syntax[eql.EqlQuery]):
 
 class EqlEvaluators(Evaluators[eql.EqlQuery]):
     """The evaluators of EQL."""
+
+    def streamed(self, query: eql.EqlQuery, schema: Schema | None, options: Options) -> Streamed | Unsupported:
+        """The slot machine, which takes events one by one: a key has few in a batch."""
+        return _machine(query, schema, options)
 
     def waits(self, query: eql.EqlQuery) -> bool:
         body = query.body

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from cerify.automata.cea.model import CEA
     from cerify.automata.dfa.model import DFA
     from cerify.automata.dfa.parametric import Symbolic
-    from cerify.automata.evaluate.compiled import CompiledCelEvaluator
     from cerify.draw.diagram import Diagram
     from cerify.draw.recording import Recording
     from cerify.equivalence.generate.generator import Generator
@@ -57,7 +56,7 @@ if TYPE_CHECKING:
     from cerify.semantics.cel.syntax import Formula
     from cerify.semantics.sase.syntax import SaseQuery
 
-    Streamed: TypeAlias = CompiledCelEvaluator | DFA | Symbolic | SaseQuery
+    Streamed: TypeAlias = Evaluator | DFA | Symbolic | SaseQuery
 
 F = TypeVar("F")
 M = TypeVar("M")

@@ -29,6 +29,7 @@ from cerify.spark.columns import (
     require_frame,
     selected,
     warn_of_misfits,
+    with_fields,
     with_named,
 )
 from cerify.spark.rows import REASONS as INVALID
@@ -147,7 +148,7 @@ def prepare(df: DataFrame, query: str, options: MatchOptions) -> Prepared:
         raise InputError("match reads data at rest; for a streaming data frame use cerify.spark.match_stream")
     language, predicates = options.get("language", DEFAULT), options.get("predicates", NO_PREDICATES)
     asked = query_for(query, language, output, options.get("schema"), predicates)
-    df, names = with_named(df, options)
+    df, names = with_named(with_fields(df, asked), options)
     columns = columns_of(df.schema, asked, **names)
     answer = answer_schema(df.schema, asked, columns, output)
     return Prepared(

@@ -17,6 +17,8 @@ from cerify.plan import misfits
 from cerify.semantics.arguments import did_you_mean, require_kind
 from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.cel import syntax as cel
+from cerify.semantics.eql import syntax as eql
+from cerify.semantics.eql.conditions import CATEGORY, TIMESTAMP
 from cerify.semantics.errors import IllFormed, InputError, QueryWarning, errors_in
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.events import TIME, TYPE, ObservedSchema
@@ -25,9 +27,10 @@ from cerify.semantics.predicates import Attribute, Problem
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.time_columns import TimeReading
 from cerify.semantics.values import TimeUnit, ValueType
-from cerify.spark.rows import EXACT, Columns, type_of_decimals
+from cerify.spark.rows import DOT, EXACT, Columns, type_of_decimals
 from cerify.spark.runs import SparkQuery
 
+NAMED_BY_TYPE = frozenset({CATEGORY, TIMESTAMP, TIME})  # fields of EQL that every event has
 WHOLE = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 TIMES = (T.TimestampType, T.TimestampNTZType, T.DateType)
 ATTRIBUTES = (*WHOLE, *TIMES, T.FloatType, T.DoubleType, T.DecimalType, T.StringType, T.BooleanType, T.NullType)
@@ -48,7 +51,7 @@ FITTING: Mapping[ValueType, tuple[type[T.DataType], ...]] = {
     "float": NUMBERS,
 }
 BEYOND = "which times of Spark have: divide it by 1000 and give time_unit='us'"
-TIMED = cel.TimeWindow | sase.SaseWindow | sase.Program
+TIMED = cel.TimeWindow | sase.SaseWindow | sase.Program | eql.MaximalSpan
 
 
 class EventColumns(TypedDict, total=False):
@@ -105,6 +108,7 @@ def _attributes(rows: T.StructType, query: SparkQuery, listed: Sequence[str]) ->
     Raises InputError for a column that is missing, or has a wrong type.
     """
     named, timed = mentioned(query.parsed)
+    named = {column_of_field(name) for name in named}
     declared = {} if query.schema is None else query.schema.attributes
     if query.predicates:  # which may look at any attribute
         named = named | set(rows.names)
@@ -245,6 +249,8 @@ def _certain(query: SparkQuery) -> set[str]:
         return set()
     nodes = list(_nodes(query.parsed))
     certain = {node.name for node in nodes if isinstance(node, Attribute) and node.name}
+    asked = {node.name for node in nodes if isinstance(node, eql.EventField) and not node.optional}
+    certain |= {column_of_field(name) for name in asked - NAMED_BY_TYPE}
     certain |= {name for node in nodes if isinstance(node, cel.PerKey) for name in node.attributes}
     return certain | {node.attribute for node in nodes if isinstance(node, cel.PartitionBy | cel.AttributeWindow)}
 
@@ -264,7 +270,24 @@ def mentioned(query: Any) -> tuple[set[str], bool]:
 
 def event_types(query: Any) -> set[str]:
     """All names in a query that are names of event types."""
-    return {name for node in _nodes(query) if isinstance(name := getattr(node, "type", None), str)}
+    named = {node.category for node in _nodes(query) if isinstance(node, eql.EventFilter) and node.category is not None}
+    return named | {name for node in _nodes(query) if isinstance(name := getattr(node, "type", None), str)}
+
+
+def column_of_field(name: str) -> str:
+    """The name of the column with a field of EQL."""
+    return name.replace(".", DOT)
+
+
+def with_fields(df: DataFrame, query: SparkQuery) -> DataFrame:
+    """The data frame with a column for each field with dots that a query of EQL names and the rows have.
+
+    That is a column with dots in its name, or the field of a struct.
+    """
+    wanted = {node.name for node in _nodes(query.parsed) if isinstance(node, eql.EventField) and "." in node.name}
+    have = {*df.schema.names, *fields(df.schema)}
+    added = {column_of_field(name): F.col(sql_path(df.schema, name)) for name in sorted(wanted & have)}
+    return df.withColumns(added) if added else df
 
 
 def _nodes(tree: Any) -> Iterator[Any]:
@@ -522,7 +545,7 @@ def problems(
     attributes: dict[str, ValueType] = {}
     for one in rows:
         if one.name not in (TYPE, columns.type) and (found := value_type(one.dataType)) is not None:
-            attributes[one.name] = found
+            attributes[one.name.replace(DOT, ".")] = found
     if columns.time is not None and TIME not in attributes:
         attributes[TIME] = "timestamp" if value_type(rows[columns.time].dataType) == "timestamp" else "int"
     seen = event_types(query.parsed) if types is None else types

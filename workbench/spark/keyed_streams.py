@@ -403,6 +403,8 @@ def compiled(text: str, clock: str = TIME, budget: Budget = Budget()) -> Compile
 def compiled_query(query: SparkQuery, clock: str = TIME, budget: Budget = Budget()) -> Compiled:
     """Return the compiled query; see `compiled`."""
     with errors_in(query.text):
+        if query.language == "eql":
+            raise Unsupported("rules in EQL run over data at rest, by cerify.spark.match")
         if (A := automaton_of(query, budget)) is not None:
             return CompiledExpression(A)
         phi = query.in_cel(budget)

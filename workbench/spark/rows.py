@@ -139,6 +139,8 @@ def plain_numbers(column: pa.Array) -> pa.Array:
 # type.
 
 AT_ONCE = 65_536  # rows
+DOT = "\u2024"
+"""What stands for a dot in the name of a column with a field of EQL; mapInArrow takes one for a field of a struct."""
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 Longs: TypeAlias = NDArray[np.int64]
 
@@ -156,6 +158,11 @@ class Columns:
     id: str | None = None
     time: str | None = None
     attributes: tuple[str, ...] = ()
+
+    @staticmethod
+    def attribute(column: str) -> str:
+        """Return the name that queries have for the attribute in a column."""
+        return column.replace(DOT, ".")
 
     @property
     def all_columns(self) -> tuple[str, ...]:
@@ -287,7 +294,7 @@ def events_of(batch: pa.RecordBatch, columns: Columns, schema: Schema | None) ->
     if columns.id is not None and batch.column(columns.id).null_count:
         row = pc.index(batch.column(columns.id).is_null(), True).as_py()
         raise InputError(f"{place(batch, row, columns)}: the column {columns.id!r} is empty; it identifies the event")
-    parts = {name: plain_numbers(batch.column(name)) for name in columns.attributes} | {TYPE: types}
+    parts = {columns.attribute(name): plain_numbers(batch.column(name)) for name in columns.attributes} | {TYPE: types}
     if columns.time is not None:
         parts[TIME] = batch.column(columns.time)
         _require_seconds(parts[TIME], batch, columns)

@@ -20,7 +20,7 @@ from cerify.automata.dfa.parametric import ParametricMonitor, Symbolic
 from cerify.automata.evaluate.compiled import CompiledCelEvaluator
 from cerify.automata.evaluate.scope import ReachBounds
 from cerify.automata.evaluate.tables import MatchBatch, Numbers
-from cerify.automata.evaluator import Output
+from cerify.automata.evaluator import Evaluator, Output
 from cerify.automata.nfab.compiled import CompiledBlockRunner
 from cerify.automata.nfab.evaluate import StoredEvents
 from cerify.automata.nfab.evaluators import SPARE, attributes_of, positions_of
@@ -60,10 +60,8 @@ class SparkQuery:
         with errors_in(self.text):
             if type(self.plugin.evaluators).output_table is not Evaluators.output_table:
                 raise Unsupported(f"{self.plugin.title} makes a table: use cerify.spark.match_recognize(df, clause)")
-            if self.plugin.row_type is not None:
-                raise Unsupported(
-                    f"queries in {self.plugin.title} do not run on Spark yet; use cerify.match for each key"
-                )
+            if self.plugin.name == "sigma":
+                raise Unsupported("queries in Sigma do not run on Spark yet; use cerify.match for each key")
             _, phi = read_query(self.text, self.language, self.schema)
             _ = plan(self.plugin, phi, self.schema, Want(self.options())).chosen_evaluator
             return phi
@@ -342,6 +340,21 @@ class CelRun(SparkRun):
         return reaches(self._evaluator)
 
 
+class BatchRun(SparkRun):
+    """A run by an evaluator of batches that has no form of its own here."""
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+
+    def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
+        """The matches that these events make certain."""
+        return table_of_matches(self._evaluator.push_stream(Stream.from_table(table)))
+
+    def finish(self) -> pa.Table:
+        """The matches that the end of the stream makes certain."""
+        return table_of_matches(self._evaluator.flush())
+
+
 def automaton_of(query: SparkQuery, budget: Budget) -> DFA | None:
     """The finite automaton that finds the matches of a query; None if it has none."""
     return query.plugin.evaluators.dfa(query.parsed, query.schema, budget)
@@ -521,6 +534,8 @@ def _makes(text: str, budget: Budget) -> tuple[Make, Callable[[], Concatenated] 
                 return partial(ExpressionRun, runner), partial(ConcatenatedExpression, runner)
             case Symbolic() as machine:
                 return partial(ParametricRun, machine, budget), None
+            case Evaluator() as fresh:
+                return lambda: BatchRun(fresh.fresh()), None
             case sase.SaseQuery():
                 return partial(SaseRun, query, budget, CompiledBlockRunner(query.parsed, budget=budget)), None
             case other:

@@ -121,6 +121,33 @@ def test_times_in_a_unit(unit: Any, per: int, named: bool, spark: SparkSession) 
         match(df.withColumn(name, df[name].cast("string")), at, order_by=name, time_unit=unit)
 
 
+def test_a_rule_in_eql_over_fields_of_structs(spark: SparkSession) -> None:
+    rule = (
+        'sequence by host.id with maxspan=5s [process where process.name : "CMD*" and ?x.y == null] [file where true]'
+    )
+    rows = [
+        ("a", 1, "process", ("cmd.exe",)),
+        ("b", 2, "process", ("cmd",)),
+        ("a", 3, "file", None),
+        ("b", 9, "file", None),
+    ]
+    df = spark.createDataFrame(
+        [(key, time, type_, process, n) for n, (key, time, type_, process) in enumerate(rows)],
+        "`host.id` string, time long, cat string, process struct<name:string>, id long",
+    )
+    given = {"order_by": "time", "type_col": "cat", "id_col": "id", "language": "eql"}
+    events = [
+        Event(type_, {"host.id": key, "time": time} | ({"process.name": process[0]} if process else {}))
+        for key, time, type_, process in rows
+    ]
+    local = [(m.at, list(m.events)) for m in local_match(rule, events, language="eql")]
+    assert local == [(2, [0, 2])]
+    by_host = match(df.withColumn("host", df["`host.id`"]), rule, partition_by="host", **given)
+    assert [tuple(row) for row in by_host.select("at", "events").collect()] == local
+    with pytest.raises(InputError, match="the query needs"):
+        match(df.select("time", "cat", "process", "id"), rule, partition_by=None, **given)
+
+
 def test_the_outputs(spark: SparkSession) -> None:
     df = seen(spark, *letters("a", "AAB"), *letters("b", "BA")).cache()
     (count_a, count_b) = sorted(match(df, "A ; B", output="count").collect())

@@ -275,12 +275,15 @@ def test_near_misses_of_a_rule(tmp_path: Path, run: Run) -> None:
     assert "near misses are those of sequences" in run("misses", "any where true", str(log), "--language", "eql")[2]
 
 
-def test_spark_refuses_rules() -> None:
+def test_streams_of_spark_refuse_rules() -> None:
     pytest.importorskip("pyspark")
+    from cerify.spark.keyed_streams import compiled_query
     from cerify.spark.runs import SparkQuery
 
-    with pytest.raises(Unsupported, match="do not run on Spark yet"):
-        _ = SparkQuery(RULE, "eql").parsed
+    with pytest.raises(Unsupported, match=r"data at rest, by cerify\.spark\.match"):
+        compiled_query(SparkQuery(RULE, "eql"))
+    with pytest.raises(Unsupported, match="Sigma do not run on Spark yet"):
+        _ = SparkQuery("title: a", "sigma").parsed
 
 
 def test_a_rule_is_made_simpler(tmp_path: Path, run: Run) -> None:

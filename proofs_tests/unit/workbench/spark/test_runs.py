@@ -19,7 +19,11 @@ import pyspark
 import pytest
 
 from cerify.api import match
+from cerify.equivalence.generate.eql import PROFILES as EQL_PROFILES
+from cerify.equivalence.generate.eql import random_case as random_rule
 from cerify.semantics.arguments import Budget
+from cerify.semantics.eql.denote import matches_of as matches_of_rule
+from cerify.semantics.eql.syntax import show as show_rule
 from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.spark import runs
@@ -66,6 +70,19 @@ def test_a_run_finds_what_match_finds(language: str) -> None:
         found += bool(expected)
     assert found > 15
     assert sum(kinds.values()) - kinds["GatheredRun"] > 20
+
+
+def test_a_run_of_a_rule_in_eql_finds_what_the_definition_does() -> None:
+    rng, found = Random(3), 0
+    for _ in range(60):
+        rule, S = random_rule(rng, EQL_PROFILES["rules"], 4, 14)
+        expected, query = matches_of_rule(rule, S), SparkQuery(show_rule(rule), "eql")
+        run, counting = start(query, BUDGET), start(query, BUDGET)
+        parts = pieces(rng, S.table)
+        assert matches([*map(run.push, parts), run.finish()]) == expected, query.text
+        assert sum(map(counting.count, parts)) + counting.finish_count() == len(expected), query.text
+        found += bool(expected)
+    assert found > 5
 
 
 def test_runs_of_many_streams_take_turns() -> None:
