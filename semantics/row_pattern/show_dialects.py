@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any, assert_never, cast
 
 from cerify.semantics import trees
 from cerify.semantics.errors import Unsupported
@@ -16,7 +17,20 @@ from cerify.semantics.row_pattern.dialects import (
     with_meant_nulls,
 )
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.syntax import MatchRecognize, show_expression, texts
+from cerify.semantics.row_pattern.scalars import with_expressions
+from cerify.semantics.row_pattern.statement import (
+    NO_TABLE,
+    LiteralTable,
+    PlainSelect,
+    SelectItem,
+    SortItem,
+    Statement,
+    TableSource,
+    UnionTable,
+    expressions_in,
+    parse_statement,
+)
+from cerify.semantics.row_pattern.syntax import MatchRecognize, Order, show_expression, texts
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import Value, ValueType, value_type_of
 
@@ -44,11 +58,11 @@ def show_in_dialect(q: MatchRecognize, source: SqlDialect, target: SqlDialect) -
         q = _with_expressions(q, _running)  # in the last row both are the same
     if "define" in target.needs and not q.define and q.primary:
         q = replace(q, define=(rows.RowDefinition(q.primary[0], rows.RowConstant(True)),))
+    if "every variable" in target.needs:
+        missing = (name for name in q.primary if name not in q.conditions)
+        q = replace(q, define=(*q.define, *(rows.RowDefinition(name, rows.RowConstant(True)) for name in missing)))
     require_in_dialect(q, target)
-    refused = target.refused or {}
-    for e in (node for root in (*q.keys, *q.expressions) for node in subtrees(root)):
-        if isinstance(e, rows.RowCall) and e.function in refused:
-            raise Unsupported(f"{target.title} does not have {refused[e.function]}", e.span)
+    _require_functions((*q.keys, *q.expressions), target)
     written = _with_expressions(q, _modulo) if target.name in _WITHOUT_MODULO else q
     parts = texts(written)
     if target.name in _WITHOUT_ROWS:
@@ -57,10 +71,28 @@ def show_in_dialect(q: MatchRecognize, source: SqlDialect, target: SqlDialect) -
     text = _TOKEN.sub(lambda found: _spelt(found, target), f"{keyword} ({' '.join(filter(None, parts.values()))})")
     _require_same(q, text, target)
     differences = []
+    if source.days and not target.days and (number := _number_of_days(q)) is not None:
+        shown = show_expression(number)
+        differences.append(
+            f"if {shown} is of times, its number is one of days in {source.title}, and not in {target.title}"
+        )
     if meant_reading(q.expressions, source) != meant_reading(q.expressions, target):
         exact = "exact" if target.integer_division == "exact" else "truncated"
         differences.append(f"a division of whole numbers is {exact} in {target.title}, and is not in {source.title}")
     return text, tuple(differences)
+
+
+def _number_of_days(q: MatchRecognize) -> rows.Expression | None:
+    """Return a sum or a comparison with a number in which a key of ORDER BY stands; None if there is none."""
+    keys = {e.name.lower() for one in q.order for e in subtrees(one.column) if isinstance(e, rows.RowColumn)}
+    for e in (node for root in q.expressions for node in subtrees(root)):
+        if isinstance(e, rows.Sum | rows.RowComparison):
+            numbers = [
+                one for one in rows.below(e) if isinstance(one, rows.RowConstant) and type(one.value) in (int, float)
+            ]
+            if numbers and any(isinstance(one, rows.RowColumn) and one.name.lower() in keys for one in subtrees(e)):
+                return e
+    return None
 
 
 def show_table(
@@ -79,30 +111,150 @@ def show_table(
     >>> show_table("t", [rows.RowColumn("x")], [[1], [None]], DIALECTS["duckdb"])
     'WITH t (x) AS (VALUES (CAST(1 AS BIGINT)), (NULL))'
     """
-    if target.streams:
-        raise Unsupported(f"{target.title} has no table in the text of a query")
-    if not table:
-        raise Unsupported("a table in the text of a query has a row at least")
     known = types or {}
     names_of_types = [
         _column_type(column, [row[i] for row in table], known.get(column.name, "int"), target)
         for i, column in enumerate(columns)
     ]
-    names = [_spelt_name(column, target) for column in columns]
     cells = [[show_expression(rows.RowConstant(value)) for value in row] for row in table]
-    cells[0] = [f"CAST({cell} AS {type_})" for cell, type_ in zip(cells[0], names_of_types, strict=True)]
+    if cells:
+        cells[0] = [f"CAST({cell} AS {type_})" for cell, type_ in zip(cells[0], names_of_types, strict=True)]
+    text, listed = _literal_text(cells, [_spelt_name(column, target) for column in columns], target)
+    return f"WITH {name}{listed and ' ' + listed} AS ({text})"
+
+
+def _literal_text(cells: Sequence[Sequence[str]], names: Sequence[str], target: SqlDialect) -> tuple[str, str]:
+    """Return a query whose rows have these cells, and the names of its columns, "" where the query says them.
+
+    Raises Unsupported for a dialect without tables in the text, and for a table without rows.
+    """
+    if target.streams:
+        raise Unsupported(f"{target.title} has no table in the text of a query")
+    if not cells:
+        raise Unsupported("a table in the text of a query has a row at least")
     if target.name == "bigquery":
         rest = [f"({', '.join(row)})" for row in cells[1:]]
         named = ", ".join(f"{cell} AS {column}" for cell, column in zip(cells[0], names, strict=True))
-        return f"WITH {name} AS (SELECT * FROM UNNEST([{', '.join((f'STRUCT({named})', *rest))}]))"
-    if target.name == "oracle":
+        return f"SELECT * FROM UNNEST([{', '.join((f'STRUCT({named})', *rest))}])", ""
+    if target.dual:
         selects = [", ".join(f"{cell} AS {c}" for cell, c in zip(row, names, strict=True)) for row in cells]
-        return f"WITH {name} AS ({' UNION ALL '.join(f'SELECT {one} FROM DUAL' for one in selects)})"
+        return " UNION ALL ".join(f"SELECT {one} FROM DUAL" for one in selects), ""
     values = ", ".join(f"({', '.join(row)})" for row in cells)
     listed = f"({', '.join(names)})"
     if target.name in ("snowflake", "databricks"):
-        return f"WITH {name} AS (SELECT * FROM VALUES {values} AS v {listed})"
-    return f"WITH {name} {listed} AS (VALUES {values})"
+        return f"SELECT * FROM VALUES {values} AS v {listed}", ""
+    return f"VALUES {values}", listed
+
+
+def show_statement(q: Statement, source: SqlDialect, target: SqlDialect) -> tuple[str, tuple[str, ...]]:
+    """Return the text of a statement that was read in one dialect, in another, and sentences about what differs.
+
+    Raises Unsupported, with the reason, for what the other dialect does not have.
+    """
+    if q.clause.window is not None:
+        raise Unsupported("of a SELECT with WINDOW the clause is translated alone", q.clause.span)
+    clause, differences = show_in_dialect(q.clause, source, target)
+    if q.lists:
+        names = ", ".join(one.name for one in q.lists)
+        differences = (*differences, f"of {names}, a list of structures or numbers, each field is a measure of its own")
+    text = _select_text(q, source, target, clause)
+    again = parse_statement(text, target)
+    if again.clause != parse(clause, target) or _asked(again) != _asked(q):
+        raise Unsupported(f"{target.title} would read the statement otherwise", q.clause.span)
+    if source.table_first != target.table_first and q.clause.all_columns and any(not one.expression for one in q.items):
+        differences = (*differences, f"* has the columns of the table in another order in {target.title}")
+    if source.names != target.names:
+        differences = (*differences, f"names without quotation marks are {_CASES[target.names]} in the output")
+    return text, differences
+
+
+def _asked(q: PlainSelect) -> tuple[Any, ...]:
+    """Return what a selection asks, but for its names and for the place of NULL."""
+    order = [(one.expression, one.descending) for one in q.order]
+    return ([item.expression for item in q.items], q.where, order, q.limit, expressions_in(q.below))
+
+
+_CASES = {"upper": "in upper case", "lower": "in lower case", "as written": "as they are written"}
+
+
+def _select_text(q: PlainSelect, source: SqlDialect, target: SqlDialect, clause: str = "") -> str:
+    items = ", ".join(_item_text(item, target) for item in q.items)
+    table, alias = _table_text(q, source, target, bool(clause))
+    parts = ["SELECT", items, *(() if not table else ("FROM", table)), clause, alias if clause else ""]
+    if q.where is not None:
+        parts += ["WHERE", _expression_text(q.where, target)]
+    if q.order:
+        parts += ["ORDER BY", ", ".join(_sort_text(one, source, target) for one in q.order)]
+    if q.limit is not None:
+        parts.append(f"FETCH FIRST {q.limit} ROWS ONLY" if target.name == "oracle" else f"LIMIT {q.limit}")
+    return " ".join(filter(None, parts))
+
+
+def _table_text(q: PlainSelect, source: SqlDialect, target: SqlDialect, of_clause: bool) -> tuple[str, str]:
+    """Return what stands after FROM, and what the output of a clause is called."""
+    called = "" if q.alias is None else f"AS {_name_text(q.alias, target)}"
+    if target.name == "oracle":
+        called = called.removeprefix("AS ")  # a table has an alias without AS there
+    if q.below is None:
+        return (q.table, called) if of_clause else (" ".join(filter(None, (q.table, called))), "")
+    if q.below == NO_TABLE:
+        return "DUAL" if target.dual else "", ""
+    text, names = _source_text(q.below, source, target)
+    own = "v" if of_clause or q.alias is None else _name_text(q.alias, target)
+    as_ = "" if target.name == "oracle" else "AS "
+    return f"({text}) {as_}{own}{names and ' ' + names}", called
+
+
+def _source_text(source_: TableSource, source: SqlDialect, target: SqlDialect) -> tuple[str, str]:
+    """Return the query of a table in FROM, and the names of its columns, "" where it says them."""
+    names = f"({', '.join(_name_text(one, target) for one in source_.names)})" if source_.names else ""
+    match source_:
+        case LiteralTable(columns, cells):
+            texts_ = [[_expression_text(e, target) for e in row] for row in cells]
+            return _literal_text(texts_, [_name_text(one, target) for one in columns], target)
+        case UnionTable(parts):
+            text = " UNION ALL ".join(_source_text(part, source, target)[0] for part in parts)
+        case PlainSelect():
+            text = _select_text(source_, source, target)
+        case _:
+            assert_never(source_)
+    if names and target.name in ("bigquery", "oracle"):
+        raise Unsupported(f"{target.title} gives the columns of a query no other names after AS")
+    return text, names
+
+
+def _item_text(item: SelectItem, target: SqlDialect) -> str:
+    if item.expression is None:
+        return "*"
+    text = _expression_text(item.expression, target)
+    if not item.name or item.name == show_expression(item.expression):
+        return text
+    return f"{text} AS {_name_text(item.name, target, item.quoted)}"
+
+
+def _sort_text(one: SortItem, source: SqlDialect, target: SqlDialect) -> str:
+    order = Order(one.expression, one.descending, cast("Any", one.nulls))
+    nulls = with_meant_nulls(MatchRecognize(rows.Empty(), order=(order,)), source, target).order[0].nulls
+    end = f" NULLS {nulls}" if nulls else ""
+    return f"{_expression_text(one.expression, target)}{' DESC' * one.descending}{end}"
+
+
+def _expression_text(e: rows.Expression, target: SqlDialect) -> str:
+    _require_functions([e], target)
+    written = _changed(e, _modulo) if target.name in _WITHOUT_MODULO else e
+    return _TOKEN.sub(lambda found: _spelt(found, target), show_expression(written))
+
+
+def _name_text(name: str, target: SqlDialect, quoted: bool = False) -> str:
+    return _spelt_name(rows.RowColumn(name, None, quoted or not rows.REGULAR.fullmatch(name)), target)
+
+
+def _require_functions(expressions: Iterable[rows.Expression], target: SqlDialect) -> None:
+    """Raise Unsupported for a function that the dialect does not have."""
+    refused = target.refused or {}
+    for e in (node for root in expressions for node in subtrees(root)):
+        if isinstance(e, rows.RowCall) and e.function in refused:
+            raise Unsupported(f"{target.title} does not have {refused[e.function]}", e.span)
 
 
 SQL_TYPES: Mapping[ValueType, rows.SqlType] = {
@@ -156,14 +308,12 @@ def _require_same(q: MatchRecognize, text: str, target: SqlDialect) -> None:
 
 
 def _with_expressions(q: MatchRecognize, change: Callable[[rows.Expression], rows.Expression]) -> MatchRecognize:
-    def changed(e: rows.Expression) -> rows.Expression:
-        return change(replace(trees.rebuilt(e, [changed(operand) for operand in rows.below(e)]), span=e.span))
+    """Return the clause with other measures and conditions."""
+    return replace(with_expressions(q, lambda e: _changed(e, change)), partition=q.partition, order=q.order)
 
-    return replace(
-        q,
-        define=tuple(replace(one, condition=changed(one.condition)) for one in q.define),
-        measures=tuple(replace(one, expression=changed(one.expression)) for one in q.measures),
-    )
+
+def _changed(e: rows.Expression, change: Callable[[rows.Expression], rows.Expression]) -> rows.Expression:
+    return change(replace(trees.rebuilt(e, [_changed(operand, change) for operand in rows.below(e)]), span=e.span))
 
 
 def _running(e: rows.Expression) -> rows.Expression:

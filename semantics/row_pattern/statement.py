@@ -104,19 +104,20 @@ class PlainSelect:
     def expressions(self) -> tuple[rows.Expression, ...]:
         """The expressions of the selection and of those below it."""
         listed = (*(item.expression for item in self.items), self.where, *(one.expression for one in self.order))
-        return (*(e for e in listed if e is not None), *_expressions_in(self.below))
+        return (*(e for e in listed if e is not None), *expressions_in(self.below))
 
 
 TableSource: TypeAlias = PlainSelect | LiteralTable | UnionTable
 NO_TABLE = LiteralTable((), ((),))
 
 
-def _expressions_in(source: TableSource | None) -> tuple[rows.Expression, ...]:
+def expressions_in(source: TableSource | None) -> tuple[rows.Expression, ...]:
+    """Return the expressions of what stands in FROM."""
     match source:
         case LiteralTable(_, cells):
             return tuple(e for row in cells for e in row)
         case UnionTable(parts):
-            return tuple(e for part in parts for e in _expressions_in(part))
+            return tuple(e for part in parts for e in expressions_in(part))
         case PlainSelect():
             return source.expressions
         case None:

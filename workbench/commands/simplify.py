@@ -49,11 +49,11 @@ from cerify.semantics.files import write_whole
 from cerify.semantics.json_events import json_of_event
 from cerify.semantics.parsing import MAX_DEPTH
 from cerify.semantics.row_pattern.dialects import DIALECTS as SQL
-from cerify.semantics.row_pattern.dialects import dialect_named, require_in_dialect
+from cerify.semantics.row_pattern.dialects import dialect_named
 from cerify.semantics.row_pattern.parse import parse as row_pattern_parse
-from cerify.semantics.row_pattern.show_dialects import show_in_dialect
-from cerify.semantics.row_pattern.statement import is_statement, parse_statement
+from cerify.semantics.row_pattern.show_dialects import show_in_dialect, show_statement
 from cerify.semantics.sase.syntax import read_reading
+from cerify.statements import read_pasted
 from cerify.terminal import echo
 
 
@@ -526,13 +526,16 @@ def _translate_funnel(query: str, from_: str, to: str, rows: tuple[str, str | No
 
 
 def _translate_dialect(query: str, dialect: str, to: str, as_json: bool) -> int:
-    """Translate a clause of MATCH_RECOGNIZE, or that of a SELECT, from one dialect to another."""
+    """Translate a clause of MATCH_RECOGNIZE, or a SELECT around one, from one dialect to another."""
 
     def translated() -> tuple[str, tuple[str, ...]]:
-        source = dialect_named(dialect)
-        clause = parse_statement(query, source).clause if is_statement(query) else row_pattern_parse(query, source)
-        require_in_dialect(clause, source)
-        return show_in_dialect(clause, source, dialect_named(to))
+        pasted = read_pasted(query, dialect)
+        if pasted.windows:
+            raise Unsupported("an aggregate with OVER is followed by cerify match alone")
+        source, target = dialect_named(dialect), dialect_named(to)
+        if pasted.statement is not None:
+            return show_statement(pasted.statement, source, target)
+        return show_in_dialect(row_pattern_parse(query, source), source, target)
 
     return _print_with_differences(query, (dialect, to), translated, as_json)
 

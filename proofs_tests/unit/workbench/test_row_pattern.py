@@ -36,9 +36,11 @@ from cerify.semantics.errors import (
 )
 from cerify.semantics.events import Schema, Stream
 from cerify.semantics.match_frames import table_of_columns
+from cerify.semantics.row_pattern.dialects import dialect_named
 from cerify.semantics.row_pattern.interpreter import RowOutput, find_matches
 from cerify.semantics.row_pattern.parse import Duration, parse
 from cerify.semantics.row_pattern.scalars import NumberedMatch, RowReading
+from cerify.semantics.row_pattern.show_dialects import show_statement
 from cerify.semantics.row_pattern.statement import is_statement, parse_statement
 from cerify.semantics.row_pattern.syntax import MatchRecognize
 from cerify.statements import SQLGLOT, read_pasted, read_sqlglot, select, write_sqlglot
@@ -855,6 +857,40 @@ def test_what_is_a_statement() -> None:
 )  # fmt: skip
 def test_statements_of_dialects(dialect: str, text: str, rows: tuple[object, ...]) -> None:
     assert select(text, STATEMENTS_PRICES, dialect=dialect).rows == rows
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "target", "part"),
+    [
+        ("snowflake", "SELECT m.sym, n * 2 AS twice, 'x' AS \"A b\" FROM (SELECT * FROM t WHERE price > 3) {} AS m "
+         "WHERE n > 1 ORDER BY sym DESC, n LIMIT 2", "oracle",
+         "FROM (SELECT * FROM t WHERE price > 3) v MATCH_RECOGNIZE"),
+        ("snowflake", "SELECT sym, n FROM t {} ORDER BY n, sym", "bigquery",
+         "DEFINE UP AS price > PREV(price), A AS TRUE"),
+        ("snowflake", "SELECT sym, n FROM t {} ORDER BY n DESC, sym", "trino", "n DESC NULLS FIRST, sym"),
+        ("duckdb", "SELECT sym, n FROM (VALUES ('a', 1, 2), ('a', 2, 3)) AS t (sym, day, price) {}", "bigquery",
+         "FROM (SELECT * FROM UNNEST([STRUCT('a' AS sym, 1 AS day, 2 AS price), ('a', 2, 3)])) AS v MATCH"),
+        ("duckdb", "SELECT sym, n % 2 AS odd FROM (VALUES ('a', 1, 2), ('a', 2, 3)) AS t (sym, day, price) {}",
+         "oracle",
+         "SELECT sym, MOD(n, 2) AS odd FROM (SELECT 'a' AS sym, 1 AS day, 2 AS price FROM DUAL UNION ALL SELECT"),
+        ("bigquery",
+         "WITH v AS (SELECT 'a' AS sym, 1 AS day, 2 AS price UNION ALL SELECT 'a', 2, 3) SELECT * FROM v {}",
+         "snowflake", "FROM (SELECT 'a' AS sym, 1 AS day, 2 AS price UNION ALL SELECT 'a', 2, 3) AS v MATCH"),
+    ],
+)  # fmt: skip
+def test_statements_are_translated(source: str, text: str, target: str, part: str) -> None:
+    """They give the same rows in the other dialect."""
+    define = "DEFINE A AS TRUE, UP AS" if source == "bigquery" else "DEFINE UP AS"
+    clause = "MATCH_RECOGNIZE (PARTITION BY sym ORDER BY day MEASURES COUNT(*) AS n PATTERN (A UP*)"
+    text = text.format(f"{clause} {define} price > PREV(price))")
+    statement = read_pasted(text, source).statement
+    assert statement is not None
+    written, _ = show_statement(statement, dialect_named(source), dialect_named(target))
+    assert part in written
+    table = [] if not read_pasted(text, source).reads_file else STATEMENTS_PRICES
+    made, again = select(text, table, dialect=source), select(written, table, dialect=target)
+    assert made.rows == again.rows != ()
+    assert [name.lower() for name in made.columns] == [name.lower() for name in again.columns]
 
 
 def run(*argv: object, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> tuple[int, str, str]:
