@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -43,8 +44,18 @@ from cerify.conformance.engines import (
 )
 from cerify.conformance.harness import Limits
 from cerify.conformance.identification import INTERRUPTED as IDENTIFY_INTERRUPTED
-from cerify.conformance.identification import identified
-from cerify.conformance.model import Case, CaseResult, FailureKind, Outcome, Report, count_of, plural, unasked_sentence
+from cerify.conformance.identification import Separation, identified, separations
+from cerify.conformance.model import (
+    Case,
+    CaseResult,
+    FailureKind,
+    Outcome,
+    Report,
+    count_of,
+    format_matches,
+    plural,
+    unasked_sentence,
+)
 from cerify.conformance.oracle import AxisFinding, EngineProfile, Oracle, read_policies
 from cerify.conformance.prediction import AXES, STAGES
 from cerify.conformance.report import NAMED as report_NAMED
@@ -412,6 +423,7 @@ def _list_outdated(as_json: bool) -> int:
     "--engine-dir", type=OUTPUT_FOLDER, help="Where --engine builds and installs; by default the cache folder."
 )
 @click.option("--language", type=ChoiceOption(sorted(STAGES)), help="By default the first that the engine speaks.")
+@click.option("--axes", is_flag=True, help="Print each value with the shortest query and stream that tell it apart.")
 @click.option("--json", "as_json", is_flag=True, help="Print the profile as one JSON object.")
 @click.option(
     "--time-limit", type=click.FloatRange(min=0.01), default=10.0, show_default=True, help="Seconds per question."
@@ -421,6 +433,7 @@ def identify_command(
     engine: str | None,
     engine_dir: Path | None,
     language: str | None,
+    axes: bool,
     as_json: bool,
     time_limit: float,
     command_line: tuple[str, ...],
@@ -434,6 +447,12 @@ def identify_command(
     explains, or the engine answered nothing or stopped before the end, 2 if it cannot be started, 130 if it was
     interrupted (what was found until then is printed).
     """
+    if axes:
+        if engine is not None or command_line:
+            raise click.UsageError("--axes asks no engine: leave the engine out, or --axes")
+        for one in separations(language or "cel"):
+            echo(protocol.line(_separation_json(one)) if as_json else _separation_text(one))
+        return 0
     if (engine is None) == (not command_line):
         raise click.UsageError("give the engine's command after --, or a built-in engine with --engine NAME")
     with progress_bar() as bar, interruptible():
@@ -452,6 +471,29 @@ def identify_command(
     if profile.stopped == IDENTIFY_INTERRUPTED:
         return INTERRUPTED
     return 0 if known and not profile.stopped else 1
+
+
+def _separation_json(one: Separation) -> dict[str, Any]:
+    told = [a if isinstance(a, str) else list(map(protocol.json_of_match, a)) for a in (one.expected, one.given)]
+    asked = one.question and {"query": one.question.query, "events": list(one.question.events)}
+    answers = dict(zip(("expected", "given"), told, strict=True)) if asked else {}
+    return {"axis": one.axis, "value": one.value, "beside": one.beside, **(asked or {}), **answers}
+
+
+def _separation_text(one: Separation) -> str:
+    names = f"{one.axis}={one.value}{''.join(f', beside {n}={v}' for n, v in one.beside.items())}"
+    if one.question is None:
+        return f"{names}: no question tells it apart"
+    asked = f"{names}: {one.question.query} on {' '.join(_event(dict(event)) for event in one.question.events)}"
+    match one.given, one.expected:
+        case list() as given, list() as expected:
+            less = format_matches([m for m in expected if m not in given], 3, given)
+            more = format_matches([m for m in given if m not in expected], 3, expected)
+            return printable(f"{asked}: {'; '.join([f'lacks {less}'] * bool(less) + [f'adds {more}'] * bool(more))}")
+        case str(), _:
+            return printable(f"{asked}: an error")
+        case _:
+            return printable(f"{asked}: no error")
 
 
 def _print_profile(profile: EngineProfile) -> None:

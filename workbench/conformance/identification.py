@@ -23,6 +23,7 @@ from cerify.conformance.prediction import STAGES, EngineAnswer, Predictor
 from cerify.hypotheses.interpretation import Axis, Choices, EngineQuestion, Stage, Template, questions
 from cerify.languages import LANGUAGES
 from cerify.semantics.errors import CerifyError, InputError
+from cerify.semantics.events import Match
 from cerify.semantics.json_events import json_of_schema, schema_of_json
 
 Ask = Callable[[EngineQuestion], EngineAnswer | None]
@@ -468,6 +469,59 @@ class Pool:
             if looked_through > LOOKED_THROUGH:
                 break
         return None
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The shortest questions that tell the values of an axis from the definition.
+
+BESIDE = {
+    "overlap@partition": {"overlap": "past-last"},
+    "alternatives": {"seq": "nearest"},
+    "guard": {"seq": "next-from-left"},
+}
+"""Of an axis whose values change nothing by themselves, a choice beside which they do."""
+
+
+@dataclass(frozen=True)
+class Separation:
+    """A value of an axis, and a shortest question about it to which the definition has another answer.
+
+    question: None if there is none. beside: what else the two engines choose. expected, given: the matches of the
+    definition and of an engine with the value, sorted; the word "error" for an error.
+    """
+
+    axis: str
+    value: str
+    beside: Choices
+    question: EngineQuestion | None
+    expected: list[Match] | str = ""
+    given: list[Match] | str = ""
+
+
+def separations(language: str) -> Iterator[Separation]:
+    """Yield a separation for each value of each axis of a language, but for the definition's.
+
+    Example: next(separations("cel"))
+    """
+    known = Predictor(language)
+    for stage in STAGES[language]:
+        every = (question for template in stage.templates for question in questions(template))
+        pool = sorted(every, key=lambda question: (len(question.events), len(question.query)))
+        for axis in (known.interpretation.axes[name] for name in stage.axes):
+            beside = BESIDE.get(axis.name, {})
+            first = {**known.default, **beside}
+            for value in axis.values[1:]:
+                other = {**first, axis.name: value}
+                telling = (q for q in pool if known.answer(q, first) != known.answer(q, other))
+                if (question := next(telling, None)) is None:
+                    yield Separation(axis.name, value, beside, None)
+                    continue
+                answers = (
+                    known.matches(question.query, question.S, question.key, choices, known.interpretation.compared)
+                    for choices in (first, other)
+                )
+                both = [found if isinstance(found, str) else sorted(found) for found in answers]
+                yield Separation(axis.name, value, beside, question, *both)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

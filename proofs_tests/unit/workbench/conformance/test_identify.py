@@ -21,7 +21,7 @@ from cerify import protocol
 from cerify.cli import cerify
 from cerify.conformance.cases import load
 from cerify.conformance.choices import Choices as Hypotheses
-from cerify.conformance.identification import MOST, Answered, Identification, identified
+from cerify.conformance.identification import MOST, Answered, Identification, identified, separations
 from cerify.conformance.inquiry import Inquiry
 from cerify.conformance.model import Case, CaseResult
 from cerify.conformance.oracle import AxisFinding, EngineProfile, stream_of
@@ -374,9 +374,6 @@ NUMBER = {
 }  # fmt: skip
 """The questions of each language."""
 
-BESIDE = {"overlap@partition": {"overlap": "past-last"}}
-"""Of an axis whose values change nothing by themselves, a choice beside which they do."""
-
 
 @pytest.mark.parametrize("language", STAGES)
 def test_every_axis_has_a_stage(language: str) -> None:
@@ -391,17 +388,20 @@ def test_the_number_of_questions(language: str) -> None:
 
 @pytest.mark.parametrize("language", sampled(STAGES, ("core-cel",)))
 def test_every_value_shows_in_a_question_of_its_stage(language: str) -> None:
-    known = Predictor(language)
-    unseen = []
-    for stage in STAGES[language]:
-        pool = [question for template in stage.templates for question in questions(template)]
-        for axis in (known.interpretation.axes[name] for name in stage.axes):
-            for value in axis.values[1:]:
-                first = {**known.default, **BESIDE.get(axis.name, {})}
-                other = {**first, axis.name: value}
-                if all(known.answer(question, other) == known.answer(question, first) for question in pool):
-                    unseen.append((axis.name, value))
+    unseen = [(one.axis, one.value) for one in separations(language) if one.question is None]
     assert unseen == [("connectives", "and-as-or")] * (language == "sase")  # its conditions have no `and` below `or`
+
+
+def test_the_axes_are_printed_with_what_tells_their_values_apart(run: Run) -> None:
+    code, out, _ = run("identify", "--axes", "--language", "funnel")
+    lines = out.splitlines()
+    assert code == 0
+    assert len(lines) == sum(len(axis.values) - 1 for axis in AXES["funnel"].values())
+    assert all(": lacks " in line or ": adds " in line for line in lines)
+    objects = [json.loads(line) for line in run("identify", "--axes", "--language", "funnel", "--json")[1].splitlines()]
+    assert [f"{one['axis']}={one['value']}" for one in objects] == [line.partition(":")[0] for line in lines]
+    assert all(one["expected"] != one["given"] for one in objects)
+    assert run("identify", "--axes", "--engine", "kernel")[0] == 2
 
 
 def test_a_case_that_is_made_to_separate_does() -> None:
