@@ -111,7 +111,7 @@ def group_bucket(starts: Array, given: Array, placed: Array) -> None:
 def follow_steps(
     times: Array, masks: Array, n: int, increasing: bool, first: int, high: int, level: int, chain: Array
 ) -> None:
-    """Write the rows of the chain that begins at a row and has each of its further steps as early as it can be."""
+    """Write the rows of the chain that begins at a row and takes each further step as early as possible."""
     chain[0] = first
     step, last = 1, times[first]
     row = first + 1

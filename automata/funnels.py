@@ -58,7 +58,7 @@ class Reached:
 
 
 class KeyedRows:
-    """Rows of a funnel, added part by part in the order of the stream, that go out with those of a key together.
+    """Collects the rows of a funnel in stream order, and returns them grouped by key.
 
     keys: the number of keys, numbered from 0. They go out in buckets of neighbouring keys, which fit in a cache.
     """
@@ -157,7 +157,7 @@ def sorted_by_time(rows: FunnelRows) -> FunnelRows:
 
 
 def first_step_back(rows: FunnelRows) -> tuple[int, int] | None:
-    """Return the stream positions of two rows of a key, the second of which has an earlier time; None if none has."""
+    """Return the stream positions of two neighbouring rows of a key whose times decrease; None if there are none."""
     if len(rows.times) < 2:
         return None
     back = rows.times[1:] < rows.times[:-1]
@@ -203,7 +203,7 @@ def find_mode_levels(rows: FunnelRows, n: int, window: int | float | None, mode:
 
 
 def _columns(rows: FunnelRows) -> tuple[Any, Any, Any]:
-    """Return the columns that the loops read, as lists where Python runs these, which is twice as fast."""
+    """Return the columns for the loops; as lists if Python runs them, which is twice as fast."""
     columns = rows.starts, rows.times, rows.masks
     return columns if installed("numba") else tuple(column.tolist() for column in columns)
 

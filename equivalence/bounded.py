@@ -62,7 +62,7 @@ class UnknownStream:
         return self.related(P, lambda _: p, p)
 
     def related(self, P: Predicate, position: Callable[[Attribute], int], p: int = -1) -> Any:
-        """Return the constraint that P holds where each attribute, left to right, is that of the event at its position.
+        """Return the constraint that P holds of the events at the positions of its attributes.
 
         Raises TooHard.
         """
@@ -147,7 +147,7 @@ class UnknownPart:
         return self._whole.holds(P, self._positions[p])
 
     def related(self, P: Predicate, position: Callable[[Attribute], int]) -> Any:
-        """Return the constraint that P holds where each attribute, left to right, is that of the event at its position.
+        """Return the constraint that P holds of the events at the positions of its attributes.
 
         Raises TooHard.
         """
@@ -385,7 +385,7 @@ def _pairs(left: Guarded, right: Guarded) -> Iterator[tuple[Valuation, Guard]]:
 
 
 def inferred_schema(*formulas: cel.Formula) -> Schema:
-    """The schema in which an attribute has the type of what it is compared with; int where it is compared with nothing.
+    """Infer a schema: an attribute has the type that it is compared with, and int if it is compared with nothing.
 
     Raises IllFormed where an attribute is compared with values of different types.
     """

@@ -192,7 +192,7 @@ def _case(phi: Formula, reduction: Reduction, budget: Budget) -> KeyedTest:
 def _determinized(
     automaton: MarkedNFA, real: RealStreams, budget: Budget
 ) -> tuple[list[dict[Letter, int]], list[bool]]:
-    """The complete automaton of the marked words of real streams; None stands for words that no stream has."""
+    """Return the complete automaton of marked words of real streams. Its state None is for words that no stream has."""
     width = len(automaton.marks)
     letters = list(product(range(len(automaton.types)), (False, True)))
     State = tuple[Real, Subset]

@@ -147,7 +147,7 @@ def answer(evaluator: Evaluator, phi: Query, stream: Stream, output: Output) -> 
 
 
 def failure(given: Answer) -> str | None:
-    """The kind of failure that an answer is, such as "timeout"; None if it is a set of matches."""
+    """Return the kind of failure of an answer, such as "timeout"; None if the answer is a set of matches."""
     return given.partition(":")[0] if isinstance(given, str) else None
 
 
@@ -294,7 +294,7 @@ def by_index(d: Disagreement) -> object:
 
 
 class Record(Protocol):
-    """A record of the cases that are done, to which a campaign adds those that it does; see Checkpoint."""
+    """The finished cases of a campaign; see Checkpoint."""
 
     known: dict[int, tuple[Outcome, Disagreement | None]]
 
@@ -572,7 +572,7 @@ FORMAT = "cerify-campaign"
 
 
 class Checkpoint:
-    """The cases of a campaign that are done: those of the file, and those that are added to it."""
+    """The finished cases of a campaign, read from and added to a file."""
 
     def __init__(self, path: Path, plan: CampaignPlan, name: str) -> None:
         """Open a file of this campaign, or begin one; the name says what is tested.

@@ -577,7 +577,7 @@ class SigmaTest:
 
 @dataclass(frozen=True)
 class SigmaTests:
-    """Logs that find mistakes; same: those that mean the same as the rules; left: those that no log was found for."""
+    """Logs that find mistakes; `same` are mistakes that change nothing, `left` those that no log was found for."""
 
     tests: tuple[SigmaTest, ...]
     mistakes: int

@@ -125,14 +125,14 @@ Word: TypeAlias = tuple[Letter, ...]
 
 @dataclass(frozen=True)
 class Fact:
-    """No partition has consecutive rows of which this is known; first, last: as its first, its last rows."""
+    """A fact: no partition has consecutive rows with these truths (`first`: as its first rows, `last`: as its last)."""
 
     rows: Word
     first: bool = False
     last: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """The fact as JSON: of each row the numbers of conditions that are true, and of those that are not."""
+        """Return the fact as JSON: for each row the numbers of the true conditions, and of the false ones."""
         letters = [
             {str(v).lower(): sorted(i for i, true in letter if true is v) for v in (True, False)}
             for letter in self.rows

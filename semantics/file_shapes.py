@@ -83,7 +83,7 @@ ZEEK = b"#separator "
 
 @dataclass(frozen=True)
 class Shape:
-    """A file as it is read: its source, and the type of its events where the file says so as a whole."""
+    """A file to read: its source, and the type of all its events, if the file says so."""
 
     source: CsvSource
     default_type: str | None = None
@@ -126,7 +126,7 @@ def _within_limit(source: CsvSource, packed: Any, size: int, errors: tuple[type[
 
 
 def require_known_kind(source: CsvSource) -> None:
-    """Raises InputError for a file that is of a kind that is not read; the message says what to do."""
+    """Raise InputError for a file of a known but unsupported kind; the message says what to do."""
     with source.open() as file:
         start = file.read(4096)
     what = next((what for mark, what in OTHER_KINDS.items() if start.startswith(mark)), "")
@@ -136,7 +136,7 @@ def require_known_kind(source: CsvSource) -> None:
 
 
 def what_line_log(source: CsvSource) -> str:
-    """Return what a file is that has lines without columns, with what to do; "" where it is nothing known."""
+    """Say what kind of log without columns a file is, and what to do; "" if the kind is unknown."""
     with source.open() as file:
         start = file.read(4096)
     if is_access_log(start.partition(b"\n")[0]):

@@ -494,7 +494,7 @@ def _position(name: str, first: int, row: int) -> str:
 
 
 def read_in_parts(source: str | Path, attributes: Set[str]) -> tuple[int, Iterator[Stream]] | None:
-    """Return the number of events of a Parquet file, and streams of some of them that follow each other.
+    """Read a Parquet file in parts: return the number of events and consecutive streams; None for other files.
 
     attributes: the names to read. Return None for another kind of file, and if a column can only be read as a whole:
     texts that may be times, numbers that may be times, nested values.

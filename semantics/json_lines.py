@@ -27,7 +27,7 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def read_json_lines(source: CsvSource, schema: Schema | None, reading: FieldReading) -> Stream:
-    """The stream of a file of JSON Lines: of a large one by Arrow, if it is clear that that reads the same."""
+    """Read a file of JSON Lines; a large one by Arrow, if that surely reads the same."""
     require_text(source)
     if schema is not None:
         return _fitting(source, schema, reading)

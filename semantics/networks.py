@@ -76,7 +76,7 @@ def _addresses(groups: Sequence[Interval], end: str, i: int = 0) -> str:
 
 
 def _after_zeros(optional: Sequence[Interval], rest: Sequence[Interval], end: str) -> str:
-    """The pattern of what may come after `::`: the last of the optional groups, any number of them, and the rest."""
+    """Return a pattern for what follows `::`: any number of the optional groups, then the rest."""
     if rest or end:
         return _last_of(optional) + ":".join(map(_group, rest)) + (end if rest else end.removeprefix(":"))
     return f"(?:{_last_of(optional[:-1])}{_group(optional[-1])})?" if optional else ""

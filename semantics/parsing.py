@@ -238,7 +238,7 @@ def _other_case(word: str, span: Span, keywords: Set[str]) -> ParseError | None:
 
 
 def _keywords(accepted: Set[str], parser: Lark) -> set[str]:
-    """The words that terminals stand for; a name, which stands for all words, has none."""
+    """Return the words that terminals match, also in the plural. A terminal for names has none."""
     patterns = {t.pattern.to_regexp() for t in parser.terminals if t.name in accepted}
     found = ((pattern, word + s) for pattern in patterns for word in _WORD.findall(pattern) for s in ("", "s"))
     return {word for pattern, word in found if re.fullmatch(pattern, word)}

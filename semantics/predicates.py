@@ -210,7 +210,7 @@ def satisfied(predicate: Predicate, value_of: Callable[[Attribute], Value | None
 
 
 def evaluate(term: Term, value_of: Callable[[Attribute], Value | None]) -> Value | None:
-    """The value of a term, None where it has none."""
+    """Return the value of a term; None if it has none."""
     match term:
         case Attribute():
             return value_of(term)
@@ -538,7 +538,7 @@ MENDS: Mapping[Rule, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A rule that a query breaks, with a sentence about it, and its place in the text where that is known."""
+    """A broken rule: a sentence about it, and its place in the query if known."""
 
     rule: Rule
     message: str

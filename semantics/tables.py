@@ -469,7 +469,7 @@ def _parsed(source: CsvSource, column_types: Mapping[str, pa.DataType]) -> pa.Ta
 
 
 def _drop_unnamed(source: CsvSource, table: pa.Table) -> pa.Table:
-    """The table without the columns that have no name, as pandas writes row labels; a warning says which they are."""
+    """Drop the columns without a name, which pandas writes for row labels; a warning lists them."""
     unnamed = [i for i, name in enumerate(table.column_names) if not name.strip()]
     if not unnamed:
         return table
@@ -515,7 +515,7 @@ def fitted_table(
 
 
 def _all_coded(types: pa.ChunkedArray) -> bool:
-    """Whether each row has one of the different texts of a dictionary, none of which is empty."""
+    """Return whether each row has a text of its dictionary, which has no empty and no repeated text."""
     if types.null_count or not has_each_text_once(types):
         return False
     return not any(pc.any(pc.equal(chunk.dictionary, "")).as_py() for chunk in types.chunks)

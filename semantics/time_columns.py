@@ -179,7 +179,7 @@ def unit_note(field: str, unit: TimeUnit, low: float, high: float) -> str | None
 
 
 def time_of_text(text: str, how: TimeReading = TimeReading()) -> datetime:
-    """Return the UTC time that a text writes. Raises ValueError, whose message says of the text what is wrong."""
+    """Return the UTC time of a text. Raises ValueError, whose message says what is wrong."""
     if how.format is None:
         return parse_time(_cut(text) if how.round_times else text, keep_nanoseconds=True)
     try:

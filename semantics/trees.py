@@ -75,7 +75,7 @@ def node_word(kind: type) -> str:
 
 
 def entry_of(table: Mapping[type, V], node: Tree) -> V | None:
-    """Return the entry of a node's class, or of the nearest class that it inherits from; None if there is none."""
+    """Return the entry of a node's class or of its nearest ancestor; None if there is none."""
     return next((table[kind] for kind in type(node).__mro__ if kind in table), None)
 
 

@@ -196,7 +196,7 @@ def kind(value: Value | timedelta) -> ValueKind:
 
 
 def joined(one: ValueType, other: ValueType) -> ValueType | None:
-    """The value type of an attribute that has values of both, None if there is none: int and float make float."""
+    """Return the value type that covers both types (int and float: float); None if there is none."""
     if one == other:
         return one
     return "float" if {one, other} == {"int", "float"} else None

@@ -350,7 +350,7 @@ class Absence:
 
 @dataclass(frozen=True)
 class Chain:
-    """A query, or one alternative of it, as steps that follow each other, and what holds of them beside."""
+    """A query, or one of its alternatives, as consecutive steps with conditions, windows, a key and absences."""
 
     steps: tuple[ChainStep, ...]
     across: tuple[CrossCondition, ...] = ()

@@ -183,7 +183,7 @@ def _foreign_sign(language: Language[Any], text: str, error: Span | None) -> tup
 
 
 def _guess_other_language(language: Language[Any], text: str) -> Language[Any] | None:
-    """The other language of which a text has the most marks, if it has none of this one."""
+    """Guess another language by its marks in a text; None if the text has a mark of this language."""
     best, most = language, 0
     for other in LANGUAGES.values():
         if (number := other.syntax.marks(text)) > most:
@@ -828,7 +828,7 @@ class ComparedAs:
 def formulas_compared(
     left: Any, right: Any, languages: tuple[str, str], question: DecisionQuestion = DecisionQuestion()
 ) -> ComparedAs | None:
-    """The formulas of CEL by which two queries of other languages are compared; None if they have none."""
+    """Return the CEL formulas by which two queries of other languages are compared; None if there are none."""
     found, timed = [], False
     for query, name in zip((left, right), languages, strict=True):
         lang, tree = read_query(query, name, question.schema)

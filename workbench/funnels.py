@@ -179,7 +179,7 @@ class Funnel:
         return {names[code]: self._count(begun[codes == code]) for code in order if (codes == code).any()}
 
     def by_key(self) -> list[tuple[Any, int, tuple[int, ...]]]:
-        """Return of each key its value, its level, and the positions of its steps, none in a mode of ClickHouse."""
+        """Return for each key its value, its level, and the positions of its steps (() in a mode of ClickHouse)."""
         values = self._key_values.take(pa.array(self._present)).to_pylist()
         levels, chains = self._levels[self._present].tolist(), self._chains
         return [
@@ -432,7 +432,7 @@ class _Source:
 
     @property
     def seen(self) -> Schema:
-        """The attributes that events of each type have; those that no step mentions count as had by all types."""
+        """Return the attributes of each event type; those that no step mentions count for all types."""
         return Schema(self._seen)
 
     def key_events(self, by: str) -> Stream:
@@ -545,7 +545,7 @@ class _FoundRows:
 def _read_rows(
     question: FunnelQuestion, source: _Source, keys: _Keys, prune: bool, key: int | None = None
 ) -> _FoundRows:
-    """Return the rows of a funnel; with prune, where all of them ascend, without those that no chain can have.
+    """Read the rows of a funnel. With `prune`, and if times ascend, leave out rows that no chain can use.
 
     key: the number of a key whose rows alone are wanted.
     """

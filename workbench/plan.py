@@ -195,7 +195,7 @@ class Want:
 
 @dataclass(frozen=True)
 class Plan(Generic[F]):
-    """The evaluator of a query, by its name; None if none of those that were considered can take it.
+    """A query with the evaluator that was chosen for it; None if no candidate supports the query.
 
     why_not: of each evaluator that was considered and cannot take the query, the reason. evaluation: what evaluates a
     whole stream; batches: what evaluates a stream that comes in batches, if that is wanted.
@@ -324,7 +324,7 @@ def _in_batches(
 
 
 def _reading_again(language: Language[F], name: str, query: F, want: Want) -> Evaluator | None:
-    """Return an evaluator of batches that reads what is in reach again with each; None if the reach has no bound."""
+    """Return a batch evaluator that reads the events in reach again with each batch; None if the reach is unbounded."""
     if want.options.consumption is not Consumption.NONE or not isinstance(query, Formula):
         return None
     reach = reach_of(query)
@@ -393,7 +393,7 @@ def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = F
 
 
 def require_events_fit(S: Stream, schema: Schema, others: bool = False) -> None:
-    """Raises InputError for an event that is none of the schema: what is proved under it does not hold of that.
+    """Raise InputError for an event that does not fit the schema, since proofs under the schema do not hold for it.
 
     A stream is checked once; one that has a table is checked by columns. others: events may have further attributes.
     """

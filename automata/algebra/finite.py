@@ -51,7 +51,7 @@ OTHER = "Other"  # the name, varied where it is taken, of an event type that no 
 
 @dataclass(frozen=True)
 class Minterm:
-    """A type: the indices of the predicates that are true, and an event of it, None where the solver found none."""
+    """A type of events: the indices of the true predicates, and an event of the type (None: the solver found none)."""
 
     chosen: frozenset[int]
     witness: Event | None
@@ -93,7 +93,7 @@ def _event(R: str, values: Values, schema: Schema | None) -> Event:
 
 
 class _Search:
-    """The types that some residuals can have, for events of one type; remembers what it has found."""
+    """Search for the types that residuals can have on events of one type; remembers results."""
 
     def __init__(self, budget: Budget, solver: bool) -> None:
         self.budget = budget
@@ -313,7 +313,7 @@ class Algebra:
         return [(chosen, self.predicate(part)) for chosen, part in split]
 
     def decision(self, among: Mask, wanted: Mask) -> Decision:
-        """A predicate that, on events whose type is one of these, is true of the wanted types only."""
+        """Return a predicate that is true of the wanted types, among these types."""
         if wanted in (0, among):
             return wanted == among
         cuts = [(P, self._masks[P]) for P in self.generators if self._masks[P] & among not in (0, among)]

@@ -221,7 +221,9 @@ class _Language:
         return first, last, empty
 
     def _copies(self, repeated: Any) -> Iterator[tuple[set[int], set[int], bool]]:
-        """The part as often as it has to be there, and then as often as it may be; the last one for ever, if it may."""
+        """Yield the copies of a repeated part: the required ones, then the optional ones; the last may repeat without
+        end.
+        """
         least, most = repeated.multiplier.min.v or 0, repeated.multiplier.max.v
         for i in range(max(least, 1) if most is None else most):
             if not self.fits:

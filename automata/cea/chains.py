@@ -63,7 +63,7 @@ class EventChain:
 
 
 def chain_of(phi: cel.Formula) -> EventChain | None:
-    """The chain that a formula is; None for a formula that is none, by its form."""
+    """Return the chain that a formula is by its form; None if it is none."""
     runs = _runs(phi)
     return _guarded(phi) if runs is None else EventChain.join(runs)
 
@@ -172,7 +172,7 @@ def _each_link(runs: Runs | None, way: Callable[[Predicate, Marks], tuple[Predic
 
 
 def _filtered(runs: Runs | None, condition: cel.Condition) -> Runs | None:
-    """The runs where a filter holds of each event, as long as that is a condition on each alone."""
+    """Return the runs restricted by a filter on single events; None for any other filter."""
     match condition:
         case cel.Every(A, Q) if A != VISIBLE:
             return _each_link(runs, lambda P, L: (intersection(P, Q) if A in L else P, L))

@@ -289,7 +289,7 @@ def _trimmed(phi: cel.Formula, algebra: Algebra) -> CEA:
 
 
 def _thompson(phi: cel.Formula, algebra: Algebra) -> CEA:
-    """The automaton of phi from those of its operands, which are made small where it is not linear in them."""
+    """Build the automaton of phi from those of its operands, minimizing where the construction is not linear."""
     if isinstance(phi, cel.EventAtom):
         return _event(phi.type)
     if isinstance(phi, cel.Derived):
@@ -486,7 +486,7 @@ Made = TypeVar("Made")
 
 
 class CachedCompiler(Generic[F, Made]):
-    """A compiler that returns what it has compiled before, for the last queries; at first of none.
+    """A compiler that remembers what it compiled for the last queries; at first for none.
 
     Equal queries share what is compiled, an error included, whose span is then that of the first of them.
     """

@@ -321,7 +321,9 @@ class _Follow:
         self._known: dict[tuple[Subset, bool, Marks, Predicate], Subset] = {}
 
     def kinds(self, states: Subset, taking: bool) -> list[EventClass]:
-        """The kinds of events that the steps of these states distinguish: all steps, or those that select nothing."""
+        """Return the kinds of events that the steps of these states distinguish; without `taking`, only of skipping
+        steps.
+        """
         leaving = (t for q in members(states) for t in self.A.leaving[q])
         found = dict.fromkeys(t.predicate for t in leaving if taking or not selects(t))
         found.pop(Anything(), None)

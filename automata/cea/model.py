@@ -488,7 +488,8 @@ def intersect_automata(A: CEA, B: CEA, budget: Budget = Budget()) -> CEA:
 
 
 def complement(A: CEA, marks: Iterable[Marks] = (), budget: Budget = Budget()) -> CEA:
-    """All valuations that A has not, of those that mark each event with one of A's sets of variables, or with none.
+    """Return an automaton of the valuations that A rejects, among those that mark events with one of A's sets of
+    variables or none.
 
     marks are further sets of variables to mark with. Raises BudgetExceeded.
     """

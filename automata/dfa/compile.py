@@ -109,7 +109,7 @@ def happened(A: DFA, budget: Budget) -> DFA:
 
 
 def series(A: DFA, B: DFA, budget: Budget) -> DFA:
-    """(p) A * B: an event of B with nothing but events of A before it; None once there has been another."""
+    """Build (p) A * B: an event of B with only events of A before it. The state None is for any other event before."""
 
     def step(q: tuple[Pair, bool] | None, a: int, here: Names) -> tuple[Pair, bool] | None:
         if q is None or not q[1]:
@@ -360,7 +360,7 @@ class _Compiler:
         return built(self.alphabet, A.variables, 0, A.step, lambda q: q in viable, self.budget)
 
     def _exists(self, x: str, A: DFA) -> DFA:
-        """Beside the state of an x still to come, those of every x that has been."""
+        """Track a state for an x still to come, and one for every past x."""
 
         def step(q: tuple[int, frozenset[int]], a: int, here: Names) -> tuple[int, frozenset[int]]:
             been = frozenset(A.step(p, a, here - {x}) for p in q[1])

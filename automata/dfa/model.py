@@ -52,7 +52,7 @@ class Alphabet:
 
     @cached_property
     def coming(self) -> tuple[int, ...]:
-        """The types of the events that may come at any time: all but those of start events."""
+        """Return the types of events that may come at any time, which excludes start events."""
         return tuple(a for a, minterm in enumerate(self.types) if 0 not in minterm.chosen)
 
     @cached_property
@@ -243,7 +243,7 @@ def coaccessible_states(A: DFA, among: Collection[int] | None = None) -> frozens
 def types_under(
     alphabet: Alphabet, schema: Schema | None = None, budget: Budget = Budget()
 ) -> Mapping[int, Event | None]:
-    """The types that events of the schema can have, each with an event; None where z3 returned unknown.
+    """Return the types that events of the schema can have, each with an event (None: z3 returned unknown).
 
     A start event is one of them if the schema has its type. Raises BudgetExceeded.
     """

@@ -395,7 +395,7 @@ class Valued:
         return evaluating.advance(S)
 
     def _choices(self, S: Stream) -> dict[Choice, int]:
-        """The choices of values that the history has, each with the first event by which it has them all."""
+        """Return the choices of values that occur in the history, each with the first event at which it is complete."""
         seen: list[dict[KindedValue, int]] = [{} for _ in self.variables]
         for e, event in enumerate(S) if self.variables else ():
             for X, name in self.sources.get(event.type, ()):

@@ -79,7 +79,7 @@ def variable_names(E: expr.Expression) -> frozenset[str]:
 
 
 def argument_places(body: expr.Expression, definitions: Mapping[str, expr.ExpressionDefinition]) -> ArgumentPositions:
-    """The places of each attribute variable of a scope, also those of the parameters that it is passed for.
+    """Return the places of each attribute variable of a scope, also through parameters.
 
     definitions has each definition after those that it uses.
     """

@@ -66,7 +66,7 @@ class KeyNumbers:
         return self.parts.setdefault(part, len(self.parts) + 1)
 
     def of_values(self, values: list[Any], null: int, reading: EqlReading) -> list[int]:
-        """Return the numbers of the values of a column, which are all of one kind; that of None is given."""
+        """Return the number of each value of a column whose values are of one kind. `null` is the number of None."""
         some = next((value for value in values if value is not None), None)
         if some is None or (isinstance(some, str) and reading.case == "folded"):
             return [null if value is None else self.of_part(key_part(value, reading)) for value in values]
@@ -245,7 +245,7 @@ class EqlColumns:
         return None
 
     def _columns_of(self, name: str) -> list[str]:
-        """The columns of a field, with those that stand for it where it is none."""
+        """Return the columns of a field, or those that replace `event.category` and `@timestamp`."""
         if found := self._elements(name):
             if name == CATEGORY and self.table[name].null_count:
                 raise Unsupported("events with and without event.category are not evaluated over columns together")

@@ -161,7 +161,7 @@ class CompiledState(AutomatonEvaluator):
         return tuple(length for _, length in runs) if len(runs) <= MOST_RUNS else ()
 
     def _members(self) -> NDArray[np.uint64]:
-        """Return for each class of events, as bits, the runs of `last_of` in which an event of it can stand."""
+        """Return for each class of events a bit mask of the runs of `last_of` that accept such an event."""
         predicates, runs = self.automaton.A.predicates, self.last_of or ()
         bits = [sum(1 << predicates.index(P) for P in {P for P, _ in link} if P in predicates) for link, _ in runs]
         members = (sum(1 << g for g, of_run in enumerate(bits) if type_ & of_run) for type_ in self.types)

@@ -108,7 +108,7 @@ class _Check:
         self._rivals: dict[tuple[int, frozenset[tuple[str, int]], int], list[Positions]] = {}
 
     def is_one(self, phi: core.Formula, C: Positions, nu: Places) -> bool:
-        """Whether C is a complex event of phi under a valuation that has the variables of nu where nu has them."""
+        """Return whether C is a complex event of phi under some valuation that extends nu."""
         return next(self._ways(phi, C, nu), None) is not None
 
     def _ways(self, phi: core.Formula, C: Positions, nu: Places) -> Iterator[Places]:

@@ -682,7 +682,8 @@ def _pointwise(phi: Formula) -> Formula:
 
 
 def _anywhere(phi: Formula) -> Formula:
-    """phi less what depends on the events in between; what it has over a part of a stream this has over the whole.
+    """Drop what depends on the events between those of a match. Over the whole stream the result has all that phi has
+    over a part.
 
     So the neighbours, beginnings and windows of the stream of a key become any later events of the whole stream.
     """
@@ -706,7 +707,7 @@ def _anywhere(phi: Formula) -> Formula:
 
 
 def _without_comparisons(phi: Formula) -> Formula:
-    """phi, of which _pointwise has been taken, less all that compares events; it has all valuations of phi."""
+    """Drop all cross-event filters from phi, to which _pointwise was applied. The result has every valuation of phi."""
     if compilable(phi):
         return phi
     below = [_without_comparisons(psi) for psi in children(phi)]

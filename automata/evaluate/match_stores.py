@@ -65,7 +65,7 @@ class UnwindowedStore(MatchStore):
 
     @property
     def positions(self) -> NDArray[np.int64]:
-        """The position of each node; that of its era for what is no event."""
+        """Return the position of each node (int64 [nodes]); of a node that is no event, that of its era."""
         eras = self.eras[np.searchsorted(self.eras[:, 0], np.arange(self.nodes), side="right") - 1, 1]
         positions: NDArray[np.int64] = eras + self.tree[POSITION, : self.nodes]
         return positions

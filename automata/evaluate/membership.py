@@ -416,7 +416,7 @@ class Membership:
                 assert_never(plan)
 
     def _greatest(self, plan: CollectedPlan, begin: int, end: int) -> GreatestChains | None:
-        """The greatest matches of LAST or NXT around windows and keys of a chain; None if that is not what it is."""
+        """Return the greatest matches of LAST or NXT of a chain, in windows and keys; None for other formulas."""
         if (counted := counted_in_scope(plan)) is None:
             return None
         chains = GreatestChains(*counted, self.S.part(begin, min(end, len(self.S)) - begin))

@@ -91,7 +91,7 @@ class Scope(Windows):
 
 
 def strip_windows(phi: Formula) -> Scope | Unsupported:
-    """The formula's core and what stands around it; Unsupported where a window or partition stands inside.
+    """Split a formula into its core and the windows and keys around it; Unsupported if one is inside the core.
 
     PER KEY counts the events of the key inside, and all events outside. So it is taken off from under IN, FILTER,
     WITHIN and PARTITION BY, but not from under START, STRICT and UNLESS, which look at the whole stream.

@@ -265,7 +265,7 @@ class KeyWindowState:
 
 @dataclass(frozen=True)
 class EncodedKeys:
-    """The keys of a batch, each once, and which of them each row has.
+    """The distinct keys of a batch, and which key each row has.
 
     kinds: of the values they are of; keys: with None where one agrees not even with itself. numbers: of each the number
     it has, UNKNOWN so far, or that of None.
@@ -352,7 +352,7 @@ class KeyTable:
 
 
 def _encoded(table: pa.Table, name: str) -> tuple[NDArray[np.int32], list[Any], str]:
-    """A column as numbers of values, the values, and their kind; None stands for what does not even equal itself."""
+    """Encode a column: return numbers, values and their kind. None stands for NaN and NULL."""
     if name not in table.column_names or pa.types.is_null(table[name].type):
         return np.zeros(table.num_rows, np.int32), [None], ""
     column, kind = table[name], "number"

@@ -90,7 +90,7 @@ class Memory:
             self.head = np.concatenate([self.head, np.array([[-1, 0]] * more, np.int32)])
 
     def retain(self, partitions: NDArray[np.int64]) -> None:
-        """Delete all partitions but these, which include all that have runs, and number these anew."""
+        """Keep only these partitions, which include all with runs, and renumber them."""
         numbers = np.zeros(len(self.head), np.int32)
         numbers[partitions] = np.arange(len(partitions))
         self.head = self.head[partitions]
@@ -184,7 +184,9 @@ class NegatedComponents:
         self._following[before[there] - self.start] = positions[there]
 
     def standing(self, found: MatchArrays, at_end: bool = False) -> MatchArrays:
-        """Those of the matches, and of the ones withheld, that stand; at the end of the stream nothing is withheld."""
+        """Return the matches, withheld ones included, that no negation can refute any more; at the end withhold
+        nothing.
+        """
         if self.withholds:
             found, self.withheld = self.withheld + found, NONE
             if not at_end or (self.waits and self.windowed):

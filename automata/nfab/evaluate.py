@@ -370,7 +370,7 @@ class BlockRunner:
     # --- partitions and windows ---
 
     def _key(self, event: Event) -> Key:
-        """The values of the routing attributes; a key of its own for an event that lacks one of them."""
+        """Return the values of the routing attributes; a unique object if one is missing."""
         values = [event.get(x) for x in self.routes]
         if any(value is None or value != value for value in values):
             return object()

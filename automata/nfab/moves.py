@@ -52,7 +52,7 @@ class Fold:
     result: Callable[[State], Value | None]
 
     def add_event(self, state: State, event: Event, name: str) -> State:
-        """The state after an event, whose attribute of that name counts if it is there; name "" counts each event."""
+        """Return the state after an event. An absent attribute changes nothing; the name "" counts every event."""
         value = event.get(name) if name else 1
         return state if value is None else self.step(state, value)
 
@@ -215,7 +215,7 @@ def values_in(buffer: Bindings, S: Sequence[Event], operations: Operations = NO_
 
 
 def instantiated(form: Identifier, positions: Sequence[int]) -> int | None:
-    """The position that an identifier stands for among those of its variable, None where there are too few."""
+    """Return the position that an identifier refers to among those of its variable; None if there are too few."""
     index = INDEX[form]
     return positions[index] if -len(positions) <= index < len(positions) else None
 

@@ -69,7 +69,7 @@ class NfabRegisters:
                 self._of_attribute[a] = self._register(a)
 
     def _register(self, a: Attribute) -> _Register:
-        """The register of an attribute; it is made, with the one that it is copied from, where there is none."""
+        """Return the register of an attribute; create it, and the one that it copies, if needed."""
         content = CONTENT[identifier(a)]
         fold = fold_of(a, self._operations) if isinstance(a, sase.SaseAggregate) else None
         match content:

@@ -201,7 +201,7 @@ class Programs:
         return self.columns.setdefault(name, len(self.columns))
 
     def register(self, how: int, variable: str, name: str, k: int = 1) -> int:
-        """The number of a register, of the first of k, which is made where there is none."""
+        """Return the number of a register (the first of k), creating it if needed."""
         key = (how, variable, name, k)
         if key not in self.registers:
             self.registers[key] = self.size
@@ -389,7 +389,7 @@ class ColumnEncoder:
         return kept
 
     def times(self, table: pa.Table, windowed: bool, ascending: bool = True) -> NDArray[np.float64]:
-        """The times, float64 [rows], NaN where there is none, which have to ascend; none without a window.
+        """Return the times (float64 [rows], NaN if absent), which must ascend. Without a window there are none.
 
         The array is read-only, as columns of Arrow are, so that the loop is compiled for one kind of array.
         """
@@ -428,7 +428,7 @@ class ColumnEncoder:
         return data
 
     def sorted_strings(self, table: pa.Table) -> NDArray[np.float64] | None:
-        """The new number of each string by its old one, so that numbers are in their order; None where they are."""
+        """Return the new number of each string, by its old one, in the order of strings; None if they are in order."""
         names = [name for name in self.names if self._kind(table, name) == "string"]
         texts = {text for name in names for text in dictionary_of(table[name]).dictionary.to_pylist()} - {None}
         ordered = sorted({*self.strings, *texts})

@@ -196,7 +196,7 @@ class PartitionedTable:
 
 
 def _encoded(array: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
-    """For each value its number, from 0 in the order in which they occur first; and the values. NULL is one of them."""
+    """Number the values in the order of their first occurrence; return the numbers and the values. NULL is a value."""
     if array.type == ARROW["float"]:
         array = pc.add(array, 0.0)  # -0.0 and 0.0 are one value
     if array.type == ARROW["bool"]:
@@ -283,7 +283,7 @@ class _Rowwise:
         return found
 
     def by_value(self, e: rows.Expression) -> Column | None:
-        """The values of an expression that looks at one value of the row, by that; None if it looks at more."""
+        """Evaluate an expression that looks up one value of the row, once per value; None if it looks up more."""
         looked_up = set(rows.lookups(e))
         if isinstance(e, rows.Lookup) or len(looked_up) != 1:
             return None

@@ -412,7 +412,7 @@ def at_fixed_distances(q: MatchRecognize, budget: Budget = Budget()) -> MatchRec
 
 @dataclass(frozen=True)
 class _Distances:
-    """The automaton of a pattern, and the variables that each variable of its conditions stands for."""
+    """The automaton of a pattern, and the variables that each name in its conditions stands for."""
 
     automaton: Automaton
     unions: Mapping[str, frozenset[str]]
@@ -534,7 +534,7 @@ def _term(e: rows.Expression, own: Collection[str]) -> pred.Term:
 
 
 def expression_of(predicate: pred.Predicate) -> rows.Expression:
-    """The condition of SQL that is true of the same rows. Raises Unsupported for a predicate that has none here."""
+    """Return the SQL condition that is true of the same rows. Raises Unsupported if there is none."""
     match predicate:
         case pred.OfType(R):
             return rows.RowComparison(rows.RowColumn(TYPE), "=", rows.RowConstant(R))

@@ -102,7 +102,7 @@ class Lookahead:
         return r if way.target == ACCEPT else farthest[r][way.target]
 
     def match_at(self, s: int, number: int) -> list[int] | None:
-        """The states of the rows of the match that starts at a row; None where there is none."""
+        """Return the states of the rows of the match that starts at row s; None if there is none."""
         taken: list[int] = []
         way = self._choose_way(self.automaton.first, s, s == 0)
         while way is not None and way.target != ACCEPT:
@@ -319,7 +319,7 @@ def _labelled(e: rows.Expression) -> bool:
 
 
 def nth(function: str, offset: int, there: Sequence[tuple[int, str | None]]) -> tuple[int, str | None] | None:
-    """The row, with its label, to which FIRST or LAST leads among these; None if there is none."""
+    """Return the row and label that FIRST or LAST leads to; None if there is none."""
     if offset >= len(there):
         return None
     return there[offset] if function == "FIRST" else there[-1 - offset]
@@ -383,7 +383,8 @@ class Backtracking:
         )
 
     def match_at(self, s: int, number: int) -> list[int] | None:
-        """The states of the rows of the match that starts at a row, if it has this number; None where there is none.
+        """Return the states of the rows of the match that starts at row s and has this number; None if there is no
+        match.
 
         Raises BudgetExceeded where more than budget.valuations failures would have to be remembered.
         """
@@ -518,7 +519,7 @@ def find_matches(q: MatchRecognize, S: Stream, budget: Budget = Budget()) -> Ite
 
 
 def resolved_answers(q: MatchRecognize, S: Stream, budget: Budget = Budget()) -> Iterator[NumberedMatch]:
-    """Return the same as `answers`, of a clause in which columns have the names that the table has."""
+    """Yield the matches of a clause whose columns are already named as in the table."""
     q = at_fixed_distances(q, budget)
     automaton = compile_pattern(q.pattern, budget)
     columns = column_values(S)
@@ -582,7 +583,7 @@ class RowSearch(Protocol):
     """A search for the match that starts at a row of a partition."""
 
     def match_at(self, s: int, number: int) -> list[int] | None:
-        """The states of its rows, if it has this number; None where there is none."""
+        """Return the states of the match's rows if it has this number; None if there is no match."""
 
 
 @dataclass(frozen=True)
@@ -639,7 +640,7 @@ class RowPartition:
             r = self.resumed(r, s, states, number)
 
     def resumed(self, r: int, s: int, states: list[int], number: int) -> int:
-        """The row where the search goes on after that at the row r. Raises IllFormed where that is no later row."""
+        """Return the row where the search goes on after row r. Raises IllFormed if it is no later row."""
         skip = self.q.skip
         if skip.to == "next row" or not states:
             return r + 1
@@ -756,7 +757,7 @@ class Thread:
 
 @dataclass(frozen=True)
 class ThreadAttempt:
-    """The states of a thread, the last of them that in which it may take the row, and what becomes of it."""
+    """The states of a thread (the last one may take the row), and what becomes of it."""
 
     states: tuple[int, ...]
     fate: Fate
@@ -799,7 +800,7 @@ class ThreadSimulation:
             yield layer
 
     def match_at(self, s: int, number: int) -> list[int] | None:
-        """The states of the rows of the match that starts at a row; None where there is none."""
+        """Return the states of the rows of the match that starts at row s; None if there is none."""
         *_, last = self.layers(s)
         return None if last.preferred is None else [*last.preferred]
 

@@ -39,7 +39,7 @@ OTHER = "an event type of no predicate"
 
 
 def unlisted(predicates: Sequence[Predicate], types: Collection[frozenset[int]], schema: Schema | None) -> Event | None:
-    """An event of the schema (None: any) whose type, the numbers of the predicates it is in, is none of these.
+    """Return an event of the schema (None: any event) whose type is not among these; None if there is none.
 
     None if there is none among those that are tried. Raises BudgetExceeded.
     """

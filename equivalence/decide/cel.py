@@ -101,7 +101,7 @@ def marked_nfa(A: CEA, B: CEA, algebra: Algebra, also: Iterable[Predicate] = ())
 def distinguished(
     algebra: Algebra, predicates: Iterable[Predicate]
 ) -> tuple[tuple[Mask, ...], dict[Predicate, list[int]]]:
-    """The types of events that predicates distinguish, and for each predicate the numbers of those that are in it."""
+    """Return the types of events that predicates distinguish, and for each predicate the numbers of its types."""
     masks = algebra.masks(dict.fromkeys(predicates))
     grouped: dict[tuple[bool, ...], Mask] = {}
     for i in range(len(algebra.atoms)):
@@ -285,7 +285,7 @@ def _compared(phi: Formula, psi: Formula, claim: Claim, level: Level, schema: Sc
 
 
 def stream_of(found: Separation, automata: MarkedNFA, schema: Schema | None) -> Stream | None:
-    """The stream of a word, None if it has a type of which no event is known."""
+    """Return the stream of a word; None if some type has no known event."""
     events = [automata.event(letter) for letter in found.word]
     known = [event for event in events if event is not None]
     return Stream(known, schema) if len(known) == len(events) else None
@@ -434,7 +434,7 @@ def _in_star(phi: cel.Formula, psi: cel.Formula, schema: Schema | None, budget: 
 
 
 def _sensitive(phi: cel.Formula, found: Separation, automata: MarkedNFA, stream: Stream, budget: Budget) -> NotInStar:
-    """The stream that was found beside that of its marked events alone, both asked of the definition."""
+    """Compare the found stream with that of its marked events alone, by the definition."""
     C = frozenset(p for p, letter in enumerate(found.word) if automata.marks[letter % len(automata.marks)])
     alone = Stream([stream[p] for p in sorted(C)], stream.schema)
     sides = [(stream, C), (alone, frozenset(range(len(C))))]

@@ -46,7 +46,7 @@ Zone: TypeAlias = tuple[tuple[Bound, ...], ...]
 
 @dataclass(frozen=True)
 class Ages:
-    """The widths of the windows of all parts, and for each clock the greatest of them that it has passed, or -1.
+    """The widths of all parts' windows, and for each clock the widest window that it has passed (-1: none).
 
     values: of the event's attributes, None for no value.
     """
@@ -366,7 +366,8 @@ Held: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Registers:
-    """The attributes that registers compare, in groups of which no two are compared; and those of each register.
+    """The attributes that registers compare, in groups that are not compared with each other, and those of each
+    register.
 
     ends_without: those of which the last event has no value.
     """

@@ -46,7 +46,7 @@ class NotClosed(Exception):
 
 @dataclass(frozen=True)
 class AttributeOptions:
-    """Hold the values of an attribute in the events of a type: that of the last event, none, or one of a piece.
+    """Hold the possible values of an attribute in events of a type: the last event's, none, or one of a piece.
 
     group: of the attributes that are compared. lonely: the piece has one value.
     """
@@ -59,7 +59,9 @@ class AttributeOptions:
     lonely: bool
 
     def options(self, held: Iterable[int], new: int) -> list[int | None]:
-        """The values that the event may have, where those are known; new: the number before that of a new one."""
+        """Return the values that the event may have, given those held in registers; `new` is the number before that of
+        a new value.
+        """
         if self.is_last:
             return [LAST_VALUE]
         found: list[int | None] = [None] if self.may_lack else []
@@ -227,7 +229,7 @@ class NestedAutomaton:
         return self.below[0].clocks_of(run)
 
     def youngest(self, runs: Iterable[Run]) -> Runs:
-        """The runs but those that another one outlives: the same, with clocks that all started as late or later."""
+        """Drop the runs that another run outlives: an equal one whose clocks all started as late or later."""
         known = [(run, *self.clocks_of(run)) for run in set(runs)]
         kept = []
         for run, shared, clocks in known:

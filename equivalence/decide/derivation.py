@@ -129,7 +129,7 @@ def _look_at_variables(conditions: Sequence[cel.Condition | cel.Window | str]) -
 def is_wider(
     c: cel.Condition | cel.Window | str, known: Sequence[cel.Condition | cel.Window | str], schema: Schema | None
 ) -> bool:
-    """Whether a condition is a window, and a narrower one of the same kind is among those that are known."""
+    """Return whether a condition is a window that a narrower known window of the same kind implies."""
     if isinstance(c, cel.EventWindow):
         return any(isinstance(d, cel.EventWindow) and d.count < c.count for d in known)
     if not isinstance(c, cel.TimeWindow | cel.AttributeWindow):
@@ -348,7 +348,7 @@ class Derivations:
         return None if part is None else RuleProof("conditions", (part,))
 
     def _shared(self, phi: Formula, psi: Formula, claim: Claim, level: Level) -> RuleProof | None:
-        """The rule for conditions that both sides have, beside others that only one of them has."""
+        """Prove a claim by the rule `shared`: leave out the conditions that both sides have."""
         (mine, phi_core), (theirs, psi_core) = stack_of(phi), stack_of(psi)
         keys = [[key_of_condition(c, self.schema) for c in conditions] for conditions in (mine, theirs)]
         shared = {*keys[0]} & {*keys[1]}

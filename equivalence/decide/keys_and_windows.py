@@ -273,7 +273,7 @@ class Measures:
         return self.schema.attributes.get(name, "timestamp" if name == TIME else None)
 
     def pieces(self, key: str) -> dict[Truth, Value | None]:
-        """The pieces of the values of a key by the truth of its tests, each with a value; None: only of no value."""
+        """Return a value for each combination of truths of a key's tests; None if only an absent value has it."""
         tests = self._tests(key)
         if self.schema is not None and key not in self.schema.attributes and key != TIME:
             return {}
@@ -820,7 +820,7 @@ class RealStreams:
 
 @dataclass(frozen=True)
 class Word:
-    """A shortest word that one of the two accepts and the other does not, of those that streams may have."""
+    """A shortest word of a real stream that exactly one of the two accepts."""
 
     letters: tuple[Letter, ...]
 
@@ -1200,7 +1200,7 @@ def stream_of_word(
     times: Sequence[Fraction | None] | None = None,
     held: Sequence[Held] = (),
 ) -> Stream | None:
-    """A stream of events with these hidden attributes; None if there is none, or none is found.
+    """Return a stream of events with these hidden attributes; None if there is none or none is found.
 
     at_edges: each event is as far from the last one as its zone allows. times: of the events, in seconds, where they
     are known. held: of each event what was assumed of its values that registers may hold.
@@ -1284,7 +1284,7 @@ def _values_of_times(times: Sequence[Fraction | None], value_type: ValueType | N
 def _values_in_zones(
     name: str, zones: Sequence[int], reduction: Reduction, at_edges: bool
 ) -> list[Value | None] | None:
-    """Values of the attribute of a window, so that each event is as near the last one as its zone says."""
+    """Return values of a window's attribute that place each event in its zone; None if there are none."""
     measures = reduction.measures
     widths = [Fraction(w) if math.isfinite(w) else Fraction(10**9) for w in measures.widths[name]]
     if zones[-1] == len(widths):  # the last event has no value, so that nothing is near it

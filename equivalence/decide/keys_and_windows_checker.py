@@ -504,7 +504,7 @@ def _conjunction(literals: Sequence[Predicate]) -> Predicate | None:
 
 
 def _one_value(compared: ComparedAttributes, key: str, wanted: Truths) -> bool:
-    """Whether only one value has these truths: one of the tests that hold says which."""
+    """Return whether exactly one value has these truths, as one of the true tests shows."""
     for test, yes in zip(compared.tests_of(key), wanted, strict=True):
         if yes and isinstance(test, pred.Comparison) and test.comparator == "=":
             return True

@@ -52,7 +52,9 @@ class OrderedThreads(NamedTuple):
 
 
 class SearchState(NamedTuple):
-    """Between two rows: the threads of both, None before the row where they start, and what of facts is known."""
+    """A state of the search between two rows: the threads of both clauses (None before the start) and what is known of
+    facts.
+    """
 
     threads: tuple[OrderedThreads, OrderedThreads] | None
     known: frozenset[tuple[int, int]] = frozenset()
@@ -80,7 +82,7 @@ class SeparationSearch:
         return self.clauses.reach("PREV") > 0 or any(way.start for A in self.automata for way in A.first)
 
     def separation(self, facts: Sequence[Fact]) -> Word | None:
-        """The shortest word on which matches that start at the same row differ; None if there is none.
+        """Return a shortest word on which matches from one row differ; None if there is none.
 
         Raises BudgetExceeded.
         """
@@ -163,7 +165,7 @@ class SeparationSearch:
 def threads_of(
     alive: Iterable[tuple[Sequence[Way], Key]], best: Key | None, begins: bool, longest: bool = False
 ) -> OrderedThreads:
-    """The threads on the ways of those that are alive; best: the match if none of these is completed.
+    """Return the threads after those that are alive. `best` is the match if none of them completes.
 
     longest: whether threads go on after a preferred one is completed, as one with more rows is the match.
     """
@@ -423,7 +425,7 @@ class DefineConditions:
 
     @cached_property
     def before(self) -> Mapping[str, frozenset[str]]:
-        """For each variable those of which a row may come before one of its rows, in a match."""
+        """Map each variable to those whose rows may come before one of its rows in a match."""
         A = self.automaton
         found: dict[str, set[str]] = {name: set() for name in self.q.primary}
         for source, name in enumerate(A.variables):

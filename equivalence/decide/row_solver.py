@@ -480,7 +480,7 @@ class SymbolicRows:
         return z3.And(x.kind == TRUTH, x.at == 1), z3.And(x.kind == TRUTH, x.at == 0)
 
     def _compared(self, comparator: str, x: ValuePoint, y: ValuePoint) -> Truth:
-        """A comparison of values of one kind, of which NaN is one of the numbers; else NULL."""
+        """Compare values of one kind, where NaN counts as a number; other comparisons are NULL."""
         ordered = z3.And(x.kind == y.kind, x.kind != NULL, x.kind != NAN)
         unordered = z3.And(among(x.kind, (NUMBER, NAN)), among(y.kind, (NUMBER, NAN)), z3.Not(ordered))
         true = z3.Or(z3.And(ordered, COMPARE[comparator](x.at, y.at)), z3.And(unordered, comparator == "<>"))
@@ -550,7 +550,7 @@ class Solver:
     schema: Schema | None
 
     def refuted(self, word: Word) -> Fact | None:
-        """A fact that the word of a whole partition goes against; None if there is none, or none was found."""
+        """Return a fact that the word of a whole partition contradicts; None if none is found."""
         asked = _Question(SymbolicRows(self.clauses, self.schema, len(word), exact=False))
         there, literal = asked.rows.has_row, asked.rows.literal
         known: dict[Any, tuple[int, tuple[int, bool] | None]] = {there(r): (r, None) for r in range(len(word))}
@@ -599,7 +599,7 @@ class _Question:
         return self.solver.check(*known)
 
     def core(self, known: Sequence[Any]) -> list[Any] | None:
-        """Some of what is known that cannot be together, none of which can be left out; None if it can be."""
+        """Return a smallest part of `known` that is contradictory; None if `known` is satisfiable."""
         if self.answer(known) != z3.unsat:
             return None
         core = list(self.solver.unsat_core())

@@ -254,7 +254,7 @@ class _Comparison:
         return KEYS[next((known[name] for name in sorted(names) if name in known), "string")][0]
 
     def _values_of_key(self, names: set[str]) -> list[Value]:
-        """A value for each set of tests that it passes as the value of all these fields.
+        """Return a value of the key fields for each set of tests that one value can pass.
 
         Of one field they are all that there are; of several, which are only searched for a difference, some.
         """
@@ -341,7 +341,7 @@ class _Comparison:
     def _followed(
         self, letters: list[EventLetter], key: PartialKey, rules: tuple[SlotRule, SlotRule]
     ) -> Different | None:
-        """A shortest log of one key that tells the rules apart; None if there is none. Raises BudgetExceeded."""
+        """Return a shortest log of one key on which the rules differ; None if there is none. Raises BudgetExceeded."""
         if (
             max(len(rule.steps) for rule in rules) > LONG
             and (quick := self._along_steps(letters, key, rules)) is not None
@@ -399,7 +399,7 @@ class _Comparison:
         self, letters: list[EventLetter], key: PartialKey, window: int | None, path: list[tuple[int, int]],
         last: tuple[int, int],
     ) -> Different | None:  # fmt: skip
-        """The log of a path; None if its events have other keys too, one of which has the same events."""
+        """Return the difference on the log of a path; None if the events have a second key with the same matches."""
         moments = [Moment(letters[n].passes, old) for n, old in (*path, last)]
         times = (
             times_of(moments, window, self._rules_for_times())
@@ -435,7 +435,7 @@ class _Comparison:
         return Undecided("these rules are not followed over all logs, and no log was found that tells them apart")
 
     def _along_keys(self) -> Iterator[list[Event]]:
-        """Logs on which one of the rules fires, for each value of its key, with the fields of other keys free."""
+        """Yield logs on which one of the rules fires, for each value of its key, with other keys' fields free."""
         alphabets: dict[frozenset[tuple[str, type, Value]], list[EventLetter]] = {}
 
         def letters_with(fixed: dict[str, Value]) -> list[EventLetter]:
@@ -471,7 +471,7 @@ class _Comparison:
         return self._replayed(events, False)
 
     def _difference(self, events: list[Event]) -> tuple[list[Match], list[Match], int] | None:
-        """The matches that only one of the two has, by the definition, and where the first of them is."""
+        """Return the matches that only one query has, by the definition, and the position of the first."""
         one, other = (matches_of(query, events, budget=self.budget) for query in (self.left, self.right))
         if self.asked.level == "positions":
             mine, theirs = {m.at for m in one}, {m.at for m in other}

@@ -248,7 +248,7 @@ class FilterAlphabet:
         return self._atom(condition)
 
     def _is_false(self, condition: eql.Condition) -> Any:
-        """The formula that says that a condition is false, which is not that it is not true."""
+        """Return the formula that says that a condition is false (not: that it is not true)."""
         if isinstance(condition, eql.NegatedCondition):
             return self._true(condition.condition)
         if isinstance(condition, eql.FieldConstant):
@@ -286,7 +286,7 @@ class FilterAlphabet:
         return all(one == _as_values(value) for value, one in pairs)
 
     def _several(self, names: tuple[str, ...], truths: Mapping[eql.Condition, Truth]) -> Values | None:
-        """Several values of a field, of which none makes a test true that is not, and some make true those that are."""
+        """Return values of an array field that make the true tests true and no other test; None if there are none."""
         wanted = {test for test, truth in truths.items() if truth is True}
         harmless = [
             (values[0][0], {t for t in wanted if vector[t] is True})
@@ -410,7 +410,7 @@ def _with_null(test: eql.Condition) -> bool:
 
 
 def _fields_together(tests: Iterable[eql.Condition]) -> dict[eql.Condition, tuple[str, ...]]:
-    """For each test the fields that it is about, with those that other tests put together with these."""
+    """Map each test to its fields and to the fields that other tests combine with them."""
     groups: list[set[str]] = []
     named = {test: {node.name for node in eql.fields_of(test)} for test in tests}
     for names in named.values():

@@ -85,7 +85,7 @@ def find_text(
     limit: SearchLimit,
     accepts: Callable[[str], bool] | None = None,
 ) -> str | None:
-    """Return a shortest text that is in all the languages inside and in none of those outside; None if there is none.
+    """Return a shortest text in all languages of `inside` and in none of `outside`; None if there is none.
 
     A text after which one of those outside takes every continuation is followed no further. accepts: what else the text
     has to be; then not all texts are tried, but some of each length. Raises TooManyTexts.

@@ -129,7 +129,7 @@ def formula(rng: Random, profile: CelProfile, nodes: int) -> Formula:
 
 
 def stream(rng: Random, profile: CelProfile, length: int, phi: Formula | None = None) -> Stream:
-    """A stream of that length; most events have the types that the formula asks for."""
+    """Return a random stream of this length, mostly of event types in the formula."""
     types = types_asked(profile, phi)
     return Stream([event(rng, profile, types) for _ in range(length)], profile.schema)
 
@@ -348,7 +348,7 @@ def _guided_formula(rng: Random, profile: CelProfile, nodes: int, copied: bool) 
 
 
 def matching_stream(rng: Random, profile: CelProfile, length: int, phi: Formula) -> Stream | None:
-    """A stream of that length on which the formula matches, None if none is found; the rest of it is random."""
+    """Return a random stream of this length on which the formula matches; None if none is found."""
     psi = tuple_predicates_only(phi)
     try:
         A = COMPILED_CEL(psi, SMALL)
@@ -387,7 +387,7 @@ def with_copy(rng: Random, phi: Formula) -> Formula:
 
 
 def _walk(rng: Random, A: CEA, final_after: Sequence[frozenset[int]], drawn: Drawing) -> Sequence[Event] | None:
-    """The events of a random run, None if there is none of these lengths, or none of random events."""
+    """Return the events of a random accepting run; None if there is none, or none of random events."""
     ends = [n for n in range(1, len(final_after)) if A.initial & final_after[n]]
     if not ends:
         return None
@@ -411,8 +411,9 @@ def _step(rng: Random, ways: list[Transition], drawn: Drawing) -> tuple[Event, i
 
 
 def _drawing(rng: Random, profile: CelProfile, phi: Formula) -> Drawing:
-    """Draws up to POOL events, most of a type that the predicate names, every other one with values beyond those of
-    the profile; none where all were drawn before, so that none of them was taken."""
+    """Return a function that draws up to POOL events of a predicate, every other one with values from beyond the
+    profile.
+    """
     asked = types_asked(profile, phi)
     chosen: dict[Predicate, Sequence[str]] = {}
 

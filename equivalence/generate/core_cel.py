@@ -67,12 +67,12 @@ def case(rng: Random, profile: CoreProfile, nodes: int, events: int) -> tuple[co
 
 
 def formula(rng: Random, profile: CoreProfile, nodes: int) -> core.Formula:
-    """A formula of that many nodes, as `core.size` counts; of fewer where a filter has no variable to speak of."""
+    """Return a random formula with about this number of nodes (`core.size`); fewer if a filter has no variable."""
     return _filtered(rng, profile, _skeleton(rng, profile, nodes, frozenset()), frozenset())
 
 
 def stream(rng: Random, profile: CoreProfile, length: int, phi: core.Formula | None = None) -> Stream:
-    """A stream of that length; most events have the types that the formula asks for."""
+    """Return a random stream of this length, mostly of event types in the formula."""
     asked = sorted({psi.type for psi in core.subformulas(phi) if isinstance(psi, core.CoreEventAtom)}) if phi else []
     weighted = (*asked * 4 * len(profile.types), *profile.types * max(1, len(asked)))
     return Stream(generate.stream(rng, replace(profile, types=weighted), length).events, profile.schema)

@@ -82,7 +82,7 @@ def random_funnel(rng: Random, profile: FunnelProfile, nodes: int) -> KeyedQuest
 
 
 def random_stream(rng: Random, profile: FunnelProfile, length: int, query: KeyedQuestion) -> Stream:
-    """Return a random stream of that length in the order of time, which stands still as often as it goes on."""
+    """Return a random stream in the order of time; two neighbours often have the same time."""
     time, events = rng.randint(0, 3), []
     for _ in range(length):
         time += rng.choice((0, 0, 1, 1, 2, 4))

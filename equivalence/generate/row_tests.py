@@ -55,7 +55,7 @@ class TableTest:
 
 @dataclass(frozen=True)
 class TableTests:
-    """Tables that kill all mutants but those that mean the same as the clause, and those for which none was found."""
+    """Test tables: they kill every mutant except those in `same`, which mean the same, and those in `undecided`."""
 
     tests: tuple[TableTest, ...]
     mutants: int
@@ -213,7 +213,7 @@ def make_table_tests(q: MatchRecognize, schema: Schema | None = None, budget: Bu
 
 
 def _output(q: MatchRecognize, S: Stream) -> Output | None:
-    """The output table of a clause; None where it has none, as AFTER MATCH SKIP leads nowhere."""
+    """Return the output table of a clause; None if AFTER MATCH SKIP leads nowhere or the budget ends."""
     try:
         made = RowOutput(q, S)
         return made.columns, tuple(made.rows(find_matches(q, S, budget=BUDGET)))

@@ -326,7 +326,7 @@ def query(rng: Random, profile: SaseProfile, nodes: int) -> sase.SaseQuery:
 
 
 def stream(rng: Random, profile: SaseProfile, length: int, q: sase.SaseQuery | None = None) -> Stream:
-    """A stream of that length, most of its events of the types that the query asks for."""
+    """Return a random stream of this length, mostly of the event types in the query."""
     asked = sorted({k.type for k in q.pattern}) if q is not None else []
     types = asked * 4 * len(profile.types) + [*profile.types] * len(asked) if asked else [*profile.types]
     clock = 0

@@ -197,7 +197,7 @@ class Rule:
 
 @cache
 def rules() -> tuple[Rule, ...]:
-    """The laws that hold, in each direction in which what is written depends only on what was matched.
+    """Return the laws that hold as rules, in each direction that needs no new names.
 
     No rule writes a derived operator where there was none: A ; A stays as it is, and is not written A{2}.
     """

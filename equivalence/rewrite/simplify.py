@@ -216,7 +216,9 @@ EMPTY = Stream([])
 
 @dataclass(frozen=True)
 class RewriteStep:
-    """A part of the formula rewritten, by what, and the proof that the part means the same; None if only by law."""
+    """A rewritten part of the formula, what rewrote it, and a proof that the part means the same (None: only a law says
+    so).
+    """
 
     by: str
     before: Formula

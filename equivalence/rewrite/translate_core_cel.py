@@ -51,7 +51,7 @@ def types_of(phi: core.Formula) -> frozenset[str]:
 
 
 def named_apart(phi: core.Formula) -> tuple[core.Formula, Names]:
-    """The same formula, in which each iteration has variables of its own and none is called like an event type.
+    """Rename variables so that each iteration has its own and none is an event type.
 
     What an iteration defines is chosen anew in each round, whatever its name (the clause of +); so the name may change.
     Outside iterations a variable keeps its name, unless that of an event type: there CEL knows one of its own.
@@ -207,7 +207,7 @@ def translated(phi: core.Formula, budget: Budget = Budget()) -> cel.Formula | Un
 
 @dataclass(frozen=True)
 class PendingConstraint:
-    """An atom that has to hold, put nowhere yet; many are those of its variables that each round binds anew."""
+    """An atom that no place has been found for yet. `many` are its variables that each round binds anew."""
 
     atom: core.Condition
     many: Variables = NOTHING
@@ -248,7 +248,7 @@ class _Translation:
         self.made = 0
 
     def alternatives(self, phi: core.Formula, asked: Variables, anchored: bool) -> list[_Alternative]:
-        """The alternatives of phi; asked for are the variables that what surrounds it speaks of.
+        """Return the alternatives of phi. The formula around phi uses the variables `asked`.
 
         anchored: phi begins where the stream does, so that the rivals of a strategy are the same in both languages.
         """
@@ -640,7 +640,7 @@ def _choices(found: _Translated, predicate: Predicate, span: Span | None) -> Ite
 
 
 def _attach_atom(found: _Translated, atom: core.Atom) -> _Translated:
-    """The formula, where the atom holds of those of its complex events that have all its variables.
+    """Filter the complex events of a formula that have all variables of the atom by the atom.
 
     A unary filter goes on the definition of its variable; another one around the formula if that binds all its
     variables, and if it binds all but one on the definition of that one.

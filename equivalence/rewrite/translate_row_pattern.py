@@ -42,7 +42,7 @@ class TwoLengths:
 
 
 def two_lengths(p: rows.Pattern, predicates: Mapping[str, Predicate], budget: Budget = Budget()) -> TwoLengths | None:
-    """The fewest rows on which matches of two lengths begin at the first row; None where there are none.
+    """Return the fewest rows on which matches of two lengths begin at the first row; None if there are none.
 
     predicates: that of each variable. Raises BudgetExceeded, and Unsupported for a pattern with ^ or $.
     """
@@ -143,7 +143,7 @@ def _require_plain(q: MatchRecognize) -> None:
 
 
 def predicates_of(q: MatchRecognize) -> dict[str, pred.Predicate]:
-    """The predicate of each variable on the row; where none names a type, the table has none, and its rows are ROW.
+    """Return each variable's predicate on a row. If no predicate names a type, all rows have the type ROW.
 
     Raises Unsupported for a condition that looks at more than its row.
     """

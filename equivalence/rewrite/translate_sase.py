@@ -388,7 +388,7 @@ def require_written(phi: cel.Formula) -> cel.Formula:
 
 
 def _closed_window(shape: SaseShape, times: type[int] | type[float] | None) -> cel.Window | None:
-    """The window of CEL, which is closed; None where there is none that is as long as the open window of the query."""
+    """Return a closed window of CEL with the matches of the query's open window; None if there is no such window."""
     if shape.window is None:
         return None
     seconds = shape.window.seconds

@@ -381,7 +381,7 @@ def operands(term: pred.Term) -> Iterator[pred.Term]:
 
 
 def retyped(event: Event, R: str, schema: Schema | None) -> Event:
-    """The event as one of type R, with those of its attributes that R has."""
+    """Return the event with the type R, keeping only attributes of R."""
     if schema is None or R not in schema.types:
         return Event(R, event.attributes)
     return Event(R, {a: v for a, v in event.attributes.items() if a in schema.types[R]})

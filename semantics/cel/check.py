@@ -216,7 +216,7 @@ def _in_atom(atom: cel.Atom, types: Types, definite: Types, schema: Schema | Non
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """The variables that what surrounds a formula asks for: all, or only these; and of them not the hidden."""
+    """The variables that the formula around uses: all (`only` is None) or some, without hidden ones."""
 
     only: frozenset[str] | None = None
     hidden: frozenset[str] = frozenset()

@@ -63,7 +63,7 @@ def find_named_atoms(phi: cel.Formula) -> list[cel.Named]:
 
 
 def unregistered(phi: cel.Formula, predicates: Predicates) -> Unsupported | None:
-    """Return the error of a formula that names a predicate which is not among these; None if it names none such.
+    """Return the error of the first predicate in a formula that is not registered; None if all are.
 
     Raises IllFormed for one that is no function, or of a wrong arity.
     """

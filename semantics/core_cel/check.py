@@ -76,7 +76,7 @@ def defined_outside_iteration(phi: core.Formula) -> Variables:
 
 
 def free(phi: core.Formula) -> Variables:
-    """The variables on whose event it depends which complex events phi has; an iteration chooses those it defines anew.
+    """Return the variables whose events decide which complex events phi has, without those that iterations choose anew.
 
     The paper has no name for them: by its clauses two valuations that agree here give phi the same complex events.
     """
@@ -235,7 +235,7 @@ def _unary_on(condition: core.Condition, x: str | None) -> bool:
 
 
 def _check(phi: core.Formula, around: Types, schema: Schema | None, found: list[Problem]) -> None:
-    """Adds the problems of phi, which stands where the variables around it are bound, to those found.
+    """Append the problems of phi to `found`. `around` are the variables bound around phi, with their types.
 
     An iteration chooses the variables that it defines anew in each round, so that what binds them around it says
     nothing of them inside. By the letter of the definition it would: there well-formed formulas look ahead.

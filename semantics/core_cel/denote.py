@@ -82,7 +82,7 @@ def sequenced(
 
 
 def rivals(psi: core.Formula, S: Stream, nu: Valuation, meaning: Meaning) -> ComplexEvents:
-    """Return the complex events with which a strategy compares those of psi that have the same last position.
+    """Return the complex events that a strategy compares: those of psi under valuations of its own variables.
 
     They are the complex events of psi under every valuation that agrees with nu outside vdef+(psi): what surrounds psi
     stays as it is (docs/decisions/core-cel.md).

@@ -118,7 +118,7 @@ def _broken_tests(condition: eql.Condition) -> Iterator[Broken]:
 
 
 def _no_truth(condition: eql.Condition) -> Iterator[Broken]:
-    """The terms that stand where a condition has to: a number, a text, a function that returns one."""
+    """Yield the terms that stand in place of a condition: a number, a text, a function that returns one."""
     match condition:
         case eql.AllConditions(parts) | eql.AnyConditions(parts):
             for part in parts:
@@ -172,7 +172,7 @@ def _note_absent(
 
 
 def _absent_problem(category: str | None, fields: list[eql.EventField], schema: Schema) -> Problem:
-    """The problem of the fields that no event has, or none of the category, at the first of them."""
+    """Return the problem of fields that no event, or no event of the category, has."""
     first, span = fields[0], fields[0].span
     names = f"the field {first.name!r}" if len(fields) == 1 else f"the fields {', '.join(f.name for f in fields)}"
     if category is not None:

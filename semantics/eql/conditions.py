@@ -313,7 +313,7 @@ def key_part(value: Value, reading: EqlReading = ELASTIC) -> tuple[str, Value]:
 
 
 def keys_of(event: Event, fields: tuple[eql.EventField, ...], reading: EqlReading = ELASTIC) -> tuple[Key, ...]:
-    """Return the keys of an event, each once: one for each choice of a value of each field, as arrays have several.
+    """Return the distinct keys of an event, one for each choice of values of its fields, which may be arrays.
 
     There are none if a field has no value, unless it may be null. Raises BudgetExceeded for too many.
 

@@ -261,7 +261,7 @@ def show_category(category: str | None) -> str:
 
 
 def show_field(name: EventField) -> str:
-    """Return the text of a field; a part of its name that is no plain name stands between backticks."""
+    """Return the text of a field; a part that is no plain name is in backticks."""
     first, *more = name.name.split(".")
     plain = bool(_PLAIN_NAME.match(first)) and (bool(more) or name.optional or first not in _RESERVED)
     if not all(name.name.split(".")):  # a dot that separates no two parts

@@ -158,7 +158,7 @@ def letters(
     order: Places,
     budget: Budget = Budget(),
 ) -> tuple[Event, ...]:
-    """Events such that every event to come is, for E under the bindings, like one of them.
+    """Return events such that E, under the bindings, treats every future event like one of them.
 
     Raises Unsupported for masks that do more than compare an attribute with values, for an argument without a known
     attribute, and for names with attribute variables of their own, which may have any of infinitely many values; and

@@ -139,7 +139,7 @@ def position_of(x: str, b: Bindings) -> int:
 
 
 def value_of(argument: Argument, b: Bindings) -> Value | None:
-    """The value of an argument; None if it is a variable that has none, and so is no constraint."""
+    """Return the value of an argument; None for an unbound variable, which is no constraint."""
     if isinstance(argument, Constant):
         return argument.value
     found = dict(b).get(argument)
@@ -154,7 +154,7 @@ Places: TypeAlias = Mapping[str, tuple[str, ...]]
 
 
 def places_of(S: Stream) -> Places:
-    """The attributes of each type in the order of the schema; without one, in that in which the stream first has them.
+    """Return the attributes of each type in the order of the schema, or else in the order of their first occurrence.
 
     That is the order of the columns of the stream's table, whatever the type, so that a stream that is written to a
     file and read again means the same. The time of an event is not counted among them.
@@ -368,7 +368,7 @@ def choices(
 
 
 def values_of(X: str, body: expr.Expression, h: History, context: Context) -> Mapping[Bound, int]:
-    """The values that X may have, each with the first event of h that has it."""
+    """Return the values that X may have, each with the first event of h that has it."""
     where = places(X, body, context.definitions)
     found: dict[Bound, int] = {}
     for e in h:

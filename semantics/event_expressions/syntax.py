@@ -225,7 +225,7 @@ class ExpressionDefinition(_Node):
 
 
 class Let(_Node):
-    """name := E; ...; F: an expression that uses names; it is the whole of a text, never a part of an expression."""
+    """name := E; ...; F: named expressions and the expression that uses them; only at the top of a text."""
 
     definitions: tuple[ExpressionDefinition, ...]
     body: Expression

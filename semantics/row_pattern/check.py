@@ -65,7 +65,7 @@ def kind_of_type(type_: RowType | None) -> ValueKind | None:
 
 
 def type_of(e: rows.Expression, types: Types) -> RowType | None:
-    """The type of an expression's values, as the decided reading has them; None where it is not known, as for NULL.
+    """Return the type of an expression's values in the decided reading; None if it is unknown, as for NULL.
 
     An integer counts as a float where other values of the expression are floats.
     """
@@ -464,7 +464,7 @@ def _typed(q: MatchRecognize, schema: Schema | None) -> Iterator[Problem]:
 
 
 def column_types(schema: Schema) -> dict[str, ValueType | None]:
-    """The types of the columns of a table with that schema; None for one of several types."""
+    """Return the types of a table's columns under a schema; None for a column of several types."""
     known: dict[str, ValueType | None] = dict(schema.attributes) | dict.fromkeys(schema.mixed) | {TYPE: "string"}
     if schema.timed:
         known.setdefault(TIME, "timestamp")

@@ -254,7 +254,7 @@ def labels_of(match: NumberedMatch) -> tuple[str, ...]:
 
 
 def condition_text(made: RowOutput, A: str, frame: Frame, outcome: str = "") -> str:
-    """The condition of a variable, with the values that it looks up; outcome: what is said of the condition."""
+    """Return the text of a variable's condition with the values that it looks up. `outcome` follows the condition."""
     condition = next(one.condition for one in made.clause.define if one.variable == A)
     found = (value(e, frame) for e in rows.lookups(made.q.conditions[A]))
     values = zip(map(show_expression, rows.lookups(condition)), found, strict=True)

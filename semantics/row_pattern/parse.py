@@ -612,7 +612,7 @@ def _argument(text: str, span: Span, tokens: Sequence[Token]) -> str | None:
 
 
 def _begun(text: str, at: int, tokens: Sequence[Token]) -> tuple[str, Span] | None:
-    """The part that begins at an error, or with the name before it, and where its first words stand."""
+    """Return the part of a clause that begins at an error or the name before it, and the place of its first words."""
     starts = [at]
     if tokens[-1].type in ("NAME", "OTHER_FUNCTION"):
         starts.append(tokens[-1].start_pos or 0)
@@ -625,7 +625,7 @@ def _begun(text: str, at: int, tokens: Sequence[Token]) -> tuple[str, Span] | No
 
 
 def _misplaced(text: str, part: str, span: Span, tokens: Sequence[Token]) -> str | None:
-    """Return the error of a part that begins here after these tokens; None if none shows."""
+    """Say why a part of the clause cannot begin here after these tokens; None if nothing is wrong."""
     clause, words = tokens[0].upper(), " ".join(text[span.start : span.end].upper().split())
     before = [token for token in tokens if (token.start_pos or 0) < span.start]
     there = [TERMINALS[token.type] for token in before if token.type in TERMINALS]

@@ -167,7 +167,7 @@ def aggregated(function: str, values: Sequence[Nullable]) -> Nullable:
 
 
 def collected(e: rows.Collection, values: Sequence[Sequence[Nullable]]) -> Any:
-    """An aggregate of a list; values: of each row that of the argument, then those by which the list is ordered."""
+    """Evaluate an aggregate of a list. Each row of `values` has the argument, then the values to order by."""
     listed = [one for one in values if one[0] is not None or e.function == "ARRAY_AGG"]
     if e.order:
         there = sorted((one for one in listed if one[1] is not None), key=_order_key, reverse=e.descending)

@@ -660,7 +660,7 @@ def constructs(q: MatchRecognize) -> frozenset[str]:
 
 
 def features(q: MatchRecognize) -> frozenset[str]:
-    """The names of the operators of a clause, and of what else it has that is not so by default."""
+    """Return the names of a clause's operators and of its other non-default features."""
     return constructs(q) | frozenset(_other_features(q))
 
 
@@ -782,7 +782,7 @@ def _pattern_field(value: Any) -> str:
 
 
 def _expression_field(value: Any) -> str:
-    """The text of what is no operand: of a node without operands all of it, of another one what its text leaves out."""
+    """Return the text of a node's own fields; the whole text if the node has no operands."""
     match value:
         case RowConstant(constant):
             return _literal(constant)

@@ -91,7 +91,7 @@ def _input(schema: Schema | None) -> Types | None:
 
 
 def _timed(types: Types) -> Types:
-    """The types of a stream in which every event may have a time, of a value type that need not be known."""
+    """Return the types of a stream in which every event may have a time of unknown type."""
     return {R: {TIME: None, **attributes} for R, attributes in types.items()}
 
 
@@ -134,7 +134,7 @@ def _attribute_type(attribute: pred.Attribute, q: sase.SaseQuery, types: Types |
 
 
 def _in_block(q: sase.SaseQuery, types: Types, observed: bool) -> Iterator[Problem]:
-    """The type errors of a block; observed: whether types are those of events, of which none may be what is negated."""
+    """Yield the type errors of a block. With `observed`, types come from events, so a negated type may be missing."""
     for k in q.pattern:
         if k.type not in types and not (observed and k.negated):
             message = f"unknown event type {k.type}; the stream has {format_names(types)}"

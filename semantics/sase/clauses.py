@@ -105,7 +105,7 @@ def blocks_of(q: sase.SaseQuery | sase.SaseUnion) -> tuple[sase.SaseQuery, ...]:
 
 
 def stream_of(q: sase.SaseQuery | sase.SaseUnion) -> str | None:
-    """The name of the stream that a query makes, if it is named; that of a union is named in one of its parts."""
+    """Return the name of the stream that a query makes, or None. A union is named in one of its parts."""
     return next((part.returned.stream for part in blocks_of(q) if part.returned.stream is not None), None)
 
 
@@ -120,7 +120,7 @@ def index_by_stream(q: sase.Tree) -> Mapping[str, sase.SaseQuery | sase.SaseUnio
 
 
 def in_order(q: sase.Tree) -> tuple[sase.SaseQuery | sase.SaseUnion, ...]:
-    """The queries of a program, each after those it reads. Raises IllFormed where they read each other in a circle."""
+    """Return a program's queries, each after those that it reads. Raises IllFormed for a circle."""
     queries, makers = queries_of(q), index_by_stream(q)
     index = {id(query): n for n, query in enumerate(queries)}
     graph = {

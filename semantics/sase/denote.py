@@ -272,7 +272,7 @@ def value_of(bound: Bound, S: Sequence[Event], operations: Operations = NO_OPERA
 
 
 def position(positions: Sequence[int], place: sase.Index) -> int | None:
-    """The position that a reference names among those of its variable, None where there is none."""
+    """Return the position that a reference names among those of its variable; None if there is none."""
     match place:
         case "only" | "first":
             return positions[0] if positions else None

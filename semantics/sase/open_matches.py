@@ -80,7 +80,7 @@ def _is_named_elsewhere(block: sase.SaseQuery, variable: str, name: str) -> bool
 
 
 def _ticks(time: Value | None, per_second: int) -> float | Microseconds | None:
-    """Return a time as microseconds, or as the number that it is; None for what is of the other kind."""
+    """Return a time as microseconds or as the number that it is; None if it is of the other kind."""
     if isinstance(time, datetime):
         return exact_microseconds(time)
     return time if isinstance(time, int | float) and not isinstance(time, bool) and per_second == 1 else None

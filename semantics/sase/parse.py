@@ -297,7 +297,7 @@ def _block(
     span: Span,
     pattern: tuple[sase.Component, ...],
 ) -> sase.Block:
-    """The block, whose arguments are written as the pattern declares them; all of them if there are none (A.1)."""
+    """Return the block with its arguments checked against the pattern; all variables if it has no arguments (A.1)."""
     arrays = {k.variable: k.kleene for k in pattern}
     for argument in arguments:
         a = argument.selected.variable

@@ -145,7 +145,7 @@ class LogOfRules:
         return groups
 
     def value_of(self, alert: SigmaAlert, field: str) -> Value | None:
-        """Return what an alert has for a field: what its group says, else the first value of its last event."""
+        """Return an alert's value for a field: that of its group, or else the first value of its last event."""
         own = dict(alert.group)
         return own[field] if field in own else next(iter(values_of(self.S[alert.at], field)), None)
 
@@ -277,7 +277,7 @@ class LogOfRules:
         return one.at if isinstance(rule.rules[one.rule], SigmaDetection) else one.alert
 
     def longest_chain(self, window: list[AlertOccurrence], last: set[int]) -> tuple[AlertOccurrence, ...]:
-        """Return the longest chain of rules in their order that ends at one of the positions; of these the latest."""
+        """Return the longest chain of rules in order that ends at one of the positions; of several the latest."""
         together = self.reading.instant == "together"
         best: dict[int, tuple[AlertOccurrence, ...]] = {}  # by the rule of its last occurrence
         ending: list[tuple[AlertOccurrence, ...]] = []

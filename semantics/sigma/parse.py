@@ -122,7 +122,7 @@ def _line_at(text: str, index: int) -> Span:
 
 
 def _place(text: str, start: int, error: Exception) -> Span:
-    """The line of a document that an error is about: that of a value or key which it names, else the first."""
+    """Return the line of a document that an error is about: of the value or key that it names, or the first."""
     end = text.find("\n---", start)
     document = text[start : len(text) if end < 0 else end]
     names = re.findall(r"'([^'\n]+)'", str(error)) + [

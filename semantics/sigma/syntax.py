@@ -22,7 +22,7 @@ Threshold: TypeAlias = tuple[Literal["gt", "gte", "lt", "lte", "eq", "neq"], int
 
 
 class SigmaDetection(Tree):
-    """A rule about one event. name: its name, id or title; logsource: what it says of where events come from."""
+    """A rule about one event, with its name, id or title, and its logsource."""
 
     operands: ClassVar = ("condition",)
     name: str
@@ -54,7 +54,7 @@ SigmaRule: TypeAlias = SigmaDetection | SigmaCorrelation
 
 
 class SigmaQuery(Tree):
-    """The rules of a text that raise alerts: those that no correlation refers to, or that it generates too."""
+    """The rules of a text that raise alerts: those that no correlation refers to, or that ask for it."""
 
     operands: ClassVar = ("rules",)
     rules: tuple[SigmaRule, ...]

@@ -164,7 +164,7 @@ class ConformArguments:
 
     @property
     def suite_named(self) -> str | None:
-        """The suite that is named, or that of a language whose suite runs only where it is named."""
+        """Return the suite that the user named, or the language's suite if it runs only by name."""
         alone = self.language is not None and (NAMED_SUITES / f"{self.language}.jsonl").exists()
         return self.language if self.suite is None and alone else self.suite
 

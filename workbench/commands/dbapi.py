@@ -55,7 +55,7 @@ class Database:
         self.missing = self._probed()
 
     def version(self) -> str:
-        """Return what the server calls its version, in one line; that of the module where it says nothing."""
+        """Return the server's name for its version in one line, or the module's version if the server gives none."""
         for statement in VERSIONS:
             try:
                 rows = self._executed(statement)

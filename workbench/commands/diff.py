@@ -140,7 +140,7 @@ def _print(old: RuleFolder, new: RuleFolder, compared: list[ComparedRule]) -> No
 
 
 def difference_lines(verdict: Different) -> list[str]:
-    """Return a log that tells two rules apart, a document on each line, and what each of them finds there."""
+    """Return a log on which two rules differ, one document a line, and what each rule finds there."""
     documents = [
         f"{n}  {json.dumps(document_of_event(event), ensure_ascii=False)}" for n, event in enumerate(verdict.stream)
     ]

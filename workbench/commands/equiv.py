@@ -182,7 +182,7 @@ def _require_comparable(left: str, right: str) -> None:
 
 
 def formulas_by_cel(left: str, right: str, languages: tuple[str, str]) -> ComparedAs | None:
-    """The formulas of CEL by which queries of other languages were compared; None if there are none."""
+    """Return the CEL formulas by which queries of other languages were compared; None if there are none."""
     if languages[0] == languages[1] and LANGUAGES[languages[0]].deciders.decides_its_own:
         return None
     return formulas_compared(left, right, languages)

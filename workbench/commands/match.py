@@ -140,7 +140,7 @@ class MatchArguments:
 
     @property
     def attributes(self) -> list[str] | None:
-        """The attributes that are shown; None where they are not asked for."""
+        """Return the attributes to show; None if the option is not given."""
         return None if self.show is None else [parse_attribute(name) for name in self.show.split(",") if name.strip()]
 
 

@@ -77,7 +77,7 @@ FILE = click.Path(path_type=Path)
 
 
 class EventsPath(click.Path):
-    """A file of events, which their reader checks; one that stands before the query is found out here."""
+    """A path to a file of events; reports an events file that stands before the query."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         query = "" if ctx is None else str(ctx.params.get("query"))
@@ -442,7 +442,7 @@ def warn(warning: QueryWarning, query: str) -> None:
 
 
 def warn_of_never(lang: Language[Any], query: Any, schema: Schema | None, text: str) -> None:
-    """Writes to standard error what of a query without matches has none on any stream, where that is soon decided."""
+    """Warn on standard error about parts of a query that never match, if that is decided quickly."""
     with suppress(BudgetExceeded, Unsupported), Budget(seconds=SOON).timed():
         for problem in lang.syntax.check(query, schema).problems:
             if problem.rule == "never":

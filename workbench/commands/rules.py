@@ -34,7 +34,7 @@ SUFFIXES = frozenset({".toml", ".eql", *SIGMA})
 
 @dataclass(frozen=True)
 class DetectionRule:
-    """A rule: what it is paired by, its name, where it stands, its text, its tree, and its language."""
+    """A detection rule: the id by which rules are paired, its name, path, text, tree and language."""
 
     id: str
     name: str
@@ -223,7 +223,7 @@ def _table(file: Path, text: str) -> dict[str, Any]:
 
 
 def _line_of(text: str, query: str, offset: int) -> int:
-    """The line of a file at which a place of its query stands; that of the query where it is written with escapes."""
+    """Return the line of the file that a place in its query is on; the query's line if it has escapes."""
     start = text.find(query)
     if start < 0:
         key = re.search(r"^\s*query\s*=", text, re.MULTILINE)

@@ -251,7 +251,7 @@ def check_command(
 
 
 def _checked(query: str, schema: Schema | None, language: str, single: bool) -> Checked:
-    """What is known of a query; single: that fields of events have one value each, which matters for EQL alone."""
+    """Check a query. With `single` every field of an EQL event has one value."""
     with errors_in(query):
         if not (single and language == "eql"):
             return check(query, schema, language=language)

@@ -373,14 +373,14 @@ class Job:
             raise InputError(f"this is not the plan of a campaign: {error!r}") from None
 
     def part(self, index: int) -> PlanShare:
-        """The part that a case belongs to; cases that share their query have the same."""
+        """Return the part that a case belongs to. Cases that share a query are in one part."""
         if len(self.parts) == 1:
             return self.parts[0]
         rng = Random(f"{self.seed}/part/{index // self.together}")
         return rng.choices(self.parts, [part.share for part in self.parts])[0]
 
     def case(self, index: int) -> tuple[PlanShare, Query, Stream, tuple[Output, ...]]:
-        """The case of that number: its part, its query and stream, and which outputs are asked for."""
+        """Return the part, query, stream and outputs of the case with this number."""
         part = self.part(index)
         phi, S = self.plans[part].case(index)
         return part, phi, S, asked_of(part, index)

@@ -219,7 +219,7 @@ def nodes(language: str) -> Mapping[str, tuple[str, ...]]:
 
 
 def choices(language: str) -> Mapping[str, Mapping[str, Sequence[Any]]]:
-    """For each node the fields that have one of a few values, as the comparator of a comparison, each with these."""
+    """Map each node to its fields with a few possible values, such as a comparator, and these values."""
     found = {name: _choices(kind) for name, kind in node_kinds(language).items() if kind not in VALUES}
     return {name: fields for name, fields in found.items() if fields}
 
@@ -230,7 +230,7 @@ def _choices(kind: type) -> dict[str, list[Any]]:
 
 
 def _literals(hint: Any) -> list[Any]:
-    """The values of a Literal, or of a union of such and None; none for another type."""
+    """Return the values of a Literal or of a union of Literals and None; [] for other types."""
     if get_origin(hint) is Literal:
         return list(get_args(hint))
     parts = [[None] if part is type(None) else _literals(part) for part in get_args(hint)]
@@ -409,7 +409,7 @@ def in_order(S: Iterable[Event]) -> bool:
 
 
 def in_order_of_time(S: Stream) -> Stream:
-    """The stream with its events that have a time sorted by it; those without one stay where they are."""
+    """Sort the timed events of a stream by time; events without a time keep their places."""
 
     def order(event: Event) -> tuple[bool, Any]:
         return isinstance(event.get(TIME), datetime), event.get(TIME)

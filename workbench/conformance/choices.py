@@ -76,7 +76,7 @@ class Choices:
             yield from ((axis.name, v) for v in axis.values if v != expected and (axis.name, v) not in self.banned)
 
     def answer(self, case: Case, chosen: Iterable[Choice]) -> Given:
-        """Return the answer of an engine with these choices; None where that is not modelled."""
+        """Return the answer of an engine with these choices; None if that is not modelled."""
         self.watch.check()
         text = repr((case.events, case.schema))
         try:

@@ -75,7 +75,7 @@ def chosen_for(choices: Choices, smallest: Sequence[CaseResult], failing: Sequen
 def revised(
     choices: Choices, taken: Sequence[Choice], smallest: Sequence[Sequence[CaseResult]], failing: Sequence[CaseResult]
 ) -> list[Choice]:
-    """The choices, each replaced by one that explains more of the answers, now that the others are known.
+    """Replace each choice by one that explains more answers, given the other choices.
 
     smallest: for each choice the smallest cases that it explains; what replaces it does so beside the others.
     """
@@ -385,7 +385,7 @@ def _is_given(choices: Choices, chosen: Sequence[Choice], result: CaseResult) ->
 
 
 def _together(kernels: Sequence[Kernel], chosen: Sequence[Choice], choices: Choices) -> list[DefectGroup]:
-    """The groups of kernels that one of the choices explains, and of those that have the same description."""
+    """Group kernels by the choice that explains them, and the rest by their description."""
     alone = [(k, next((c for c in chosen if choices.reproduces([c], k.result)), None)) for k in kernels]
     groups: dict[object, list[Kernel]] = {}
     for kernel, choice in sorted(alone, key=lambda pair: pair[1] is None):
@@ -402,7 +402,7 @@ def _together(kernels: Sequence[Kernel], chosen: Sequence[Choice], choices: Choi
 def _find_necessary_choice(
     choices: Choices, chosen: Sequence[Choice], result: CaseResult, known: Container[object]
 ) -> Choice | None:
-    """One of the choices without which the others do not give the answer, if there is one, one that is not known."""
+    """Return a choice that the wrong answer needs, preferring an unknown one; None if it needs no single choice."""
     if not choices.reproduces(chosen, result):
         return None
     needed = [c for c in chosen if not choices.reproduces([other for other in chosen if other != c], result)]
@@ -410,7 +410,7 @@ def _find_necessary_choice(
 
 
 def _causes(choices: Choices, results: Sequence[CaseResult], group: DefectGroup) -> tuple[DefectCause, ...]:
-    """The choice of a group, with how many of its answers it gives; none where no choice stands."""
+    """Return the choice of a group with the number of its answers that the choice gives; () if no choice stands."""
     if group.choice is None:
         return ()
     (cause, *_) = causes_of(choices, results, group.choice, group.beside)
@@ -529,7 +529,7 @@ class LogCause:
 def causes(
     query: str, language: str, evidence: Iterable[Evidence], progress: Progress = lambda what, done, total: None
 ) -> tuple[list[LogCause], list[Evidence]]:
-    """The fewest hypotheses found that report what was reported, and the evidence that none of them explains.
+    """Find few hypotheses that report what was reported; also return the evidence that none of them explains.
 
     Of some at a time the hypothesis that explains most is taken, with all that it explains. Raises ParseError.
     """

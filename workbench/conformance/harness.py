@@ -444,7 +444,7 @@ class Engine:
             raise InputError(f"the engine did not start: {' '.join(argv)}: {detail}") from None
 
     def run(self, case: Case, then: Case | None = None) -> CaseResult:
-        """The result of a case as a report keeps it: as that of `answer`, but with few of the wrong matches."""
+        """Run a case like `answer`, keeping few of the wrong matches."""
         return _limit_wrong_matches(self.answer(case, then))
 
     def answer(self, case: Case, then: Case | None = None) -> CaseResult:

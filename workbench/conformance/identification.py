@@ -403,8 +403,8 @@ class Pool:
     def corroborating(
         self, hypothesis: Choices, names: Iterable[str], answered: Sequence[Answered], predictor: Predictor
     ) -> EngineQuestion | None:
-        """A shortest question that tells the value of one of these axes from another, with a query not yet answered
-        that does so; it is taken out of the pool. None if there is none.
+        """Take out of the pool a shortest question that tests one of these axes by a query not used for it yet; None if
+        there is none.
         """
         for axis in (predictor.interpretation.axes[name] for name in names):
             for other in ({**hypothesis, axis.name: value} for value in axis.values if value != hypothesis[axis.name]):
@@ -420,7 +420,7 @@ class Pool:
     def between(
         self, one: Choices, other: Choices, predictor: Predictor, without: Container[str] = ()
     ) -> EngineQuestion | None:
-        """A shortest question on which two hypotheses differ, which is taken out of the pool; None if there is none.
+        """Take out of the pool a shortest question on which two hypotheses differ; None if there is none.
 
         without: queries that it does not have.
         """

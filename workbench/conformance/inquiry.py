@@ -76,7 +76,7 @@ class Inquiry:
                 return
 
     def identify(self) -> list[Choice]:
-        """Return the choices that `identify` finds; values that are expected, or that it leaves open, are none.
+        """Return the choices that `identify` finds, without the expected and the open ones.
 
         It finds choices that show only together, such as a filter that decides which events a sequence takes.
         """

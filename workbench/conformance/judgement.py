@@ -40,7 +40,7 @@ class AnsweredCase:
 
 @dataclass
 class Weight:
-    """The answers that a choice gives, and those that it contradicts, among the answers in which it matters."""
+    """The answers that a choice explains and those that it contradicts, among those that it affects."""
 
     for_: list[AnsweredCase] = field(default_factory=list)
     against: list[AnsweredCase] = field(default_factory=list)
@@ -170,7 +170,7 @@ class ChoiceScorer:
         return sum(self.expected(one, chosen) != one.given for one in self.answers)
 
     def expected(self, one: AnsweredCase, chosen: Sequence[Choice]) -> Given:
-        """Return what is expected under choices; where that is not modelled, what is expected without them."""
+        """Return the answer expected under these choices; the definition's answer where they are not modelled."""
         found = self.choices.answer(one.case, chosen)
         return frozenset(one.case.matches) if found is None else found
 

@@ -64,7 +64,7 @@ class Case:
 
 
 def of_output(found: Iterable[Match], language: str, output: str) -> list[Match]:
-    """The matches sorted; of a language that has results with what is wanted of them alone.
+    """Sort the matches; in a language with results keep only what `output` asks for.
 
     matches: the positions. positions: where they are reported, without events. groups: the results, at position 0.
     """

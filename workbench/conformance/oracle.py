@@ -87,7 +87,7 @@ class Oracle:
         return of_output(language.evaluators.matches(query, S, DENOTATIONAL, options), case.language, case.output)
 
     def expecting(self, case: Case) -> Case:
-        """The case of a suite with the matches that are expected of it, as it is where these cannot be found."""
+        """Return a case of a suite with its expected matches; unchanged if they cannot be computed."""
         if not self.concerns(case.language):
             return case
         with suppress(CerifyError):

@@ -74,7 +74,7 @@ FURTHER = 100  # the same for those that are one reduction further away
 
 
 def operations_of(language: Language[Any]) -> QueryOperations[Any] | None:
-    """Return the operations that make queries of the language simpler; None where it does not have them."""
+    """Return the operations that simplify queries of the language; None if it has none."""
     with suppress(Unsupported):
         return language.operations()
     return None
@@ -139,7 +139,7 @@ def _lacking(event: Event, read: set[str], S: Stream) -> set[str]:
 
 
 def without(language: Language[Any], query: Any, S: Stream, element: str, thorough: bool = False) -> Iterator[Pair]:
-    """Queries and streams that have no such element, and else what the given ones have, as near to them as found.
+    """Yield queries and streams without this element, otherwise as near as possible to the given ones.
 
     thorough: with those that are one event further away, or one reduction that leaves all other elements.
     """
@@ -602,7 +602,7 @@ class Peeler:
         return small
 
     def _explaining(self, signature: Signature, small: Failing, known: Iterable[Signature]) -> Signature | None:
-        """A signature among the known ones that explains the smallest case of this one; None if none does."""
+        """Return a known signature that explains the smallest case of this one; None if there is none."""
         candidates = [other for other in known if other.language == signature.language]
         if signature in candidates:
             return signature
@@ -623,7 +623,7 @@ class Peeler:
         return None
 
     def _of_other_types(self, signature: Signature, small: Failing, known: Iterable[Signature]) -> Signature | None:
-        """One of fewer elements that the case has once one of its equal event types is another one.
+        """Return a known signature with fewer elements that the case has once one of two equal types is renamed.
 
         In `(A FILTER A.x > 0) OR A` the filter is needed since both sides are equal without it; in `A OR B` it is not.
         """
@@ -708,7 +708,7 @@ class Peeler:
 def assigned(
     groups: dict[Signature, list[Failing]], explained: dict[Signature, Signature]
 ) -> dict[Signature, tuple[str, ...]]:
-    """The ids of the cases of each signature that is left: of those behind a case, the rarest one has it."""
+    """Return the case ids of each remaining signature. If a case has several, the rarest one gets it."""
     behind: dict[str, set[Signature]] = {}
     for signature, group in groups.items():
         for failing in group:

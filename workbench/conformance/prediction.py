@@ -120,7 +120,7 @@ class MatchPredictor:
         return self._parse(query).values(choices)
 
     def classes(self, query: str, hypotheses: Iterable[Choices]) -> list[tuple[Choices, int]]:
-        """One of each kind of hypotheses that give the same answers to a query, and how many of the kind there are."""
+        """Return a representative of each class of hypotheses with equal answers to a query, and the class's size."""
         found: dict[Chosen, list[Choices]] = {}
         for hypothesis in hypotheses:
             found.setdefault(self.choose_values(query, hypothesis), []).append(hypothesis)

@@ -81,7 +81,7 @@ def summary(report: Report) -> Json:
 
 
 def announced_json(kind: FailureKind, operators: Sequence[str], result: CaseResult) -> Json:
-    """Return what a long run prints of a kind of failure that it has found, before its smallest case is known."""
+    """Return the JSON that a long run prints when it finds a kind of failure, before it is shrunk."""
     case = {"language": result.case.language, "case": result.case.id}
     return {"found": {**case, "signature": {"kind": kind, "operators": list(operators)}, **result_json(result)}}
 
@@ -439,7 +439,7 @@ def _parts(totals: Counter[Outcome]) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class FeatureView:
-    """A feature and what became of its cases; first is the first defect that one of them shows, if there is one."""
+    """A feature, the outcomes of its cases, and the first defect that one of them shows, if any."""
 
     name: str
     parts: dict[str, int]
@@ -561,7 +561,7 @@ def junit(report: Report) -> str:
 
 
 def _case(root: ET.Element, result: CaseResult, defect: str | None, known: bool) -> None:
-    """Add a case, with all of it as JSON, and the defect that explains it, where it failed."""
+    """Add a failed or passed case with its JSON and, if it failed, the defect that explains it."""
     case = result.case
     name = f"{case.id}: {case.query}"
     element = ET.SubElement(
@@ -649,7 +649,7 @@ def read_stored(path: Path) -> Stored:
 
 
 def _require(obj: Any, fields: Mapping[str, type | tuple[type, ...]], where: str) -> None:
-    """Raises InputError, which names the field, for a field that is of none of its types; an absent one is a null."""
+    """Raise InputError for a field that is missing or of another type; the message names it."""
     for name, types in fields.items():
         value = obj
         for part in name.split("."):

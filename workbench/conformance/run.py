@@ -179,7 +179,7 @@ def same_error(results: Sequence[CaseResult]) -> Defect | None:
 
 
 def unsteady(defect: Defect, run: Callable[[Case], CaseResult]) -> Defect:
-    """The defect, described as one of an engine that changes its answers if it does when it is asked again."""
+    """Return the defect, described as unsteady if the engine now gives another answer to it."""
     for before in (defect.original, defect.result):
         for _ in range(ASKED_AGAIN if before.outcome == "failed" else 0):
             now = run(before.case)

@@ -142,7 +142,7 @@ def predicate_text(P: Predicate, level: int = 0) -> str:
 
 
 def types_text(alphabet: Alphabet, types: frozenset[int], every: Iterable[int]) -> Iterator[str]:
-    """Types of events as texts, any of which is enough; every has those that are possible at all."""
+    """Yield texts for a set of event types, any of which applies. `every` has the types that are possible."""
     every = frozenset(every)
     starts = frozenset(alphabet.starts) & every
     if starts and (

@@ -252,7 +252,7 @@ def placed_arrow(edge: dict[str, Any], height: float) -> Arrow:
 
 
 def _stacks(diagram: Diagram) -> dict[int, list[int]]:
-    """The loops of each state, under the first of them, which stands for all in what Graphviz gets."""
+    """Group the loops of each state under the first one, which Graphviz gets in place of all."""
     of: dict[int, list[int]] = {}
     for k, edge in enumerate(diagram.edges):
         if edge.is_loop:

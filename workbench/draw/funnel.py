@@ -14,7 +14,7 @@ STYLES = ("draw/palette.css", "draw/funnel.css")
 
 
 def funnel_svg(title: str, bars: Sequence[tuple[str, float, str]]) -> str:
-    """Return inline SVG of bars: the text of a step, its share from 0 to 1, and what is said of it."""
+    """Return inline SVG of bars: each has the step's text, its share from 0 to 1, and a remark."""
     height = MARGIN + len(bars) * ROW
     described = "; ".join(f"{name}: {said}" for name, _, said in bars)
     name = "f" + blake2b(repr((title, bars)).encode(), digest_size=5).hexdigest()

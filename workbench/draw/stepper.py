@@ -130,7 +130,7 @@ def match_text(match: Match) -> str:
 
 
 def _data(run: Recording) -> Markup:
-    """Return the data that the script reads; no text of it can end the element that it stands in."""
+    """Return the data for the page's script, escaped so that no text can end its element."""
     steps = [
         {"at": step.position} | {"active": sorted(step.active), "fired": sorted(step.fired), "live": sorted(step.live)}
         for step in run.steps

@@ -405,7 +405,7 @@ def _words(possible: list[int], most: int, more: bool) -> str:
 
 
 def misbound(phi: cel.Formula, mu: Valuation, nearest: Valuation) -> Iterator[tuple[cel.Formula, str, str]]:
-    """For each variable that binds something else in nearest: the part of phi that binds it, the clause, and why."""
+    """Yield for each variable that `nearest` binds otherwise the part that binds it, the clause, and the reason."""
     for A in sorted({A for A, _ in mu ^ nearest}):
         asked, bound = (braces(positions(nu, A)) for nu in (mu, nearest))
         binders = [psi for psi in cel.subformulas(phi) if _binds(psi, A)]

@@ -140,7 +140,7 @@ def rivals(phi: Choice, C: ComplexEvent, nu: Valuation, oracle: CoreInterpreter)
 
 
 def values(condition: core.Condition, nu: Valuation, S: Stream) -> str:
-    """The events that the condition speaks of, with the values of the attributes that it mentions."""
+    """Return the values of the attributes that the condition mentions, with their events."""
     at, shown = dict(nu), list[str]()
     for atom in core.atoms(condition):
         asked = (

@@ -69,7 +69,7 @@ class EventCounts:
         return len(set(self.found))
 
     def _step_lines(self) -> Iterator[str]:
-        """What is said of each step; a filter is written where it comes first, as `runs=n` makes many of one."""
+        """Yield the lines about each step. A filter that `runs=n` repeats is written once."""
         first: dict[str, int] = {}
         for number, step in enumerate(self.steps, 1):
             about = []

@@ -27,7 +27,7 @@ TRIED = 100_000  # combinations of events looked at for one that breaks a correl
 
 
 def reasons_for(condition: cel.Condition, mu: Valuation, S: Stream) -> Iterator[str]:
-    """For each atom of the condition that speaks of mu: what its events show."""
+    """Yield for each atom of the condition about mu what its events show."""
     for atom in cel.atoms(condition):
         match atom:
             case cel.Every(A, predicate):
@@ -257,7 +257,7 @@ def json_of_nearest(matches: Iterable[Iterable[int]], asked: frozenset[int]) -> 
 
 
 def nearest(at: str, matches: Iterable[Iterable[int]], asked: frozenset[int]) -> tuple[ExplanationPart, ...]:
-    """The matches that differ least from the positions in question, and in what; no part if there are none."""
+    """Return the matches nearest to the given positions, with their differences; () if there are none."""
     lines = tuple(f"{braces(C)}: {changes(frozenset(C), asked)}" for C in map(frozenset, matches))
     return (ExplanationPart(f"nearest matches{at}", lines=lines),) if lines else ()
 

@@ -51,7 +51,7 @@ Leaf: TypeAlias = rows.RowVariable | rows.Anchor
 
 @dataclass
 class Progress:
-    """The first of the longest labellings of a search, and what could not follow one of that length, after which."""
+    """The first of the longest labellings of a search, and the conditions that stopped labellings of that length."""
 
     longest: Labelling = ()
     stops: dict[Leaf, Labelling] = field(default_factory=dict)
@@ -83,7 +83,7 @@ class LabelSearch(Meaning):
 
 @dataclass(frozen=True)
 class RowRejection:
-    """Reasons why rows are no match of a clause that has these matches over a table; budget: that of each search."""
+    """Finds the reasons why rows are not a match of a clause with these matches. `budget` limits each search."""
 
     made: RowOutput
     matches: Sequence[NumberedMatch]

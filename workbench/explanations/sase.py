@@ -158,7 +158,7 @@ Restriction: TypeAlias = (
 
 
 def relaxations(queries: Iterable[sase.SaseQuery]) -> Iterator[tuple[sase.SaseQuery, tuple[str, ...], sase.SaseQuery]]:
-    """Each of the queries, what is left out of it, and what is left of it; those that leave out least are first."""
+    """Yield each query with the restrictions left out of it and the query that remains, the fewest removals first."""
     known = [(q, restrictions(q)) for q in queries]
     for n in range(1, max((len(found) for _, found in known), default=0) + 1):
         for q, found in known:
@@ -284,7 +284,7 @@ class Failure:
 
     @property
     def reached(self) -> tuple[bool, int, int]:
-        """Return whether the run comes to F, the number of events that it selects, and of those that it reads."""
+        """Return whether the run is complete, and how many events it selects and reads."""
         made = [move.move for move in self.steps]
         return self.complete, made.count("begin") + made.count("take"), len(made) - made.count("proceed")
 
@@ -303,7 +303,7 @@ class NoMatch:
 
 
 class SaseRuns:
-    """The matches of the query asked, on the stream that it reads, with what is needed to explain them."""
+    """Finds the matches of a query on the stream that it reads, with what their explanations need."""
 
     def __init__(self, q: sase.Tree, S: Stream, reading: Reading = DECIDED, budget: Budget = Budget()) -> None:
         self.q, self.reading, self.budget = q, reading, budget
@@ -427,7 +427,7 @@ class SaseRuns:
         return all(self.S[p].type == k.type for k, (_, at) in zip(clauses.positive(part), M, strict=True) for p in at)
 
     def failure(self, part: sase.SaseQuery, M: Bindings) -> Failure | None:
-        """Return the place where the runs that bind M end, or what forbids their match; None if nothing does."""
+        """Return where the runs that bind M end, or what forbids their match; None if M is a match."""
         runs = self._runs(part)
         furthest, accepting = self._furthest(runs, M)
         if accepting is None:

@@ -146,7 +146,7 @@ class Exercise:
         return {**picked(self, "id", "language", "session", "level", "sentence"), "schema": schema}
 
     def for_students(self) -> dict[str, Any]:
-        """It as a line of a file without answers; without the session where it is of none."""
+        """Return the exercise as a line without answers; without the session if there is none."""
         return {name: value for name, value in self.public().items() if (name, value) != ("session", 0)}
 
 
@@ -247,7 +247,7 @@ UNDECIDED: Mapping[type[CerifyError], str] = {
 
 
 def short_streams(schema: Schema, values: Mapping[str, Sequence[Value]], most: int = STREAMS) -> Iterator[Stream]:
-    """All streams of the schema whose attributes have these values: those of 1 event, of 2, and so on.
+    """Yield all streams of the schema with these attribute values, by length.
 
     They end with the greatest length for which all together are at most `most`. Times never decrease.
     """
@@ -272,7 +272,7 @@ Evidence = Literal["decided", "bounded", "tried"]
 
 @dataclass(frozen=True)
 class Right:
-    """The formula means what is wanted; on streams of up to length events, where that is not None."""
+    """The formula is right; up to streams of `length` events if that is not None."""
 
     evidence: Evidence
     length: int | None = None
@@ -298,7 +298,7 @@ class WrongAnswer:
 
 @dataclass(frozen=True)
 class Misfit:
-    """The formula does not fit the events of the exercise: it names what they do not have. message says what."""
+    """The formula uses names that the exercise's events do not have; `message` says which."""
 
     message: str
     span: Span | None
@@ -597,7 +597,7 @@ def read_answers(file: Path) -> dict[str, Any]:
 
 
 def results(answers: Mapping[str, Any], tasks: Mapping[str, Exercise]) -> dict[str, Any]:
-    """A point for each exercise that is answered right, with what is said of each answer.
+    """Grade a sheet: return a point for each right answer, and feedback for each answer.
 
     Raises InputError if one of the exercises has no answers to mark with.
     """
@@ -618,7 +618,7 @@ def not_marked(error: CerifyError) -> dict[str, Any]:
 
 
 def read_submissions(folder: Path) -> dict[str, dict[str, Any] | InputError]:
-    """Read each file of a folder as the answers of the student after whom it is named, or as the error that it gives.
+    """Read the files of a folder as answers, by the student's name; an unreadable file gives its error.
 
     Hidden files and folders are left out. Raises InputError if nothing is left.
     """

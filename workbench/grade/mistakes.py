@@ -200,7 +200,7 @@ class Difference:
         return [match for match in self.yours if match not in self.wanted]
 
     def shows(self, mistake: Mistake) -> bool:
-        """Whether one of the matches that differ has events between its own, where the mistake is about such."""
+        """Return whether a differing match has a gap, if the mistake is about gaps."""
         lacking, having = OPERATORS["cseq"]
         differing = {lacking: self.extra, having: self.missing}.get(mistake.hint)
         several = [match for match in differing or () if len(match) > 1]

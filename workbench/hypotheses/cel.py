@@ -403,7 +403,7 @@ class CelVariant:
         follow: cel.Formula | None,
         guard: cel.Condition | None = None,
     ) -> Iterator[tuple[int, Valuation, Valuation]]:
-        """The end of a valuation of left, this valuation, and one of right that may come after it."""
+        """Yield the end of a valuation of `left`, this valuation, and a valuation of `right` that may follow it."""
         for k in range(i, j):
             rights = self.meaning(right, k + 1, j, follow)
             for mu1 in self.meaning(left, i, k, right) if rights else ():

@@ -144,7 +144,9 @@ class _Interpreter(ExpressionInterpreter):
         return super().meaning(E, h, b) if chosen is None else chosen
 
     def by_choice(self, E: expr.Expression, h: History, b: Bindings) -> Events | None:
-        """The events of an expression whose operator has another clause; None if it has that of the definition."""
+        """Return the events of an expression whose operator has a chosen meaning; None if it has that of the
+        definition.
+        """
         if isinstance(E, expr.Primitive):
             if E.mask is None or (self.choices["mask"] == "as-defined" and self.conditions.as_defined):
                 return None

@@ -584,7 +584,7 @@ class ConditionVariant:
         return matches(f"(?i:{pattern})" if self.choices["strings"] == "any-case" else pattern, value)
 
     def value(self, term: Term, value_of: ValueOf) -> Value | None:
-        """The value of a term, None where it has none."""
+        """Return the value of a term; None if it has none."""
         match term:
             case Attribute():
                 found = value_of(term)

@@ -144,7 +144,7 @@ class CelExplanations(Explanations[Formula]):
         return compile_cel(query, budget)
 
     def diagram(self, query: Formula, title: str, schema: Schema | None, budget: Budget) -> Diagram:
-        """Return the automaton of a formula, or, if no automaton has its windows and keys, that of what is in them."""
+        """Return the automaton of a formula, or of its core if windows and keys stand around it."""
         from cerify.automata.evaluate.scope import Scope, strip_windows
 
         scope = strip_windows(query)
@@ -294,7 +294,9 @@ def _compiled_batches(phi: Formula, schema: Schema | None, options: Options) -> 
 
 
 def _checked_batches(phi: Formula, options: Options) -> Evaluator | Unsupported:
-    """By the automaton of what is left without the filters that compare events, which are checked on what it finds."""
+    """Evaluate batches by the automaton of the query without cross-event filters, checking the filters on its
+    candidates.
+    """
     from cerify.automata.evaluate.checked_evaluator import CheckedEvaluator, batch_plan
     from cerify.automata.evaluate.evaluation_plan import counted_in_scope
 

@@ -304,7 +304,7 @@ class OutputTable:
 
 @dataclass(frozen=True)
 class TestLogs:
-    """Test logs as JSON, one each, and what there is to say of all of them; of tables the streams too."""
+    """Test logs as JSON, remarks about all of them, and for tables also the streams."""
 
     __test__: ClassVar[bool] = False  # no class of tests, whatever its name
     lines: tuple[Mapping[str, Any], ...]
@@ -319,7 +319,7 @@ class LanguagePart(Generic[F]):
 
 
 class Syntax(ABC, LanguagePart[F]):
-    """The syntax of a language: its text and its trees, what is wrong with them, and what is known before any event.
+    """The syntax of a language: text, trees, checks, and what is known before any event.
 
     trees: the classes of the syntax trees, one of which the root of a query has. operators: the table of the operators,
     by the class of their trees. strategies: the operators of the selection strategies that can stand around a query;
@@ -426,7 +426,7 @@ class Syntax(ABC, LanguagePart[F]):
         return node_word(type(query)).lower() if operator is None else operator.name
 
     def stream_read(self, query: F, S: Stream) -> Stream:
-        """The stream on which the positions of matches count, where a query over S reads one that it makes of S."""
+        """Return the stream whose positions matches use, if a query over S makes another stream of S."""
         return S
 
     def is_monotone(self, name: str) -> bool:
@@ -518,7 +518,7 @@ class Evaluators(dict[str, BuiltIn[F]], LanguagePart[F]):
         return Unsupported(f"a query in {self.language.title} is evaluated over the whole stream")
 
     def dfa(self, query: F, schema: Schema | None, budget: Budget) -> DFA | None:
-        """One finite automaton whose accepting states report a match; None where there is none."""
+        """Return a finite automaton whose accepting states report a match; None if there is none."""
         return None
 
 
@@ -631,7 +631,7 @@ class Deciders(LanguagePart[F]):
     def difference(
         self, left: F, right: F, schema: Schema, budget: Budget = Budget()
     ) -> Different | Bounded | Undecided | None:
-        """Return a difference of two queries on a stream of the schema; None if it is decided that there is none."""
+        """Return a difference of two queries on a stream of the schema, or why it is undecided; None: no difference."""
         from cerify.equivalence.verdict import Bounded, Different, Undecided
 
         verdict = self.compare(left, right, DecisionQuestion(schema=schema, budget=budget))

@@ -350,7 +350,7 @@ def _unnameable(language: Language[Any], S: Stream) -> Iterator[QueryWarning]:
 
 
 def _never(language: Language[Any], query: Any) -> list[Json]:
-    """The warning about a query that has no match on any stream, where that is known soon."""
+    """Return a warning about a query that never matches, if that is known quickly."""
     try:
         with Budget(seconds=SOON).timed():
             problems = language.syntax.check(query, None).problems

@@ -361,7 +361,7 @@ class ExplainedRows:
 
 @dataclass(frozen=True)
 class Unexplained:
-    """Divergences that no known wrong semantics explains, of one kind and of matches of the same types of events.
+    """Divergences of one kind and of matches with the same event types, which no known wrong semantics explains.
 
     piece: the smallest part of the log that shows one, without irrelevant events; None if there is none.
     """

@@ -147,7 +147,7 @@ def is_attribute(kind: T.DataType) -> bool:
 
 
 def value_type(kind: T.DataType) -> ValueType | None:
-    """The type of the values of an attribute with a column of this type; None if it has none."""
+    """Return the value type of an attribute with this column type; None if there is none."""
     if isinstance(kind, T.DecimalType):
         return type_of_decimals(kind.precision, kind.scale)
     return next((name for name, kinds in TYPES.items() if isinstance(kind, kinds)), None)
@@ -244,7 +244,7 @@ def quoted(name: str) -> str:
 
 
 def _certain(query: SparkQuery) -> set[str]:
-    """The attributes that the data must have; none for a program of SASE+, whose streams have their own."""
+    """Return the attributes that the data must have; none for a program of SASE+."""
     if query.plugin.positional or isinstance(query.parsed, sase.Program):
         return set()
     nodes = list(_nodes(query.parsed))

@@ -114,7 +114,7 @@ EXACT = {"int": 18, "float": 15}
 
 
 def type_of_decimals(precision: int, scale: int) -> ValueType | None:
-    """The type of the values that stand for such decimals, each for one; None if no type has enough digits."""
+    """Return a value type that represents every such decimal exactly; None if no type has enough digits."""
     if scale <= 0:
         return "int" if precision - scale <= EXACT["int"] else None
     return "float" if precision <= EXACT["float"] else None

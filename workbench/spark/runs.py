@@ -356,7 +356,7 @@ class BatchRun(SparkRun):
 
 
 def automaton_of(query: SparkQuery, budget: Budget) -> DFA | None:
-    """The finite automaton that finds the matches of a query; None if it has none."""
+    """Return the finite automaton that finds a query's matches; None if there is none."""
     return query.plugin.evaluators.dfa(query.parsed, query.schema, budget)
 
 

@@ -152,7 +152,7 @@ def late(answer: DataFrame) -> DataFrame:
 
 
 def malformed(answer: DataFrame) -> DataFrame:
-    """The rows of such an answer that can be part of no stream, and the keys that have failed, with the reason.
+    """Return the rows of an answer that belong to no stream, and the keys that failed, with their reasons.
 
     Of a key that has failed `row` has the columns of the key only, and `message` (with match) is the error.
     """
