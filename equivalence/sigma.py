@@ -229,7 +229,7 @@ Judge: TypeAlias = Callable[[Sequence[Event]], list[SigmaAlert]]
 EDGE = 6  # positions from either end of a long log at which it is changed
 MOST_BURST = 400
 RANDOM_LOGS = 300
-MOST_LOGS, MOST_LOGS_OF_TESTS, MOST_KEPT_EVENTS = 4_000, 1_500, 100_000
+MOST_LOGS, MOST_LOGS_OF_TESTS, MOST_FIRING_LOGS, MOST_KEPT_EVENTS = 4_000, 1_500, 400, 100_000
 
 
 @dataclass(frozen=True)
@@ -367,6 +367,26 @@ class LogSearch:
     def _bounds(self) -> set[float]:
         bounds = {bound for rule in self.correlations for _, bound in rule.thresholds}
         return {bound + d for bound in bounds for d in (-1, 0, 1)}
+
+
+def fires_on_some_log(query: sigma.SigmaQuery) -> bool | None:
+    """Return whether each rule that raises alerts does on some log; None where no log was found, and may be one.
+
+    Raises BudgetExceeded.
+    """
+    search, left = LogSearch((query,)), {rule.name for rule in query.rules}
+    passing = {number for letter in search.letters for number in letter.passes}
+    for rule in query.rules if search.alphabet.exact else ():
+        parts = [part for part in sigma.rules_of(sigma.SigmaQuery((rule,))) if isinstance(part, sigma.SigmaDetection)]
+        if not passing & {search.detections.index(part) for part in parts}:
+            return False
+    raised = judge(query)
+    for log in islice(search.logs(Random(0)), MOST_FIRING_LOGS):
+        check_time()
+        left -= {alert.rule for alert in raised(log)}
+        if not left:
+            return True
+    return None
 
 
 def find_log(logs: Iterable[list[Event]], one: Judge, other: Judge) -> list[Event] | None:

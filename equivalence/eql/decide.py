@@ -47,6 +47,7 @@ from cerify.semantics.values import Value, time_at
 
 LONG = 4  # steps, from which on a log that follows them is tried before all logs are
 MOST_KEY_CLASSES = 24
+KEYS_TRIED = 4
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,22 @@ def compare_rules(
     except BudgetExceeded as error:
         check_time()
         return Undecided(error.message)
+
+
+def find_counterexample(left: eql.EqlQuery, right: eql.EqlQuery, asked: Asked = Asked()) -> Stream | None:
+    """Return a log that refutes the claim by the definition, of those that follow the steps, and random ones.
+
+    The decision has no part in it but for the events of which the logs consist. Raises BudgetExceeded.
+    """
+    comparison = _Comparison(left, right, asked, Budget())
+    for arrays in (False, True) if asked.arrays else (False,):
+        for key in islice(comparison.keys(), KEYS_TRIED):
+            letters = FilterAlphabet(comparison.filters, arrays, key, asked.schema).letters()
+            for events in tried_logs((left, right), comparison.number, letters, key):
+                check_time()
+                if comparison.difference(events) is not None:
+                    return Stream(events)
+    return None
 
 
 def find_firing_log(query: eql.EqlQuery, asked: Asked = Asked()) -> Stream | None:
@@ -182,7 +199,7 @@ class _Comparison:
             check_time()
             for events in () if self._followed_keys else self._along_keys():
                 check_time()
-                if self._difference(events) is not None:
+                if self.difference(events) is not None:
                     return self._shortened(events)
             raise
 
@@ -193,7 +210,7 @@ class _Comparison:
             free = FilterAlphabet(self.filters, arrays, schema=self.asked.schema)
             if (self._agree(free) or self._narrows_first(free)) and free.exact:
                 continue
-            for key in self._keys() if self._same_keys() else [{}]:
+            for key in self.keys() if self._same_keys() else [{}]:
                 alphabet = FilterAlphabet(self.filters, arrays, key, self.asked.schema) if key else free
                 if self._agree(alphabet):
                     exact &= alphabet.exact
@@ -214,7 +231,7 @@ class _Comparison:
         Where the keys differ by step, compare them over all values.
         """
         differs: Undecided | None = None
-        for one in [key] if self._same_keys() else self._keys():
+        for one in [key] if self._same_keys() else self.keys():
             alphabet = FilterAlphabet(self.filters, arrays, one, self.asked.schema)
             found = self._over(alphabet.letters(), one)
             if isinstance(found, Different):
@@ -226,7 +243,7 @@ class _Comparison:
 
     # --- keys ---------------------------------------------------------------------------------------------------------
 
-    def _keys(self) -> Iterator[PartialKey]:
+    def keys(self) -> Iterator[PartialKey]:
         """The values of the key that conditions tell apart; fields that are at one place of the keys have one value."""
         tested = {f.name for filter_ in self.filters for f in eql.fields_of(filter_.condition)}
         groups: list[set[str]] = []
@@ -391,7 +408,7 @@ class _Comparison:
                             )
                             for k, m in enumerate(chosen)
                         ]
-                        if self._difference(events) is not None:
+                        if self.difference(events) is not None:
                             return self._shortened(events)
         return None
 
@@ -410,7 +427,7 @@ class _Comparison:
             letters[n].event({**key, TIME: time_at(BEGIN + t)}) for (n, _), t in zip((*path, last), times, strict=True)
         ]
         for log in (events, [_with_all_keys(event, key, events) for event in events]):
-            if self._difference(log) is not None:
+            if self.difference(log) is not None:
                 return self._replayed(log, True)
         if not any(f"{name}[1]" in event.attributes for event in events for name in key):
             raise AssertionError("a log that was found tells the rules apart by the machines alone")
@@ -429,7 +446,7 @@ class _Comparison:
         self._followed_keys = True
         for events in chain(along, tried_logs((self.left, self.right), self.number, letters, key)):
             check_time()
-            found = self._difference(events)
+            found = self.difference(events)
             if found is not None:
                 return self._shortened(events)
         return Undecided("these rules are not followed over all logs, and no log was found that tells them apart")
@@ -464,13 +481,13 @@ class _Comparison:
         i = 0
         while i < len(events):
             fewer = events[:i] + events[i + 1 :]
-            if self._difference(fewer) is not None:
+            if self.difference(fewer) is not None:
                 events, i = fewer, 0
             else:
                 i += 1
         return self._replayed(events, False)
 
-    def _difference(self, events: list[Event]) -> tuple[list[Match], list[Match], int] | None:
+    def difference(self, events: list[Event]) -> tuple[list[Match], list[Match], int] | None:
         """Return the matches that only one query has, by the definition, and the position of the first."""
         one, other = (matches_of(query, events, budget=self.budget) for query in (self.left, self.right))
         if self.asked.level == "positions":
@@ -482,7 +499,7 @@ class _Comparison:
         return (left, right, min(m.at for m in against)) if against else None
 
     def _replayed(self, events: list[Event], shortest: bool) -> Different:
-        found = self._difference(events)
+        found = self.difference(events)
         if found is None:
             raise AssertionError("a log that was found tells the rules apart by the machines alone")
         left, right, at = found

@@ -83,7 +83,7 @@ def parse(text: str) -> SigmaQuery:
         missing = re.search(r"'([^']*)'", str(error))
         where = text.find(missing[1]) if missing else -1
         span = Span(where, where + len(missing[1])) if missing and where >= 0 else None
-        raise IllFormed(f"{_message(error)}; put the rule into the same file", span) from None
+        raise IllFormed(f"{_message(error)}; put the rule into the same file or folder", span) from None
     made: dict[int, SigmaRule] = {}
     try:
         return SigmaQuery(tuple(_rule(rule, more, made, ()) for rule in built.rules if rule._output), text=text)
@@ -91,7 +91,8 @@ def parse(text: str) -> SigmaQuery:
         name, _, _ = error.message.partition(": ")
         named = re.search(rf"(?m)^(?:name|title|id):\s*['\"]?{re.escape(name)}['\"]?\s*$", text)
         start = named.start() if named else 0
-        condition = text.find("condition:", start) if isinstance(error, ParseError) else -1
+        of_condition = isinstance(error, ParseError) or "condition" in error.message
+        condition = text.find("condition:", start) if of_condition else -1
         raise type(error)(error.message, _line_at(text, max(condition, start))) from None
 
 
@@ -125,12 +126,14 @@ def _place(text: str, start: int, error: Exception) -> Span:
     """Return the line of a document that an error is about: of the value or key that it names, or the first."""
     end = text.find("\n---", start)
     document = text[start : len(text) if end < 0 else end]
-    names = re.findall(r"'([^'\n]+)'", str(error)) + [
+    keys = [f"\n{word}:" for word in re.findall(r"[a-z][\w-]+", str(error)) if f"\n{word}:" in f"\n{document}"]
+    names = [*re.findall(r"'([^'\n]+)'", str(error)), *keys] + [
         word.replace(" ", "") for word in ("log source", "timespan", "type", "condition") if word in str(error)
     ]
     for name in names:
-        if (at := document.find(name.strip())) >= 0:
-            return _line_at(text, text.rfind("\n", 0, start + at) + 1)
+        if (at := document.find(name if name.startswith("\n") else name.strip())) >= 0:
+            begin = start + at + name.startswith("\n")
+            return _line_at(text, text.rfind("\n", 0, begin) + 1)
     return _line_at(text, start)
 
 

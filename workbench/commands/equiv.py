@@ -315,8 +315,9 @@ def verify_command(file: Path, as_json: bool) -> int:
     or the check takes more than ten minutes.
     """
     certificate = Certificate.from_json(text_of(file), str(file))
+    deciders = language_named(certificate.language).deciders
     try:
-        wrong = language_named(certificate.language).deciders.flaw(certificate, Budget(seconds=SECONDS))
+        wrong = deciders.flaw(certificate, Budget(seconds=SECONDS))
     except CerifyError as error:
         error.span = None  # a line of its query could say that something is proved
         error.message = f"{file}: {error.message}"
@@ -335,6 +336,8 @@ def verify_command(file: Path, as_json: bool) -> int:
     stated = f"{printable(certificate.left)}  {claim}  {printable(certificate.right)}  ({what}{under})"
     if wrong is None:
         echo(f"proved: {stated}", colour="green")
+        if deciders.decides_again:
+            echo("it was decided again: certificates of this language hold no proof that could be checked apart")
         return 0
     echo(f"not proved: {stated}", colour="red")
     echo(printable(wrong))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,8 @@ from cerify.terminal import echo
 
 SIGMA = frozenset({".yml", ".yaml"})
 SUFFIXES = frozenset({".toml", ".eql", *SIGMA})
+NAMED = re.compile(r"(?m)^(?:name|id):[ ]*['\"]?([^\s'\"#]+)")
+"""The names and ids of rules in a text of YAML."""
 
 
 @dataclass(frozen=True)
@@ -191,6 +194,8 @@ def _read_rule(file: Path, where: str) -> DetectionRule | None:
         raise _Unreadable(str(file), error.message) from None
     table: dict[str, Any] = {}
     query, language = text, "sigma" if file.suffix in SIGMA else "eql"
+    if language == "sigma":
+        text = query = with_referenced_rules(file, text)
     if file.suffix == ".toml":
         table = _table(file, text)
         if table.get("language", "eql") != "eql":
@@ -210,6 +215,33 @@ def _read_rule(file: Path, where: str) -> DetectionRule | None:
     id_ = table.get("rule_id")
     name = ", ".join(rule.name for rule in tree.rules) if language == "sigma" else str(table.get("name", ""))
     return DetectionRule(str(id_) if id_ else where, name, where, query, tree, language)
+
+
+def with_referenced_rules(file: Path, text: str) -> str:
+    """Return the text of rules in Sigma with those that it refers to and that other files of the folder have.
+
+    They stand behind the text, so that its lines are those of the file. They raise no alerts of their own.
+    """
+    known = set(re.findall(NAMED, text))
+    wanted = [name for name in _references(text) if name not in known]
+    others: list[str] = []
+    for other in sorted(f for f in file.parent.rglob("*") if f.suffix in SIGMA and f != file) if wanted else ():
+        if others and not wanted:
+            break
+        with suppress(InputError):
+            for document in re.split(r"(?m)^---\s*$", text_of(other)):
+                names = set(re.findall(NAMED, document))
+                if names & set(wanted):
+                    known |= names
+                    others.append(document.strip("\n"))
+                    wanted = [name for name in (*wanted, *_references(document)) if name not in known]
+    return "\n---\n".join([text.rstrip("\n"), *others]) + "\n" if others else text
+
+
+def _references(text: str) -> list[str]:
+    """The names and ids under `rules:` of correlations, as they are written."""
+    blocks = re.findall(r"(?m)^[ ]+rules:[ ]*(\[[^\]]*\]|[^\s#\[].*|(?:\s*\n[ ]*-[ ]+.*)+)", text)
+    return [name for block in blocks for name in re.findall(r"[^\s,'\"\[\]-][^\s,'\"\[\]]*", re.sub(r"#.*", "", block))]
 
 
 def _table(file: Path, text: str) -> dict[str, Any]:

@@ -213,14 +213,19 @@ class EqlDeciders(Deciders[eql.EqlQuery]):
 
         return {"cel": in_cel, "sase": in_sase, "row-pattern": in_row_pattern}
 
+    decides_again = True
+
     def unproved(self, certificate: Certificate, budget: Budget, /) -> str | None:
-        """Return the error in a certificate, found by a new decision: it has no proof that could be checked alone."""
-        from cerify.equivalence.eql.decide import Asked, Same, compare_rules
+        """Return the error in a certificate, found by a new decision, or by the definition on some hundred logs."""
+        from cerify.equivalence.eql.decide import Asked, Same, compare_rules, find_counterexample
 
         left, right = self.language.syntax.parse(certificate.left), self.language.syntax.parse(certificate.right)
         asked = Asked(certificate.claim, certificate.level, schema=certificate.schema)
         found = compare_rules(left, right, asked, budget)
-        return None if isinstance(found, Same) else f"the rules are not {certificate.claim} by a new decision"
+        if not isinstance(found, Same):
+            return f"the rules are not {certificate.claim} by a new decision"
+        S = find_counterexample(left, right, asked)
+        return None if S is None else f"by the definition the rules are not {certificate.claim} on {list(S)}"
 
 
 def _constructs(query: eql.EqlQuery) -> Iterable[str]:

@@ -648,6 +648,9 @@ class Deciders(LanguagePart[F]):
             certificate.require_typed(self.language.syntax.parse, self.language.syntax.require_typed)
             return self.unproved(certificate, budget)
 
+    decides_again: ClassVar[bool] = False
+    """Whether certificates hold no proof that could be checked apart, so that `flaw` decides the claim again."""
+
     def unproved(self, certificate: Certificate, budget: Budget, /) -> str | None:
         """Return the error in a certificate whose queries fit the schema; None if it proves its claim."""
         raise Unsupported(f"there are no certificates for {self.language.title}")

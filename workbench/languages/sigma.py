@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +24,9 @@ from cerify.languages.language import (
 from cerify.semantics.arguments import Budget
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.conditions import CATEGORY, TIMESTAMP
-from cerify.semantics.errors import IllFormed, Unsupported
+from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.events import TIME, Match, Schema, Stream, result_of
+from cerify.semantics.packages import installed
 from cerify.semantics.predicates import Problem, find_nearest_name
 from cerify.semantics.sase.syntax import Reading
 from cerify.semantics.sigma import syntax as sigma
@@ -39,6 +41,9 @@ if TYPE_CHECKING:
     from cerify.equivalence.verdict import Certificate, Verdict
     from cerify.explanations.explanation import Explainer
     from cerify.hypotheses.interpretation import Interpretation
+
+
+SOON = 2.0  # seconds for the question whether rules raise an alert at all
 
 
 class SigmaSyntax(Syntax[sigma.SigmaQuery]):
@@ -107,7 +112,10 @@ class SigmaSyntax(Syntax[sigma.SigmaQuery]):
         names = [rule.name for rule in query.rules]
         said = {"constructs": used, "alerts": names, "rules": [rule.name for rule in sigma.rules_of(query)]}
         summary = f"Sigma: {', '.join(used)}; alerts are raised by {', '.join(map(repr, names))}"
-        return Checked(said, summary, self.problems(query, schema))
+        wrong, fires = self.problems(query, schema), _fires(query)
+        if fires is False:
+            wrong.append(Problem("never", "a rule raises no alert on any log", None))
+        return Checked(said, summary, wrong, satisfiable=fires)
 
 
 class SigmaEvaluators(Evaluators[sigma.SigmaQuery]):
@@ -178,6 +186,8 @@ class SigmaDeciders(Deciders[sigma.SigmaQuery]):
             return (Equivalent if question.claim == "equivalent" else Contained)(certificate)
         return found
 
+    decides_again = True
+
     def unproved(self, certificate: Certificate, budget: Budget, /) -> str | None:
         """Return the error in a certificate, found by a new comparison: it has no proof that could be checked alone."""
         from cerify.equivalence.sigma import SameRules, compare_sigma
@@ -189,6 +199,17 @@ class SigmaDeciders(Deciders[sigma.SigmaQuery]):
     @property
     def translations(self) -> Mapping[str, Callable[[sigma.SigmaQuery, Reading], Any]]:
         return {"cel": _in_cel}
+
+
+def _fires(query: sigma.SigmaQuery) -> bool | None:
+    """Whether the rules raise alerts on some log; None where that is not found out soon."""
+    if not installed("z3"):
+        return None
+    from cerify.equivalence.sigma import fires_on_some_log
+
+    with suppress(BudgetExceeded), Budget(seconds=SOON).timed():
+        return fires_on_some_log(query)
+    return None
 
 
 def _conditions(query: sigma.SigmaQuery) -> list[eql.Condition]:

@@ -16,7 +16,7 @@ import pytest
 import cerify
 from cerify.equivalence.decide.checker import flaw
 from cerify.equivalence.decide.general import compare_formulas
-from cerify.equivalence.eql.decide import Asked, Same, compare_rules
+from cerify.equivalence.eql.decide import Asked, Same, compare_rules, find_counterexample
 from cerify.equivalence.eql.letters import FilterAlphabet
 from cerify.equivalence.eql.slots import SlotRule, step_rules
 from cerify.equivalence.eql.texts import SearchLimit, TooManyTexts, exact, find_text, wild
@@ -275,6 +275,11 @@ def test_the_public_functions_and_their_certificates() -> None:
     language = language_named("eql")
     assert language.deciders.flaw(certificate) is None
     assert language.deciders.flaw(replace(certificate, right="sequence [A where true] [B where true]")) is not None
+    left, right = parse(certificate.left), parse("sequence [A where true] [B where true]")
+    assert find_counterexample(left, parse(certificate.right)) is None
+    log = find_counterexample(left, right)
+    assert log is not None
+    assert matches_of(left, log) != matches_of(right, log)
     narrow = left.replace("A where true", "A where x == 1")
     found = cerify.contained(narrow, left, languages=("eql", "eql"), level="positions")
     assert isinstance(found, Contained)

@@ -365,3 +365,38 @@ def test_sixty_values_in_a_long_window(events: int) -> None:
     with pytest.raises(BudgetExceeded, match="looks at an event"):
         api.count(text, S, language="sigma", evaluator="denotational", budget=Budget(valuations=100_000))
     assert unsupported_rules(parse(rules({"type": "temporal", "rules": ["a"]}))) is not None
+
+
+def test_rules_of_a_folder_refer_to_each_other(tmp_path: Path, run: Run) -> None:
+    rule = (
+        "title: two\ncorrelation:\n  type: event_count\n  rules:\n    - 'a'  # in another file\n"
+        "  timespan: 5s\n  condition: {{gte: {}}}\n"
+    )
+    base = "title: a\nname: a\nlogsource: {category: test}\ndetection: {s: {k: x}, condition: s}\n"
+    for folder, count in (("old", 2), ("new", 3)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "two.yml").write_text(rule.format(count), encoding="utf-8")
+        (tmp_path / folder / "base.yml").write_text(f"title: b\nname: b\n{base[17:]}---\n{base}", encoding="utf-8")
+    log = tmp_path / "log.jsonl"
+    log.write_text('{"type": "event", "time": 1, "k": "x"}\n{"type": "event", "time": 2, "k": "x"}\n', encoding="utf-8")
+    status, out, _ = run("match", str(tmp_path / "old" / "two.yml"), str(log), "--json")
+    assert (status, json.loads(out)["at"]) == (0, 1)
+    status, out, _ = run("diff", str(tmp_path / "old"), str(tmp_path / "new"))
+    assert (status, out.splitlines()[-1]) == (1, "1 changed, 1 the same, 0 undecided")
+    status, out, _ = run("check", str(tmp_path / "old"))
+    assert (status, out) == (0, "2 rules: 2 can fire, 0 never\n")
+    (tmp_path / "new" / "base.yml").unlink()
+    assert (
+        "'a' not found in rule collection; put the rule into the same file or folder"
+        in run("check", str(tmp_path / "new"))[2]
+    )
+    (tmp_path / "old" / "never.yml").write_text(base.replace("{k: x}", "{k: x, 'k|startswith': y}"), encoding="utf-8")
+    assert run("check", str(tmp_path / "old" / "never.yml"))[0] == 1
+
+
+def test_a_message_about_a_key_is_at_its_line() -> None:
+    text = "title: a\nlogsource: {category: test}\nreferences: none\ndetection: {s: {k: x}, condition: s}\n"
+    with pytest.raises(ParseError, match="references must be a list") as raised:
+        parse(text)
+    assert raised.value.span is not None
+    assert text[raised.value.span.start : raised.value.span.end] == "references: none"
