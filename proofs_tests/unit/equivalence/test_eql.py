@@ -275,11 +275,11 @@ def test_the_public_functions_and_their_certificates() -> None:
     language = language_named("eql")
     assert language.deciders.flaw(certificate) is None
     assert language.deciders.flaw(replace(certificate, right="sequence [A where true] [B where true]")) is not None
-    left, right = parse(certificate.left), parse("sequence [A where true] [B where true]")
-    assert find_counterexample(left, parse(certificate.right)) is None
-    log = find_counterexample(left, right)
+    by_user, without = parse(certificate.left), parse("sequence [A where true] [B where true]")
+    assert find_counterexample(by_user, parse(certificate.right)) is None
+    log = find_counterexample(by_user, without)
     assert log is not None
-    assert matches_of(left, log) != matches_of(right, log)
+    assert matches_of(by_user, log) != matches_of(without, log)
     narrow = left.replace("A where true", "A where x == 1")
     found = cerify.contained(narrow, left, languages=("eql", "eql"), level="positions")
     assert isinstance(found, Contained)
