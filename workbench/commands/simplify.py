@@ -31,9 +31,9 @@ from cerify.commands.rules import DetectionRule, is_rule_folder, names_of, read_
 from cerify.equivalence.decide.cel import InStar, NotInStar, star_form
 from cerify.equivalence.rewrite.normal_forms import NODES
 from cerify.equivalence.rewrite.simplify import TRIES, Simplified, simplify
-from cerify.equivalence.rewrite.translate.from_clickhouse import CALL_TRANSLATIONS, TranslatedCall
-from cerify.equivalence.rewrite.translate.funnel_cel import chain_of
-from cerify.equivalence.rewrite.translate.funnel_sql import DIALECTS, FunnelSql, funnel_sql
+from cerify.equivalence.rewrite.translate.from_clickhouse import CALL_TRANSLATIONS
+from cerify.equivalence.rewrite.translate.funnel_cel import chain_of, query_text
+from cerify.equivalence.rewrite.translate.funnel_sql import DIALECTS, funnel_sql
 from cerify.equivalence.verdict import Level, Undecided
 from cerify.explanations.explanation import braces, row
 from cerify.languages import DEFAULT, LANGUAGES, language_named
@@ -46,6 +46,8 @@ from cerify.semantics.cel.syntax import Formula, show, size
 from cerify.semantics.errors import BudgetExceeded, InputError, ParseError, Unsupported, errors_in, underline
 from cerify.semantics.events import TYPE, ComplexEvent, Schema, Stream
 from cerify.semantics.files import write_whole
+from cerify.semantics.funnel_queries import SequenceQuestion
+from cerify.semantics.funnel_steps import FunnelQuestion
 from cerify.semantics.json_events import json_of_event
 from cerify.semantics.parsing import MAX_DEPTH
 from cerify.semantics.row_pattern.dialects import DIALECTS as SQL
@@ -415,7 +417,7 @@ def _side(S: Stream, C: ComplexEvent) -> dict[str, Any]:
 #
 # An event expression takes place at single events: there these are the ends of the matches.
 
-CLICKHOUSE = DIALECTS[0]
+CLICKHOUSE, FUNNEL = DIALECTS[0], "funnel"
 CALLS = dict(CALL_TRANSLATIONS)
 
 
@@ -464,9 +466,9 @@ def translate_command(
 ) -> int:
     """Write QUERY in another language, so that it has the same complex events at every position of every stream.
 
-    An event expression takes place where a match ends. With a database for --to, QUERY is a funnel of CEL, and the
-    translation is SQL with the level of each key; with --from clickhouse it is a call of windowFunnel, sequenceMatch
-    or sequenceCount, and notes say where the translation differs.
+    An event expression takes place where a match ends. With a database for --to, QUERY is a chain of CEL or a text of
+    the language funnel, and the translation is SQL with the level of each key; with --from clickhouse it is a call of
+    windowFunnel, sequenceMatch or sequenceCount, and notes say where the translation differs.
 
     Exit status: 0 if it could be translated, 1 if not, 2 if QUERY is no formula.
     """
@@ -477,7 +479,7 @@ def translate_command(
     query, from_ = with_rule_of(query, from_)
     if from_ == to:
         raise click.UsageError("--from and --to are the same language; of row-pattern give --to-dialect")
-    if from_ == CLICKHOUSE or to in DIALECTS:
+    if from_ in (CLICKHOUSE, FUNNEL) or to in DIALECTS:
         return _translate_funnel(query, from_, to, (rows["table"], rows["position"]), as_json)
     lang = LANGUAGES[from_]
     if to not in lang.deciders.translations:
@@ -507,20 +509,26 @@ def translate_command(
 
 
 def _translate_funnel(query: str, from_: str, to: str, rows: tuple[str, str | None], as_json: bool) -> int:
-    """Translate a call of ClickHouse, or a chain of CEL to SQL; what differs is a note on standard error."""
+    """Translate a call of ClickHouse, or a funnel to SQL or CEL; what differs is a note on standard error."""
     if from_ == CLICKHOUSE and to not in CALLS:
         raise click.UsageError(f"calls of {CLICKHOUSE} are translated to {' or '.join(CALLS)}, not to {to}")
-    if to in DIALECTS and from_ != DEFAULT:
-        raise click.UsageError(f"funnels in SQL are made of {DEFAULT}, not of {from_}")
+    if from_ not in (CLICKHOUSE, FUNNEL, DEFAULT):
+        raise click.UsageError(f"{to} takes queries of {DEFAULT} and {FUNNEL} alone: --from {DEFAULT} or {FUNNEL}")
+    if from_ == FUNNEL and to not in (*DIALECTS, DEFAULT):
+        raise click.UsageError(f"a funnel is translated to {DEFAULT} or {', '.join(DIALECTS)}, not to {to}")
 
     def translated() -> tuple[str, tuple[str, ...]]:
-        found: TranslatedCall | FunnelSql
         if from_ == CLICKHOUSE:
-            found = CALLS[to](query)
-        else:
-            _, phi = read_query(query, from_)
-            found = funnel_sql(chain_of(phi), next(name for name in DIALECTS if name == to), *rows)
-        return found.query, found.differences
+            call = CALLS[to](query)
+            return call.query, call.differences
+        _, phi = read_query(query, from_)
+        if isinstance(phi, SequenceQuestion):
+            raise Unsupported("a sequence has no translation; translate the call of sequenceMatch --from clickhouse")
+        question = phi if isinstance(phi, FunnelQuestion) else chain_of(phi)
+        if to == DEFAULT:
+            return query_text(question, ()), ()
+        sql = funnel_sql(question, next(name for name in DIALECTS if name == to), *rows)
+        return sql.query, sql.differences
 
     return _print_with_differences(query, (from_, to), translated, as_json)
 

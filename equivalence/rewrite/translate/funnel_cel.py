@@ -34,7 +34,10 @@ def chain_query(question: FunnelQuestion, types: Sequence[str]) -> cel.Formula:
     by_positions = question.window is not None and isinstance(question.window.window, EventWindow)
     if question.between is not None and question.by is not None and by_positions:
         raise Unsupported("in CEL a window of events per key counts those of the key, and here those of the stream")
-    for step in (*question.steps, *([question.between] if question.between else [])):
+    steps = (*question.steps, *([question.between] if question.between else []))
+    if not types and (question.between is not None or any(step.type is None for step in steps)):
+        raise Unsupported("in CEL this names all event types: cerify funnel prints the query for the types of a file")
+    for step in steps:
         if step.type is None and len(types) > MOST_TYPES:
             raise Unsupported(
                 f"the step {step.text} has no type, and CEL names each of the {len(types)} types there are"
@@ -126,7 +129,8 @@ def chain_of(phi: cel.Formula) -> FunnelQuestion:
     """Return the funnel whose last level a query of CEL asks for. Raises Unsupported, with the place, if it is none.
 
     A funnel is `A ; B ; …` of event types, with conditions on single events, a window, and one attribute of PARTITION
-    BY; a filter that each time is greater than the one before makes its order strict.
+    BY or PER KEY; a filter that each time is greater than the one before makes its order strict. That no event of a
+    kind stands between is what `chain_query` writes for it.
 
     >>> [step.text for step in chain_of(parse("(A ; B FILTER B.x > 1) WITHIN 7 days PARTITION BY [id]")).steps]
     ['A', 'B[x > 1]']
@@ -134,14 +138,21 @@ def chain_of(phi: cel.Formula) -> FunnelQuestion:
     windows: list[cel.Window] = []
     keys: list[str] = []
     conditions: list[cel.Condition] = []
-    while isinstance(phi, cel.Within | cel.PartitionBy | cel.Filter):
+    between: FunnelStep | None = None
+    while True:
         match phi:
+            case cel.Or(cel.Unless(cel.Start(inner), other), beside) if not windows and _is_same(phi, beside):
+                between = _step_of(other)
             case cel.Within(inner, window):
                 windows.append(window)
             case cel.PartitionBy(inner, attribute):
                 keys.append(attribute)
+            case cel.PerKey(inner, (attribute,)) if not windows:
+                keys.append(attribute)
             case cel.Filter(inner, condition):
                 conditions.append(condition)
+            case _:
+                break
         phi = inner
     if len(windows) > 1 or len(set(keys)) > 1:
         raise Unsupported("a funnel has one window and one key", phi.span)
@@ -160,14 +171,37 @@ def chain_of(phi: cel.Formula) -> FunnelQuestion:
     steps = []
     for i, (_, type_) in enumerate(variables):
         predicate = predicates.get(i)
-        text = type_ if predicate is None else f"{type_}[{show_predicate(predicate)}]"
-        steps.append(FunnelStep(text, type_, predicate))
+        steps.append(FunnelStep(_step_text(type_, predicate), type_, predicate))
     return FunnelQuestion(
         tuple(steps),
         keys[0] if keys else None,
         FunnelWindow("", windows[0]) if windows else None,
         order="strict" if increasing else "stream",
+        between=between,
     )
+
+
+def _is_same(phi: cel.Formula, beside: cel.Formula) -> bool:
+    """Tell whether the right side of OR is the left side after any event, as `_without` writes it."""
+    match phi, beside:
+        case cel.Or(clear, _), cel.Project(_, cel.Seq(cel.In(_, _), after)):
+            return clear == after
+    return False
+
+
+def _step_of(phi: cel.Formula) -> FunnelStep:
+    """Return the step whose events are the matches of a formula. Raises Unsupported if it is of several types."""
+    predicate: Predicate | None = None
+    if isinstance(phi, cel.Filter) and isinstance(phi.condition, cel.Every):
+        phi, predicate = phi.phi, phi.condition.predicate
+    inner = phi.phi if isinstance(phi, cel.In) else phi
+    if not isinstance(inner, cel.EventAtom):
+        raise Unsupported("what may not stand between is one event type, with a condition or without", phi.span)
+    return FunnelStep(_step_text(inner.type, predicate), inner.type, predicate)
+
+
+def _step_text(type_: str, predicate: Predicate | None) -> str:
+    return type_ if predicate is None else f"{type_}[{show_predicate(predicate)}]"
 
 
 def _steps(phi: cel.Formula) -> Iterator[cel.Formula]:

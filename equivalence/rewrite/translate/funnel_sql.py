@@ -58,8 +58,8 @@ def funnel_sql(
     """
     if dialect not in DIALECTS:
         raise IllFormed(f"no dialect {dialect!r}{did_you_mean(dialect, DIALECTS)}; there is {', '.join(DIALECTS)}")
-    if question.mode is not None or question.start == "first" or question.between is not None:
-        raise Unsupported("a mode, start and between have no translation to SQL")
+    if question.mode is not None and dialect != "clickhouse":
+        raise Unsupported(f"the mode {question.mode} is a function of ClickHouse alone")
     if question.window is not None and isinstance(question.window.window, EventWindow):
         raise Unsupported("a window of EVENTS counts the events of all keys: in SQL a row has no such number")
     if dialect == "clickhouse":
@@ -71,6 +71,8 @@ def funnel_sql(
 
 
 def _window_funnel(question: FunnelQuestion, table: str) -> FunnelSql:
+    if question.start == "first" or question.between is not None:
+        raise Unsupported("windowFunnel has no words for a first start and for what may not stand between")
     if question.window is None:
         raise Unsupported("windowFunnel needs a window: write the funnel WITHIN a time, such as 36500 days")
     if len(question.steps) > 32:
@@ -78,10 +80,12 @@ def _window_funnel(question: FunnelQuestion, table: str) -> FunnelSql:
     width, axis = _width(question)
     if width.denominator != 1:
         raise Unsupported("the window of windowFunnel is a whole number of the units of the column of times")
-    modes = ["'strict_increase'", "'strict_once'"] if question.order == "strict" else ["'strict_once'"]
+    names = "strict_increase,strict_once" if question.order == "strict" else "strict_once"
+    names = "" if question.mode == "windowFunnel" else question.mode or names
+    modes = [f"'{name}'" for name in names.split(",") if name]
     conditions = [_never_null(step, "clickhouse") for step in question.steps]
     name = _quoted(axis, "clickhouse")
-    call = f"windowFunnel({width}, {', '.join(modes)})(\n        {', '.join([name, *conditions])}\n    )"
+    call = f"windowFunnel({', '.join([str(width), *modes])})(\n        {', '.join([name, *conditions])}\n    )"
     where = [f"{_quoted(question.by, 'clickhouse')} IS NOT NULL"] if question.by is not None else []
     differences = [f"rows without {axis} are to be left out: windowFunnel takes no NULL there"]
     if axis == TIME:
@@ -89,7 +93,9 @@ def _window_funnel(question: FunnelQuestion, table: str) -> FunnelSql:
             f"{axis} is a DateTime: write toDateTime(…) around a DateTime64, which windowFunnel refuses or counts in "
             "ticks"
         )
-    if question.order == "strict":
+    if question.mode is not None:
+        pass  # the mode says what rows of equal times are
+    elif question.order == "strict":
         differences.append(f"rows go by {axis}: CEL means the same of events in the order of their times")
     else:
         differences.append(
@@ -119,19 +125,31 @@ def _window_functions(question: FunnelQuestion, dialect: Dialect, table: str, po
         raise Unsupported("Spark has no frame of the rows with an earlier time; leave the filter on times out")
     axis = None if question.window is None else _width(question)[1]
     order = TIME if strict else position or TIME
-    keyed = "" if question.by is None else f"PARTITION BY {name(question.by)} "
-    frame = "GROUPS" if strict else "ROWS"
-    over = f"({keyed}ORDER BY {name(order)} {frame} BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
+    keys = [] if question.by is None else [name(question.by)]
     needed = sorted({column for column in (axis, question.by, TIME if strict else None) if column is not None})
-    where = f"\n    WHERE {' AND '.join(f'{name(column)} IS NOT NULL' for column in needed)}" if needed else ""
+    where = [_of_a_step(question, dialect), *(f"{name(column)} IS NOT NULL" for column in needed)]
+    source, parts, clear = f"{_table(table, dialect)}\n    WHERE {' AND '.join(where)}", list[str](), ""
+    preceding = "BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
+    rows = ", ".join(map(name, dict.fromkeys([order, position or order])))
+    by_rows = f"{_partition(keys)}ORDER BY {rows} ROWS"
+    if question.between is not None:  # rows with no such row between them have the same number of those before
+        barred = f"COALESCE({_condition(question.between, dialect)}, FALSE)"
+        counted = f"SUM(CASE WHEN {barred} THEN 1 ELSE 0 END) OVER ({by_rows} UNBOUNDED PRECEDING)"
+        parts.append(f"step_0 AS (\n    SELECT *, {counted} AS barred\n    FROM {source}\n)")
+        source, clear = "step_0", f" AND NOT {barred}"
+        keys = [*keys, "barred"]
+    over = f"({_partition(keys)}ORDER BY {name(order)} {'GROUPS' if strict else 'ROWS'} {preceding})"
     began = "1" if axis is None else name(axis)
-    first = f"CASE WHEN {_condition(question.steps[0], dialect)} THEN {began} END AS began_1"
-    parts = [f"step_1 AS (\n    SELECT *, {first}\n    FROM {_table(table, dialect)}{where}\n)"]
+    begins = _condition(question.steps[0], dialect)
+    if question.start == "first":
+        begins += f" AND COUNT(CASE WHEN {begins} THEN 1 END) OVER ({by_rows} {preceding}) = 0"
+    first = f"CASE WHEN {begins}{clear} THEN {began} END AS began_1"
+    parts.append(f"step_1 AS (\n    SELECT *, {first}\n    FROM {source}\n)")
     for i, step in enumerate(question.steps[1:], 2):
         newest = f"MAX(began_{i - 1}) OVER {over}"
         limit = "" if axis is None else f"\n        AND {newest} >= {_earliest(question, dialect)}"
         parts.append(
-            f"step_{i} AS (\n    SELECT *, CASE WHEN {_condition(step, dialect)}{limit}\n"
+            f"step_{i} AS (\n    SELECT *, CASE WHEN {_condition(step, dialect)}{clear}{limit}\n"
             f"        THEN {newest} END AS began_{i}\n    FROM step_{i - 1}\n)"
         )
     n = len(question.steps)
@@ -144,7 +162,22 @@ def _window_functions(question: FunnelQuestion, dialect: Dialect, table: str, po
         differences.append("rows of equal time are in any order: name a column that orders the rows (--position)")
     if axis is not None and axis != order:
         differences.append(f"{axis} is not to go back from one row of a key to the next")
+    if question.by is not None:
+        differences.append("keys of level 0 may be left out: rows of no step are not read")
     return FunnelSql(f"WITH {', '.join(parts)}\n{query}", tuple(differences))
+
+
+def _of_a_step(question: FunnelQuestion, dialect: Dialect) -> str:
+    """Return the condition that a row is of a step, or may not stand between."""
+    steps = [*question.steps, *([question.between] if question.between is not None else [])]
+    if all(step.predicate is None for step in steps):
+        types = dict.fromkeys(_value(step.type or "", dialect) for step in steps)
+        return f"{_quoted(TYPE, dialect)} IN ({', '.join(types)})"
+    return f"({' OR '.join(dict.fromkeys(f'({_condition(step, dialect)})' for step in steps))})"
+
+
+def _partition(columns: Sequence[str]) -> str:
+    return f"PARTITION BY {', '.join(columns)} " if columns else ""
 
 
 def _earliest(question: FunnelQuestion, dialect: Dialect) -> str:

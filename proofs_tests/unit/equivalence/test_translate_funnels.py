@@ -12,8 +12,10 @@ from cerify.equivalence.rewrite.translate.clickhouse_calls import parse_call
 from cerify.equivalence.rewrite.translate.from_clickhouse import DIFFERENCES, call_to_cel, call_to_row_pattern
 from cerify.equivalence.rewrite.translate.funnel_cel import chain_of, query_text
 from cerify.equivalence.rewrite.translate.funnel_sql import DIALECTS, funnel_sql
+from cerify.funnels import answer_question
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import CerifyError, ParseError, Unsupported
+from cerify.semantics.funnel_queries import parse_keyed_question
 from cerify.semantics.funnel_steps import FunnelQuestion, parse_step, parse_window
 from cerify.semantics.funnels import FUNNEL_MODES, ChainReading, Rows, deepest_chain
 from cerify.semantics.sequence_patterns import parse_sequence_pattern, sequence_count
@@ -86,22 +88,39 @@ def test_the_query_with_nothing_between_has_the_window_of_the_chain(by: str | No
         "(A ; B ; A) PARTITION BY [key]",
         "(A ; B FILTER A[x > 0 or not x = 1] AND B[x / 2 < 1]) WITHIN 9 seconds PARTITION BY [key]",
         "(A ; B ; C FILTER A.time < B.time AND B.time < C.time) WITHIN 10 seconds PARTITION BY [key]",
+        "(A ; B ; C) WITHIN 10 seconds PER KEY [key]",
+        "FUNNEL A, B WITHIN 10 seconds BY key START first",
+        "FUNNEL A, B, A BY key BETWEEN not C",
+        "FUNNEL A, B WITHIN 4 seconds BY key ORDER strict BETWEEN not C[x > 0]",
+        "FUNNEL A, [x > 0] BY key START first BETWEEN not [x = 1]",
+        "FUNNEL A, [x > 0] WITHIN 3 seconds BY key START first ORDER strict BETWEEN not B",
     ],
 )
 def test_window_functions_have_the_levels_of_the_funnel(query: str) -> None:
     _, events = random_log(Random(8), 80, 3)
-    question = chain_of(parse(query))
+    question = parse_keyed_question(query) if query.startswith("FUNNEL") else chain_of(parse(query))
+    assert isinstance(question, FunnelQuestion)
     sql = funnel_sql(question, "sqlite", position="position")
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE TABLE events (position, type, key, time, x)")
     rows = [(i, e["type"], e["key"], e["time"], e["x"]) for i, e in enumerate(events)]
     connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?)", rows)
     got = dict(connection.execute(sql.query).fetchall())
-    within = question.window and query[query.index("WITHIN ") + 7 : query.index(" PARTITION")]
-    steps = [step.text for step in question.steps]
-    order = "strict" if question.order == "strict" else "stream"
-    levels = cerify.funnel(events, steps, by="key", within=within, order=order).to_arrow()
-    assert got == dict(zip(*(levels[name].to_pylist() for name in ("key", "level")), strict=True))
+    levels = answer_question(question, cerify.Stream(events)).to_arrow()
+    expected = dict(zip(*(levels[name].to_pylist() for name in ("key", "level")), strict=True))
+    assert {key: got.get(key, 0) for key in expected} == expected
+    assert len(set(expected.values())) > 1
+
+
+def test_a_query_with_nothing_between_is_read_back() -> None:
+    question = FunnelQuestion(
+        (parse_step("A"), parse_step("B[x > 1]")), "key", parse_window("9 seconds"), between=parse_step("C[x < 5]")
+    )
+    read = chain_of(parse(query_text(question, "ABCD")))
+    assert (read.steps, read.by, read.between) == (question.steps, "key", question.between)
+    assert "PARTITION BY key, barred" in funnel_sql(read, "duckdb").query
+    with pytest.raises(Unsupported, match="one event type"):
+        chain_of(parse(query_text(FunnelQuestion((parse_step("A"),), between=parse_step("[x > 1]")), "AB")))
 
 
 def test_each_dialect_has_a_query_and_its_own_names() -> None:
@@ -123,6 +142,8 @@ def test_each_dialect_has_a_query_and_its_own_names() -> None:
         ("(A ; B ; C) FILTER A.time < B.time", "either all"),
         ("(A ; B) WITHIN 5 [x] WITHIN 5 seconds", "one window"),
         ("A ; B FILTER A.x like 'a.*'", "regular expressions"),
+        ("(A ; B) UNLESS C", "one after the other"),
+        ("(A ; B) WITHIN 5 seconds PER KEY [k, l]", "one after the other"),
     ],
 )
 def test_what_has_no_sql_is_refused(query: str, message: str) -> None:
