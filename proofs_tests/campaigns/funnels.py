@@ -188,9 +188,7 @@ def _differences(
         yield from (one for one in _asked(python, again, cases, n) if one in seen)
 
 
-def _asked(
-    python: str, calls: dict[str, Callable[[Rows], Any]], cases: Sequence[Rows], n: int
-) -> Iterator[Difference]:
+def _asked(python: str, calls: dict[str, Callable[[Rows], Any]], cases: Sequence[Rows], n: int) -> Iterator[Difference]:
     asked = {
         "steps": n,
         "key": [i for i, rows in enumerate(cases) for _ in rows],
@@ -219,7 +217,7 @@ def _asked(
 def command(seed: int, keys: int, python: str | None, only_clickhouse: bool) -> None:
     """Hold the evaluator of funnels against the definition, and the definition against ClickHouse."""
     random = Random(seed)
-    differences = [d for n in () if only_clickhouse else (1, 2, 4) for d in evaluator_differences(random, keys, n)]
+    differences = [d for n in (() if only_clickhouse else (1, 2, 4)) for d in evaluator_differences(random, keys, n)]
     if python is not None:
         differences += clickhouse_differences(python, random, keys)
     for difference in sorted(differences, key=lambda d: len(d.rows))[:20]:
