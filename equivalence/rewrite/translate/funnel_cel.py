@@ -145,7 +145,7 @@ def chain_of(phi: cel.Formula) -> FunnelQuestion:
                 between = _step_of(other)
             case cel.Within(inner, window):
                 windows.append(window)
-            case cel.PartitionBy(inner, attribute):
+            case cel.PartitionBy(inner, attribute) if not _has_unless(inner):
                 keys.append(attribute)
             case cel.PerKey(inner, (attribute,)) if not windows:
                 keys.append(attribute)
@@ -181,6 +181,11 @@ def chain_of(phi: cel.Formula) -> FunnelQuestion:
     )
 
 
+def _has_unless(phi: cel.Formula) -> bool:
+    """Tell whether UNLESS looks at the events of all keys, since PARTITION BY does not keep it from others."""
+    return any(isinstance(node, cel.Unless) for node in cel.subformulas(phi))
+
+
 def _is_same(phi: cel.Formula, beside: cel.Formula) -> bool:
     """Tell whether the right side of OR is the left side after any event, as `_without` writes it."""
     match phi, beside:
@@ -191,13 +196,12 @@ def _is_same(phi: cel.Formula, beside: cel.Formula) -> bool:
 
 def _step_of(phi: cel.Formula) -> FunnelStep:
     """Return the step whose events are the matches of a formula. Raises Unsupported if it is of several types."""
-    predicate: Predicate | None = None
-    if isinstance(phi, cel.Filter) and isinstance(phi.condition, cel.Every):
-        phi, predicate = phi.phi, phi.condition.predicate
-    inner = phi.phi if isinstance(phi, cel.In) else phi
-    if not isinstance(inner, cel.EventAtom):
-        raise Unsupported("what may not stand between is one event type, with a condition or without", phi.span)
-    return FunnelStep(_step_text(inner.type, predicate), inner.type, predicate)
+    match phi:
+        case cel.EventAtom(type_):
+            return FunnelStep(type_, type_, None)
+        case cel.Filter(cel.In(cel.EventAtom(type_), name), cel.Every(variable, predicate)) if name == variable:
+            return FunnelStep(_step_text(type_, predicate), type_, predicate)
+    raise Unsupported("what may not stand between is one event type, with a condition or without", phi.span)
 
 
 def _step_text(type_: str, predicate: Predicate | None) -> str:

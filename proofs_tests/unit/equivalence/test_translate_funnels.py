@@ -23,6 +23,7 @@ from proofs_tests.campaigns.funnels import PATTERNS, random_rows
 from proofs_tests.unit.semantics.test_funnels import rows_of
 
 LETTERS = "-ABCD"
+WITHOUT_C = "(START(A ; B) UNLESS C) OR PROJECT[A, B]((A OR B OR C) IN before ; (START(A ; B) UNLESS C))"
 BESIDE_A_STAR = ("(?1).*(?t<=3)(?2)", "(?1)(?t<=3).*(?2)")
 
 
@@ -119,6 +120,7 @@ def test_a_query_with_nothing_between_is_read_back() -> None:
     read = chain_of(parse(query_text(question, "ABCD")))
     assert (read.steps, read.by, read.between) == (question.steps, "key", question.between)
     assert "PARTITION BY key, barred" in funnel_sql(read, "duckdb").query
+    assert chain_of(parse(f"({WITHOUT_C}) PER KEY [k]")).between == parse_step("C")
     with pytest.raises(Unsupported, match="one event type"):
         chain_of(parse(query_text(FunnelQuestion((parse_step("A"),), between=parse_step("[x > 1]")), "AB")))
 
@@ -144,6 +146,7 @@ def test_each_dialect_has_a_query_and_its_own_names() -> None:
         ("A ; B FILTER A.x like 'a.*'", "regular expressions"),
         ("(A ; B) UNLESS C", "one after the other"),
         ("(A ; B) WITHIN 5 seconds PER KEY [k, l]", "one after the other"),
+        (f"({WITHOUT_C}) PARTITION BY [k]", "one after the other"),  # where C may have any key
     ],
 )
 def test_what_has_no_sql_is_refused(query: str, message: str) -> None:
