@@ -139,21 +139,24 @@ def chain_of(phi: cel.Formula) -> FunnelQuestion:
     keys: list[str] = []
     conditions: list[cel.Condition] = []
     between: FunnelStep | None = None
-    while True:
+    inner: cel.Formula | None = phi
+    while inner is not None:
+        phi, inner = inner, None
         match phi:
-            case cel.Or(cel.Unless(cel.Start(inner), other), beside) if not windows and _is_same(phi, beside):
-                between = _step_of(other)
-            case cel.Within(inner, window):
+            case cel.Or(cel.Unless(cel.Start(chain), other), beside) if not windows and _is_same(phi, beside):
+                inner, between = chain, _step_of(other)
+            case cel.Within(chain, window):
+                inner = chain
                 windows.append(window)
-            case cel.PartitionBy(inner, attribute) if not _has_unless(inner):
+            case cel.PartitionBy(chain, attribute) if not _has_unless(chain):
+                inner = chain
                 keys.append(attribute)
-            case cel.PerKey(inner, (attribute,)) if not windows:
+            case cel.PerKey(chain, (attribute,)) if not windows:
+                inner = chain
                 keys.append(attribute)
-            case cel.Filter(inner, condition):
+            case cel.Filter(chain, condition):
+                inner = chain
                 conditions.append(condition)
-            case _:
-                break
-        phi = inner
     if len(windows) > 1 or len(set(keys)) > 1:
         raise Unsupported("a funnel has one window and one key", phi.span)
     variables: list[tuple[str, str]] = []  # of a step: its variable and its type
