@@ -279,17 +279,15 @@ def answer_by_key(
 ) -> Iterator[Match]:
     """Yield the rows of the answer as matches at the end of the stream, whose result has the key and the rest.
 
-    mode: the reading of funnels without a mode. holds: whether an event is of a step. attempts: a key without a match
-    of a sequence has the longest beginning of one. A key all of whose events are hidden has the level None. Raises
-    InputError for times that go back, and for values that are no times.
+    mode: the reading of funnels without a mode. holds: whether an event is of a step. attempts: a sequence has the
+    positions of its longest attempt, see `longest_attempt`, also where a key has no match. A key all of whose events
+    are hidden has the level None. Raises InputError for times that go back, and for values that are no times.
     """
     found_rows, hidden = _rows_by_key(question, S, holds)
     for key, rows in found_rows.items():
         if isinstance(question, SequenceQuestion):
             parts = parse_sequence_pattern(question.pattern)
-            found = sequence_rows(parts, [row for _, row in rows])
-            if found is None and attempts:
-                found = longest_attempt(parts, [row for _, row in rows])
+            found = (longest_attempt if attempts else sequence_rows)(parts, [row for _, row in rows])
             if found is None:
                 continue
             ordered = sorted((p for p in rows if p[1].steps), key=lambda one: one[1].time)

@@ -122,7 +122,8 @@ def sequence_rows(parts: Sequence[SequencePart], rows: Rows) -> tuple[int, ...] 
 def longest_attempt(parts: Sequence[SequencePart], rows: Rows) -> tuple[int, ...] | None:
     """Return the rows that the parts `(?N)` take where the most are taken, the first of such; None without one.
 
-    ClickHouse's sequenceMatchEvents answers so for a key without a match. Rows are numbered as in `sequence_rows`.
+    ClickHouse's sequenceMatchEvents answers so, also for a key with a match: where a pattern ends in `.`, an attempt
+    that failed there has as many rows, and counts if it comes first. Rows are numbered as in `sequence_rows`.
     """
     search = _search(parts, rows)
     next(_matches(search), None)

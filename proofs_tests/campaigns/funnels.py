@@ -32,7 +32,6 @@ from cerify.semantics.sequence_patterns import (
     parse_sequence_pattern,
     sequence_count,
     sequence_match,
-    sequence_rows,
 )
 
 WINDOWS = (0, 3, 10)
@@ -167,12 +166,9 @@ def clickhouse_differences(python: str, random: Random, keys: int, n: int = 4) -
 
 
 def sequence_events(parts: Sequence[SequencePart], rows: Rows) -> list[int]:
-    """Return what sequenceMatchEvents answers: the times of the conditions of the match, or of the longest attempt."""
+    """Return what sequenceMatchEvents answers: the times of the conditions of the longest attempt."""
     kept = sorted((row for row in rows if row.steps), key=lambda row: row.time)
-    found = sequence_rows(parts, rows)
-    if found is None:
-        found = longest_attempt(parts, rows) or ()
-    return [kept[i].time for i in found]
+    return [kept[i].time for i in longest_attempt(parts, rows) or ()]
 
 
 def _differences(

@@ -529,6 +529,8 @@ def test_the_language_answers_as_the_columns_do() -> None:
         ("(?1)(?2)", "0:B 1:A 2:C 3:A", None, (1,)),
         (".(?2)", "0:A 1:B", (1,), (1,)),
         ("(?2)(?2)", "0:A 1:C", None, None),
+        ("(?1)(?t<2).", "1:A 5:A 6:B", (1,), (0,)),
+        ("(?1)(?t<2)(?2)", "1:A 5:A 6:B", (1, 2), (1, 2)),
     ],
 )
 def test_rows_of_sequences(pattern: str, text: str, match: Any, attempt: Any) -> None:
