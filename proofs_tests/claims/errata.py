@@ -299,6 +299,7 @@ SASE_DAMAGED = (
 # ---- tods21 ----
 # Errata of tods21.
 
+ITEM = "Not likely: a whole item of the list of cases would be lost."
 THEOREM_6_2 = "Theorem 6.2 stands, with other constructions"
 PROPOSITION_8_12 = "Proposition 8.12 stands: one case more, another range, and second names for variables"
 DEFINITIONS = "a definition, with a sign or an order changed"
@@ -386,6 +387,7 @@ TODS21_ERRATA = (
         "Cases for `;`, FILTER, OR, + and event types on either side of `:`.",
         PROPOSITION_8_12,
         "The inner `:` becomes `STRICT(A ; A)`, and for `A : STRICT(A ; A)` there is no case.",
+        damage=ITEM,
     ),
     Erratum(
         "Proposition 8.12, a filter taken out of a sequence",
@@ -403,6 +405,7 @@ TODS21_ERRATA = (
         "The rewriting of `:` and ⊕ by cases, with those of Proposition 8.12.",
         "Proposition 8.15 stands for pointwise filters and the formulas looked at, with one case more",
         "As for Proposition 8.12: there is no case for STRICT beside `:`.",
+        damage=ITEM,
     ),
     Erratum(
         "Theorem 9.1 and Algorithm 1, the delay",
@@ -420,6 +423,7 @@ TODS21_ERRATA = (
         "Appendix C: an induction over the formulas of CEL* with STRICT, with cases for R, IN, `;`, FILTER, OR and +.",
         "Proposition 8.13 stands, with one case more",
         "The operand of STRICT may be a STRICT itself, which has no case; it does nothing.",
+        damage=ITEM,
     ),
     Erratum(
         "Proposition 8.15, unary predicates",

@@ -199,7 +199,7 @@ def _(effort: Effort) -> Finding:
     bound = (
         f"docs/theory/expressiveness.md; its automata of {len(COMPOSED)} queries, for results of which an even number "
         f"is the least and for those that another query reads, all of at most {largest} states, on all words to "
-        f"{length} letters ({words:,})"
+        f"{length} letters ({words:,}); negation is in the proof alone"
     )
     return Finding("holds", "proof", bound)
 

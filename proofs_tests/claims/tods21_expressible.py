@@ -52,8 +52,9 @@ def _inexpressible(name: str, query: str) -> None:
         late = "" if answer.unmatched is not None else ", which is not the last position"
         return Finding(
             "holds",
-            "decided",
-            f"without the *-property: a match is {shown}{late}; that CEL* has it is prop8.5, with its bounds",
+            "proof",
+            f"that CEL* has the *-property: docs/theory/star.md, and prop8.5 with its bounds; that this has it not is "
+            f"decided: a match is {shown}{late}",
         )
 
 
