@@ -20,6 +20,7 @@ from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.syntax import DECIDED, Reading
 
 NEXT: sase.Strategy = "skip_till_next_match"
+PARTITION: sase.Strategy = "partition_contiguity"
 
 Edge = Literal["first", "each", "later", "end"]
 """The events of a component that a condition is about: the first, all, all but the first, or the last."""
@@ -44,13 +45,14 @@ class ShapeCondition:
 
 @dataclass(frozen=True)
 class SaseShape:
-    """A query without what only SASE+ has."""
+    """A query without what only SASE+ has; keyed: the tests say of which key the stream is that the strategies see."""
 
     pattern: tuple[sase.Component, ...]
     strategies: tuple[sase.Strategy, ...]
     single: tuple[ShapeCondition, ...]
     correlated: tuple[ShapeCondition, ...]
     tests: tuple[str, ...]
+    keyed: bool
     window: sase.SaseWindow | None
     closed: bool
 
@@ -80,7 +82,8 @@ def shape_of(q: sase.SaseQuery, reading: Reading) -> SaseShape:
     skipping = [s for n, (k, s) in enumerate(zip(q.pattern, strategies, strict=True)) if n or k.kleene]
     for p in correlated:
         _require_one_of_many(p, q)
-    if NEXT in skipping and (correlated or tests):
+    keyed = bool(tests) and not {NEXT, PARTITION}.isdisjoint(skipping) and "strict_contiguity" not in skipping
+    if NEXT in skipping and (correlated or (tests and not keyed)):
         span = correlated[0].span if correlated else tests[0][1]
         raise Unsupported(
             "the condition compares events, so what skip_till_next_match skips depends on the match; "
@@ -88,19 +91,28 @@ def shape_of(q: sase.SaseQuery, reading: Reading) -> SaseShape:
             "conditions on one event",
             span,
         )
+    if keyed or not tests:  # what stands between is of the key; without a test the stream is one partition
+        strategies = tuple("strict_contiguity" if how == PARTITION else how for how in strategies)
     for n, k in enumerate(q.pattern):
         if k.kleene:
             _require_stop(q, n, strategies, any((p.component, p.edge) == (n, "end") for p in found), reading)
-    if "partition_contiguity" in skipping:
+    if PARTITION in skipping and tests and not keyed:
         raise Unsupported(
-            "partition_contiguity asks for no event of the match's own partition between two of its events; "
-            "PARTITION BY only makes the events of a match agree: use skip_till_any_match with the equivalence test",
+            "partition_contiguity looks between events of one partition, and strict_contiguity between any: PER KEY of "
+            "CEL is of the whole query; use one of the two",
             q.where[0].span if q.where else q.span,
         )
     if NEXT in skipping and reading.kleene_skips != "own" and any(k.kleene for k in q.pattern):
         raise Unsupported("skip_till_next_match is translated only under the reading kleene_skips=own", q.span)
     return SaseShape(
-        q.pattern, strategies, single, correlated, tuple(x for x, _ in tests), q.within, reading.window == "closed"
+        q.pattern,
+        strategies,
+        single,
+        correlated,
+        tuple(x for x, _ in tests),
+        keyed,
+        q.within,
+        reading.window == "closed",
     )
 
 
@@ -187,7 +199,8 @@ def _require_stop(
 # A variable of the query names the same events in the formula, unless an event type is called so. Skip till any match
 # is CEL's sequencing, strict contiguity the contiguous one. Skip till next match is no strategy of section 7: it is B
 # UNLESS (B ; B) after A, the first B of what is left. That names what is passed over, so it has to be known without
-# looking at the match: conditions on single events. RETURN is left out.
+# looking at the match: conditions on single events. With an equivalence test it is that of the events of one key, and
+# so is partition contiguity: PER KEY. RETURN is left out.
 
 
 def sase_to_cel(q: sase.Tree, reading: Reading = DECIDED, times: type[int] | type[float] | None = None) -> cel.Formula:
@@ -255,8 +268,7 @@ class _Translation:
         if not shape.pattern[0].kleene and len(shape.pattern) == 1:
             return phi  # nothing to compare its event with
         single = self.component(0, alone=True) if len(shape.pattern) == 1 else None
-        for attribute in shape.tests:
-            phi = cel.PartitionBy(phi, attribute)
+        phi = cel.PerKey(phi, shape.tests) if shape.keyed else reduce(cel.PartitionBy, shape.tests, phi)
         if self.window is not None:
             phi = cel.Within(phi, self.window)
         elif shape.window is not None:

@@ -73,7 +73,7 @@ class Erratum:
     printed: str
     outcome: str
     why: str | None = None
-    damage: str = "No: the words around say the same."
+    damage: str = "No: one sign more or less would not mend it."
 
     @property
     def paper(self) -> str:
@@ -525,6 +525,7 @@ VLDB92_ERRATA = (
         "Appendix 1: e_i = f_i.",
         TUPLES,
         "So an event is found only where the history that is looked at begins, and not later in it.",
+        damage="No: the sentence speaks of e_i = f_i as one event.",
     ),
     Erratum(
         "Occurrence tuples of relative and and",

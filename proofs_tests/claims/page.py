@@ -30,9 +30,10 @@ work](theory/related.md) have. Where a step of a proof fails and the theorem sta
   *text-damaged*: it fails as our copy has it, and damage of that copy would explain it. *open*: nothing decides
   it yet; the last column says why. The status of a claim that fails links to its erratum.
 - **Evidence.** *proof*: an argument that the book writes out, parts of it checked. *decided*: all streams or
-  histories, for the formulas named. *exhaustive*: all cases up to the size named. *solver*: all attribute
-  values, at the lengths named. *random*: a sample with its number, and its seed or step. *measured*: what was
-  counted. *example*: one case, or a few queries made by hand, be it on all small streams.
+  histories, for the formulas named. *exhaustive*: all cases up to the size named, and a sample beyond it if one
+  is named. *solver*: all attribute values, at the lengths named. *random*: a sample with its number, and its seed
+  or step. *measured*: what was counted. *example*: one case, or a few queries made by hand, be it on all small
+  streams.
 - *In Coq* names a theorem about all queries and streams of a [model](theory/mechanised.md).
 - The bounds are those of the quick check; `cerify claims --budget full` looks at more. `cerify claims
   --planted` plants an error beside each entry that has a check and shows that the check finds it.

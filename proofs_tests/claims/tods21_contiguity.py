@@ -264,6 +264,28 @@ _law("tods21.prop8.12:seq", "(phi ; psi) : chi", "phi ; (psi : chi)")
 _law("tods21.prop8.12:or", "(phi OR psi) : chi", "(phi : chi) OR (psi : chi)")
 _law("tods21.prop8.12:plus", "phi+ : chi", "(phi : chi) OR (phi+ ; (phi : chi))")
 _law("tods21.prop8.12:atoms", "A : B", "STRICT(A ; B)")
+_ASKED = "both sides have the same events, so that the law is tried under a filter of X"
+for _name, _operation in {
+    "seq": "phi ; psi",
+    "cseq": "phi : psi",
+    "or": "phi OR psi",
+    "plus": "phi+",
+    "cplus": "phi:+",
+    "filter": "phi FILTER A.x > 0",
+}.items():
+    _pushed = _operation.replace("phi", "(phi IN X)").replace("psi", "(psi IN X)")
+    _law(
+        f"tods21.prop8.12:in-{_name}",
+        f"(({_operation}) IN X) FILTER X.x > 0",
+        f"({_pushed}) FILTER X.x > 0",
+        reading=_ASKED,
+    )
+_law(
+    "tods21.prop8.12:in-renamed",
+    "((((phi IN X) ; B) FILTER X.x > 0) IN X) FILTER X.x < 2",
+    "((((phi IN Y) ; B) IN X) FILTER Y.x > 0) FILTER X.x < 2",
+    reading=_ASKED,
+)
 _law(
     "tods21.prop8.12:example",
     "A ; (B+ : A)",
@@ -279,6 +301,7 @@ _law(
 )
 _law("tods21.prop8.13:or", "STRICT(phi OR psi)", "STRICT(phi) OR STRICT(psi)")
 _law("tods21.prop8.13:plus", "STRICT(phi+)", "STRICT(phi):+")
+_law("tods21.prop8.13:filter", "STRICT(phi FILTER A.x > 0)", "STRICT(phi) FILTER A.x > 0")
 _law("tods21.prop8.13:in", "STRICT(phi IN X)", "STRICT(phi) IN X")
 _law("tods21.prop8.15:base", "A:+", "STRICT(A+)")
 _law("tods21.prop8.15:strict", "(STRICT(phi)):+", "STRICT(phi+)")

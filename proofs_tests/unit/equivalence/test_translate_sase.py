@@ -98,18 +98,28 @@ def check(q: sase.SaseQuery, S: Stream, reading: Reading) -> tuple[bool, bool]:
             None,
             None,
         ),
+        ("SEQ(A a, B b) WHERE partition_contiguity(a, b) { }", "A IN a : B IN b", "sequence(A, B)"),
+        ("SEQ(A a, B b) WHERE partition_contiguity(a, b) { [y] }", "(A IN a : B IN b) PER KEY [y]", None),
+        (
+            "SEQ(A a, B b) WHERE skip_till_next_match(a, b) { [x] and [y] }",
+            "(A IN a ; (B UNLESS (B ; B)) IN b) PER KEY [x, y]",
+            None,
+        ),
     ],
 )
 def test_each_strategy_has_its_operator(text: str, formula: str | None, expression: str | None) -> None:
     q = query(text)
     if formula is None:
         assert isinstance(sase_to_cel(q), cel.PartitionBy)
+    else:
+        assert sase_to_cel(q) == parse_cel(formula)
+    if expression is None:
         with pytest.raises(Unsupported):
             sase_to_expression(q)
-        return
-    assert sase_to_cel(q) == parse_cel(formula)
-    assert expression is not None
-    assert sase_to_expression(q) == parse_expression(expression)
+    else:
+        assert sase_to_expression(q) == parse_expression(expression)
+    for S in small.streams(3):
+        assert matches_in_cel(sase_to_cel(q), q, S) == bindings(q, S)
 
 
 READINGS = sampled([DECIDED, EVERY], [DECIDED])  # random queries have both
@@ -230,8 +240,8 @@ def test_a_disjunction_across_events_has_a_text(condition: str, filter_: str) ->
 # --- what is refused --------------------------------------------------------------------------------------------------
 
 REFUSED = [
-    ("SEQ(A a, B b) WHERE skip_till_next_match(a, b) { [x] }", "UNLESS"),
-    ("SEQ(A a, B b) WHERE partition_contiguity(a, b) { [x] }", "PARTITION BY"),
+    ("SEQ(A a, B b) WHERE skip_till_next_match(a, b) { b.x > a.x }", "UNLESS"),
+    ("SEQ(A a, B b, A c) WHERE partition_contiguity(a, b) { [x] } strict_contiguity(c) { }", "PER KEY"),
     ("SEQ(A+ a[], B b) WHERE skip_till_any_match(a[]!, b) { }", "`!`"),
     ("SEQ(A+ a[]) WHERE strict_contiguity(a[]) { }", "last place"),
     ("SEQ(A+ a[], B b) WHERE skip_till_any_match(a[], b) { a[i].x > a[i-1].x }", "neighbours"),
@@ -268,8 +278,8 @@ def test_what_is_refused_under_one_reading_only() -> None:
 def test_streams_that_justify_refusals() -> None:
     """What the obvious formula would say in place of the one that is refused."""
     for text, formula, stream in [
-        (REFUSED[0][0], "(A IN a ; (B UNLESS (B ; B)) IN b) PARTITION BY [x]", "A1 B2 B1"),
-        (REFUSED[1][0], "(A IN a ; B IN b) PARTITION BY [x]", "A1 A1 B1"),
+        (REFUSED[0][0], "(A IN a ; (B UNLESS (B ; B)) IN b) FILTER b.x > a.x", "A1 B1 B2"),
+        (REFUSED[1][0], "(A IN a : B IN b : A IN c) PER KEY [x]", "A1 B1 A2 A1"),
         (REFUSED[2][0], "A+ IN a ; B IN b", "A1 B1 A1 B1"),
         (REFUSED[3][0], "A:+ IN a", "A1 A1"),
         (REFUSED[4][0], "A+ IN a ; B IN b", "A1 A1 B1"),
