@@ -96,7 +96,11 @@ class SaseSyntax(Syntax[Tree]):
         }
         lines = [f"SASE+: {', '.join([*fragment['strategies'], *fragment['operators']])}"]
         for name, why in (("SQL-TS", fragment["beyond_sql_ts"]), ("Cayuga", fragment["beyond_cayuga"])):
-            lines.append(f"not of {name}: {'; '.join(why)}" if why else f"of {name} too")
+            lines.append(
+                f"not in the fragment compared with {name}: {'; '.join(why)}"
+                if why
+                else f"in the fragment compared with {name}"
+            )
         return Checked(fragment, "\n".join(lines), problems(query, schema))
 
     def stream_problems(self, query: Tree, S: Stream) -> Iterable[Problem]:
