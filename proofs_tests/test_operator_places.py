@@ -40,7 +40,7 @@ FILES: dict[str, int] = {
     "Filter": 35,
     "Project": 28,
     "PartitionBy": 26,
-    "PerKey": 28,
+    "PerKey": 29,
     "Within": 28,
     "Repeat": 4,
     "ContiguousRepeat": 4,
