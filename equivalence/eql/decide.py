@@ -31,9 +31,10 @@ from cerify.equivalence.eql.slots import (
     path_to,
     shape_of,
     step_rules,
+    with_keys_in_order,
 )
 from cerify.equivalence.eql.times import Moment, times_of
-from cerify.equivalence.eql.tries import BEGIN, KEYS, SECOND, keyed_logs, tried_logs
+from cerify.equivalence.eql.tries import ADDRESS, BEGIN, KEYS, SECOND, keyed_logs, tried_logs
 from cerify.equivalence.shrink.eql import EQL
 from cerify.equivalence.verdict import Claim, Different, Level, Undecided
 from cerify.semantics.arguments import Budget, check_time
@@ -43,7 +44,7 @@ from cerify.semantics.eql.conditions import Truth, values_of
 from cerify.semantics.eql.denote import matches_of
 from cerify.semantics.errors import BudgetExceeded, IllFormed
 from cerify.semantics.events import TIME, Event, Match, Schema, Stream
-from cerify.semantics.values import Value, time_at
+from cerify.semantics.values import Value, ValueType, time_at
 
 LONG = 4  # steps, from which on a log that follows them is tried before all logs are
 MOST_KEY_CLASSES = 24
@@ -185,7 +186,12 @@ def simplify_rule(query: eql.EqlQuery, asked: Asked = Asked(), budget: Budget = 
 
 class _Comparison:
     def __init__(self, left: eql.EqlQuery, right: eql.EqlQuery, asked: Asked, budget: Budget) -> None:
-        self.left, self.right, self.asked, self.budget = left, right, asked, budget
+        self.left, self.right, self.asked, self.budget = (
+            with_keys_in_order(left),
+            with_keys_in_order(right),
+            asked,
+            budget,
+        )
         self.filters = list(dict.fromkeys((*eql.filters_of(left), *eql.filters_of(right))))
         self.number = {f: i for i, f in enumerate(self.filters)}
         self._followed_keys = False
@@ -208,7 +214,7 @@ class _Comparison:
         differs: Undecided | None = None
         for arrays in (False, True) if self.asked.arrays else (False,):
             free = FilterAlphabet(self.filters, arrays, schema=self.asked.schema)
-            if (self._agree(free) or self._narrows_first(free)) and free.exact:
+            if (self._agree(free) or self._narrows_first(free) or self._widens(free)) and free.exact:
                 continue
             for key in self.keys() if self._same_keys() else [{}]:
                 alphabet = FilterAlphabet(self.filters, arrays, key, self.asked.schema) if key else free
@@ -268,7 +274,8 @@ class _Comparison:
     def _value_of_key(self, names: set[str]) -> Value:
         """A value that these fields may have."""
         known = {} if self.asked.schema is None else self.asked.schema.attributes
-        return KEYS[next((known[name] for name in sorted(names) if name in known), "string")][0]
+        kind: ValueType = next((known[name] for name in sorted(names) if name in known), "string")
+        return ADDRESS if kind == "string" and any(name.split(".")[-1] == "ip" for name in names) else KEYS[kind][0]
 
     def _values_of_key(self, names: set[str]) -> list[Value]:
         """Return a value of the key fields for each set of tests that one value can pass.
@@ -337,6 +344,26 @@ class _Comparison:
             return False
         one, other = ([self.number[f] for f in expanded_filters(q)] for q in (self.left, self.right))
         return alphabet.agree(zip(one[1:], other[1:], strict=True)) and alphabet.implies(one[0], other[0])
+
+    def _widens(self, alphabet: FilterAlphabet) -> bool:
+        """Whether the right sequence has a wider window alone, so that it has each match of the left one.
+
+        The run that ends at an event is the same in both. A missing event outside the steps looks at the window.
+        """
+        one, other = self.left.body, self.right.body
+        if self.asked.claim != "contained" or self.left.pipes or self.right.pipes:
+            return False
+        if not (isinstance(one, eql.EventSequence) and isinstance(other, eql.EventSequence)):
+            return False
+        if one.steps[0].missing or one.steps[-1].missing or (one.maxspan is None and other.maxspan is not None):
+            return False
+        if one.maxspan and other.maxspan and one.maxspan.microseconds > other.maxspan.microseconds:
+            return False
+        same = replace(self.right, body=replace(other, maxspan=one.maxspan))
+        pairs = zip(expanded_filters(self.left), expanded_filters(self.right), strict=True)
+        return shape_of(self.left) == shape_of(same) and alphabet.agree(
+            [(self.number[f], self.number[g]) for f, g in pairs]
+        )
 
     def _events(self, letters: list[EventLetter], one: eql.EventFilter, other: eql.EventFilter) -> Different | None:
         i, j = self.number[one], self.number[other]

@@ -61,6 +61,29 @@ def key_shape(query: eql.EqlQuery) -> set[tuple[eql.EventField, ...]]:
     return {eql.step_keys(body, step) for step in (*body.steps, *until)}
 
 
+def with_keys_in_order(query: eql.EqlQuery) -> eql.EqlQuery:
+    """The query with the places of its key in the order of their fields, on which no match depends."""
+    body = query.body
+    if isinstance(body, eql.EventFilter):
+        return query
+    until = (body.until,) if isinstance(body, eql.EventSequence) and body.until is not None else ()
+    steps = (*body.steps, *until)
+    places = sorted(
+        zip(*(eql.step_keys(body, step) for step in steps), strict=True),
+        key=lambda fields: [(field.name, field.optional) for field in fields],
+    )
+    if all(len(set(fields)) == 1 for fields in places):
+        ordered = [replace(step, keys=()) for step in steps]
+        keys = tuple(fields[0] for fields in places)
+    else:
+        ordered = [replace(step, keys=tuple(fields[i] for fields in places)) for i, step in enumerate(steps)]
+        keys = ()
+    if isinstance(body, eql.EventSample):
+        return replace(query, body=replace(body, keys=keys, steps=tuple(ordered)))
+    steps_, last = (tuple(ordered[:-1]), ordered[-1]) if until else (tuple(ordered), None)
+    return replace(query, body=replace(body, keys=keys, steps=steps_, until=last))
+
+
 def shape_of(query: eql.EqlQuery) -> object:
     """The query without the conditions of its steps, with keys as each step has them, and `runs=n` as n steps."""
     nothing = eql.EventFilter(None, eql.FieldConstant(True))

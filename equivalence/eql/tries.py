@@ -21,6 +21,8 @@ KEYS: Mapping[ValueType, tuple[Value, Value]] = {
     "timestamp": (datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)),
 }
 """Two values of a key, by its type."""
+ADDRESS = "192.0.2.1"
+"""A value of a key with the name `ip`, whose type in an index is that of addresses."""
 BEGIN = microseconds(datetime(2026, 1, 1, tzinfo=UTC))
 SECOND = 1_000_000
 TRIED_LOGS = 400

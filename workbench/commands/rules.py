@@ -8,12 +8,11 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from cerify.api import read_query
-from cerify.conformance.model import AnswerOutput, Case, evaluated_output, of_output
 from cerify.languages import LANGUAGES
 from cerify.languages.language import DENOTATIONAL, Options
 from cerify.semantics.arguments import parse_reading
@@ -28,6 +27,9 @@ from cerify.semantics.row_pattern.syntax import show as show_clause
 from cerify.semantics.sigma.syntax import SigmaQuery
 from cerify.statements import read_pasted, reading_texts, split_duration, written_out
 from cerify.terminal import echo
+
+if TYPE_CHECKING:
+    from cerify.conformance.model import AnswerOutput, Case
 
 SIGMA = frozenset({".yml", ".yaml"})
 SUFFIXES = frozenset({".toml", ".eql", *SIGMA})
@@ -108,6 +110,8 @@ def cases_of_rules(path: Path) -> list[Case]:
 
     The feature of a case is the name of its rule, or its path. Raises InputError for a rule that cannot be read.
     """
+    from cerify.conformance.model import Case, evaluated_output, of_output
+
     folder = read_rules(path)
     for bad in folder.unreadable:
         raise InputError(f"{bad.place}: {bad.message}")
@@ -135,7 +139,7 @@ def is_rule_folder(query: str) -> bool:
     """Return whether a query is the name of a folder with files of rules."""
     path = Path(query) if len(query) < 4096 and "\n" not in query else Path()
     try:
-        return path.name != "" and path.is_dir() and any(f.suffix in SUFFIXES for f in path.rglob("*"))
+        return query.strip() != "" and path.is_dir() and any(f.suffix in SUFFIXES for f in path.rglob("*"))
     except OSError:  # a query that is too long to be a name, or a folder that may not be read
         return False
 

@@ -295,7 +295,7 @@ def _check_folder(
                 echo(f"  {problem.rule}: {problem.message}; to mend it: {problem.mend}", colour="red")
         for rule in (rule for rule, known in found if known.satisfiable is None and not known.problems):
             echo(*names_of([rule]))
-            echo("  undecided: it was not found out whether the rule can fire", colour="yellow")
+            echo("  undecided: no log on which the rule fires was found in ten seconds", colour="yellow")
         for bad in folder.unreadable:
             echo(f"cerify: {bad.place}: {bad.message}", error=True)
         answers = [known.satisfiable for _, known in found]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 
 from cerify.automata.eql.machine import SlotMachine
 from cerify.draw.timeline import Row
@@ -134,11 +135,13 @@ class EqlExplainer(Explainer[EqlAnswer]):
     def _reasons_for(self, positions: tuple[int, ...]) -> Iterator[str]:
         body = self.rule.body
         if not isinstance(body, eql.EventSample):
-            first: dict[str, int] = {}
-            for number, (p, step) in enumerate(zip(positions, self._steps(), strict=False), 1):
-                text = _cut(eql.show_filter(step.filter))
-                same = first.setdefault(text, number)
-                yield f"event {p} passes step {number}: {text if same == number else f'as step {same}'}"
+            passed = enumerate(zip(positions, self._steps(), strict=False), 1)
+            for step, same in groupby(passed, key=lambda one: one[1][1].filter):
+                numbers, places = zip(*((number, p) for number, (p, _) in same), strict=True)
+                one = len(numbers) == 1
+                events = f"event {places[0]} passes" if one else f"events {', '.join(map(str, places))} pass"
+                which = f"step {numbers[0]}" if one else f"steps {numbers[0]} to {numbers[-1]}"
+                yield f"{events} {which}: {_cut(eql.show_filter(step))}"
         if isinstance(body, eql.EventSequence) and (fields := eql.step_keys(body, body.steps[0])):
             yield f"its key is {_key_text(self.S[positions[0]], fields)}"
         window = span_of(body.maxspan) if isinstance(body, eql.EventSequence) else None
@@ -273,7 +276,8 @@ def _failed(condition: eql.Condition, event: Event) -> Iterator[str]:
             reasons = [next(_failed(part, event), "") for part in parts]
             yield _cut(f"none of these holds: {'; '.join(reasons)}")
         case eql.NegatedCondition(part):
-            yield f"{_cut(eql.show_condition(condition))}, and {_values_text(part, event)}"
+            text = eql.show_condition(eql.NegatedCondition(_true_part(part, event)))
+            yield f"{_cut(text)}, and {_values_text(part, event)}"
         case (
             eql.EventField()
             | eql.FieldConstant()
@@ -283,6 +287,20 @@ def _failed(condition: eql.Condition, event: Event) -> Iterator[str]:
             | eql.ValueLookup()
         ):
             yield f"{_cut(eql.show_condition(condition))}, and {_values_text(condition, event)}"
+
+
+def _true_part(condition: eql.Condition, event: Event) -> eql.Condition:
+    """A part of a condition, that is true, that makes it true: one of several conditions, values, or blocks."""
+    options: list[eql.Condition] = []
+    match condition:
+        case eql.AnyConditions(parts):
+            options = list(parts)
+        case eql.ValueLookup(operator, term, values):
+            options = [eql.ValueLookup(operator, term, (value,)) for value in values]
+        case eql.FunctionCall(name, folded, (field, *blocks)) if name in ("cidrMatch", "startsWith", "endsWith"):
+            options = [eql.FunctionCall(name, folded, (field, block)) for block in blocks]
+    found = next((option for option in options if condition_test(option)(event) is True), None)
+    return condition if found is None or found == condition else _true_part(found, event)
 
 
 def _values_text(condition: eql.Condition, event: Event) -> str:

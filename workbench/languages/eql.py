@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -42,7 +43,8 @@ if TYPE_CHECKING:
     from cerify.explanations.near_misses import NearMissReport
     from cerify.languages.language import Streamed
 
-SOON = 2.0  # seconds for the question whether a rule can fire at all
+SOON = 5.0  # seconds for the question whether a rule can fire at all, and again if no log is found at once
+LONG = 60.0  # seconds for a comparison, unless its budget has some
 ANSWER = "the answer of a query of EQL is its events"
 
 
@@ -186,7 +188,13 @@ class EqlDeciders(Deciders[eql.EqlQuery]):
         from cerify.equivalence.verdict import Certificate, Contained, Different, Equivalent, Undecided
 
         asked = Asked(question.claim, question.level, schema=question.schema)
-        found = compare_rules(left, right, asked, question.budget)
+        budget = replace(question.budget, seconds=question.budget.seconds or LONG)
+        found: Same | Different | Undecided
+        try:
+            with budget.timed():
+                found = compare_rules(left, right, asked, budget)
+        except BudgetExceeded as error:
+            found = Undecided(error.message)
         if isinstance(found, Same):
             texts = eql.show(left), eql.show(right)
             certificate = Certificate(question.claim, *texts, question.level, question.schema, True, (), "eql")

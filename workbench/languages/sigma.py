@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from cerify.hypotheses.interpretation import Interpretation
 
 
-SOON = 2.0  # seconds for the question whether rules raise an alert at all
+SOON = 5.0  # seconds for the question whether rules raise an alert at all
 
 
 class SigmaSyntax(Syntax[sigma.SigmaQuery]):

@@ -194,6 +194,28 @@ KEY_TESTS = (
 )  # fmt: skip
 
 
+STEPS = "[A where true] [B where true]"
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "claim", "expected"),
+    [
+        (f"sequence by a, b {STEPS}", f"sequence by b, a {STEPS}", "equivalent", Same),
+        ("sequence by a [A where true] by x [B where true] by y",
+         "sequence [A where true] by x, a [B where true] by y, a", "equivalent", Same),
+        ("sequence [A where true] by x, a [B where true] by a, x", f"sequence by a, x {STEPS}", "equivalent",
+         Different),
+        (f"sequence by a with maxspan=5s {STEPS}", f"sequence by a with maxspan=6s {STEPS}", "contained", Same),
+        (f"sequence by a with maxspan=6s {STEPS}", f"sequence by a {STEPS}", "contained", Same),
+        (f"sequence by a {STEPS}", f"sequence by a with maxspan=6s {STEPS}", "contained", Different),
+        ("sequence with maxspan=5s [A where true] ![B where true]",
+         "sequence with maxspan=6s [A where true] ![B where true]", "contained", Different),
+    ],
+)  # fmt: skip
+def test_the_order_of_keys_and_wider_windows(left: str, right: str, claim: Claim, expected: type) -> None:
+    assert isinstance(compare_rules(parse(left), parse(right), Asked(claim)), expected)
+
+
 def test_where_keys_are_arrays_another_key_may_hide_a_difference() -> None:
     both = 'where k == "a" and k == "b"'
     rule = f"sequence by k [A {both}] [B {both}]"

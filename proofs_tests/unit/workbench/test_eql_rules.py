@@ -204,6 +204,17 @@ def test_a_match_is_explained() -> None:
     assert "it takes 2 s, at most 5 s are allowed" in found.reasons
 
 
+def test_runs_and_long_lists_are_said_once() -> None:
+    rule = 'sequence [A where not x in ("p", "q")] with runs=3 [B where true]'
+    log = [Event("A", {"x": "r"}), Event("A", {"x": "r"}), Event("A", {"x": "r"}), Event("B"), Event("A", {"x": "q"})]
+    found = cerify.explain(rule, log, [0, 1, 2, 3], language="eql")
+    assert found.reasons[:2] == (
+        'events 0, 1, 2 pass steps 1 to 3: A where not x in ("p", "q")', "event 3 passes step 4: B where true",
+    )  # fmt: skip
+    (reason,) = cerify.explain('A where not x in ("p", "q")', log, [4], language="eql").reasons
+    assert reason == 'event 4 does not pass step 1: not x in ("q"), and x is "q"'
+
+
 def test_until_and_missing_events_stop_a_sequence() -> None:
     rule = "sequence with maxspan=5s [A where true] ![C where true] [B where true] until [D where true]"
     log = [event("A", 0), event("D", 1), event("B", 2), event("A", 3), event("C", 4), event("B", 5)]
