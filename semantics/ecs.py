@@ -81,7 +81,8 @@ def looks_like_ecs(source: str | Path | Sequence[str | Path]) -> bool:
         return False
     try:
         files = _files_of(first)
-        document = next((one for one, _ in _documents(files[0])), None)
+        with warnings.catch_warnings(action="ignore"):  # reading it tells them
+            document = next((one for one, _ in _documents(files[0])), None)
     except InputError:
         return os.path.isdir(first) or Path(first).suffix.lower() == ".json"
     return _is_document(document)

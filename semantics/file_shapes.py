@@ -89,10 +89,17 @@ class Shape:
     default_type: str | None = None
 
 
+ACTION = re.compile(
+    rb'\s*\{\s*"(?:index|create|delete)"\s*:\s*\{(?:\s*"_\w+"\s*:\s*(?:"[^"]*"|\d+|null)\s*,?)*\s*\}\s*\}\s*'
+)
+"""A line of Elasticsearch's bulk API that says what to do with the next one."""
+
+
 def unpacked(source: CsvSource) -> CsvSource:
     """Return the source of what a compressed file holds, or the source itself. Raises InputError.
 
-    Files of gzip and Zstandard are unpacked in memory, the latter by Arrow.
+    Files of gzip and Zstandard are unpacked in memory, the latter by Arrow. Lines that tell Elasticsearch what to do
+    with the document in the next line are empty.
     """
     with source.open() as file:
         start = file.read(4)
@@ -108,7 +115,20 @@ def unpacked(source: CsvSource) -> CsvSource:
             packed = pa.CompressedInputStream(pa.BufferReader(file.read()), "zstd")
             data = _within_limit(source, packed, size, (OSError, pa.ArrowException))
         else:
+            return _without_actions(source)
+    return _without_actions(CsvSource(source.name, lambda: io.BytesIO(data)))
+
+
+def _without_actions(source: CsvSource) -> CsvSource:
+    """Return documents as Elasticsearch's bulk API takes them without the lines of its actions; others as they are."""
+    with source.open() as file:
+        if not ACTION.fullmatch(next(_lines(file), b"")):
             return source
+        file.seek(0)
+        lines = [b"\n" if ACTION.fullmatch(line) else line for line in _lines(file)]
+    what = 'lines such as {"index": …} are actions of Elasticsearch, not events: they are left out'
+    warnings.warn(InputWarning(f"{source.name}: {what}"), stacklevel=4)
+    data = b"".join(lines)
     return CsvSource(source.name, lambda: io.BytesIO(data))
 
 

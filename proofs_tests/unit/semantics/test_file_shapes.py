@@ -20,6 +20,7 @@ import pyarrow as pa
 import pytest
 
 import cerify
+from cerify.semantics.ecs import read_ecs
 from cerify.semantics.errors import InputError, InputWarning
 from cerify.semantics.events import Event, Schema, Stream, observed
 from cerify.semantics.files import as_stream, locked, read_stream, write_whole
@@ -230,6 +231,24 @@ ACCESS_LOG = (
     "\n"
     '::1 - - [10/Oct/2000:22:56:36 +0200] "-" 408 0 "-" "-"\n'
 )
+
+
+@pytest.mark.parametrize("name", ["bulk.ndjson", "bulk.json", "bulk.jsonl.gz"])
+def test_actions_for_elasticsearch_are_no_events(name: str, write: Write) -> None:
+    """Read in EQL as documents without a word, and refused elsewhere as events without a type."""
+    lines = ('{"index":{"_id":1}}', '{"type":"A","x":1}', '{ "create": {"_index": "a", "_id": "2"} }', '{"type":"B"}')
+    data = "".join(
+        f"{line}\n" for line in (*lines, '{"delete":{}}', '{"type":"C","x":"y"}', '{"type":"A","x":{}}')
+    ).encode()
+    path = write(name, gzip.compress(data) if name.endswith("gz") else data)
+    with pytest.warns(InputWarning, match="are actions of Elasticsearch, not events"):
+        S = read_stream(path)
+    assert [event.type for event in S] == ["A", "B", "C", "A"]
+    with pytest.raises(InputError, match="line 6, field 'x': string, but int in line 2"):
+        S.require_read(["x"])
+    with pytest.warns(InputWarning, match="actions"):
+        documents = read_ecs(path)
+    assert len(documents) == 4
 
 
 def test_the_access_log_of_a_web_server(write: Write) -> None:
