@@ -22,11 +22,12 @@ FEWEST_NANOSECONDS, MOST_NANOSECONDS = -(2**63) + 1, 2**63 - 1
 class NanosecondTime(datetime):
     """A UTC time with digits beyond microseconds: `nanosecond` has them, from 1 to 999.
 
-    `time_at_nanoseconds` makes them.
+    `time_at_nanoseconds` makes them. ticks are the nanoseconds since 1970, which all comparisons ask for.
     """
 
-    __slots__ = ("nanosecond",)
+    __slots__ = ("nanosecond", "ticks")
     nanosecond: int
+    ticks: int
 
     @property
     def whole(self) -> datetime:
@@ -206,7 +207,7 @@ def nanoseconds(time: datetime) -> int:
     1000000000
     """
     if isinstance(time, NanosecondTime):
-        return (time.whole - EPOCH) // MICROSECOND * 1000 + time.nanosecond
+        return time.ticks
     return (time - EPOCH) // MICROSECOND * 1000
 
 
@@ -223,7 +224,7 @@ def time_at_nanoseconds(ticks: int) -> datetime:
     time = NanosecondTime(
         whole.year, whole.month, whole.day, whole.hour, whole.minute, whole.second, whole.microsecond, tzinfo=UTC
     )
-    time.nanosecond = rest
+    time.nanosecond, time.ticks = rest, ticks
     return time
 
 

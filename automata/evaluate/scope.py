@@ -12,9 +12,11 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from fractions import Fraction
+from functools import lru_cache
 from hashlib import sha256
 from itertools import pairwise
-from math import isfinite
+from math import floor, isfinite
 from typing import TypeAlias, assert_never
 
 from cerify.automata.cea.model import CEA
@@ -22,6 +24,7 @@ from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import TIME, Event
+from cerify.semantics.nanoseconds import NanosecondTime, nanoseconds
 from cerify.semantics.trees import children, rebuilt
 from cerify.semantics.values import Value, kind
 
@@ -275,12 +278,20 @@ def measurable(value: Value | None) -> bool:
             assert_never(value)
 
 
+@lru_cache(maxsize=64)
+def _whole_nanoseconds(width: Width) -> float:
+    """The nanoseconds of a width in seconds, rounded down: what whole numbers of them are compared with."""
+    return floor(Fraction(width) * 10**9) if isfinite(width) else width
+
+
 def within_width(width: Width, values: Sequence[Value | None]) -> bool:
     """Whether the values are all numbers or all times, and the greatest is at most the width above the least."""
     if not values or not all(map(measurable, values)) or len({kind(v) for v in values if v is not None}) > 1:
         return False
     match min(values), max(values):  # type: ignore[type-var]
         case (datetime() as first, datetime() as last):
+            if isinstance(first, NanosecondTime) or isinstance(last, NanosecondTime):
+                return nanoseconds(last) - nanoseconds(first) <= _whole_nanoseconds(width)
             return (last - first).total_seconds() <= width
         case (int() | float() as first, int() | float() as last):
             try:
