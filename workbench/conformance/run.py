@@ -160,10 +160,11 @@ def _reconsidered(results: Sequence[CaseResult], oracle: Oracle) -> tuple[list[C
 def same_error(results: Sequence[CaseResult]) -> Defect | None:
     """The one defect of an engine, or an adapter, whose answers to all cases are the same error; None for others.
 
-    Numbers and what stands in quotation marks may differ: they are of the query.
+    Numbers, what stands in quotation marks and the case's id may differ.
     """
     asked = [result for result in results if result.outcome not in ("skipped", "not_run")]
-    kinds = {(result.outcome, ERROR_PARTS.sub("", result.detail.partition("\n")[0])) for result in asked}
+    texts = ((r.outcome, r.detail.partition("\n")[0].replace(r.case.id, "")) for r in asked)
+    kinds = {(outcome, ERROR_PARTS.sub("", text)) for outcome, text in texts}
     if len(asked) < ALIKE or len(kinds) != 1 or asked[0].outcome not in ("error", "protocol", "crashed"):
         return None
     smallest = min(asked, key=lambda r: (len(r.case.query) + 8 * len(r.case.events), r.case.id))

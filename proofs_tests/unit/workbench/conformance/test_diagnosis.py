@@ -425,7 +425,7 @@ def _cpu(pid: int) -> float:
 
 
 def error(number: int, detail: str, outcome: str = "error") -> CaseResult:
-    case = Case(f"c{number}", "f", "", "cel", "A" * (number + 1), None, [], "matches", [Match(0, (0,))])
+    case = Case("A" * (number + 1), "f", "", "cel", "A" * (number + 1), None, [], "matches", [Match(0, (0,))])
     return CaseResult(case, outcome, detail=detail)  # type: ignore[arg-type]
 
 
@@ -435,6 +435,7 @@ def test_errors_that_are_all_alike_are_one() -> None:
     assert defect is not None
     assert defect.description == f"all {ALIKE} answers are the same error: internal: KeyError: 'x0' at line 0\nmore 0"
     assert len(defect.cases) == ALIKE
+    assert same_error([error(n, f"internal: wrong in case {'A' * (n + 1)}") for n in range(ALIKE)]) is not None
     assert same_error(alike[1:]) is None
     assert same_error([*alike, error(99, "internal: ValueError")]) is None
     assert same_error([*alike, CaseResult(alike[0].case, "passed")]) is None
