@@ -16,6 +16,7 @@ from itertools import count, product
 from random import Random
 from typing import Any
 
+from cerify.conformance.cases import claims_of_json
 from cerify.conformance.harness import Engine, Limits, Losses
 from cerify.conformance.model import Case, evaluated_output, of_output
 from cerify.conformance.oracle import AxisFinding, EngineProfile, merged
@@ -551,6 +552,8 @@ def identified(
             raise InputError(f"the engine does not speak {language or 'a language with hypotheses'}")
         assert language is not None
         predictor = Predictor(language)
+        if claims_of_json(engine.info.claims, language).less_than_results(language) == "matches":
+            predictor.compare_rows()
         numbers, origin = (
             count(),
             Case("", "identify", "", language, "", None, [], evaluated_output(predictor.interpretation.compared), []),

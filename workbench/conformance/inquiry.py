@@ -44,7 +44,10 @@ class Inquiry:
     @cached_property
     def predictor(self) -> Predictor:
         """Return the predictor of engines' answers to the questions of `identify`."""
-        return Predictor(self.choices.language)
+        found = Predictor(self.choices.language)
+        if self.origin.output == "matches":
+            found.compare_rows()
+        return found
 
     @cached_property
     def pool(self) -> Pool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any, Literal, TypeAlias
 
@@ -189,6 +189,10 @@ class Predictor(MatchPredictor):
     def __init__(self, language: str) -> None:
         super().__init__(language)
         self._answers: dict[tuple[object, ...], EngineAnswer] = {}
+
+    def compare_rows(self) -> None:
+        """Compare matches by position and events alone: the engine shows neither labels nor measures."""
+        self.interpretation = replace(self.interpretation, compared="matches")
 
     def answer(self, question: EngineQuestion, choices: Choices) -> EngineAnswer:
         """The answer of an engine with these choices."""

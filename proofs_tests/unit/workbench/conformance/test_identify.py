@@ -19,6 +19,7 @@ from jsonschema_rs import Draft202012Validator
 
 from cerify import protocol
 from cerify.cli import cerify
+from cerify.conformance import identification as identification_module
 from cerify.conformance.cases import load
 from cerify.conformance.choices import Choices as Hypotheses
 from cerify.conformance.identification import MOST, Answered, Identification, identified, separations
@@ -335,6 +336,32 @@ def test_an_engine_behind_the_protocol(language: str, hypothesis: str) -> None:
     data = json.loads(json.dumps(profile.as_json()))
     Draft202012Validator(json.loads((SCHEMAS / "profile.json").read_text())).validate(data)
     assert data["questions"] <= MOST
+
+
+ROWS_ALONE = """
+import json, sys
+from cerify.conformance.prediction import answer
+from cerify.semantics.json_events import stream_of_json
+for line in sys.stdin:
+    m = json.loads(line)
+    if m["cmd"] == "start":
+        claims = {"row-pattern": {"output": ["matches"]}}
+        told = {"protocol": 1, "engine": {"name": "rows", "version": "1"}, "claims": claims, "languages": [*claims]}
+    elif m["cmd"] == "run":
+        S = stream_of_json(m["events"], None, "run")
+        found = answer("row-pattern", m["query"], S, {"skip": "next-row"}, "matches").matches
+        told = {"id": m["id"], "matches": [{"at": one.at, "events": one.events} for one in found]}
+    else:
+        break
+    print(json.dumps(told), flush=True)
+"""
+
+
+def test_an_engine_without_labels_is_known_by_its_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(identification_module, "STAGES", {"row-pattern": STAGES["row-pattern"][:1]})
+    (tmp_path / "rows.py").write_text(ROWS_ALONE, encoding="utf-8")
+    profile = identified([sys.executable, str(tmp_path / "rows.py")])
+    assert {name: finding.value for name, finding in profile.axes.items()} == {"skip": "next-row"}
 
 
 def test_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
