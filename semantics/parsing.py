@@ -370,7 +370,9 @@ class PredicateBuilder(Transformer_NonRecursive[Token, Any]):
     def like(self, meta: Meta, term: pred.Term, token: Token) -> pred.Predicate:
         pattern = _unquoted(token)
         if (reason := flaw(pattern)) is not None:  # on its own: `)(` is one only where it is put in parentheses
-            raise ParseError(f"not a regular expression (RE2 syntax): {reason}", span_of(token))
+            advice = "; any text is .* there, as in 'a.*'" if re.search(r"(?<!\.)[*%]", pattern) else ""
+            message = f"like takes a regular expression (RE2), and {pattern!r} is none: {reason}{advice}"
+            raise ParseError(message, span_of(token))
         return pred.Like(term, pattern)
 
     def arithmetic(self, meta: Meta, left: pred.Term, operator: Token, right: pred.Term) -> pred.Term:

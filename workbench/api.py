@@ -117,6 +117,10 @@ def _text_of(query: Any) -> str | None:
     return query if isinstance(query, str) else None
 
 
+REWRITABLE = 1000
+"""The longest text, in characters, for which a query that may be meant is sought: the forms can take quadratic time."""
+
+
 def _parsed(language: Language[Any], text: str) -> Any:
     """The syntax tree of a text. Raises ParseError, which names the languages in which the text is a query."""
     try:
@@ -132,13 +136,20 @@ def _parsed(language: Language[Any], text: str) -> Any:
         hint = f"it is a query in another language: {_format_language_options(others)}" if others else ""
         if there is not None and there.name not in others:
             hint = f"this looks like {there.syntax.looks_like(text)}: {_format_language_options([there.name])}"
-        elif there is None and (found := _foreign_sign(language, text, error.span)) is not None:
-            sentence, span = found
-            said = sentence.format(title=language.title, word=repr(text[span.start : span.end]))
-            written = (re.sub(form, new, text) for form, new in language.syntax.rewritten)
-            if (whole := next((one for one in written if one != text and _parses(language, one)), None)) is not None:
-                said += f"; the query may be: {whole}"
-            raise ParseError(said + (f"; or {hint}" if hint else ""), span) from None
+        elif there is None:
+            found = _foreign_sign(language, text, error.span)
+            forms = language.syntax.rewritten if len(text) <= REWRITABLE else ()
+            written = (re.sub(form, new, text) for form, new in forms)
+            whole = next((one for one in written if one != text and _parses(language, one)), None)
+            if found is not None or whole is not None:
+                sentence, span = found if found is not None else ("", error.span)
+                word = "" if span is None else repr(text[span.start : span.end])
+                said = sentence.format(title=language.title, word=word)
+                if not said and whole is not None:
+                    brackets = "; put parentheses" if whole.count("(") > text.count("(") else ""
+                    said = error.message.partition("; expected ")[0] + brackets
+                said += "" if whole is None else f"; the query may be: {whole}"
+                raise ParseError(said + (f"; or {hint}" if hint else ""), span) from None
         if not hint:
             raise
         wrong, _, _ = error.message.partition("; expected ")  # with what was meant, the list of what fits is of no use
@@ -176,6 +187,8 @@ def _foreign_sign(language: Language[Any], text: str, error: Span | None) -> tup
         if found is not None and (following := re.match(r"\w+(?:\s+\w+|\s*\()", text[start:])) is not None:
             signs.append(" ".join(following[0].replace("(", " (").split()))
         for sign in sorted(signs, key=len, reverse=True):
+            if sign == "like":  # as CEL has it: what is wrong is the pattern after it
+                continue
             for key in (f"{preceding[1]} {sign}" if preceding else sign, sign):
                 if key.upper() in language.syntax.foreign:
                     return language.syntax.foreign[key.upper()], Span(start, start + len(sign))

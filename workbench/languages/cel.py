@@ -53,6 +53,12 @@ if TYPE_CHECKING:
     from cerify.languages.language import Streamed
 
 
+SHORT_UNITS = {"s|sec|secs": "seconds", "m|min|mins": "minutes", "h|hr|hrs": "hours", "d": "days"}
+"""Units of time that other languages abbreviate, as regular expressions."""
+AROUND = r"(?:PARTITION BY|PER KEY) *\[[^\]]*\]|(?:FILTER|WITHIN) [^;:()]+?"
+"""What applies to everything on its left, and so needs parentheses before a ; or : that follows."""
+
+
 class CelSyntax(Syntax[Formula]):
     """The syntax of CEL."""
 
@@ -72,6 +78,14 @@ class CelSyntax(Syntax[Formula]):
         (r"(\w+) *(?:;|->) *(?:[!~]|(?i:not)\b) *\(? *(\w+) *\)? *(?:;|->) *(\w+)", r"\1 ; (\3 UNLESS \2)"),
         (r"(\w+) *(?:;|->) *(\w+)\? *(?:;|->) *(\w+)", r"\1 ; ((\2 ; \3) OR \3)"),
         (r"^ *(?i:every) +(\w+) *-> *", r"\1 ; "),
+        (r"\b(?i:exists) *\(([^()]*)\)", r"\1"),
+        (
+            r"(?<!\bIN )(?<!\bAS )\b([A-Za-z]\w*) +([a-z]\w*)(?= *(?:[;:)]|$|FILTER\b|WITHIN\b|PARTITION\b|PER\b))",
+            r"\1 IN \2",
+        ),
+        *((rf"\b(\d+) *(?:{short})\b", rf"\1 {unit}") for short, unit in SHORT_UNITS.items()),
+        (rf"^([^();:]*(?:[;:][^();:]*)*?) +({AROUND}) *([;:])", r"(\1 \2) \3"),
+        (rf"\(([^();:]*(?:[;:][^();:]*)*?) +({AROUND}) *([;:])", r"((\1 \2) \3"),
     )
 
     def surprises(self, query: Formula, S: Stream | None) -> Iterator[Problem]:

@@ -767,6 +767,7 @@ FOREIGN: Mapping[str, str] = {
         ("COUNT (", "SUM (", "AVG (", "MIN (", "MAX ("),
         "{title} has no aggregates; write A{{3}} for three events A, or use SASE+ or MATCH_RECOGNIZE",
     ),
+    "EXISTS (": "{title} has no EXISTS: an event type alone matches each event of the type; write A",
     "LIMIT": "{title} has no LIMIT: it reports all matches; to stop after three, use cerify match --limit 3",
     '"': "a string stands in single quotes, as in 'text'",
     **NO_COMMENTS,
