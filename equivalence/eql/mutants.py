@@ -123,6 +123,12 @@ def condition_mutants(condition: eql.Condition) -> Iterator[tuple[str, eql.Condi
         case eql.FieldComparison(comparator, left, right):
             for other in OTHER_COMPARATORS[comparator]:
                 yield f"{other} in {_short(condition)}", eql.FieldComparison(other, left, right)
+            match comparator, right:
+                case "==", eql.FieldConstant(str() as text):
+                    yield f": in {_short(condition)}", eql.ValueLookup(":", left, (text,))
+                case "==", eql.FieldConstant(int() | float() as number) if not isinstance(number, bool):
+                    yield f">= in {_short(condition)}", eql.FieldComparison(">=", left, right)
+                    yield f"<= in {_short(condition)}", eql.FieldComparison("<=", left, right)
         case eql.ValueLookup(operator, term, values):
             if operator in OTHER_OPERATORS:
                 other_operator = OTHER_OPERATORS[operator]

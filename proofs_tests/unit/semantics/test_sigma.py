@@ -400,3 +400,19 @@ def test_a_message_about_a_key_is_at_its_line() -> None:
         parse(text)
     assert raised.value.span is not None
     assert text[raised.value.span.start : raised.value.span.end] == "references: none"
+
+
+def test_the_table_of_a_converter_has_the_fields_of_rules_and_events_and_no_others() -> None:
+    from types import SimpleNamespace
+
+    from cerify.conformance.adapters.python import sigma_adapter as adapter
+
+    text = rules(
+        {"type": "value_count", "rules": ["a"], "group-by": ["User"], "condition": {"gte": 2, "field": "Port"}}
+    )
+    run: Any = SimpleNamespace(query=text, events=[{"type": "event", "time": 1, "kind": "a", "Bytes": 5, "User": "u"}])
+    assert set(adapter.columns_of(run)) == {"kind", "Bytes", "User", "Port"}
+    assert [adapter.is_number(name, run) for name in ("Bytes", "User", "size")] == [True, False, True]
+    run.events[0]["user"] = "v"
+    with pytest.raises(adapter.Skip, match="differ in case alone"):
+        adapter.columns_of(run)

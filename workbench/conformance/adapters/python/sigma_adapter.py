@@ -57,12 +57,38 @@ def correlation_of(rules: Any) -> Any:
     return raising[0]
 
 
-def columns_of(rule: Any, run: RunMessage) -> list[str]:
-    """Return the columns of the table: the fields of events, and those at which the rules look."""
+def columns_of(run: RunMessage) -> list[str]:
+    """Return the columns of the table: the fields of events, and those at which the rules look.
+
+    Raises Skip for two that differ in case alone, as databases do not tell their names apart.
+    """
     names = dict.fromkeys(name for event in run.events for name in event if name not in ("type", "time"))
-    body = rule.to_dict()["correlation"]
-    wanted = [*(rule.group_by or []), *(f for a in (body.get("aliases") or {}).values() for f in a.values())]
-    return list(names | dict.fromkeys(("kind", "user", "host", "size")) | dict.fromkeys(wanted))
+    for rule in rules_of(run).rules:
+        if hasattr(rule, "detection"):
+            names |= dict.fromkeys(name for one in rule.detection.detections.values() for name in fields_in(one))
+        else:
+            counted = getattr(rule.condition, "fieldref", None) or []
+            names |= dict.fromkeys([counted] if isinstance(counted, str) else counted)
+            names |= dict.fromkeys(rule.group_by or [])
+            names |= dict.fromkeys(str(field) for alias in rule.aliases for field in alias.mapping.values())
+    if len({name.lower() for name in names}) < len(names):
+        raise Skip("two fields differ in case alone, and the database does not tell their names apart")
+    return list(names)
+
+
+def fields_in(detection: Any) -> Iterable[str]:
+    """Return the fields of a detection as pySigma has it."""
+    for item in detection.detection_items:
+        if hasattr(item, "detection_items"):
+            yield from fields_in(item)
+        elif item.field is not None:
+            yield item.field
+
+
+def is_number(name: str, run: RunMessage) -> bool:
+    """Return whether a column has numbers: by the values of the log, or, where it has none, as the suite's `size`."""
+    values = [event[name] for event in run.events if event.get(name) is not None]
+    return all(isinstance(value, int | float) for value in values) if values else name == "size"
 
 
 def by_groups(rule: Any, rows: Rows) -> Iterable[Json]:
@@ -84,8 +110,8 @@ def on_sqlite(run: RunMessage) -> Iterable[Json]:
     """Return where the query of the SQLite converter raises alerts: the last event of each window."""
     from sigma.backends.sqlite import sqliteBackend
 
-    rule, query = converted(run, sqliteBackend(timestamp_format="unix_us", collate_nocase=True))
-    columns, times = columns_of(rule, run), instants(run)
+    _, query = converted(run, sqliteBackend(timestamp_format="unix_us", collate_nocase=True))
+    columns, times = columns_of(run), instants(run)
     with sqlite3.connect(":memory:") as database:
         database.row_factory = sqlite3.Row
         database.create_function("REGEXP", 2, lambda pattern, value: value is not None and _searches(pattern, value))
@@ -119,8 +145,8 @@ def on_duckdb(run: RunMessage) -> Iterable[Json]:
 
     rule, query = converted(run, DuckDBBackend())
     database = duckdb.connect(":memory:")
-    columns, times = columns_of(rule, run), instants(run)
-    types = ", ".join(f'"{name}" {"DOUBLE" if name == "size" else "VARCHAR"}' for name in columns)
+    columns, times = columns_of(run), instants(run)
+    types = ", ".join(f'"{name}" {"DOUBLE" if is_number(name, run) else "VARCHAR"}' for name in columns)
     database.execute(f"CREATE TABLE logs (timestamp TIMESTAMP, {types})")
     marks = ", ".join("?" * (len(columns) + 1))
     for p, event in enumerate(run.events):
@@ -140,10 +166,10 @@ def on_clickhouse(run: RunMessage) -> Iterable[Json]:
     from sigma.backends.clickhouse import ClickhouseBackend
 
     rule, query = converted(run, ClickhouseBackend())
-    columns, times = columns_of(rule, run), instants(run)
+    columns, times = columns_of(run), instants(run)
     session = _session()
     session.query("DROP TABLE IF EXISTS logs")
-    types = ", ".join(f"`{name}` Nullable({'Float64' if name == 'size' else 'String'})" for name in columns)
+    types = ", ".join(f"`{name}` Nullable({'Float64' if is_number(name, run) else 'String'})" for name in columns)
     session.query(f"CREATE TABLE logs (timestamp DateTime64(6), {types}) ENGINE = Memory")
     rows = [
         json.dumps({"timestamp": f"{times[p] / 1_000_000:.6f}", **{name: event.get(name) for name in columns}})
