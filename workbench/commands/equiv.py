@@ -120,12 +120,15 @@ def equiv_command(args: EquivArguments) -> int:
 
     Exit status: 0 if they are the same, 1 if they differ, 3 if that is undecided.
     """
-    left, language_ = with_rule_of(args.left, args.language, dialect=args.dialect, readings=args.readings)
+    left, language_ = with_rule_of(
+        args.left, args.language, dialect=args.dialect, readings=args.readings, schema=args.schema_text
+    )
     right, language_right = with_rule_of(
         args.right,
         args.language_right or args.language,
         dialect=args.dialect_right or args.dialect,
         readings=args.readings,
+        schema=args.schema_text,
     )
     args = replace(args, left=left, right=right, language=language_, language_right=language_right)
     _require_comparable(args.language, args.language_right or args.language)
@@ -389,7 +392,7 @@ def vectors_command(
     from it in one place is found out, one line each with the log, the matches that are expected and what it finds.
     Of a clause of MATCH_RECOGNIZE, or of a SELECT with one: tables in the same way, with the rows that are expected.
     """
-    query, language = with_rule_of(query, language, dialect=dialect, readings=readings)
+    query, language = with_rule_of(query, language, dialect=dialect, readings=readings, schema=schema_text)
     schema = None if schema_text is None else schema_of(schema_text, language=language)
     if type(language_named(language).explanations).test_logs is not Explanations.test_logs:
         written = dialect_named(dialect or "standard") if sql else None

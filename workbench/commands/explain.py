@@ -31,7 +31,7 @@ from cerify.commands.options import (
     takes,
     warn_of_never,
 )
-from cerify.commands.rules import with_rule_of
+from cerify.commands.rules import with_rule_of, with_table_of
 from cerify.draw.diagram import Diagram, document, dot, markup, page, svg
 from cerify.draw.stepper import stepper, summary
 from cerify.draw.timeline import MOST_ROWS, WHOLE, drawn, match_row, places_row
@@ -90,15 +90,17 @@ def explain_command(args: ExplainArguments) -> int:
 
     Exit status: 0 if it is a match, 1 if it is not (of a whole stream: if there is none), 2 on an error.
     """
-    query, language_ = with_rule_of(args.query, args.language, dialect=args.dialect, readings=args.readings)
+    query, language_, S = with_table_of(args.query, args.language, args.source, args.file, args.dialect, args.readings)
     args = replace(args, query=query, language=language_)
     match_text, valuation_text = args.match_text, args.valuation_text
-    schema = args.source.schema_for(args.language)
+    schema = args.source.schema_for(args.language) if S is None else None
     lang, tree = read_query(query, args.language, schema)
     if lang.answer and (valuation_text is not None or args.output != "matches"):
         raise click.UsageError(f"{lang.answer}; it has no valuations")
     with errors_in(query):
-        explainer = lang.explanations.explainer(tree, args.source.read_for(query, args.language, args.file), query)
+        explainer = lang.explanations.explainer(
+            tree, args.source.read_for(query, args.language, args.file) if S is None else S, query
+        )
         request = Request(
             None if match_text is None else positions(match_text, explainer),
             None if valuation_text is None else valuation(valuation_text, explainer),

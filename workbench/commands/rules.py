@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cerify.api import read_query
-from cerify.languages import LANGUAGES
+from cerify.commands.options import FileSource, schema_of
+from cerify.languages import LANGUAGES, language_named
 from cerify.languages.language import DENOTATIONAL, Options
 from cerify.semantics.arguments import parse_reading
 from cerify.semantics.ecs import event_of_document
@@ -21,11 +22,12 @@ from cerify.semantics.eql.syntax import EqlQuery
 from cerify.semantics.errors import CerifyError, InputError, MissingPackage, Unsupported, errors_in
 from cerify.semantics.events import Stream
 from cerify.semantics.json_events import json_of_event, text_of
+from cerify.semantics.row_pattern.check import column_types, types_of, with_days
 from cerify.semantics.row_pattern.scalars import RowReading
 from cerify.semantics.row_pattern.statement import is_statement
 from cerify.semantics.row_pattern.syntax import show as show_clause
 from cerify.semantics.sigma.syntax import SigmaQuery
-from cerify.statements import read_pasted, reading_texts, split_duration, written_out
+from cerify.statements import Pasted, read_pasted, reading_texts, split_duration, written_out
 from cerify.terminal import echo
 
 if TYPE_CHECKING:
@@ -158,12 +160,14 @@ def with_rule_of(
     takes_statements: bool = False,
     dialect: str | None = None,
     readings: Sequence[str] = (),
+    schema: str | None = None,
 ) -> tuple[str, str]:
     """Return the text and the language of a query: those of a rule where it is the name of a file of rules.
 
     MATCH_RECOGNIZE may stand in a file .sql. Of a SELECT around it the text is the clause, with a note on standard
     error, unless the caller takes statements. A clause in a dialect of SQL, or under other readings, is written out as
-    the standard's. Raises InputError where the file is missing, or has no rule in EQL or Sigma.
+    the standard's; a schema, as --schema takes it, says which numbers stand beside times.
+    Raises InputError where the file is missing, or has no rule in EQL or Sigma.
     """
     if is_rule_folder(query):
         raise InputError(f"{query} is a folder of rules; name one of its files. cerify check and diff take folders")
@@ -173,23 +177,58 @@ def with_rule_of(
             raise InputError(f"no file {query}; to give a query that ends like a file name, put it in brackets")
         rule = read_rule(query)
         return rule.text, rule.language
-    takes_rows = language in LANGUAGES and "row_reading" in LANGUAGES[language].settings
-    if takes_rows and path.suffix == ".sql" and path.is_file():
-        query = text_of(path)
+    takes_rows = _takes_rows(language)
+    query = _sql_text(query) if takes_rows else query
     if not takes_rows and (dialect is not None or readings):
         raise click.UsageError("--dialect and --reading are for queries in MATCH_RECOGNIZE")
     if not takes_rows or takes_statements or not (is_statement(query) or dialect is not None or readings):
         return query, language
+    pasted, reading = _pasted_clause(query, dialect, readings)
+    if pasted.windows:
+        raise Unsupported("an aggregate with OVER is followed by cerify match and explain, over a table")
+    clause = pasted.clause
+    if schema is not None and pasted.dialect.days:
+        clause = with_days(clause, types_of(column_types(schema_of(schema, language=language))))
+    return show_clause(written_out(clause, reading)), language
+
+
+def with_table_of(
+    query: str, language: str, source: FileSource, files: Sequence[str], dialect: str | None, readings: Sequence[str]
+) -> tuple[str, str, Stream | None]:
+    """Return the text and the language of a query as `with_rule_of` does, and the rows of a clause in a dialect.
+
+    Numbers beside times are as the values of the columns have them, and aggregates with OVER are columns. The rows are
+    None where nothing was read.
+    """
+    if dialect is None or not _takes_rows(language):
+        return (*with_rule_of(query, language, dialect=dialect, readings=readings), None)
+    pasted, reading = _pasted_clause(_sql_text(query), dialect, readings)
+    with errors_in(pasted.text):
+        table = pasted.over(source.read_in(language_named(language), tuple(files)), reading)
+    text = show_clause(written_out(table.clause, reading))
+    source.warn_of_fit(text, language, table.S)
+    return text, language, table.S
+
+
+def _takes_rows(language: str) -> bool:
+    return language in LANGUAGES and "row_reading" in LANGUAGES[language].settings
+
+
+def _sql_text(query: str) -> str:
+    """Return the text of a query, which may stand in a file .sql."""
+    path = Path(query) if len(query) < 4096 and "\n" not in query else Path()
+    return text_of(path) if path.suffix == ".sql" and path.is_file() else query
+
+
+def _pasted_clause(query: str, dialect: str | None, readings: Sequence[str]) -> tuple[Pasted, RowReading]:
+    """Return what a text means, and its reading. Of a SELECT it is the clause, with a note on standard error."""
     duration, others = split_duration(readings)
     pasted = read_pasted(query, dialect or "standard", duration)
     if pasted.below is not None:
         raise Unsupported("FROM has a query: give its rows as the file, and write FROM t")
-    if pasted.windows:
-        raise Unsupported("an aggregate with OVER is followed by cerify match alone")
     if pasted.statement is not None:
         echo("cerify: note: the matches are those of the clause MATCH_RECOGNIZE, before the rest of SELECT", error=True)
-    reading = parse_reading(RowReading, [*reading_texts(pasted.reading), *others])
-    return show_clause(written_out(pasted.clause, reading)), language
+    return pasted, parse_reading(RowReading, [*reading_texts(pasted.reading), *others])
 
 
 class _Unreadable(Exception):

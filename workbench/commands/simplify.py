@@ -217,7 +217,7 @@ def check_command(
     """
     if is_rule_folder(query):
         return _check_folder(Path(query), schema_text, type_column, time_column, single, as_json)
-    query, language = with_rule_of(query, language, dialect=dialect, readings=readings)
+    query, language = with_rule_of(query, language, dialect=dialect, readings=readings, schema=schema_text)
     schema = None
     if schema_text is not None:
         schema = schema_of(schema_text, type_column, time_column, language=language)
@@ -539,7 +539,7 @@ def _translate_dialect(query: str, dialect: str, to: str, as_json: bool) -> int:
     def translated() -> tuple[str, tuple[str, ...]]:
         pasted = read_pasted(query, dialect)
         if pasted.windows:
-            raise Unsupported("an aggregate with OVER is followed by cerify match alone")
+            raise Unsupported("an aggregate with OVER is followed by cerify match and explain, over a table")
         source, target = dialect_named(dialect), dialect_named(to)
         if pasted.statement is not None:
             return show_statement(pasted.statement, source, target)

@@ -704,6 +704,21 @@ def test_aggregates_over_rows_in_define(aggregate: str, frame: str, over: Callab
     assert 0 < len(expected) < len(STATEMENTS_PRICES) or aggregate == "COUNT(*)"
 
 
+def test_explanations_know_the_table(run: Run, tmp_path: Path) -> None:
+    """Days beside times, and aggregates with OVER, are those of the rows."""
+    table = tmp_path / "t.csv"
+    table.write_text("t,x\n2026-01-01,1\n2026-01-02,5\n2026-01-04,9\n")
+    row = (str(table), "--language", "row-pattern", "--dialect")
+    clause = "MATCH_RECOGNIZE (ORDER BY t PATTERN (A B) DEFINE A AS TRUE, B AS {})"
+    assert "{0, 1} is match 1" in run("explain", clause.format("t <= PREV(t) + 1"), *row, "oracle")[1]
+    over = clause.format("x >= AVG(x) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)")
+    assert 'OVER (UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)" is 5' in run("explain", over, *row, "snowflake")[1]
+    checked = run("check", clause.format("t - PREV(t) <= 1"), *row[1:], "oracle", "--schema", str(table))
+    assert checked[0] == 0
+    assert "no problems" in checked[1]
+    assert "followed by cerify match and explain" in run("check", over, *row[1:], "snowflake")[2]
+
+
 def test_other_windows_in_define_are_refused() -> None:
     clause = "MATCH_RECOGNIZE (ORDER BY day PATTERN (A) DEFINE A AS price > {})"
     for window, message in (("AVG(price) OVER (ORDER BY x)", "ROWS BETWEEN"), ("AVG(A.price) OVER (ROWS BETWEEN 1 "
