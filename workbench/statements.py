@@ -12,7 +12,7 @@ from typing import Any, Protocol, cast, get_args
 from cerify.api import match
 from cerify.languages.language import OutputTable
 from cerify.semantics import trees
-from cerify.semantics.arguments import timed_items
+from cerify.semantics.arguments import depth_limited, timed_items
 from cerify.semantics.errors import IllFormed, MissingPackage, QueryWarning, Unsupported, errors_in
 from cerify.semantics.events import TYPE, Event, Events, Stream
 from cerify.semantics.files import as_stream
@@ -98,7 +98,7 @@ class Pasted:
         Warns of NULL where the dialect passes over it and the standard does not.
         """
         clause, columns = self.clause, columns_of(S)
-        with errors_in(self.text):
+        with errors_in(self.text), depth_limited(None):
             if self.below is not None:
                 names, found = source_rows(
                     self.below,
@@ -262,7 +262,7 @@ def read_pasted(text: str, dialect: str = "standard", duration: Duration = "open
     Unsupported for what the dialect refuses, IllFormed.
     """
     known = dialect_named(dialect)
-    with errors_in(text):
+    with errors_in(text), depth_limited(None):
         plain, windows = cut_windows(text, known)
         statement = parse_statement(plain, known, duration) if is_statement(plain) else None
         lists: list[ListedMeasure] = [] if statement is None else [*statement.lists]

@@ -12,11 +12,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from functools import lru_cache
+from itertools import accumulate, pairwise
 from typing import Any, TypeAlias, assert_never
 
 from cerify.semantics import trees
-from cerify.semantics.errors import CerifyError, ParseError, Span, Unsupported, errors_in
+from cerify.semantics.arguments import depth_limited
+from cerify.semantics.errors import BudgetExceeded, CerifyError, ParseError, Span, Unsupported, errors_in
+from cerify.semantics.parsing import MAX_DEPTH
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.dialects import STANDARD_SQL, SqlDialect
 from cerify.semantics.row_pattern.parse import Duration, ListedMeasure, parse
@@ -163,8 +166,10 @@ def parse_statement(text: str, dialect: SqlDialect = STANDARD_SQL, duration: Dur
     >>> parse_statement("SELECT * FROM t MATCH_RECOGNIZE (PATTERN (A)) AS m LIMIT 3;").limit
     3
     """
-    with errors_in(text):
+    with errors_in(text), depth_limited(Span(0, len(text))):
         plain = _blanked(text)
+        if max(accumulate((c == "(") - (c == ")") for c in plain), default=0) > MAX_DEPTH:
+            raise BudgetExceeded(f"the statement is nested more than {MAX_DEPTH} parentheses deep", Span(0, len(text)))
         keyword = re.search(r"\bMATCH_RECOGNIZE\s*\(", plain, re.I)
         window = re.search(rf"\bWINDOW(?P<named>\s+(?P<name>{_NAME})\s+AS\s*)\(", plain, re.I)
         if keyword is None and window is not None:  # without the name of the window it is the clause alone
@@ -372,6 +377,7 @@ def _span_of(found: re.Match[str]) -> Span:
 # --- parsing ----------------------------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=8)
 def _blanked(text: str) -> str:
     """Return the text of the same length without what stands in quotation marks or in comments."""
 
@@ -485,7 +491,21 @@ def _parsed(
         raise
 
 
+_LITERAL = re.compile(
+    r"\s*(?:(?P<number>\d{1,15}(?:\.\d{1,15})?)|'(?P<text>(?:[^']|'')*)'|(?P<word>NULL|TRUE|FALSE))\s*", re.I
+)
+
+
 def _expression(text: str, span: Span, dialect: SqlDialect) -> rows.Expression:
+    if (plain := _LITERAL.fullmatch(text, span.start, span.end)) is not None:  # a table in the text has many of them
+        value: Any = {"NULL": None, "TRUE": True, "FALSE": False}.get((plain["word"] or "").upper())
+        if plain["text"] is not None:
+            value = plain["text"].replace("''", "'")
+        elif plain["number"] is not None:
+            value = float(plain["number"]) if "." in plain["number"] else int(plain["number"])
+        written = plain[0].strip()
+        start = plain.start() + plain[0].index(written)
+        return rows.RowConstant(value, span=Span(start, start + len(written)))
     dialect = replace(dialect, bare_functions=False)  # out here they are columns, called like the measures
     clause = _parsed(text, span.start, span.end, _BEFORE, ") AS x PATTERN (A))", dialect)
     expression = _moved(clause.measures[0].expression, span.start - len(_BEFORE))

@@ -650,6 +650,14 @@ def test_tables_in_the_text(dialect: str, text: str, columns: tuple[str, ...], r
     assert (made.columns, made.rows) == (columns, rows)
 
 
+def test_statements_that_are_nested_too_deeply() -> None:
+    queries = ", ".join(f"a{i} AS (SELECT * FROM {f'a{i - 1}' if i else 't'})" for i in range(1200))
+    for table in (f"{'(SELECT * FROM ' * 500}t{')' * 500}", f"a{1199}"):
+        lead = f"WITH {queries} " if table == "a1199" else ""
+        with pytest.raises(BudgetExceeded):
+            select(f"{lead}SELECT * FROM {table} MATCH_RECOGNIZE (PATTERN (A))", [{"x": 1}])
+
+
 def test_a_table_in_the_text_needs_no_file(run: Run, tmp_path: Path) -> None:
     text = "SELECT n FROM (VALUES (1), (2)) AS t (x) MATCH_RECOGNIZE (ORDER BY x MEASURES COUNT(*) AS n PATTERN (A+))"
     assert run("match", text, "--language", "row-pattern", "--json")[1] == '{"columns": ["n"], "rows": [[2]]}\n'
