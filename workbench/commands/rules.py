@@ -147,9 +147,11 @@ def _has_one_type_a_field(events: Sequence[Mapping[str, Any]]) -> bool:
 
 def is_rule_folder(query: str) -> bool:
     """Return whether a query is the name of a folder with files of rules."""
-    path = Path(query) if len(query) < 4096 and "\n" not in query else Path()
+    if len(query) >= 4096 or "\n" in query or not query.strip():  # Path() would be the folder at hand
+        return False
+    path = Path(query)
     try:
-        return query.strip() != "" and path.is_dir() and any(f.suffix in SUFFIXES for f in path.rglob("*"))
+        return path.is_dir() and any(f.suffix in SUFFIXES for f in path.rglob("*"))
     except OSError:  # a query that is too long to be a name, or a folder that may not be read
         return False
 
