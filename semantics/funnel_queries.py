@@ -28,8 +28,8 @@ from cerify.semantics.funnel_steps import FunnelQuestion, FunnelStep, parse_attr
 from cerify.semantics.funnels import FUNNEL_MODES, ChainReading, FunnelRow, Time, deepest_chain
 from cerify.semantics.predicates import (
     Problem,
-    find_nearest_name,
     kind_problems,
+    meant_name,
     mentions,
     satisfied,
     show_predicate,
@@ -243,14 +243,14 @@ def step_problems(question: KeyedQuestion, schema: Schema) -> Iterator[Problem]:
     for step in (*question.steps, *([between] if between is not None else [])):
         of_step = f"of the step {step.text!r}"
         if step.type is not None and step.type not in schema.types:
-            near = find_nearest_name(step.type, schema.types)
+            near = meant_name(step.type, schema.types)
             others = f"; there is {format_names(sorted(schema.types))}" if near is None else ""
             yield Problem("event_type", f"no event has the type {step.type!r} {of_step}{others}", None, near)
         if step.predicate is None:
             continue
         for name in dict.fromkeys(attribute.name for attribute in mentions(step.predicate)):
             if name not in schema.attributes and name != TIME:
-                near = find_nearest_name(name, schema.attributes)
+                near = meant_name(name, schema.attributes)
                 yield Problem("attribute", f"no event has the attribute {name!r} {of_step}", None, near)
             elif step.type is not None and step.type in schema.types and not schema.has(step.type, name):
                 have = format_names([*schema.types[step.type]])

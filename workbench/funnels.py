@@ -469,6 +469,10 @@ class _Source:
     def _see(self, S: Stream) -> None:
         types = _types(S.table[TYPE])
         for name in S.known_attributes(S.table.column_names):
+            if name not in S.table.column_names:  # a likely spelling of a test for an element
+                for R in types:
+                    self._seen.setdefault(R, {})[name] = "bool"
+                continue
             if name == TYPE or (kind := column_value_type(S.table[name])) is None:
                 continue
             column = S.table[name]
