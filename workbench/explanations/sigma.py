@@ -43,6 +43,9 @@ class SigmaAnswer:
     nearest: tuple[SigmaAlert, ...] = ()
 
 
+NUMERIC = ("value_sum", "value_avg", "value_percentile")
+
+
 class SigmaExplainer(Explainer[SigmaAnswer]):
     """Explanations by the definition: the windows of groups, and the occurrences around them."""
 
@@ -156,8 +159,16 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
             for alert in self.log.alerts(part):
                 if alert.at == at:
                     for name in (*fields, *values):
-                        if self.log.value_of(alert, name) is None:
+                        value = self.log.value_of(alert, name)
+                        if value is None:
                             yield f"{part.name} occurs at event {at}, which has no value of {name}"
+                        elif (
+                            name in values
+                            and rule.kind in NUMERIC
+                            and (isinstance(value, bool) or not isinstance(value, int | float))
+                        ):
+                            said = f"whose {name} is {value!r}: {rule.kind} is of numbers"
+                            yield f"{part.name} occurs at event {at}, {said}"
                     return
         for part in rule.rules:
             yield from (f"{part.name}: {reason}" for reason in self._rejected(part, at))

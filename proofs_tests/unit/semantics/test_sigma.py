@@ -416,3 +416,11 @@ def test_the_table_of_a_converter_has_the_fields_of_rules_and_events_and_no_othe
     run.events[0]["user"] = "v"
     with pytest.raises(adapter.Skip, match="differ in case alone"):
         adapter.columns_of(run)
+
+
+def test_a_text_where_numbers_are_added_is_named(tmp_path: Path, run: Run) -> None:
+    rule, log = tmp_path / "rule.yml", tmp_path / "log.jsonl"
+    body = {"type": "value_sum", "rules": ["a"], "condition": {"gte": 1, "field": "size"}}
+    rule.write_text(rules(body), encoding="utf-8")
+    log.write_text('{"type": "event", "time": 1, "kind": "a", "size": "600"}\n', encoding="utf-8")
+    assert "whose size is '600': value_sum is of numbers" in run("explain", str(rule), str(log), "--at", "0")[1]
