@@ -22,7 +22,8 @@ INTRODUCTION = """# The claims of the papers
 Written by `cerify claims --write docs/claims.md`, together with [errata](errata.md), with cerify {version}.
 
 Every numbered or displayed claim of the five papers has a row, and statements of [later
-work](theory/related.md) have. Where a step of a proof fails and the theorem stands, the row is about that step.
+work](theory/related.md) have. Where a step of a proof fails and the theorem stands, the row is about that step. A
+few rows are statements of this book about the language of a paper, and say so.
 `cerify claims ID` prints one of them, and `--json` its counterexample as data.
 
 - **Status.** *holds*: the claim as printed passes its check, which may look at less than the claim.
