@@ -31,7 +31,7 @@ from proofs_tests.benchmarks.eql import eql
 from proofs_tests.benchmarks.expressions import expressions
 from proofs_tests.benchmarks.figure import Figure, cpu_seconds, rate
 from proofs_tests.benchmarks.flat import flat
-from proofs_tests.benchmarks.funnels import funnels
+from proofs_tests.benchmarks.funnels import funnels, funnels_spark
 from proofs_tests.benchmarks.hops import hops
 from proofs_tests.benchmarks.installed import installed
 from proofs_tests.benchmarks.keys import keys
@@ -164,6 +164,7 @@ BENCHMARKS = {
     "sase": nfab,
     "rows": row_patterns,
     "funnels": funnels,
+    "funnels-spark": funnels_spark,
     "eql": eql,
     "hops": hops,
     "peers": peers,
