@@ -96,7 +96,10 @@ def observations(run: RunMessage, chain: Chain) -> list[dict[str, Any]]:
     for place, (event, seconds) in enumerate(zip(run.values, times, strict=True)):
         if any(isinstance(value, datetime) for name, value in event.items() if name != "time"):
             raise Skip("attributes are numbers, texts and truth values", LINK)
-        at = (datetime(2000, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)).strftime(SHAPE)
+        try:
+            at = (datetime(2000, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)).strftime(SHAPE)
+        except OverflowError:
+            raise Skip("timestamps are of the years 1 to 9999", LINK) from None
         attributes = {name: value for name, value in event.items() if name not in ("type", "time")}
         observed.append(
             {"type": "observed-data", "id": f"observed-data--{place}", "first_observed": at, "last_observed": at,
