@@ -35,7 +35,7 @@ _UNNEST = re.compile(r"\s*UNNEST\s*\(", re.I)
 _NAMES = re.compile(rf"\s*\((?P<names>\s*{_NAME}\s*(?:,\s*{_NAME}\s*)*)\)")
 _TABLE = re.compile(rf"\s*(?P<table>{_NAME}(?:\s*\.\s*{_NAME})*)", re.I)
 _INTO = re.compile(rf"\bINTO\s+{_NAME}\s*\Z", re.I)
-_TIMESTAMP_BY = re.compile(rf"\s*TIMESTAMP\s+BY\s+(?P<time>{_NAME})", re.I)
+_TIMESTAMP_BY = re.compile(rf"\s*TIMESTAMP\s+BY\s+(?P<time>{_NAME})(?:\s+OVER\s+{_NAME})?", re.I)
 _COMMON = re.compile(rf"\s*(?P<lead>WITH\b|,)\s*(?P<name>{_NAME})\s*(?:\((?P<names>[^()]*)\)\s*)?AS\s*\(", re.I)
 _WORDS = "WHERE|ORDER|LIMIT|FETCH|GROUP|HAVING|JOIN|UNION|TIMESTAMP|MATCH_RECOGNIZE|CROSS|LEFT|RIGHT|FULL|INNER"
 _ALIAS = re.compile(rf"\s*(?:AS\b\s*)?(?!(?:{_WORDS})\b)(?P<alias>{_NAME})", re.I)
@@ -325,7 +325,9 @@ class _Reader:
         if table is None:
             _refuse_others(self.plain[at:end], at)
             raise _shape(self.plain[start:end], start, end)
-        _refuse_others(self.plain[table.end() : end], table.end())
+        time = _TIMESTAMP_BY.match(self.plain, table.end(), end) if self.dialect.streams else None
+        rest = table.end() if time is None else time.end()
+        _refuse_others(self.plain[rest:end], rest)
         name = " ".join(self.text[slice(*table.span("table"))].split())
         if self.dialect.dual and name.upper() == "DUAL":
             return _Head(listed, name, NO_TABLE, table.end())
