@@ -764,7 +764,8 @@ TOLL = [{"booth": booth, "at": datetime(2020, 1, 1, 0, 0, second, tzinfo=UTC), "
 )
 def test_the_duration_of_azure(seconds: int, duration: Duration, begun: list[int]) -> None:
     """Pairs of a booth are 10, 20 and 40 seconds long, which separates a closed bound from an open one."""
-    text = f"""SELECT * INTO out FROM input TIMESTAMP BY at OVER booth MATCH_RECOGNIZE (LIMIT DURATION(second, {seconds})
+    text = f"""SELECT * INTO out FROM input TIMESTAMP BY at OVER booth MATCH_RECOGNIZE (
+        LIMIT DURATION(second, {seconds})
         PARTITION BY booth MEASURES FIRST(A.at) AS begun AFTER MATCH SKIP TO NEXT ROW PATTERN (A .)
         DEFINE A AS make = 'x') AS T"""
     q = read_pasted(text, "azure", duration).clause
