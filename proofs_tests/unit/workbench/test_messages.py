@@ -103,11 +103,6 @@ S = Stream(map(Event, "ABAB"))
         ("row-pattern", "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS x::int > 1)", "write CAST(price AS DOUBLE)"),
         (
             "row-pattern",
-            "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS x IS DISTINCT FROM y)",
-            "NOT COALESCE(a = b, a IS NULL",
-        ),
-        (
-            "row-pattern",
             "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS NVL(x, 1) = 2)",
             "did you mean COALESCE",
         ),
