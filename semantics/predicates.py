@@ -549,8 +549,10 @@ class Problem:
 
     @property
     def hinted(self) -> str:
-        """The message, with the name that was probably meant."""
-        return self.message if self.meant is None else f"{self.message}; did you mean {format_names([self.meant])}?"
+        """The message, with the name that was probably meant, or what to write for an operand of another kind."""
+        if self.meant is not None:
+            return f"{self.message}; did you mean {format_names([self.meant])}?"
+        return f"{self.message}; {self.advice}" if self.rule == "kind" and self.advice else self.message
 
     @property
     def mend(self) -> str:

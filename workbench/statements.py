@@ -111,7 +111,7 @@ class Pasted:
             if self.windows:
                 S = _with_windows(self.windows, clause, S, reading)
             if self.dialect.days:
-                clause = with_days(clause, _types_in(clause, S))
+                clause = with_days(clause, _types_in(clause, S), self.dialect.text_times)
         if self.dialect.passes_null and (column := _navigated_null(clause, S)) is not None:
             message = (
                 f"{column.name} is NULL in some rows; FIRST and LAST pass over it in {self.dialect.title}, and here "

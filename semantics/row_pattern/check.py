@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from functools import lru_cache, reduce
@@ -14,7 +15,7 @@ from cerify.semantics import trees
 from cerify.semantics.arguments import depth_limited, format_names
 from cerify.semantics.errors import IllFormed, Span
 from cerify.semantics.events import TIME, TYPE, Schema
-from cerify.semantics.predicates import Problem, find_nearest_name, meant_name
+from cerify.semantics.predicates import Problem, find_nearest_name, meant_name, show_name
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.scalars import (
     FUNCTIONS,
@@ -27,13 +28,13 @@ from cerify.semantics.row_pattern.scalars import (
 )
 from cerify.semantics.row_pattern.syntax import MatchRecognize, Measure, RowDefinition, Subset, show_expression
 from cerify.semantics.trees import subtrees
-from cerify.semantics.values import KIND_OF, ValueKind, ValueType, value_type_of
-
-Types: TypeAlias = Callable[[rows.RowColumn], ValueType | None]
-"""The type of a column; None where it is not known."""
+from cerify.semantics.values import KIND_OF, ValueKind, ValueType, parse_time, value_type_of
 
 RowType: TypeAlias = ValueType | Literal["interval"]
 """The type of an expression's values: that of an attribute, or an interval."""
+
+Types: TypeAlias = Callable[[rows.RowColumn], RowType | None]
+"""The type of a column; None where it is not known."""
 
 CAST: Mapping[rows.SqlType, ValueType] = {
     "BIGINT": "int", "DOUBLE": "float", "VARCHAR": "string", "BOOLEAN": "bool", "TIMESTAMP": "timestamp",
@@ -157,16 +158,23 @@ def whole_divisions(e: rows.Expression, types: Types) -> Iterator[rows.Product]:
             yield node
 
 
-def with_days(q: MatchRecognize, types: Types) -> MatchRecognize:
+def with_days(q: MatchRecognize, types: Types, text_times: bool = False) -> MatchRecognize:
     """Return the clause in which a number beside a time or an interval is one of days, as Oracle has it.
 
-    types: those of the columns; a number is one of days where both types are known.
+    types: those of the columns; a number is one of days where both types are known. text_times: whether a text that is
+    written beside a time is a time too, as Snowflake has it.
 
     >>> from cerify.semantics.row_pattern.parse import parse
     >>> q = parse("MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS t <= PREV(t) + 1)")
     >>> show_expression(with_days(q, lambda column: "timestamp").define[0].condition)
     "t <= PREV(t) + 1 * INTERVAL '1' DAY"
     """
+
+    return with_expressions(q, lambda e: with_meant_operands(e, types, text_times))
+
+
+def with_meant_operands(e: rows.Expression, types: Types, text_times: bool) -> rows.Expression:
+    """Return an expression as `with_days` has it."""
 
     def kind(e: rows.Expression) -> ValueKind | None:
         return kind_of_type(type_of(e, types))
@@ -183,9 +191,22 @@ def with_days(q: MatchRecognize, types: Types) -> MatchRecognize:
             below = [*map(days, below)]
         if isinstance(e, rows.RowComparison | rows.RowBetween | rows.RowIn) and "interval" in kinds:
             below = [*map(days, below)]
+        if text_times and isinstance(e, rows.RowComparison | rows.RowBetween | rows.RowIn) and "timestamp" in kinds:
+            below = [*map(_time_of_text, below)]
+        if text_times and isinstance(e, rows.RowCall):
+            wanted = FUNCTIONS[e.function].kinds
+            below = [_time_of_text(x) if k == "timestamp" else x for x, k in zip(below, wanted, strict=False)]
         return replace(trees.rebuilt(e, below), span=e.span)
 
-    return with_expressions(q, changed)
+    return changed(e)
+
+
+def _time_of_text(e: rows.Expression) -> rows.Expression:
+    """Return the time that a constant text writes, else the expression itself."""
+    if isinstance(e, rows.RowConstant) and isinstance(e.value, str):
+        with suppress(ValueError):
+            return replace(e, value=parse_time(e.value))
+    return e
 
 
 def type_problems(e: rows.Expression, types: Types, condition: bool = False) -> Iterator[Problem]:
@@ -211,7 +232,13 @@ def type_problems(e: rows.Expression, types: Types, condition: bool = False) -> 
                 first, kind_ = known[0]
                 message = f"{show_expression(first)} is {a_kind(kind_)}, and {show_expression(operand)} {a_kind(found)}"
                 spans = {kind_, found} == {"interval", "number"}
-                yield Problem("kind", message, operand.span, advice=AN_INTERVAL if spans else None)
+                advice = AN_INTERVAL if spans else None
+                if {kind_, found} == {"timestamp", "string"}:
+                    text = operand if found == "string" else first
+                    written = isinstance(text, rows.RowConstant)
+                    shown = show_expression(text)
+                    advice = f"write {f'TIMESTAMP {shown}' if written else f'CAST({shown} AS TIMESTAMP)'}"
+                yield Problem("kind", message, operand.span, advice=advice)
 
     if condition:
         yield from find_problems("bool", e)
@@ -271,7 +298,7 @@ ADVICE = {
     "aggregate": "give an aggregate columns of one variable, without PREV, NEXT, FIRST, LAST or an aggregate in it",
     "define": "write the variable in PATTERN, or leave its condition out",
     "skip": "name a variable of the pattern, or skip PAST LAST ROW or TO NEXT ROW",
-    "variable": "write it in PATTERN, or name a variable that is there",
+    "variable": "write it in PATTERN, or name a variable that is there; quote a column with a dot in its name",
     "column": "name a column of the table",
     "key": 'write columns without variables, or an expression of these; quote a name with a dot, as in "user.id"',
 }
@@ -488,7 +515,8 @@ def _typed_over(q: MatchRecognize, known: Mapping[str, ValueType | None] | None)
 
 
 def _no_column(column: rows.RowColumn, name: str, there: Sequence[str]) -> Problem:
-    near = meant_name(name, there)
+    dotted = f"{column.variable}.{name}".lower()
+    near = next((show_name(one) for one in there if one.lower() == dotted), None) or meant_name(name, there)
     written = f"a string is written {name!r}, and " if column.quoted and near is None else ""
     if (function := name.upper()) in ("CLASSIFIER", "MATCH_NUMBER") and not column.quoted:
         near = f"{function}()"

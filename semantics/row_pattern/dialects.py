@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import reduce
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 from cerify.semantics.arguments import did_you_mean
 from cerify.semantics.errors import IllFormed, Span, Unsupported
@@ -45,7 +45,9 @@ class SqlDialect:
     quotation marks. table_first: whether the output of ALL ROWS PER MATCH has the columns as the table has them, then
     the measures. variables_as_written: whether CLASSIFIER gives a variable as DEFINE has it. cast_suffix: whether
     `price::INT` is a CAST. structures: whether a measure may be an ARRAY_AGG of STRUCT, and has MATCH_ROW_NUMBER. days:
-    whether a number beside a time or an interval is one of days. windows: whether DEFINE may have aggregates with OVER.
+    whether a number beside a time or an interval is one of days. between_dates: what the difference of two DATEs is: an
+    interval, or a number of days, whole or not. text_times: whether a text beside a time is read as one. windows:
+    whether DEFINE may have aggregates with OVER.
     unnamed: what the columns of VALUES are called that have no name, and the number of the first; dual: whether FROM
     DUAL is one row.
     """
@@ -76,6 +78,8 @@ class SqlDialect:
     cast_suffix: bool = False
     structures: bool = False
     days: bool = False
+    between_dates: Literal["interval", "days", "fraction of days"] = "interval"
+    text_times: bool = False
     windows: bool = False
     unnamed: tuple[str, int] = ("column", 1)
     dual: bool = False
@@ -98,7 +102,10 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             nulls="last",
             names="lower",
             unnamed=("_col", 0),
-            functions=_COMMON | {"IF", "DATE_DIFF", "DATE_ADD", "TO_UNIXTIME"} | _PARTS_OF_TIMES,
+            functions=_COMMON
+            | {"IF", "DATE_DIFF", "DATE_ADD", "TO_UNIXTIME", "FROM_ISO8601_TIMESTAMP", "DATE"}
+            | {"COUNT_IF", "STARTS_WITH"}
+            | _PARTS_OF_TIMES,
             refused={
                 **_LONGEST,
                 **_KEYS,
@@ -115,6 +122,7 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             integer_division="exact",
             names="upper",
             days=True,
+            between_dates="fraction of days",
             dual=True,
             functions=_COMMON | {"NVL", "NVL2", "DECODE", "TRUNC", "NUMTODSINTERVAL", "TO_DATE", "TO_TIMESTAMP"},
             refused={
@@ -139,10 +147,13 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             table_first=True,
             cast_suffix=True,
             days=True,
+            between_dates="days",
+            text_times=True,
             windows=True,
             functions=_COMMON
             | {"NVL", "NVL2", "IFNULL", "IFF", "DECODE", "LAG", "LEAD", "MATCH_SEQUENCE_NUMBER", "TO_DATE"}
             | {"TIMESTAMPDIFF", "TIMEDIFF", "DATEADD", "TIMEADD", "TIMESTAMPADD", "TO_TIMESTAMP", "DATE_PART"}
+            | {"DATE", "COUNT_IF", "STARTSWITH"}
             | _PARTS_OF_TIMES,
             refused={
                 **_LONGEST,
@@ -168,8 +179,9 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             variables_as_written=True,
             structures=True,
             days=True,
+            text_times=True,
             functions=_COMMON
-            | {"IF", "IFNULL", "SAFE_DIVIDE", "UNIX_SECONDS"}
+            | {"IF", "IFNULL", "SAFE_DIVIDE", "UNIX_SECONDS", "DATE", "COUNTIF", "STARTS_WITH"}
             | {
                 f"{kind}_{name}"
                 for kind in ("TIMESTAMP", "DATETIME", "DATE")
@@ -201,9 +213,12 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             integer_division="exact",
             cast_suffix=True,
             days=True,
+            between_dates="days",
+            text_times=True,
             unnamed=("col", 0),
             functions=_COMMON
             | {"IF", "IFNULL", "DATE_DIFF", "DATE_SUB", "DATESUB", "DATE_ADD", "EPOCH", "DATE_PART"}
+            | {"COUNT_IF", "COUNTIF", "STARTS_WITH"}
             | _PARTS_OF_TIMES,
             ignores_null=True,
             refused={**_LONGEST, "TIMESTAMPDIFF": "TIMESTAMPDIFF", "ADD_MONTHS": "ADD_MONTHS"},
@@ -250,10 +265,11 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             text_quotes=True,
             cast_suffix=True,
             days=True,
+            text_times=True,
             unnamed=("col", 1),
             functions=_COMMON
             | {"IF", "IFF", "IFNULL", "NVL", "NVL2", "DECODE", "DATEDIFF", "DATE_DIFF", "DATEADD", "TIMESTAMPADD"}
-            | {"DATE_ADD", "DATE_SUB", "DATE_PART", "UNIX_TIMESTAMP"}
+            | {"DATE_ADD", "DATE_SUB", "DATE_PART", "UNIX_TIMESTAMP", "UNIX_SECONDS", "DATE", "COUNT_IF", "STARTSWITH"}
             | _PARTS_OF_TIMES,
             ignores_null=True,
             refused={
@@ -488,15 +504,45 @@ def _part(part: rows.TimePart) -> Builder:
 
 
 def _date_part(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
-    """DATE_PART('hour', t): EXTRACT(HOUR FROM t)."""
-    return _part(cast("rows.TimePart", _unit_name(arguments[0], span, (*_PARTS_OF_TIMES, "EPOCH"))))(
-        arguments, dialect, span
-    )
+    """DATE_PART('hour', t): EXTRACT(HOUR FROM t). Snowflake's EPOCH_SECOND is whole."""
+    whole = ("EPOCH_SECOND",) if dialect.name == "snowflake" else ()
+    part = _unit_name(arguments[0], span, (*get_args(rows.TimePart), *whole))
+    if whole and part.startswith("EPOCH"):
+        return _seconds(arguments[1:], dialect, span)
+    return _part(cast("rows.TimePart", part))(arguments, dialect, span)
 
 
 def _seconds(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
     """Build the whole seconds since 1970."""
     return rows.Cast(rows.RowCall("FLOOR", (rows.Extract("EPOCH", arguments[0], span=span),), span=span), "BIGINT")
+
+
+def day_of(e: rows.Expression, dialect: SqlDialect, span: Span) -> rows.Expression:
+    """Return the DATE of a time or a text: its day, in Oracle its second."""
+    unit = rows.RowConstant("SECOND" if dialect.name == "oracle" else "DAY", span=span)
+    return rows.RowCall("DATE_TRUNC", (unit, rows.Cast(e, "TIMESTAMP", span=span)), span=span)
+
+
+def days_between(start: rows.Expression, end: rows.Expression, dialect: SqlDialect, span: Span) -> rows.Expression:
+    """Return the number of days between two DATEs, in Oracle with a fraction."""
+    if dialect.between_dates == "days":
+        return rows.RowCall("DATEDIFF", (rows.RowConstant("DAY", span=span), start, end), span=span)
+    seconds = rows.RowCall("TIMESTAMPDIFF", (rows.RowConstant("SECOND", span=span), start, end), span=span)
+    return rows.Product(seconds, "/", rows.RowConstant(86_400.0, span=span), span=span)
+
+
+def _date(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
+    return day_of(arguments[0], dialect, span)
+
+
+def _count_if(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
+    return rows.RowAggregate("COUNT", rows.RowCase(arguments[0], rows.RowConstant(1), rows.RowConstant(None)))
+
+
+def _starts_with(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
+    length = rows.RowCall("CHAR_LENGTH", (arguments[1],), span=span)
+    start = rows.RowCall("SUBSTRING", (arguments[0], rows.RowConstant(1), length), span=span)
+    return rows.RowComparison(start, "=", arguments[1])
 
 
 def _interval_of(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
@@ -603,7 +649,11 @@ _FUNCTIONS: Mapping[str, tuple[int, int, Builder]] = {
     "DATE_TRUNC": (2, 2, _truncated),
     "TRUNC": (1, 2, _truncated),
     "NUMTODSINTERVAL": (2, 2, _interval_of),
-    "TO_DATE": (1, 2, _to_time),
+    "TO_DATE": (1, 2, lambda arguments, *rest: (_to_time if len(arguments) > 1 else _date)(arguments, *rest)),
+    "DATE": (1, 1, _date),
+    "FROM_ISO8601_TIMESTAMP": (1, 1, _to_time),
+    **dict.fromkeys(("COUNT_IF", "COUNTIF"), (1, 1, _count_if)),
+    **dict.fromkeys(("STARTS_WITH", "STARTSWITH"), (2, 2, _starts_with)),
     "TO_TIMESTAMP": (1, 2, _to_time),
     "DECODE": (3, _MANY, _decode),
     "DATE_PART": (2, 2, _date_part),
@@ -632,7 +682,8 @@ BARE: Mapping[str, Callable[[], rows.Expression]] = {
 def require_function(name: str, dialect: SqlDialect, span: Span | None) -> None:
     """Raise Unsupported for the name of a function that the dialect does not have."""
     if name in (dialect.refused or {}) and name not in dialect.functions:
-        raise Unsupported(f"{dialect.title} does not have {name}", span)
+        what = "EXTRACT(EPOCH FROM …)" if name == "EPOCH" else name
+        raise Unsupported(f"{dialect.title} does not have {what}", span)
 
 
 def require_in_dialect(q: MatchRecognize, dialect: SqlDialect) -> None:
@@ -691,8 +742,6 @@ def _parts_used(q: MatchRecognize) -> Iterator[tuple[str, Span | None]]:
                     yield "classifier of a variable", e.span
             case rows.RowMatchNumber():
                 yield "match number", e.span
-            case rows.Extract("EPOCH"):
-                yield "EPOCH", e.span
             case rows.Collection(function):
                 yield "list" if function in ("ARRAY_AGG", "LISTAGG") else "distinct", e.span
     for definition in q.define:

@@ -31,6 +31,8 @@ from cerify.semantics.row_pattern.dialects import (
     STANDARD_SQL,
     TIME_UNITS,
     SqlDialect,
+    day_of,
+    days_between,
     default_skip,
     dialect_function,
     require_function,
@@ -134,6 +136,8 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
         super().__init__()
         self.shifted: set[Span] = set()
         """The places of LAG and LEAD."""
+        self.dates: set[Span] = set()
+        """The places of values of type DATE."""
 
     def identifier(self, meta: Meta, token: Token) -> Identifier:
         if token.type == "NAME":
@@ -193,8 +197,22 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
         return rows.RowLike(e, pattern, escape, negated, span=span_of(meta))
 
     def arithmetic(self, meta: Meta, left: rows.Expression, op: Token, right: rows.Expression) -> rows.Expression:
+        dates = self._is_date(left), self._is_date(right)
+        if op == "-" and all(dates) and self.dialect.between_dates != "interval":
+            return days_between(right, left, self.dialect, span_of(meta))
+        if (
+            op in ("+", "-")
+            and any(dates)
+            and any(isinstance(getattr(e, "value", None), int | float) for e in (left, right))
+        ):
+            self.dates.add(span_of(meta))
         made = rows.Product if op in ("*", "/", "%") else rows.Sum
         return made(left, cast("Any", str(op)), right, span=span_of(meta))
+
+    def _is_date(self, e: rows.Expression) -> bool:
+        while isinstance(e, rows.Physical | rows.Logical | rows.RowAggregate):
+            e = e.argument
+        return e.span in self.dates
 
     def negative(self, meta: Meta, minus: Token, e: rows.Expression) -> rows.Expression:
         if isinstance(e, rows.RowConstant) and isinstance(e.value, int | float) and not isinstance(e.value, bool):
@@ -263,12 +281,23 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
         if (made := dialect_function(name.upper(), arguments, self.dialect, span_of(meta))) is not None:
             if name.upper() in ("LAG", "LEAD"):
                 self.shifted.add(span_of(meta))
+            if name.upper() in ("DATE", "TO_DATE", "TRUNC"):
+                self.dates.add(span_of(meta))
             return made
         require_function(name.upper(), self.dialect, span_of(name))
         if (known := scalar_function(name.upper(), arguments, span_of(meta))) is not None:
             return known
-        found = f"did you mean {MEANT[name.upper()]}?" if name.upper() in MEANT else f"there are {', '.join(FUNCTIONS)}"
+        found = (
+            f"did you mean {MEANT[name.upper()]}?"
+            if name.upper() in MEANT
+            else f"there are {', '.join(self._functions())}"
+        )
         raise Unsupported(f"there is no function {name}; {found}", span_of(name))
+
+    def _functions(self) -> list[str]:
+        refused = self.dialect.refused or {}
+        own = sorted(self.dialect.functions.difference(FUNCTIONS))
+        return [*(name for name in FUNCTIONS if name not in refused), *own]
 
     def structure(self, meta: Meta, mark: Token, *fields: tuple[rows.Expression, str]) -> rows.Expression:
         if not self.dialect.structures:
@@ -288,6 +317,10 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
 
     def extract(self, meta: Meta, head: Token, e: rows.Expression) -> rows.Expression:
         part = head.split("(", 1)[1].split()[0].upper()
+        if part in ("EPOCH", "EPOCH_SECOND") and self.dialect.name == "snowflake":
+            whole = dialect_function("DATE_PART", (rows.RowColumn(part), e), self.dialect, span_of(meta))
+            return cast("rows.Expression", whole)
+        require_function(part, self.dialect, span_of(head))
         if part not in get_args(rows.TimePart):
             raise Unsupported(
                 f"there is no part {part} of a time; there are {', '.join(get_args(rows.TimePart))}", span_of(head)
@@ -315,8 +348,8 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
             rounded = rows.RowCall("ROUND", (number, rows.RowConstant(scale, span=span)), span=span)
             return rounded if scale else number
         if name == "DATE":
-            day = rows.RowConstant("DAY", span=span)
-            return rows.RowCall("DATE_TRUNC", (day, rows.Cast(e, "TIMESTAMP", span=span)), span=span)
+            self.dates.add(span)
+            return day_of(e, self.dialect, span)
         if name not in TYPES and name not in own:
             raise ParseError(f"{name} is no type here; there is {', '.join(dict.fromkeys(TYPES))}", span_of(type_))
         found = rows.Cast(e, TYPES[own.get(name, name)], span=span)
@@ -356,7 +389,9 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
         return rows.RowConstant(None, span=span_of(meta))
 
     def timestamp(self, meta: Meta, token: Token) -> rows.Expression:
-        text = str(token).split("'")[1].strip()
+        text = re.sub(r"\s+(?=[+-]\d\d:\d\d$)", "", re.sub(r"\s+(UTC|Z)$", "Z", str(token).split("'")[1].strip()))
+        if token.upper().startswith("DATE"):
+            self.dates.add(span_of(meta))
         try:
             return rows.RowConstant(parse_time(text), span=span_of(meta))
         except ValueError as error:
@@ -747,12 +782,21 @@ class _Builder(ExpressionBuilder):
         return _Clause("limit", rows.RowConstant(_times(found[2], _LENGTHS[unit]), span=span_of(token)))
 
     def partition(self, meta: Meta, *keys: rows.Expression) -> _Clause:
+        for e in keys:
+            self._require_name(e)
         return _Clause("partition", keys)
+
+    def _require_name(self, e: rows.Expression) -> None:
+        if self.dialect.text_quotes and isinstance(e, rows.RowConstant) and isinstance(e.value, str):
+            raise ParseError(
+                f"in {self.dialect.title} {e.value!r} is a text; a name is quoted with backticks: `{e.value}`", e.span
+            )
 
     def order(self, meta: Meta, *orders: Order) -> _Clause:
         return _Clause("order", orders)
 
     def sort(self, meta: Meta, key: rows.Expression, *marks: Token) -> Order:
+        self._require_name(key)
         texts = {mark.type: mark.upper() for mark in marks}
         nulls = texts["NULLS"].split()[1] if "NULLS" in texts else None
         return Order(key, texts.get("DIRECTION") == "DESC", cast("Any", nulls))

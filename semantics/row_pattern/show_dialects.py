@@ -253,8 +253,9 @@ def _require_functions(expressions: Iterable[rows.Expression], target: SqlDialec
     """Raise Unsupported for a function that the dialect does not have."""
     refused = target.refused or {}
     for e in (node for root in expressions for node in subtrees(root)):
-        if isinstance(e, rows.RowCall) and e.function in refused:
-            raise Unsupported(f"{target.title} does not have {refused[e.function]}", e.span)
+        name = e.function if isinstance(e, rows.RowCall) else e.part if isinstance(e, rows.Extract) else ""
+        if name in refused:
+            raise Unsupported(f"{target.title} does not have {refused[name]}", e.span)
 
 
 SQL_TYPES: Mapping[ValueType, rows.SqlType] = {

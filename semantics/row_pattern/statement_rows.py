@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
+from functools import cache
+from typing import Any
 
 from cerify.semantics import trees
 from cerify.semantics.arguments import timed_items
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.check import RowType, with_meant_operands
 from cerify.semantics.row_pattern.dialects import STANDARD_SQL, SqlDialect
 from cerify.semantics.row_pattern.scalars import STANDARD, Nullable, RowReading, combined, resolve_column
 from cerify.semantics.row_pattern.statement import LiteralTable, PlainSelect, SelectItem, SortItem, TableSource
-from cerify.semantics.values import kind
+from cerify.semantics.values import kind, value_type_of
 
 _KINDS = ("bool", "number", "string", "timestamp", "interval")
 
@@ -28,6 +32,19 @@ def select_rows(
 
     Raises IllFormed for a name that the output does not have, BudgetExceeded.
     """
+
+    @cache
+    def type_at(place: int) -> RowType | None:
+        there: list[Any] = [row[place] for row in table if row[place] is not None]
+        types: set[RowType] = {"interval" if isinstance(one, timedelta) else value_type_of(one) for one in there}
+        return types.pop() if len(types) == 1 else "float" if types == {"int", "float"} else None
+
+    def resolved(e: rows.Expression) -> rows.Expression:
+        e = _resolved(e, statement, columns)
+        if not dialect.days:
+            return e
+        return with_meant_operands(e, lambda column: type_at(columns.index(column.name)), dialect.text_times)
+
     names: list[str] = []
     chosen: list[rows.Expression] = []
     for item in statement.items:
@@ -35,11 +52,11 @@ def select_rows(
             names += columns
             chosen += [rows.RowColumn(name, None, True) for name in columns]
         else:
-            e = _resolved(item.expression, statement, columns)
+            e = resolved(item.expression)
             names.append(e.name if isinstance(e, rows.RowColumn) and not item.name else item.name)
             chosen.append(e)
     aliases = {name.lower(): e for item, name, e in _named_items(statement, names, chosen) if item.name}
-    where = None if statement.where is None else _resolved(statement.where, statement, columns)
+    where = None if statement.where is None else resolved(statement.where)
     sorts = [
         replace(one, expression=_sort_expression(one.expression, statement, columns, aliases, chosen))
         for one in statement.order

@@ -190,7 +190,8 @@ def with_rule_of(
         raise Unsupported("an aggregate with OVER is followed by cerify match and explain, over a table")
     clause = pasted.clause
     if schema is not None and pasted.dialect.days:
-        clause = with_days(clause, types_of(column_types(schema_of(schema, language=language))))
+        types = types_of(column_types(schema_of(schema, language=language)))
+        clause = with_days(clause, types, pasted.dialect.text_times)
     return show_clause(written_out(clause, reading)), language
 
 

@@ -104,7 +104,6 @@ class RowSyntax(Syntax[MatchRecognize]):
         "SELECT": "write the clause MATCH_RECOGNIZE (...) alone, without SELECT ... FROM",
         "->": "write nothing between two variables, as in PATTERN (A B)",
         **instead({"::": "CAST(price AS DOUBLE)", "==": "=", "=>": ">=", "=<": "<=", "&&": "AND"}),
-        **instead({"DISTINCT": "NOT COALESCE(a = b, a IS NULL AND b IS NULL) for a IS DISTINCT FROM b"}),
         "LIMIT": "a clause reports all matches; LIMIT belongs to the SELECT around it",
     }
 

@@ -331,7 +331,7 @@ def test_a_cast_is_a_problem_exactly_where_no_value_of_the_type_can_be_cast() ->
 
 
 def test_a_schema_types_the_columns() -> None:
-    schema = Schema({"row": {"x": "int", "s": "string"}})
+    schema = Schema({"row": {"x": "int", "s": "string", "a.z": "int"}})
 
     def refused(text: str) -> str:
         with pytest.raises(IllFormed) as raised:
@@ -340,6 +340,7 @@ def test_a_schema_types_the_columns() -> None:
 
     assert re.search("no column 'y'", refused("y > 1"))
     assert re.search("did you mean x", refused('"X" > 1'))
+    assert re.search('did you mean "a.z"', refused("A.z > 1"))
     assert re.search("x is a number, and 'a' a string", refused("PREV(x) IS NULL OR x = 'a'"))
     assert re.search("s is a string, and a number is expected", refused("SUM(s) > 1"))
     assert re.search("x is a number, and a string is expected", refused("x LIKE 'a'"))
@@ -438,6 +439,37 @@ def in_dialect(text: str, name: str) -> Any:
         ("flink", "TIMESTAMPADD(MINUTE, 5, t)", "t + 5 * INTERVAL '1' MINUTE"),
         ("azure", "DATEADD(second, x, t)", "t + x * INTERVAL '1' SECOND"),
         ("standard", "x IS NOT DISTINCT FROM 1", "COALESCE(x = 1, x IS NULL AND 1 IS NULL)"),
+        ("oracle", "CAST(t AS DATE)", "DATE_TRUNC('SECOND', CAST(t AS TIMESTAMP))"),
+        (
+            "oracle",
+            "TRUNC(t) - MIN(TO_DATE('01-APR-11', 'DD-MON-RR'))",
+            "TIMESTAMPDIFF('SECOND', MIN(TIMESTAMP '2011-04-01 00:00:00'), DATE_TRUNC('DAY', t)) / 86400.0",
+        ),
+        (
+            "snowflake",
+            "DATE(t) + 1 - DATE '2026-01-01'",
+            "DATEDIFF('DAY', TIMESTAMP '2026-01-01 00:00:00', DATE_TRUNC('DAY', CAST(t AS TIMESTAMP)) + 1)",
+        ),
+        ("snowflake", "TO_DATE(t)", "DATE_TRUNC('DAY', CAST(t AS TIMESTAMP))"),
+        ("bigquery", "DATE(t)", "DATE_TRUNC('DAY', CAST(t AS TIMESTAMP))"),
+        ("trino", "to_unixtime(t)", "EXTRACT(EPOCH FROM t)"),
+        ("trino", "TIMESTAMP '2026-03-01 10:00:00 UTC'", "TIMESTAMP '2026-03-01 10:00:00'"),
+        ("duckdb", "TIMESTAMP '2026-03-01 10:00:00 +02:00'", "TIMESTAMP '2026-03-01 08:00:00'"),
+        ("trino", "from_iso8601_timestamp(s)", "CAST(s AS TIMESTAMP)"),
+        *(
+            (name, text, "CAST(FLOOR(EXTRACT(EPOCH FROM t)) AS BIGINT)")
+            for name, text in (
+                ("bigquery", "UNIX_SECONDS(t)"),
+                ("databricks", "unix_timestamp(t)"),
+                ("snowflake", "DATE_PART(epoch_second, t)"),
+                ("snowflake", "EXTRACT(epoch FROM t)"),
+            )
+        ),
+        *(
+            (name, f"{function}(x > 1)", "COUNT(CASE WHEN x > 1 THEN 1 ELSE NULL END)")
+            for name, function in (("trino", "count_if"), ("bigquery", "COUNTIF"), ("databricks", "COUNT_IF"))
+        ),
+        ("trino", "STARTS_WITH(s, 'a')", "SUBSTRING(s, 1, CHAR_LENGTH('a')) = 'a'"),
         ("snowflake", "MATCH_SEQUENCE_NUMBER()", "COUNT(*)"),
         ("snowflake", "CLASSIFIER", "CLASSIFIER()"),
         ("snowflake", "match_number", "MATCH_NUMBER()"),
@@ -503,6 +535,9 @@ def test_least_and_greatest_of_null(name: str) -> None:
         ("databricks", "PARTITION BY LOWER(s) PATTERN (A) DEFINE A AS TRUE", "expressions in PARTITION BY"),
         ("databricks", "PATTERN (A+) DEFINE A AS SUM(x) < 9", "aggregates in DEFINE"),
         ("snowflake", "PATTERN (A) DEFINE A AS DATEDIFF('fortnight', t, t) = 1", "unit of time"),
+        ("snowflake", "PATTERN (A) DEFINE A AS DATE_PART('era', t) = 1", "YEAR, QUARTER, MONTH, DAY, HOUR"),
+        ("trino", "PATTERN (A) DEFINE A AS EXTRACT(EPOCH FROM t) > 1", "EXTRACT.EPOCH"),
+        ("snowflake", "PATTERN (A) DEFINE A AS median(t) > 1", "COUNT_IF"),
     ],
 )
 def test_what_a_dialect_refuses(name: str, text: str, reason: str) -> None:
@@ -548,6 +583,9 @@ def test_names_are_quoted_by_the_dialect() -> None:
     with pytest.raises(ParseError, match="not with backticks"):
         in_dialect("PATTERN (A) DEFINE A AS `x` > 1", "trino")
     assert in_dialect("ORDER BY y PATTERN (A) DEFINE A AS `x` > 1", "flink")
+    for part in ("PARTITION", "ORDER"):
+        with pytest.raises(ParseError, match=r"quoted with backticks: `user\.id`"):
+            in_dialect(f'{part} BY "user.id" PATTERN (A) DEFINE A AS TRUE', "databricks")
     with pytest.raises(IllFormed, match="did you mean 'snowflake'"):
         dialect_named("snowflakes")
 

@@ -677,6 +677,7 @@ def test_a_table_in_the_text_needs_no_file(run: Run, tmp_path: Path) -> None:
         "t - PREV(t) BETWEEN 0 AND 1",
         "x - PREV(x) <= 24",
         "NUMTODSINTERVAL(x - PREV(x), 'HOUR') <= 1",
+        "(CAST(t AS DATE) - CAST(PREV(t) AS DATE)) * 24 <= 24",
     ],
 )
 def test_numbers_beside_times_are_days_in_oracle(condition: str) -> None:
@@ -686,6 +687,28 @@ def test_numbers_beside_times_are_days_in_oracle(condition: str) -> None:
     made = select(text, HOURS, dialect="oracle")
     assert [row[:2] for row in made.rows] == [("a", 2), ("a", 2), ("b", 2)]
     assert made.rows[0][2] == datetime(2026, 1, 31, 20, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "condition", "where", "found"),
+    [
+        ("snowflake", "t > '2026-01-31 00:30:00'", "at < '2026-02-01 12:30'", 2),
+        ("databricks", "t BETWEEN '2026-01-31' AND '2026-02-01'", "TRUE", 1),
+        ("duckdb", "t IN ('2026-01-31 01:00:00', '2026-01-30')", "TRUE", 2),
+        ("oracle", "TRUE", "at - at2 < 1 / 1440 AND at2 > TIMESTAMP '2026-02-01 00:00:00'", 2),
+        ("trino", "t > '2026-01-31'", "TRUE", "write TIMESTAMP '2026-01-31'"),
+        ("trino", "TO_UNIXTIME(t) > TO_UNIXTIME(FROM_ISO8601_TIMESTAMP('2026-02-01T00:00:00Z'))", "TRUE", 2),
+        ("snowflake", "DATEDIFF(day, '2026-01-30', t) = 1", "TRUE", 1),
+    ],
+)
+def test_a_text_beside_a_time(dialect: str, condition: str, where: str, found: int | str) -> None:
+    text = f"""SELECT at FROM t MATCH_RECOGNIZE (ORDER BY t MEASURES A.t AS at, A.t AS at2 PATTERN (A)
+        DEFINE A AS {condition}) WHERE {where}"""
+    if isinstance(found, str):
+        with pytest.warns(QueryWarning, match=found):
+            assert select(text, HOURS, dialect=dialect).rows == ()
+    else:
+        assert len(select(text, HOURS, dialect=dialect).rows) == found
 
 
 @pytest.mark.parametrize(
