@@ -443,7 +443,7 @@ def _csv(source: CsvSource, schema: Schema | None, reading: FieldReading) -> Str
     for name, value_type in schema.attributes.items() if schema is not None else ():
         known[reading.field(name)] = "string" if name in timed else value_type
     unread: dict[str, str] = {}
-    table = read_csv(source, known, unread if schema is None else None)
+    table = read_csv(source, known, unread if schema is None else None, reading.time_column)
     S = _stream_of_table(table, schema, reading, source.name, lambda row: line_of(source, row))
     left_out = {
         TIME if name == reading.time_column else name: reason

@@ -80,6 +80,9 @@ CLEAR: Mapping[ValueType, Sequence[re.Pattern[str]]] = {
 }
 """Of each value type, forms of cells; where all cells of a column have one form, the column is of that type."""
 
+PADDED = "-?0[0-9]"
+"""How an id such as 007 begins, which is not 7: with such a cell a column of numbers is one of texts."""
+
 
 SMALL = 2**16  # bytes
 
@@ -325,7 +328,7 @@ class _Column:
             return "timestamp"
         for value_type, forms in CLEAR.items():
             if any(_all(cells, form) for form in forms):
-                return value_type
+                return "string" if any(map(re.compile(PADDED).match, cells)) else value_type
         if not any(map(TEXT.fullmatch, cells)) and not _all(cells, TIME_OF_DAY):
             row = self._deviating(tuple(chain.from_iterable(CLEAR.values())))
             beside = " beside the values before it" if any(self.cells[:row]) else ""
@@ -407,7 +410,12 @@ def native_file(file: BinaryIO) -> pa.NativeFile:
 # and without values, as trailing commas write it, is left out with an InputWarning; one with values is refused.
 
 
-def read_csv(source: CsvSource, known: Mapping[str, ValueType], unread: dict[str, str] | None = None) -> pa.Table:
+def read_csv(
+    source: CsvSource,
+    known: Mapping[str, ValueType],
+    unread: dict[str, str] | None = None,
+    time_column: str | None = None,
+) -> pa.Table:
     """The table of a CSV file, given the value types of some of its columns, or of others too. Raises InputError.
 
     With unread, columns that floats would round are left out of the table, and the reasons are added there.
@@ -416,7 +424,13 @@ def read_csv(source: CsvSource, known: Mapping[str, ValueType], unread: dict[str
     texts = dict.fromkeys(known, pa.string())
     table = _parsed(source, texts)
     if times := [f.name for f in table.schema if pa.types.is_time(f.type)]:  # to Arrow, not to us, 12:30 is a value
-        table = _parsed(source, texts | dict.fromkeys(times, pa.string()))
+        table = _parsed(source, texts := texts | dict.fromkeys(times, pa.string()))
+    numbers = [f.name for f in table.schema if f.type in (ARROW["int"], ARROW["float"]) and f.name.strip()]
+    if numbers := [name for name in numbers if name not in {*known, time_column or TIME}]:
+        written = _parsed(source, dict.fromkeys(numbers, pa.string()), numbers)
+        forms = {name: pc.match_substring_regex(written[name], rf"^\s*{PADDED}") for name in numbers}
+        if padded := [name for name, found in forms.items() if pc.any(found).as_py()]:
+            table = _parsed(source, texts | dict.fromkeys(padded, pa.string()))
     if any(pa.types.is_binary(field.type) for field in table.schema):  # inferred for text that is not UTF-8
         raise InputError(not_utf8(source))
 
@@ -446,7 +460,7 @@ def read_csv(source: CsvSource, known: Mapping[str, ValueType], unread: dict[str
     return table
 
 
-def _parsed(source: CsvSource, column_types: Mapping[str, pa.DataType]) -> pa.Table:
+def _parsed(source: CsvSource, column_types: Mapping[str, pa.DataType], only: Sequence[str] = ()) -> pa.Table:
     with source.open() as file:
         try:
             table = arrow_csv.read_csv(
@@ -458,6 +472,7 @@ def _parsed(source: CsvSource, column_types: Mapping[str, pa.DataType]) -> pa.Ta
                     true_values=["true", "True", "TRUE"],  # not 1, which is a number
                     false_values=["false", "False", "FALSE"],
                     column_types=column_types,
+                    include_columns=only,
                 ),
             )
             names = table.column_names

@@ -63,7 +63,7 @@ from cerify.semantics.errors import (
     Unsupported,
     errors_in,
 )
-from cerify.semantics.events import Events, Schema, Stream, require_schema
+from cerify.semantics.events import TIME, Events, Schema, Stream, require_schema
 from cerify.semantics.files import as_stream, is_path
 from cerify.semantics.match_frames import Matches
 from cerify.semantics.row_pattern.scalars import STANDARD, RowReading
@@ -437,7 +437,7 @@ def count(
 
     workers: as in `compile`; every other parameter is that of `match`.
 
-    Warns and raises as `match` does, and warns where values of a window go back, as perhaps the stream is to be sorted.
+    Warns and raises as `match` does, and warns where the values of any window go back.
     BudgetExceeded only where the matches have to be built.
     """
     if unknown:
@@ -469,7 +469,8 @@ def count(
             try:
                 return running.count_all(S)
             except Unordered as error:  # values of a window go back, so that the matches have to be built
-                warnings.warn(QueryWarning(error.message), stacklevel=2)
+                if error.attribute != TIME:  # of which warn_of_misfits has warned
+                    warnings.warn(QueryWarning(error.message), stacklevel=2)
                 whole = plan(lang, selected, S.schema, Want(chosen, evaluator))
                 return len(whole.unsorted(S))
 

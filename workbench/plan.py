@@ -11,12 +11,12 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import islice, product
+from itertools import islice, pairwise, product
 from typing import Any, Generic, TypeAlias, TypeVar, assert_never
 
 from cerify.automata.evaluate.scope import SECONDS, ReachBounds, RunningWindow
 from cerify.automata.evaluator import Consumption, Counters, Evaluator
-from cerify.languages.attributes import attributes_in
+from cerify.languages.attributes import attributes_in, is_timed
 from cerify.languages.language import DENOTATIONAL, Evaluation, Language, Options
 from cerify.semantics.arguments import (
     CHECKED_TOGETHER,
@@ -43,11 +43,11 @@ from cerify.semantics.events import (
     observed,
     text_among_numbers,
 )
-from cerify.semantics.packages import pa
+from cerify.semantics.packages import pa, pc
 from cerify.semantics.predicates import Problem, Rule
 from cerify.semantics.sigma.reading import SPECIFICATION
 from cerify.semantics.trees import children
-from cerify.semantics.values import INT64, Value, ValueType, is_exact_float, quote_text, value_type_of
+from cerify.semantics.values import INT64, Value, ValueType, is_exact_float, kind, plain, quote_text, value_type_of
 
 # ---------------------------------------------------------------------------------------------------------------------
 # An evaluator of batches for every language: it evaluates the definition again over all events so far.
@@ -389,7 +389,30 @@ def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = F
     for problem in (missing + (found if strict else []))[:1]:
         raise IllFormed(problem.hinted, problem.span)
     found += language.syntax.surprises(query, S)
-    return [QueryWarning(problem.hinted, problem.span) for problem in found]
+    return [*(QueryWarning(problem.hinted, problem.span) for problem in found), *_times_back(query, S)]
+
+
+def _times_back(query: Any, S: Stream) -> Iterator[QueryWarning]:
+    """Yield a warning if the query has a window of time and a time goes back: perhaps the stream is to be sorted."""
+    if not is_timed(query):
+        return
+    from cerify.semantics.eql.conditions import TIMESTAMP
+
+    if S.is_columnar and TIME in S.table.column_names:
+        from cerify.semantics.arrow_types import VALUE_TYPES
+
+        column = S.table[TIME].drop_null()
+        if column.type in VALUE_TYPES and not pc.any(pc.less(column[1:], column[:-1])).as_py():
+            return
+    times = ((n, event.attributes.get(TIME, event.attributes.get(TIMESTAMP))) for n, event in enumerate(S))
+    measured = ((n, time) for n, time in times if time is not None and kind(time) in ("number", "timestamp"))
+    for (m, before), (n, time) in pairwise(measured):
+        if kind(before) == kind(time) and time < before:  # type: ignore[operator]
+            yield QueryWarning(
+                f"the time goes back from {plain(before)} of event {m} to {plain(time)} of event {n}: events are "
+                "matched in the order of the stream; to sort them by time: --sort, in Python sort=True of as_stream"
+            )
+            return
 
 
 def require_events_fit(S: Stream, schema: Schema, others: bool = False) -> None:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias, overload
 
+from cerify.automata.evaluate.scope import Unordered
 from cerify.automata.nfab.compile import absence_layout, compile_absence
 from cerify.automata.nfab.moves import NfabConfiguration, Runs, accepted, in_scope, is_unfinished, neighbours
 from cerify.automata.nfab.plan import (
@@ -32,7 +33,7 @@ from cerify.automata.nfab.plan import (
     matches_of,
 )
 from cerify.semantics.arguments import Budget, check_time, timed_items
-from cerify.semantics.errors import BudgetExceeded, InputError
+from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import TIME, Bindings, Event, Stream, is_table
 from cerify.semantics.packages import pa
 from cerify.semantics.predicates import mentions, satisfied
@@ -227,10 +228,12 @@ class BlockRunner:
         Negated components may forbid some of these matches; `listed` leaves those out.
         """
         if self.expires and not self._times.ascends(event.get(TIME)):
-            raise InputError(
+            error = Unordered(
                 f"event {self.position}: with WITHIN every event needs a time, and times must have one type "
                 "and not decrease; sort the stream, or pass it as a whole"
             )
+            error.attribute = TIME
+            raise error
         if self.absences is not None:
             if self.expires and not self.absences.needs_all:
                 self._delete_past(self.absences, event)

@@ -14,6 +14,7 @@ from cerify.semantics.events import TIME
 from cerify.semantics.predicates import Attribute
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.sase import syntax as sase
+from cerify.semantics.sigma import syntax as sigma
 
 TIMED = cel.TimeWindow | sase.SaseWindow | sase.Program | eql.MaximalSpan
 NAMES_NO_ATTRIBUTE = (
@@ -50,6 +51,15 @@ def attributes_in(language: Language[Any], query: Any) -> frozenset[str] | None:
             value = getattr(node, field, ())
             found.update([value] if isinstance(value, str) else value if isinstance(value, tuple) else ())
     return frozenset(found - {""})
+
+
+def is_timed(query: Any) -> bool:
+    """Return whether a query has a window on the time of events in the order of the stream."""
+    return any(
+        isinstance(node, cel.TimeWindow | sase.SaseWindow | eql.MaximalSpan | sigma.SigmaCorrelation)
+        or (isinstance(node, cel.AttributeWindow) and node.attribute == TIME)
+        for node in nodes_of(query)
+    )
 
 
 def nodes_of(tree: Any) -> Iterator[Any]:

@@ -14,7 +14,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 from warnings import catch_warnings, simplefilter
@@ -35,9 +35,8 @@ from cerify.semantics.errors import (
     Unsupported,
     errors_in,
 )
-from cerify.semantics.events import TIME, TYPE, Event, Match, Stream, observed
+from cerify.semantics.events import TYPE, Match, Stream, observed
 from cerify.semantics.json_events import json_of_event, parse_json, stream_of_json
-from cerify.semantics.predicates import TIMELESS
 from cerify.semantics.tables import NEEDS_ARROW, CsvSource, not_csv, records, require_closed_quotes, stream_of_rows
 from cerify.semantics.values import plain
 
@@ -318,8 +317,7 @@ def evaluate(asked: Json) -> Json:
     S, text = _stream(asked), asked["query"]
     plan = plan_query(text, asked["language"], None, Options(budget=BUDGET), None)
     with errors_in(text), BUDGET.timed():
-        misfits = [*require_fit(plan.language, plan.query, S), *_times_back(plan.language, plan.query, S)]
-        misfits += _unnameable(plan.language, S)
+        misfits = [*require_fit(plan.language, plan.query, S), *_unnameable(plan.language, S)]
         try:
             matches = list(islice(plan.matches(S), LISTED + 1))
         except Unsupported as error:  # what does not fit may be the cause
@@ -361,21 +359,6 @@ def _never(language: Language[Any], query: Any) -> list[Json]:
         for problem in problems
         if problem.rule == "never"
     ]
-
-
-def _times_back(language: Language[Any], query: Any, S: Stream) -> Iterator[QueryWarning]:
-    """The warning about a window on the time over events of which one has an earlier time than one before it."""
-    timed: list[tuple[int, Any]] = [(n, event.get(TIME)) for n, event in enumerate(S) if TIME in event.attributes]
-    back = next(((a, b) for a, b in pairwise(timed) if b[1] < a[1]), None)
-    untimed = Stream(Event(e.type, {a: v for a, v in e.attributes.items() if a != TIME}) for e in S)
-    if back and any(
-        problem.message.startswith(TIMELESS) for problem in language.syntax.problems(query, observed(untimed))
-    ):
-        (m, before), (n, time) = back
-        yield QueryWarning(
-            f"the time goes back from {plain(before)} of event {m} to {plain(time)} of event {n}: the order of the "
-            "events is that of the rows, and WITHIN compares their times as they are"
-        )
 
 
 def explain(asked: Json) -> Json:

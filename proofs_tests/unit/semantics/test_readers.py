@@ -233,7 +233,6 @@ def test_only_the_words_are_booleans(cells: list[str], values: list[object], wri
         (["18446744073709551614", ""], "'18446744073709551614' is not exact as 64-bit float"),
         (["-9223372036854775809", "1"], "'-9223372036854775809' is not exact as 64-bit float"),
         ([" 9007199254740993", "0.5"], "' 9007199254740993' is not exact as 64-bit float"),
-        ([f"{'0' * 5000}9007199254740993", "0.5"], f"'{'0' * 57}...' is not exact as 64-bit float"),
         (["1e400", "1"], "'1e400' is too large for a 64-bit float"),
     ],
 )

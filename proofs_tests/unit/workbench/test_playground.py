@@ -229,7 +229,7 @@ def test_what_is_pasted_and_is_no_stream_is_an_error_with_its_place(text: str, m
 
 def test_rows_have_no_type_and_texts_that_look_like_numbers_are_told() -> None:
     assert ask("read", language="row-pattern", text="price\n3")["rows"] == [["type", "price"], ["row", "3"]]
-    assert "the texts of id are no texts" in ask("read", text='[{"type": "A", "id": "007", "name": "b"}]')["message"]
+    assert "the texts of id are no texts" in ask("read", text='[{"type": "A", "id": "7", "name": "007"}]')["message"]
 
 
 def test_an_error_in_the_stream_names_its_cell() -> None:

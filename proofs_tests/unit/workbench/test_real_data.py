@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import warnings
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -46,6 +47,15 @@ ROWS = [
     {"type": "login", "uid": "u3", "time": 100},
 ]
 ABSENCE = "PATTERN SEQ(login a, ~buy b) WHERE [uid] WITHIN 50 seconds RETURN a.uid AS who"
+
+SIGMA_COUNT = """name: t
+title: t
+logsource: {category: x}
+detection: {s: {a: 1}, condition: s}
+---
+title: two
+correlation: {type: event_count, rules: [t], timespan: 1m, condition: {gte: 2}}
+"""
 
 # --- open matches -----------------------------------------------------------------------------------------------------
 
@@ -272,8 +282,47 @@ def test_matches_are_counted_where_a_window_needs_no_order(window: str, tmp_path
     assert found == {"1 minute": 4, "1 [price]": 2}[window]
     _, out, err = run("count", text, str(file))
     assert out == f"{found}\n"
-    assert "is less than before" in err
+    assert ("the time goes back from 3 of event 0 to 1 of event 1" if "min" in window else "is less than before") in err
     assert len(run("match", text, str(file), "--json")[1].splitlines()) == found
+
+
+@pytest.mark.parametrize("columnar", [True, False])
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("cel", "A ; B WITHIN 1 minute"),
+        ("cel", "A ; B WITHIN 60 [time]"),
+        ("sase", "PATTERN SEQ(A a, B b) WITHIN 1 minute"),
+        ("eql", "sequence with maxspan=1m [A where true] [B where true]"),
+        ("sigma", SIGMA_COUNT),
+        ("cel", "A ; B WITHIN 3 EVENTS"),  # needs no time
+    ],
+)
+def test_a_window_over_times_that_go_back_warns(language: str, text: str, columnar: bool) -> None:
+    events = [{"type": "B", "time": 60}, {"type": "x", "time": 200}, {"type": "A", "time": 30}]
+    for rows, says in ((events, "WITHIN 3" not in text), (sorted(events, key=lambda e: e["time"]), False)):
+        S = cerify.as_stream(rows)
+        S = cerify.Stream.from_table(S.table) if columnar else S
+        for run_ in (cerify.match, cerify.count):
+            with warnings.catch_warnings(record=True) as issued:
+                warnings.simplefilter("always", QueryWarning)
+                run_(text, S, language=language)
+            back = [one for one in issued if "the time goes back from 200 of event 1 to 30 of" in str(one.message)]
+            assert len(back) == says
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [("007 7", "string"), ("-07.5 1", "string"), ("0 7", "int"), ("0.5 1e5", "float")],
+)
+@pytest.mark.parametrize("rows", [1, 20000])
+def test_ids_with_leading_zeros_are_texts(cells: str, kind: str, rows: int, tmp_path: Path) -> None:
+    """007 and 7 were one user; small files are read in Python, large ones by Arrow."""
+    (file := tmp_path / "e.csv").write_text("type,time,u\n" + "".join(f"A,07,{c}\n" for c in cells.split()) * rows)
+    assert cerify.observed(S := cerify.as_stream(file)).types["A"]["u"] == kind
+    assert S[0].get("time") == 7
+    asked = cerify.Schema({"A": {"u": "float"}})
+    assert cerify.as_stream(file, schema=asked)[0].get("u") == float(cells.split()[0])
 
 
 def test_output_columns_have_different_names(file: Path, run: Run) -> None:
