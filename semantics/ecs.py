@@ -46,14 +46,21 @@ def read_ecs(
     InputWarning. Raises InputError, which names file, line and field.
     """
     files = [file for one in _sources(source) for file in _files_of(one)]
+    S = stream_of_documents((one for file in files for one in _documents(file)), category_field, time_field)
+    if not len(S):
+        raise InputError(f"{', '.join(map(str, _sources(source)))}: no events; a log has a document in each line")
+    return S
+
+
+def stream_of_documents(
+    documents: Iterable[tuple[object, str]], category_field: str = CATEGORY, time_field: str = TIMESTAMP
+) -> Stream:
+    """Return the events of documents, each with its place for messages. Raises InputError."""
     cut: list[str] = []
     events = [
         event_of_document(document, where, category_field, time_field, cut)
-        for file in files
-        for document, where in timed_items(_documents(file))
+        for document, where in timed_items(documents)
     ]
-    if not events:
-        raise InputError(f"{', '.join(map(str, _sources(source)))}: no events; a log has a document in each line")
     if cut:
         warnings.warn(InputWarning(f"{cut[0]}: digits of a time beyond microseconds are cut off"), stacklevel=2)
     S = Stream()

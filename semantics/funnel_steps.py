@@ -21,6 +21,7 @@ from cerify.semantics.cel.syntax import (
     Within,
 )
 from cerify.semantics.errors import CerifyError, IllFormed, ParseError, Span
+from cerify.semantics.parsing import UNITS_REWRITTEN
 from cerify.semantics.predicates import Predicate
 from cerify.semantics.values import encodable
 
@@ -138,9 +139,11 @@ def parse_window(given: object) -> FunnelWindow:
     except CerifyError:
         tree = None
     if not (isinstance(tree, Within) and isinstance(tree.phi, EventAtom)):
+        lengths = (re.sub(rf"^{form}$", new, text) for form, new in UNITS_REWRITTEN)
+        meant = [f"{length!r}, as" for length in lengths if length != text]
         raise IllFormed(
-            f"within: {given!r} is no window; write '90 seconds', '30 minutes', '4 hours', '7 days', '100 EVENTS', or "
-            "'10 [attribute]'"
+            f"within: {given!r} is no window; write {' '.join([*meant, repr('90 seconds')])}, '30 minutes', '4 hours', "
+            "'7 days', '100 EVENTS', or '10 [attribute]'"
         )
     return FunnelWindow(given.strip(), tree.window)
 

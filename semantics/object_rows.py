@@ -17,7 +17,6 @@ from cerify.semantics.errors import InputError
 from cerify.semantics.nanoseconds import NanosecondTime
 from cerify.semantics.schemas import TIME, TYPE, Event, Schema
 from cerify.semantics.time_columns import (
-    TYPE_OPTION,
     BadTime,
     FieldReading,
     TimeReading,
@@ -25,6 +24,7 @@ from cerify.semantics.time_columns import (
     times_as_declared,
     times_of_column,
     times_of_texts,
+    type_option,
 )
 from cerify.semantics.values import INT64, Value, ValueType, is_exact_float, is_text, joined, value_of, value_type_of
 
@@ -297,7 +297,7 @@ class ObjectRows:
             return self._type(value.item(), fields, row)
         if field not in fields:
             near = f"; the fields are {', '.join(map(str, list(fields)[:20]))}" if not self._is_json else ""
-            option = TYPE_OPTION if field == TYPE else ""
+            option = type_option(fields, self._reading.reserved.values()) if field == TYPE else ""
             if lists := listed_objects(fields):
                 option = f"; lists of objects in it are {', '.join(lists[:10])}: name that of the events with --records"
             raise InputError(f"{self.where(row)}: no field {field!r} for the event type{near}{option}")

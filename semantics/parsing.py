@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
@@ -28,6 +28,14 @@ from cerify.semantics.networks import pattern_of_network
 from cerify.semantics.patterns import flaw
 from cerify.semantics.predicates import is_plain_name, mentions
 from cerify.semantics.values import encodable, parse_time
+
+SHORT_UNITS = {"s|sec|secs": "seconds", "m|min|mins": "minutes", "h|hr|hrs": "hours", "d": "days"}
+UNITS_REWRITTEN: Sequence[tuple[str, str | Callable[[re.Match[str]], str]]] = (
+    *((rf"\b(\d+) *(?:{short})\b", rf"\1 {unit}") for short, unit in SHORT_UNITS.items()),
+    (r"\b(\d{1,12}) *(?:ms|millis|milliseconds?)\b", lambda found: f"{int(found[1]) / 1000!r} seconds"),
+    (r"\b(\d{1,12}) *(?:w|weeks?)\b", lambda found: f"{7 * int(found[1])} days"),
+)
+"""Regular expressions for lengths of time as other languages write them, with what to write instead."""
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Messages for texts that are no sentences of a grammar: what is not expected where, what is, and what was meant.

@@ -54,6 +54,13 @@ TYPE_OPTION = (
     "; name it: --type, in Python type_column; or give all events one by --default-type, in Python default_type"
 )
 
+
+def type_option(fields: Iterable[object], reserved: Iterable[str]) -> str:
+    """Return how to name the field of the type, and that of the time where no field is called or named so."""
+    named = TIME in (*fields, *reserved)
+    return TYPE_OPTION + ("" if named else "; and the time, if there is one: --time, in Python time_column")
+
+
 SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 """Characters that other programs write between the fields of a row."""
 
@@ -360,7 +367,9 @@ def rename_fields(names: Sequence[str], reserved: Mapping[str, str], name: str) 
             purpose = {TYPE: "the event type", TIME: "the time"}[meant]
             mark = next((word for sign, word in SEPARATORS.items() if sign in names[0]), "") if len(names) == 1 else ""
             hint = f"; its fields are separated by {mark}: write them with commas" if mark else ""
-            hint = hint or did_you_mean(column, names) or (TYPE_OPTION if column == TYPE else "")
+            hint = (
+                hint or did_you_mean(column, names) or (type_option(names, reserved.values()) if column == TYPE else "")
+            )
             for other in names:
                 if other.strip() == column:
                     hint = f"; the blanks around {other!r} belong to its name: leave them out"

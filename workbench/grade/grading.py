@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 import shlex
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -622,7 +623,9 @@ def read_submissions(folder: Path) -> dict[str, dict[str, Any] | InputError]:
 
     Hidden files and folders are left out. Raises InputError if nothing is left.
     """
-    files = sorted(one for one in folder.iterdir() if one.is_file() and not one.name.startswith("."))
+    names = sorted(one.name for one in folder.iterdir() if one.is_file() and not one.name.startswith("."))
+    names.sort(key=lambda name: [int(t) if i % 2 else t for i, t in enumerate(re.split(r"(\d+)", name))])  # s2, s10
+    files = [folder / name for name in names]
     if not files:
         raise InputError(f"{folder} has no files of answers")
     stems = Counter(one.stem for one in files)

@@ -38,6 +38,7 @@ from cerify.semantics.cel.syntax import (
 )
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
+from cerify.semantics.parsing import UNITS_REWRITTEN
 from cerify.semantics.predicates import Problem
 from cerify.semantics.sase.syntax import Reading
 
@@ -53,8 +54,6 @@ if TYPE_CHECKING:
     from cerify.languages.language import Streamed
 
 
-SHORT_UNITS = {"s|sec|secs": "seconds", "m|min|mins": "minutes", "h|hr|hrs": "hours", "d": "days"}
-"""Units of time that other languages abbreviate, as regular expressions."""
 AROUND = r"(?:PARTITION BY|PER KEY) *\[[^\]]*\]|(?:FILTER|WITHIN) [^;:()]+?"
 """What applies to everything on its left, and so needs parentheses before a ; or : that follows."""
 
@@ -83,7 +82,7 @@ class CelSyntax(Syntax[Formula]):
             r"(?<!\bIN )(?<!\bAS )\b([A-Za-z]\w*) +([a-z]\w*)(?= *(?:[;:)]|$|FILTER\b|WITHIN\b|PARTITION\b|PER\b))",
             r"\1 IN \2",
         ),
-        *((rf"\b(\d+) *(?:{short})\b", rf"\1 {unit}") for short, unit in SHORT_UNITS.items()),
+        *UNITS_REWRITTEN,
         (rf"^([^();:]*(?:[;:][^();:]*)*?) +({AROUND}) *([;:])", r"(\1 \2) \3"),
         (rf"\(([^();:]*(?:[;:][^();:]*)*?) +({AROUND}) *([;:])", r"((\1 \2) \3"),
     )

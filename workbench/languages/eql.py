@@ -78,6 +78,8 @@ class EqlSyntax(Syntax[eql.EqlQuery]):
     def require_typed(self, query: eql.EqlQuery, schema: Schema, /) -> None:
         require_typed(query, schema)
 
+    reads_documents = True
+
     def read_events(
         self,
         source: str | Path | Sequence[str | Path],

@@ -334,7 +334,7 @@ class Syntax(ABC, LanguagePart[F]):
     strategies: ClassVar[Mapping[Selection, Callable[[Any], Any]]] = {}
     mark: ClassVar[str] = ""
     foreign: ClassVar[Mapping[str, str]] = {}
-    rewritten: ClassVar[Sequence[tuple[str, str]]] = ()
+    rewritten: ClassVar[Sequence[tuple[str, str | Callable[[re.Match[str]], str]]]] = ()
 
     @abstractmethod
     def parse(self, text: str) -> F:
@@ -380,6 +380,9 @@ class Syntax(ABC, LanguagePart[F]):
     @abstractmethod
     def require_typed(self, query: F, schema: Schema, /) -> None:
         """Raises IllFormed where the query does not fit the schema."""
+
+    reads_documents: ClassVar[bool] = False
+    """Whether dicts with lists are read as documents of logs are, whose attributes have several values."""
 
     def read_events(
         self,

@@ -27,6 +27,7 @@ from cerify.languages.language import (
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Schema, Stream
+from cerify.semantics.parsing import UNITS_REWRITTEN
 from cerify.semantics.predicates import Problem
 from cerify.semantics.sase.check import missing_columns, problems, require_typed, require_wellformed
 from cerify.semantics.sase.clauses import blocks_of, constructs, queries_of
@@ -58,6 +59,7 @@ class SaseSyntax(Syntax[Tree]):
     missing_columns = staticmethod(missing_columns)
     constructs = staticmethod(constructs)
     mark = r"(?i)\bSEQ\s*\(|\bPATTERN\b(?!\s*\()|\bskip_till_|\bstrict_contiguity\b"
+    rewritten = UNITS_REWRITTEN
     foreign: ClassVar = {
         **instead({"FILTER": "WHERE", "SELECT": "RETURN", "->": ",", ";": ",", "&&": "AND", "||": "OR"}),
         **instead({"=>": ">=", "=<": "<=", "==": "=", "<>": "!=", "LIMIT DURATION": "WITHIN 5 minutes"}),

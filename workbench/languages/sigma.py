@@ -77,6 +77,8 @@ class SigmaSyntax(Syntax[sigma.SigmaQuery]):
             if not problem.partial:
                 raise IllFormed(problem.hinted)
 
+    reads_documents = True
+
     def read_events(
         self, source: str | Path | Sequence[str | Path], type_column: str | None = None, time_column: str | None = None
     ) -> Stream | None:

@@ -71,6 +71,21 @@ def test_the_category_is_the_type_and_an_event_may_have_several() -> None:
     assert cerify.match('any where event.category == "process"', [event], language="eql")
 
 
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("eql", 'process where process.args == "b"'),
+        ("sigma", "title: t\nlogsource: {category: x}\ndetection: {s: {process.args: b}, condition: s}\n"),
+    ],
+)
+def test_dicts_with_lists_are_documents(language: str, text: str) -> None:
+    """From Python they were refused, as the other languages refuse them; the command line read them."""
+    documents = [{"event": {"category": "process"}, "process": {"args": args}} for args in (["a", "b"], ["c"])]
+    assert [found.at for found in cerify.match(text, documents, language=language)] == [0]
+    with pytest.raises(InputError, match=r"event 0, .*'process.args': a list"):
+        cerify.match('A FILTER A."process.args" = 1', [{"type": "A", **documents[0]}])
+
+
 def test_documents_are_written_and_read_back() -> None:
     for seed in range(300):
         _, S = random_case(Random(seed), PROFILES["rules"], 4, 4)

@@ -217,6 +217,7 @@ def test_the_table_of_the_guide_has_the_levels() -> None:
         (["view[x > ]"], {}, ParseError, "not expected"),
         (["view[x > 1] or pay[x > 2]"], {}, ParseError, "in the step"),
         (["view"], {"within": "7 dys"}, IllFormed, "no window"),
+        (["view"], {"within": "60 min"}, IllFormed, "write '60 minutes', as '90 seconds'"),
         (["view"], {"within": 7}, IllFormed, "7 days"),
         (["view"], {"within": "-7 days"}, IllFormed, "no window"),
         (["view"], {"start": "last"}, IllFormed, "start: expected best or first"),

@@ -412,8 +412,8 @@ def test_a_folder_of_sheets_is_marked(tmp_path: Path) -> None:
     folder, table, page = tmp_path / "answers", tmp_path / "marks.csv", tmp_path / "marks.html"
     folder.mkdir()
     (folder / "ann.json").write_text(json.dumps({"cel-then": "Open ; Close", "cel-or": "Open ; Close"}))
-    (folder / "bob.json").write_text("{")
-    (folder / "cid.json").write_bytes(b"\xff\xfe\x00")
+    (folder / "s10.json").write_text("{")
+    (folder / "s9.json").write_bytes(b"\xff\xfe\x00")
     (folder / "=dan.json").write_text(json.dumps({"cel-event": "<b>", "cel-thn": "Open"}))
     (folder / ".hidden").write_text("no sheet")
     result = run("--folder", str(folder), "--csv", str(table), "--sheets", str(page))
@@ -424,14 +424,14 @@ def test_a_folder_of_sheets_is_marked(tmp_path: Path) -> None:
     assert [row[:6] for row in rows] == [
         ["'=dan", "0", "3", "0", "0", "0"],
         ["ann", "1", "3", "0", "0", "1"],
-        ["bob", "0", "3", "0", "0", "0"],
-        ["cid", "0", "3", "0", "0", "0"],
+        ["s9", "0", "3", "0", "0", "0"],
+        ["s10", "0", "3", "0", "0", "0"],
     ]
-    assert ["bob.json" in rows[2][6], "cid.json" in rows[3][6], rows[1][6]] == [True, True, ""]
+    assert ["s9.json" in rows[2][6], "s10.json" in rows[3][6], rows[1][6]] == [True, True, ""]
     written = page.read_text(encoding="utf-8")
     assert (written.count("<section>"), "<b>" in written, "&lt;b&gt;" in written) == (4, False, True)
-    (folder / "bob.json").unlink()
-    (folder / "cid.json").unlink()
+    (folder / "s10.json").unlink()
+    (folder / "s9.json").unlink()
     assert run("--folder", str(folder)).return_value == 0
     for wrong in (("--csv", str(table)), ("--folder", str(folder), "--sheets", "marks.txt"), ("--folder", str(table))):
         assert run(*wrong).return_value == 2 or run(*wrong).exception is not None
