@@ -180,7 +180,6 @@ _HUMIDITY = "by the words, but for hum <= 25, as in tods21, where they say less 
 TAKEN = {
     "phi1": _HUMIDITY,
     "phi2": _HUMIDITY,
-    "conditional": "by the words, but for >=, where they say greater than: a T of exactly 40 is followed by a T",
 }
 
 

@@ -137,7 +137,7 @@ def _(effort: Effort) -> Finding:
         f"are "
         "those of A.2",
         found,
-        "`θ_forced-stop`, and so take and ignore edges, may speak of the next component and of `a[a.LEN]`, as proceed",
+        "take, ignore and proceed edges may speak of the next component, and take and ignore edges of `a[a.LEN]`",
     )
 
 

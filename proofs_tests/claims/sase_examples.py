@@ -144,29 +144,36 @@ def _cut_changes(strategy: str, above: str, length: int) -> tuple[dict[str, obje
 
 @claim(
     "sase07.fig1",
-    "Figure 1: after the price of 20 at point 2, Query 2 without ! goes on to the 20 at point 3",
+    "Figure 1: after the match that ends at point 2, Query 2 without ! has more, e.g. at point 3, which ! takes away",
     "figure",
-    "prices 10 and 20 are x = 1 and 2; the strategy is lost with the listing",
+    "prices 10 and 20 are x = 1 and 2; the strategy is lost with the listing, and the drawing too; ! is that of "
+    "section 3.2, which stops the run that has selected such an event. By the cut of Prolog, to which section 2.2.2 "
+    "compares it, and by the 'only one series' of icde08, ! would under skip till any match take the match at point 3 "
+    "away, and the figure be right",
 )
 def _(effort: Effort) -> Finding:
     length = 4 if effort == "quick" else 6
     found_by = [_cut_changes(strategy, ">", length) for strategy in sase.STRATEGIES]
     corrected = all(_cut_changes(strategy, ">=", 4)[0] is not None for strategy in sase.STRATEGIES)
     S = "A1 A2 A2"
-    text = RISING.format(strategy="skip_till_next_match", cut="", above=">")
+    text, both = (
+        RISING.format(strategy=strategy, cut="!", above=">")
+        for strategy in ("skip_till_next_match", "skip_till_any_match")
+    )
+    corrected = corrected and found(both, S) == ["0,1", "0,2"]
     return Finding(
-        "holds-corrected" if corrected and not any(differs for differs, _ in found_by) else "refuted",
+        "text-damaged" if corrected and not any(differs for differs, _ in found_by) else "refuted",
         "exhaustive",
         f"all streams of up to {length} events of three prices ({found_by[0][1]:,}): by each of the four strategies "
-        "Query 2 has the same matches without !",
+        "Query 2 has the same matches without !; by skip till any match the one at point 3 is among them",
         {
             "query": text,
             "events": [{"type": e.type, **e.attributes} for e in events(S)],
             "expected": found(text, S),
-            "got": ["0,1", "0,1,2"],
-            "why": "a price after 20 has to be above 20, so 20 comes once",
+            "got": ["0,1", "0,2"],
+            "why": "a run by skip till next match takes the 20 at point 2, and a price after it has to be above 20",
         },
-        "`a[i].price >= a[i-1].price`: then ! takes the match with the second 20 away",
+        "`a[i].price >= a[i-1].price`: then ! takes the match with the second 20 away, under each strategy",
     )
 
 

@@ -210,7 +210,12 @@ plant(
 )
 
 
-@claim("tods21.fig8", "U ; ((V+ ; W) OR W) on U V V W", "figure")
+@claim(
+    "tods21.fig8",
+    "U ; ((V+ ; W) OR W) on U V V W",
+    "figure",
+    "the drawing, with the automaton and the stream, is lost in the copy at hand; by the words of the example",
+)
 def _(effort: Effort) -> Finding:
     from proofs_tests.support import stream
 

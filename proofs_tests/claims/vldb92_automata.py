@@ -230,7 +230,7 @@ for _name, _texts in IN_CASES.items():
 
 @claim(
     "vldb92.thm2",
-    "The marked automaton accepts where E takes place, with no variable free under a negation",
+    "The marked automaton accepts where E takes place, with no variable in a negated sub-expression",
     "theorem",
     "of a product of two automata one side makes an empty move at a time; with both at once `a` is not accepted either",
 )

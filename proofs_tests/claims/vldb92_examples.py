@@ -15,8 +15,8 @@ from proofs_tests.claims.vldb92_search import passed, same
 from proofs_tests.unit.semantics import expression_cases as examples
 
 
-def _example(id_: str, title: str, cases: list[tuple[str, str, list[int]]]) -> None:
-    @claim(id_, title, "example")
+def _example(id_: str, title: str, cases: list[tuple[str, str, list[int]]], reading: str | None = None) -> None:
+    @claim(id_, title, "example", reading)
     def check(effort: Effort) -> Finding:
         wrong = [(query, S) for query, S, expected in cases if examples.found(query, S) != expected]
         bound = f"{len(cases)} histories that show it" if len(cases) > 1 else "a history that shows it"
@@ -27,7 +27,12 @@ for _name, (_query, _S, _expected) in examples.EXAMPLES.items():
     _example(f"vldb92.ex2.4.1:{_name.replace(' ', '-')}", _query, [(_query, _S, _expected)])
 
 _cuts = [examples.NESTED_CUT, examples.PIPED_CUT]
-_example("vldb92.ex2.4.2:history", "three cuts without a raise", [(q, "D x D I D D x D D", [7, 8]) for q in _cuts])
+_example(
+    "vldb92.ex2.4.2:history",
+    "three cuts without a raise",
+    [(q, "D x D I D D x D D", [7, 8]) for q in _cuts],
+    "the history of the text is a drawing that is lost; the one here is our own",
+)
 
 
 @claim("vldb92.ex2.4.2", "Both expressions for three cuts without a raise agree", "example")

@@ -39,8 +39,8 @@ EXAMPLES: dict[str, tuple[str, dict[int, set[tuple[int, ...]]]]] = {
     "not well-formed": ("H AS x FILTER y.tmp > 40", {n: {(n,)} for n in (0, 2, 3, 7, 8)}),
     "unsatisfiable": ("T AS x ; T AS x", {}),
     "conditional": (
-        "T AS x ; ((T AS y FILTER x.tmp >= 40) OR (H AS y FILTER x.tmp < 40))",
-        {4: {(1, 4)}, 5: {(1, 5), (4, 5)}, 6: {(1, 6), (4, 6), (5, 6)}, 7: {(6, 7)}, 8: {(6, 8)}},
+        "T AS x ; ((T AS y FILTER x.tmp > 40) OR (H AS y FILTER x.tmp <= 40))",
+        {4: {(1, 4)}, 5: {(1, 5)}, 6: {(1, 6), (5, 6)}, 7: {(4, 7), (6, 7)}, 8: {(4, 8), (6, 8)}},
     ),
 }
 
