@@ -156,10 +156,8 @@ def _(effort: Effort) -> Finding:
     found_by = [_cut_changes(strategy, ">", length) for strategy in sase.STRATEGIES]
     corrected = all(_cut_changes(strategy, ">=", 4)[0] is not None for strategy in sase.STRATEGIES)
     S = "A1 A2 A2"
-    text, both = (
-        RISING.format(strategy=strategy, cut="!", above=">")
-        for strategy in ("skip_till_next_match", "skip_till_any_match")
-    )
+    text = RISING.format(strategy="skip_till_next_match", cut="", above=">")
+    both = RISING.format(strategy="skip_till_any_match", cut="!", above=">")
     corrected = corrected and found(both, S) == ["0,1", "0,2"]
     return Finding(
         "text-damaged" if corrected and not any(differs for differs, _ in found_by) else "refuted",
