@@ -266,7 +266,7 @@ _law("tods21.prop8.12:or", "(phi OR psi) : chi", "(phi : chi) OR (psi : chi)")
 _law("tods21.prop8.12:plus", "phi+ : chi", "(phi : chi) OR (phi+ ; (phi : chi))")
 _law("tods21.prop8.12:atoms", "A : B", "STRICT(A ; B)")
 _ASKED = "both sides have the same events, so that the law is tried under a filter of X"
-_LOST = "; in the list of the text the sign between ; and OR is lost; taken as `:`, as the formulas are those of CEL* and `:`"
+_LOST = "the list of the text has lost the sign between ; and OR; taken as `:`, as the formulas are of CEL* and `:`"
 for _name, _operation in {
     "seq": "phi ; psi",
     "cseq": "phi : psi",
@@ -280,7 +280,7 @@ for _name, _operation in {
         f"tods21.prop8.12:in-{_name}",
         f"(({_operation}) IN X) FILTER X.x > 0",
         f"({_pushed}) FILTER X.x > 0",
-        reading=_ASKED + _LOST * (_name == "cseq"),
+        reading=f"{_ASKED}; {_LOST}" if _name == "cseq" else _ASKED,
     )
 _law(
     "tods21.prop8.12:in-renamed",
