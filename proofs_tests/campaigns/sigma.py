@@ -109,7 +109,7 @@ class BruteForce:
         return [everything] if _holds(number, condition) else []
 
     def _chains(self, window: list[tuple[int, Alert]], p: int, condition: dict[str, Any]) -> list[frozenset[int]]:
-        best: tuple[int, list[int]] = (0, [])
+        best: tuple[int, list[int], list[int]] = (0, [], [])
         events: frozenset[int] = frozenset()
         for length in range(1, len({i for i, _ in window}) + 1):
             for chain in itertools.combinations(sorted(window, key=lambda pair: pair[1][0]), length):
@@ -117,8 +117,9 @@ class BruteForce:
                 rising = all(x < y for x, y in itertools.pairwise(rules)) and all(
                     x < y for x, y in itertools.pairwise(places)
                 )
-                if rising and places[-1] == p and (length, places[::-1]) > best:
-                    best, events = (length, places[::-1]), frozenset().union(*(a[1] for _, a in chain))
+                place = length, places[::-1], [-i for i in rules[::-1]]
+                if rising and places[-1] == p and place > best:
+                    best, events = place, frozenset().union(*(a[1] for _, a in chain))
         return [events] if _holds(best[0], condition) else []
 
     def _satisfies(self, detection: dict[str, Any], event: dict[str, Any]) -> bool:

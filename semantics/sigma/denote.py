@@ -18,8 +18,9 @@ The correlation raises an alert there if its number, of the window, satisfies th
   the order of `rules` and whose events follow each other in the log.
 
 Without a condition, temporal and temporal_ordered ask for as many as there are rules. The events of an alert are those
-of its window; of temporal_ordered those of the chain, and of chains as long the one whose events are the latest, looked
-at from its end. `SigmaReading` has other answers; each changes a line or two here.
+of its window; of temporal_ordered those of the chain, and of chains as long the one whose alerts are the latest, then
+the one whose rules are named first, both looked at from its end. `SigmaReading` has other answers; each changes
+a line or two here.
 """
 
 from __future__ import annotations
@@ -309,9 +310,9 @@ def _events_of(occurrences: Iterable[AlertOccurrence]) -> tuple[int, ...]:
     return tuple(sorted({p for o in occurrences for p in o.alert.events}))
 
 
-def _latest(chain: tuple[AlertOccurrence, ...]) -> tuple[int, list[int]]:
-    """Order chains by their length, then by how late their events are, from the last one on."""
-    return len(chain), [one.at for one in reversed(chain)]
+def _latest(chain: tuple[AlertOccurrence, ...]) -> tuple[int, list[int], list[int]]:
+    """Order chains by length, by how late their alerts are, and by the rules named first: both from the last one on."""
+    return len(chain), [one.at for one in reversed(chain)], [-one.rule for one in reversed(chain)]
 
 
 def satisfies(number: float | None, thresholds: Iterable[Threshold]) -> bool:

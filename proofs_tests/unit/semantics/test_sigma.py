@@ -143,6 +143,8 @@ X, Y = {"user": "x", "host": "h"}, {"user": "y", "host": "h"}
          [("a", 0, X), ("b", 1, X), ("b", 2, {"host": "x"})], [(2, (0, 2))]),
         ({"type": "temporal_ordered", "rules": ["inner", "b"], "group-by": ["host"]},  # of user, then of host
          [("a", 0, X), ("a", 1, Y), ("b", 2, X), ("a", 3, X), ("b", 7, Y)], [(4, (0, 3, 4))]),
+        ({"type": "temporal_ordered", "rules": ["inner", "a", "b"], "group-by": ["host"], "condition": {"eq": 2}},
+         [("a", 0, X), ("a", 1, X), ("b", 2, X)], [(2, (0, 1, 2))]),  # two chains, at the same events
         ({"type": "event_count", "rules": ["inner"], "condition": {"gte": 2}},
          [("a", 0, X), ("a", 1, X), ("a", 2, X)], [(2, (0, 1, 2))]),
     ],
