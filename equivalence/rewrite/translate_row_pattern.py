@@ -134,8 +134,8 @@ def _require_plain(q: MatchRecognize) -> None:
         raise Unsupported("matches of CEL overlap: write AFTER MATCH SKIP TO NEXT ROW", q.skip.span)
     if q.partition:
         raise Unsupported(
-            "PARTITION BY cannot be translated: adjacent rows of a partition may be apart in the stream, "
-            "where CEL's `:` needs neighbours",
+            "PARTITION BY cannot be translated: leave it out, and in CEL write (...) PER KEY [k] by hand; "
+            "rows whose k is NULL are one partition here, and have no key there",
             q.partition[0].span,
         )
     if q.order:

@@ -175,9 +175,9 @@ def result_word(q: sase.SaseQuery, S: Stream) -> list[Event]:
     "sase07.thm4.1:5-1-closure",
     "Without aggregation, composition and negation lead to no other than regular sets",
     "theorem",
-    "the text defines the words of an automaton alone. A query makes of a word the word of its results, those that end "
-    "at one event in the order of their values; negation is the complement, or a negated component; events are of "
-    "finitely many kinds, and times are not asked",
+    "without NON-OVERLAP. The text defines the words of an automaton alone. A query makes of a word the word of its "
+    "results, those that end at one event in the order of their values; negation is the complement, or a negated "
+    "component; events are of finitely many kinds, and times are not asked",
 )
 def _(effort: Effort) -> Finding:
     letters, length, largest, words = tuple(events("A1 A2 B1")), 4 if effort == "quick" else 6, 0, 0

@@ -30,7 +30,7 @@ def chain_query(question: FunnelQuestion, types: Sequence[str]) -> cel.Formula:
     if question.mode is not None:
         raise Unsupported(f"the mode {question.mode} is no chain of CEL: docs/guide/funnels.md says what differs")
     if question.start == "first":
-        raise Unsupported("that a chain begins at the first event of a key alone is no query of CEL")
+        raise Unsupported("that a chain begins at the first event of a key needs START, and all event types by name")
     by_positions = question.window is not None and isinstance(question.window.window, EventWindow)
     if question.between is not None and question.by is not None and by_positions:
         raise Unsupported("in CEL a window of events per key counts those of the key, and here those of the stream")
