@@ -408,7 +408,7 @@ def _without_or() -> Iterable[core.Formula]:
 
 @claim(
     "cep17.lemB.8",
-    "Where each OR is below a +, a variable defined outside + is at an event of the match",
+    "Where each OR is below a +, a variable defined outside + is defined, and at an event of the match",
     "lemma",
     LOST,
 )

@@ -106,8 +106,8 @@ _proper(
 
 @claim(
     "sase07.cayuga:sections",
-    "Cayuga is SASE+ without negation by skip till next match (section 4), and by partition contiguity or skip till "
-    "next match (section 6): the same",
+    "The fragments that sections 4 and 6 give Cayuga are the same: SASE+ without negation by skip till next match, and "
+    "by partition contiguity or skip till next match",
     "remark",
     "of simple queries to two components with at most one condition, beside the tests",
 )

@@ -71,8 +71,8 @@ def printed_update(k: int, length: int) -> int:
 
 @claim(
     "tods21.thm9.1",
-    "Algorithms 1 and 2, for CEA in normal form (one variable, I/O-deterministic): update time linear in |A| and "
-    "output-linear delay",
+    "Algorithms 1 and 2, for CEA in normal form (one variable, I/O-deterministic): update time |A| times that of a "
+    "predicate, and output-linear delay",
     "theorem",
 )
 def _(effort: Effort) -> Finding:
