@@ -43,7 +43,7 @@ def comparison_of(left: str, comparator: str, right: str) -> str:
     return f"(holds {'<>' if comparator == '!=' else comparator} {left} {right})"
 
 
-class Rule:
+class ChainRule:
     """The rule of a chain: its patterns and tests, with a variable for each attribute of a step that is read."""
 
     def __init__(self, chain: Chain) -> None:
@@ -148,7 +148,7 @@ def search(run: RunMessage, chain: Chain) -> list[Found]:
     """Return the firings of the rule, each reported at its last event."""
     import clips
 
-    rule = Rule(chain)
+    rule = ChainRule(chain)
     text = rule.text()
     run.translate(text)
     times = run.seconds() if chain.window and chain.window.kind == "time" else range(len(run.events))

@@ -238,7 +238,7 @@ def on_rsigma(run: RunMessage) -> Iterable[Json]:
     return [{"at": place, "events": []} for place, raised in answer if raised == title]
 
 
-class Program:
+class LineProgram:
     """A program that answers one line of JSON with one line."""
 
     def __init__(self, path: str) -> None:
@@ -257,8 +257,8 @@ class Program:
 
 
 @functools.cache
-def _program() -> Program:
-    return Program(sys.argv[2])
+def _program() -> LineProgram:
+    return LineProgram(sys.argv[2])
 
 
 def instants(run: RunMessage) -> list[int]:
