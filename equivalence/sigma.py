@@ -619,7 +619,7 @@ def make_sigma_tests(query: sigma.SigmaQuery) -> SigmaTests:
         kept.append(log)
     known: dict[int, list[SigmaAlert] | None] = dict.fromkeys(map(id, kept))
 
-    def tried() -> Iterator[list[Event]]:
+    def logs_to_try() -> Iterator[list[Event]]:
         yield from kept
         if len(kept) < MOST_LOGS_OF_TESTS:
             yield from islice(search.logs(Random(0)), len(kept), MOST_LOGS_OF_TESTS)
@@ -632,7 +632,7 @@ def make_sigma_tests(query: sigma.SigmaQuery) -> SigmaTests:
                 known[id(log)] = found
         return found
 
-    logs = [log for log in islice(tried(), 40) if right(log)][:1]
+    logs = [log for log in islice(logs_to_try(), 40) if right(log)][:1]
     kills: dict[int, list[str]] = {n: [] for n in range(len(logs))}
     equal: list[str] = []
     left: list[str] = []
@@ -642,7 +642,7 @@ def make_sigma_tests(query: sigma.SigmaQuery) -> SigmaTests:
         killer = next((n for n, log in enumerate(logs) if _said(other(log)) != _said(right(log))), None)
         if killer is None:
             detections = {rule for rule in sigma.rules_of(mutant) if isinstance(rule, sigma.SigmaDetection)}
-            logs_of = tried()
+            logs_of = logs_to_try()
             if not detections <= set(search.detections):
                 both = LogSearch((query, mutant))
                 if both.alphabet.exact and _agree(query, mutant, both):

@@ -84,7 +84,7 @@ class Pasted:
 
     @property
     def below(self) -> TableSource | None:
-        """What stands in FROM or WITH, which the clause reads in place of the table."""
+        """Return what stands in FROM or WITH, which the clause reads in place of the table."""
         return None if self.statement is None else self.statement.below
 
     @property
@@ -123,7 +123,7 @@ class Pasted:
 
 @dataclass(frozen=True)
 class PastedTable:
-    """What a pasted text is over a table: its clause, the rows that this reads, and the columns of the table."""
+    """Hold a pasted text over a table: its clause, the rows that this reads, and the columns of the table."""
 
     pasted: Pasted
     clause: MatchRecognize
@@ -139,7 +139,7 @@ class PastedTable:
         made = _with_lists(_without(made, {one.name for one in pasted.windows}), pasted.lists)
         if pasted.dialect.table_first and self.clause.all_columns:
             first = [name for name in self.columns if name in made.columns]
-            made = _chosen(made, [*first, *(name for name in made.columns if name not in first)])
+            made = _select_columns(made, [*first, *(name for name in made.columns if name not in first)])
         quoted = {one.name for one in self.clause.measures if one.quoted} | {one.name for one in pasted.lists}
         if statement is not None:
             with errors_in(pasted.text):
@@ -164,14 +164,14 @@ def _is_quoted(item: SelectItem) -> bool:
     return item.quoted if item.name else isinstance(item.expression, rows.RowColumn) and item.expression.quoted
 
 
-def _chosen(made: OutputTable, names: Sequence[str]) -> OutputTable:
+def _select_columns(made: OutputTable, names: Sequence[str]) -> OutputTable:
     """Return the columns of these names, in this order."""
     places = [made.columns.index(name) for name in names]
     return OutputTable(tuple(names), tuple(tuple(row[i] for i in places) for row in made.rows))
 
 
 def _without(made: OutputTable, names: Collection[str]) -> OutputTable:
-    return _chosen(made, [name for name in made.columns if name not in names]) if names else made
+    return _select_columns(made, [name for name in made.columns if name not in names]) if names else made
 
 
 def _with_lists(made: OutputTable, lists: Sequence[ListedMeasure]) -> OutputTable:
@@ -179,7 +179,7 @@ def _with_lists(made: OutputTable, lists: Sequence[ListedMeasure]) -> OutputTabl
     for one in lists:
         sources = [made.columns.index(source) for _, source, _ in one.fields]
 
-        def listed(row: Sequence[Any], one: ListedMeasure = one, sources: Sequence[int] = sources) -> Any:
+        def list_of(row: Sequence[Any], one: ListedMeasure = one, sources: Sequence[int] = sources) -> Any:
             values = [
                 range(1, row[i] + 1) if counts else row[i] or ()
                 for i, (_, _, counts) in zip(sources, one.fields, strict=True)
@@ -191,7 +191,7 @@ def _with_lists(made: OutputTable, lists: Sequence[ListedMeasure]) -> OutputTabl
 
         columns = tuple(one.name if i == sources[0] else name for i, name in enumerate(made.columns))
         changed = tuple(
-            tuple(listed(row) if i == sources[0] else value for i, value in enumerate(row)) for row in made.rows
+            tuple(list_of(row) if i == sources[0] else value for i, value in enumerate(row)) for row in made.rows
         )
         made = _without(OutputTable(columns, changed), {made.columns[i] for i in sources[1:]})
     return made

@@ -111,6 +111,7 @@ def test_a_policy_and_the_command_as_a_shell_writes_it(engine: Path) -> None:
     assert (engine / "out" / "of the way" / "badge.svg").exists()
 
 
+@pytest.mark.thorough
 def test_the_rules_that_changed_are_named_with_what_a_converter_makes_of_them(tmp_path: Path) -> None:
     """With a stand-in for the converter, which answers nothing."""
     rules, script = tmp_path / "rules", CI / "rules" / "rules.py"

@@ -159,7 +159,7 @@ def show_statement(q: Statement, source: SqlDialect, target: SqlDialect) -> tupl
         differences = (*differences, f"of {names}, a list of structures or numbers, each field is a measure of its own")
     text = _select_text(q, source, target, clause)
     again = parse_statement(text, target)
-    if again.clause != parse(clause, target) or _asked(again) != _asked(q):
+    if again.clause != parse(clause, target) or _what_it_asks(again) != _what_it_asks(q):
         raise Unsupported(f"{target.title} would read the statement otherwise", q.clause.span)
     if source.table_first != target.table_first and q.clause.all_columns and any(not one.expression for one in q.items):
         differences = (*differences, f"* has the columns of the table in another order in {target.title}")
@@ -168,7 +168,7 @@ def show_statement(q: Statement, source: SqlDialect, target: SqlDialect) -> tupl
     return text, differences
 
 
-def _asked(q: PlainSelect) -> tuple[Any, ...]:
+def _what_it_asks(q: PlainSelect) -> tuple[Any, ...]:
     """Return what a selection asks, but for its names and for the place of NULL."""
     order = [(one.expression, one.descending) for one in q.order]
     return ([item.expression for item in q.items], q.where, order, q.limit, expressions_in(q.below))

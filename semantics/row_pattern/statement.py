@@ -337,7 +337,7 @@ class _Reader:
         return _Head(listed, name, common.get(name.lower()), table.end())
 
     def alias(self, start: int, end: int, named: bool = True) -> tuple[str | None, tuple[str, ...], int]:
-        """What a table or a clause is called, its columns, () where they are not named, and where that ends."""
+        """Return the name of a table or a clause, its columns, () where they are not named, and where that ends."""
         alias = _ALIAS.match(self.plain, start, end)
         if alias is None:
             return None, (), start

@@ -44,7 +44,7 @@ from cerify.conformance.engines import (
 )
 from cerify.conformance.harness import Limits
 from cerify.conformance.identification import INTERRUPTED as IDENTIFY_INTERRUPTED
-from cerify.conformance.identification import Separation, identified, separations
+from cerify.conformance.identification import AxisSeparation, identified, separations
 from cerify.conformance.model import (
     Case,
     CaseResult,
@@ -473,14 +473,14 @@ def identify_command(
     return 0 if known and not profile.stopped else 1
 
 
-def _separation_json(one: Separation) -> dict[str, Any]:
+def _separation_json(one: AxisSeparation) -> dict[str, Any]:
     told = [a if isinstance(a, str) else list(map(protocol.json_of_match, a)) for a in (one.expected, one.given)]
     asked = one.question and {"query": one.question.query, "events": list(one.question.events)}
     answers = dict(zip(("expected", "given"), told, strict=True)) if asked else {}
     return {"axis": one.axis, "value": one.value, "beside": one.beside, **(asked or {}), **answers}
 
 
-def _separation_text(one: Separation) -> str:
+def _separation_text(one: AxisSeparation) -> str:
     names = f"{one.axis}={one.value}{''.join(f', beside {n}={v}' for n, v in one.beside.items())}"
     if one.question is None:
         return f"{names}: no question tells it apart"

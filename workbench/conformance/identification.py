@@ -484,7 +484,7 @@ BESIDE = {
 
 
 @dataclass(frozen=True)
-class Separation:
+class AxisSeparation:
     """A value of an axis, and a shortest question about it to which the definition has another answer.
 
     question: None if there is none. beside: what else the two engines choose. expected, given: the matches of the
@@ -499,7 +499,7 @@ class Separation:
     given: list[Match] | str = ""
 
 
-def separations(language: str) -> Iterator[Separation]:
+def separations(language: str) -> Iterator[AxisSeparation]:
     """Yield a separation for each value of each axis of a language, but for the definition's.
 
     Example: next(separations("cel"))
@@ -515,14 +515,14 @@ def separations(language: str) -> Iterator[Separation]:
                 other = {**first, axis.name: value}
                 telling = (q for q in pool if known.answer(q, first) != known.answer(q, other))
                 if (question := next(telling, None)) is None:
-                    yield Separation(axis.name, value, beside, None)
+                    yield AxisSeparation(axis.name, value, beside, None)
                     continue
                 answers = (
                     known.matches(question.query, question.S, question.key, choices, known.interpretation.compared)
                     for choices in (first, other)
                 )
                 both = [found if isinstance(found, str) else sorted(found) for found in answers]
-                yield Separation(axis.name, value, beside, question, *both)
+                yield AxisSeparation(axis.name, value, beside, question, *both)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
