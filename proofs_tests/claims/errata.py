@@ -261,7 +261,8 @@ SASE_ERRATA = (
         "Section 4, Cayuga",
         ("sase07.cayuga:sections",),
         "Section 4: Cayuga has the power of SASE+ without negation and by skip till next match alone.",
-        "of two remarks one is to be changed; icde08 repeats that of section 6, nothing settles it (`sase07.cayuga`)",
+        "the two remarks differ for simple queries; with UNION and composition a query by skip till next match has "
+        "these matches, so that both may be right (`sase07.cayuga`)",
         "Section 6 has partition contiguity or skip till next match, and so has icde08, section III. No simple query "
         "by skip till next match has the matches of this one: on two A its components take an A each, and an event of "
         "another type, put between them with their y, is passed over, where it ends the match of this one.",

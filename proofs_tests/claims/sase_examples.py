@@ -171,7 +171,8 @@ def _(effort: Effort) -> Finding:
             "got": ["0,1", "0,2"],
             "why": "a run by skip till next match takes the 20 at point 2, and a price after it has to be above 20",
         },
-        "`a[i].price >= a[i-1].price`: then ! takes the match with the second 20 away, under each strategy",
+        "`a[i].price >= a[i-1].price`: then ! takes the match that goes on from point 2 to point 3 away; under "
+        "skip till any match the one that passes over point 2 stays",
     )
 
 

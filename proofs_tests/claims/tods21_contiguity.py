@@ -117,7 +117,7 @@ def _(effort: Effort) -> Finding:
 
 @claim(
     "tods21.prop8.12:strictness",
-    "The property of appendix B tells STRICT(R+) from all formulas of CEL* and :",
+    "STRICT(R+) lacks the property of appendix B, which Lemma B.1 has of all formulas of CEL* and :",
     "construction",
     PRINTED_RANGE,
 )
