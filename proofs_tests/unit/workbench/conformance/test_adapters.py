@@ -514,7 +514,7 @@ def asked(language: str, query: str, events: Sequence[Any] = ()) -> adapter.RunM
 LANGUAGE_OF = {"googlesql": "row-pattern", "varpulis": "sase"}
 WORDS = {
     "stix2": lambda run: module_of("stix2_adapter").pattern_of(adapter.chain_of(run.tree)),
-    "clips": lambda run: module_of("clips_adapter").Rule(adapter.chain_of(run.tree)).text(),
+    "clips": lambda run: module_of("clips_adapter").ChainRule(adapter.chain_of(run.tree)).text(),
     "pycer": lambda run: module_of("pycer_adapter").DeclaredQuery(run).text,
     "rustevex": lambda run: [
         {name: value for name, value in element.items() if value == value}
