@@ -96,6 +96,7 @@ SLOW = {
     "cep17.thm6:nxt",
     "cep17.thm6:strict",
     "eql.by",
+    "eql.keyless",
     "icde08.break",
     "icde08.time-constraint",
     "icdt20.binary",

@@ -357,6 +357,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.thorough
 def test_an_engine_without_labels_is_known_by_its_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(identification_module, "STAGES", {"row-pattern": STAGES["row-pattern"][:1]})
     (tmp_path / "rows.py").write_text(ROWS_ALONE, encoding="utf-8")
