@@ -180,6 +180,7 @@ def test_known_causes_do_not_fail_and_one_case_is_run_again(tmp_path: Path) -> N
     assert "known: " in again.stdout
 
 
+@pytest.mark.thorough
 def test_an_engine_is_held_to_its_policy_and_what_is_known_beside(tmp_path: Path) -> None:
     policy = tmp_path / "policy.json"
     policy.write_text(json.dumps({"profile": 1, "language": "cel", "axes": {"seq": "next-from-left"}}))

@@ -308,6 +308,7 @@ def test_a_search_without_time_has_all_cases_all_the_same() -> None:
     assert all("stopped after 0 s" in defect.stopped for defect in defects)
 
 
+@pytest.mark.thorough
 def test_a_search_without_an_allowance_shrinks_all_the_same() -> None:
     defects, failing = failing_somewhere(Watch(allowance=0.2), lambda case: recorded({"loop": "single"}, case))
     assert sum(len(defect.cases) for defect in defects) == failing
