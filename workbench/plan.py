@@ -398,11 +398,12 @@ def _times_back(query: Any, S: Stream) -> Iterator[QueryWarning]:
         return
     from cerify.semantics.eql.conditions import TIMESTAMP
 
-    if S.is_columnar and TIME in S.table.column_names:
+    if S.is_columnar:  # whose events are made only if there is something to tell
         from cerify.semantics.arrow_types import VALUE_TYPES
 
-        column = S.table[TIME].drop_null()
-        if column.type in VALUE_TYPES and not pc.any(pc.less(column[1:], column[:-1])).as_py():
+        columns = [S.table[name].drop_null() for name in (TIME, TIMESTAMP) if name in S.table.column_names]
+        ascends = [c.type in VALUE_TYPES and not pc.any(pc.less(c[1:], c[:-1])).as_py() for c in columns]
+        if len(columns) < 2 and all(ascends):
             return
     times = ((n, event.attributes.get(TIME, event.attributes.get(TIMESTAMP))) for n, event in enumerate(S))
     measured = ((n, time) for n, time in times if time is not None and kind(time) in ("number", "timestamp"))
