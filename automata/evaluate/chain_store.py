@@ -35,11 +35,10 @@ class CountStore(MatchStore):
 
     growth, most = 2, 2**30
     _length: int  # events of a match
-    _events: NDArray[np.int64]  # those of the matches that were found last, one match after the other
 
     @abstractmethod
     def _find(self, batch: EventBatch, transitions: TransitionTables, listed: bool) -> Iterator[NDArray[np.int64]]:
-        """Yield the roots of the matches of a batch. Keeps their events where they are listed."""
+        """Yield the roots of the matches of a batch. A store without nodes keeps their events where they are listed."""
 
     @property
     def labels(self) -> NDArray[np.int32]:
@@ -50,8 +49,15 @@ class CountStore(MatchStore):
         return self._find(batch, transitions, listed=True)
 
     def match_batches(self, roots: NDArray[np.int64], labelled: bool) -> Iterator[MatchBatch]:
-        offsets = np.arange(len(roots) + 1, dtype=np.int64) * self._length
-        yield MatchBatch(roots[:, 0].copy(), offsets, self._events[: offsets[-1]].copy(), np.zeros(0, np.int32))
+        most = max(1, POSITIONS // self._length)
+        for start in range(0, len(roots), most):
+            some = roots[start : start + most]
+            offsets = np.arange(len(some) + 1, dtype=np.int64) * self._length
+            yield MatchBatch(some[:, 0].copy(), offsets, self._list(some).reshape(-1), np.zeros(0, np.int32))
+
+    @abstractmethod
+    def _list(self, roots: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the events of each match, a row each."""
 
     def numbers(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[Numbers]:
         for roots in self._find(batch, transitions, listed=False):
@@ -71,7 +77,7 @@ class ChainStore(CountStore):
         self.counters = np.zeros(kernels.COUNTERS, np.int64)
         self.rows = np.zeros((0, length), np.int64)
         self.home = np.zeros((0, 2), np.int64)
-        self._events = np.zeros(0, np.int64)
+        self._events = np.zeros(0, np.int64)  # of the matches that were found last, one match after the other
 
     @property
     def nodes(self) -> int:
@@ -140,6 +146,10 @@ class ChainStore(CountStore):
             if found:
                 yield roots[:found]
 
+    def _list(self, roots: NDArray[np.int64]) -> NDArray[np.int64]:
+        events: NDArray[np.int64] = self._events.reshape(-1, self._length)[roots[:, 1]]
+        return events
+
 
 class RunsStore(CountStore):
     """The events of several runs, one run after the other, for each key; see keyed_kernels.last_of_runs.
@@ -158,7 +168,6 @@ class RunsStore(CountStore):
         self.ring = np.zeros((0, self._length), np.int64)
         self.taken = np.zeros((0, len(lengths)), np.int64)
         self.home = np.zeros((0, 2), np.int64)
-        self._events = np.zeros(0, np.int64)
 
     @property
     def nodes(self) -> int:
@@ -216,17 +225,19 @@ class RunsStore(CountStore):
         return used
 
     def _find(self, batch: EventBatch, transitions: TransitionTables, listed: bool) -> Iterator[NDArray[np.int64]]:
-        most = max(1, POSITIONS // self._length) if listed else ROOTS
-        roots, self._events = np.empty((most, 2), np.int64), np.empty(most * self._length * listed, np.int64)
-        index = 0
+        roots, index = np.empty((ROOTS, 2), np.int64), 0
         while index < batch.classes.size:
             index, found = kernels.last_of_runs(
                 batch.classes, batch.keys, batch.admitted, batch.low, batch.base, index, self.members, self._lengths,
                 self._begins, self._consume, self.counters, self.tree, self.ring, self.taken, self.home, roots,
-                self._events,
             )  # fmt: skip
             if found:
                 yield roots[:found]
             room = self._lengths.size
             if index < batch.classes.size and self.nodes + room > self.tree.shape[1]:
                 self._make_room(room, int(batch.low[index]) if self._ascending else 0)
+
+    def _list(self, roots: NDArray[np.int64]) -> NDArray[np.int64]:
+        events = np.empty((len(roots), self._length), np.int64)
+        kernels.list_runs(roots, self._lengths, self.counters[kernels.KEPT_FROM], self.tree, events)
+        return events

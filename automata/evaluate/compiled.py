@@ -381,7 +381,7 @@ class CompiledEvaluator(CompiledState):
         classes, types = classified(self.automaton.A.predicates, S)
         known = self.cache.ensure(types, self.budget).types
         numbers = [known[type_] for type_ in types]
-        return classes if numbers == list(range(len(numbers))) else np.array(numbers, np.int32)[classes]
+        return classes if numbers == list(range(len(numbers))) else np.take(np.array(numbers, np.int32), classes)
 
     def event_batches(
         self, S: Stream, classes: Classes | None = None, begins: Longs = NO_BEGINS
@@ -436,7 +436,7 @@ class CompiledEvaluator(CompiledState):
                 self.keys.grow(max(KEYS, 2 * needed))
                 self.store.resize(self.tables.final.size, self.keys.size)
         self.keys.number(encoded, new)
-        return encoded.numbers[encoded.codes[rows]]
+        return np.take(encoded.numbers, encoded.codes[rows])
 
 
 class CompiledCelEvaluator(CelEvaluator, CompiledEvaluator):

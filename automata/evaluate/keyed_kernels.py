@@ -268,7 +268,7 @@ KEPT_FROM = 2  # of counters: the number of the first node that is kept
 @bare
 def last_of_runs(  # type: ignore[no-untyped-def]
     classes, numbers, admitted, low, base, start, members, lengths, begins, consume, counters, tree, ring, taken, home,
-    roots, events,
+    roots,
 ):  # fmt: skip
     """Read events from index start on, for LAST of runs of events; stop where roots or the tree is full.
 
@@ -280,10 +280,10 @@ def last_of_runs(  # type: ignore[no-untyped-def]
     tree: int64 [RUN_NODE, .]; FIRST is the first position of the greatest match of the runs up to this one that ends
     with the node, or -1. ring: int64 [K, n], the last nodes of each run, each in the place of its number modulo the
     length. taken: int64 [K, runs], how many there were. home: int64 [K, 2]: the stream that the rows of a key are of,
-    and the position of its newest node. roots and events: as of last_of_chain. Returns the index reached and the number
-    of roots.
+    and the position of its newest node. roots: int64 [R, 2], a row (position, last node) for each match, whose events
+    list_runs lists. Returns the index reached and the number of roots.
     """
-    n, runs, stream, found, index = ring.shape[1], lengths.size, counters[STREAMS], 0, start
+    runs, stream, found, index = lengths.size, counters[STREAMS], 0, start
     nodes, kept = counters[NODES_MADE], counters[KEPT_FROM]
     while index < classes.size and found < roots.shape[0] and nodes - kept + runs <= tree.shape[1]:
         c, k, position = classes[index], numbers[index], base + index
@@ -322,20 +322,28 @@ def last_of_runs(  # type: ignore[no-untyped-def]
                     complete = nodes
                 nodes += 1
             if complete >= 0:
-                roots[found, 0], roots[found, 1] = position, found
-                if events.size > 0:
-                    node, x = complete, found * n + n - 1
-                    for g in range(runs - 1, -1, -1):
-                        last = node
-                        for _ in range(lengths[g]):
-                            if node < kept:
-                                break
-                            events[x] = tree[EVENT, node - kept]
-                            x, last, node = x - 1, node, tree[BEFORE, node - kept]
-                        node = tree[BASE, last - kept] if last >= kept else -1
+                roots[found, 0], roots[found, 1] = position, complete
                 found += 1
                 if consume:
                     stream += 1
         index += 1
     counters[STREAMS], counters[NODES_MADE] = stream, nodes
     return index, found
+
+
+@bare
+def list_runs(roots, lengths, kept, tree, events):  # type: ignore[no-untyped-def]
+    """Write the positions of the matches that last_of_runs has found into the rows of events, int64 [R, n].
+
+    kept: the number of the first node of the tree.
+    """
+    for r in range(roots.shape[0]):
+        x, node = events.shape[1] - 1, roots[r, 1] - kept
+        for g in range(lengths.size - 1, -1, -1):
+            last = node
+            for _ in range(lengths[g]):
+                if node < 0:
+                    break
+                events[r, x] = tree[EVENT, node]
+                x, last, node = x - 1, node, tree[BEFORE, node] - kept
+            node = tree[BASE, last] - kept if last >= 0 else -1

@@ -26,6 +26,7 @@ NO_KEY, UNKNOWN = -1, -2
 MICROSECONDS, NANOSECONDS = 10**6, "timestamp with nanoseconds"
 STACKED = 2.0**61  # the greatest range of the values of several streams, one above the other
 NO_BEGINS = np.zeros(0, np.int64)
+SPREAD = 16  # rows for each number in the range of a column; with as many, numbers are looked up in a table
 
 
 @dataclass
@@ -278,9 +279,12 @@ class EncodedKeys:
 
     def unknown(self, rows: slice) -> NDArray[np.intp]:
         """Those keys of some rows that have no number yet."""
+        unknown = self.numbers == UNKNOWN
+        if not unknown.any():
+            return np.zeros(0, np.intp)
         used = np.zeros(len(self.keys), np.bool_)
         used[self.codes[rows]] = True
-        return np.flatnonzero(used & (self.numbers == UNKNOWN))
+        return np.flatnonzero(used & unknown)
 
     def keep(self, used: NDArray[np.bool_]) -> None:
         """All other numbers are of no key any more."""
@@ -366,6 +370,10 @@ def _encoded(table: pa.Table, name: str) -> tuple[NDArray[np.int32], list[Any], 
         kind = "bool"
     elif pa.types.is_string(column.type):
         kind = "string"
+    if pa.types.is_int64(column.type) and kind == "number" and not column.null_count and table.num_rows:
+        least, greatest = (bound.as_py() for bound in pc.min_max(column).values())
+        if greatest - least < table.num_rows // SPREAD:
+            return (column.to_numpy() - least).astype(np.int32), list(range(least, greatest + 1)), kind
     encoded = pc.dictionary_encode(column, null_encoding="encode").combine_chunks()
     if isinstance(encoded, pa.ChunkedArray):  # of no rows
         return np.zeros(0, np.int32), [None], kind

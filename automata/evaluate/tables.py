@@ -187,7 +187,7 @@ def classified(predicates: Sequence[pred.Predicate], S: Stream) -> tuple[NDArray
     columns = _Columns.from_table(S.table)
     if all(map(_of_types, predicates)):
         classes, types = _classes(predicates, replace(columns, codes=np.arange(len(columns.names))))
-        return classes[columns.codes], types
+        return np.take(classes, columns.codes), types
     return _classes(predicates, columns)
 
 
