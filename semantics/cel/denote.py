@@ -369,7 +369,8 @@ def same_key(names: Iterable[str], j: int, S: Stream) -> tuple[int, ...]:
 
     Empty where the event at j agrees not even with itself: an attribute is absent, NULL, or not a number.
     """
-    return tuple([p for p in range(len(S)) if all(compare("=", S[p].get(a), S[j].get(a)) for a in names)])
+    key = [(a, S[j].get(a)) for a in names]
+    return tuple([p for p in range(len(S)) if all(compare("=", S[p].get(a), value) for a, value in key)])
 
 
 def bind(A: str, C: Iterable[int]) -> Valuation:

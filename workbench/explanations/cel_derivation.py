@@ -98,6 +98,13 @@ def of_key(oracle: Asked, names: tuple[str, ...], j: int) -> KeyOracle:
     return KeyOracle(oracle, tuple(p for p in C if not isinstance(oracle, KeyOracle) or p in oracle.positions))
 
 
+def places(oracle: Asked, i: int, j: int) -> Iterable[int]:
+    """The positions from i to before j, in the stream of a key those of its events."""
+    if isinstance(oracle, KeyOracle):
+        return oracle.positions[bisect_left(oracle.positions, i) : bisect_left(oracle.positions, j)]
+    return range(i, j)
+
+
 def following(oracle: Asked, p: int) -> int:
     """The position after p: in the stream of a key, that of its next event."""
     if isinstance(oracle, KeyOracle):
@@ -301,7 +308,7 @@ def _splits(
     """Every k with the valuations on its two sides that make up mu; the right side of an iteration is itself."""
     left, right = (phi.left, phi.right) if isinstance(phi, cel.Seq | cel.ContiguousSeq) else (phi.phi, phi)
     touching = isinstance(phi, cel.ContiguousSeq | cel.ContiguousPlus)
-    for k in range(i, j):
+    for k in places(oracle, i, j):
         for one, two in _parts(mu, oracle.meaning(left, i, k), oracle.meaning(right, k + 1, j)):
             meeting = one and two and max(sup(one)) == k and min(sup(two)) == following(oracle, k)
             if not touching or meeting:

@@ -27,6 +27,7 @@ from cerify.explanations.cel_derivation import (
     is_local,
     nodes,
     ordered,
+    places,
     supports,
 )
 from cerify.explanations.explanation import braces, event, format_list, of_window, positions, reasons_against
@@ -35,8 +36,8 @@ from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import NO_PREDICATES, Predicates, same_key, sup
 from cerify.semantics.cel.syntax import OPERATORS, show, show_window
 from cerify.semantics.errors import BudgetExceeded, InternalError
-from cerify.semantics.events import ComplexEvent, Stream, Valuation
-from cerify.semantics.predicates import Both
+from cerify.semantics.events import ComplexEvent, Event, Stream, Valuation
+from cerify.semantics.predicates import Both, compare
 from cerify.semantics.trees import children, entry_of, rebuilt
 
 RelaxationKind = Literal[
@@ -244,13 +245,12 @@ def violation(point: RelaxationPoint, phi: cel.Formula, place: cel.Formula, node
         case cel.PartitionBy(_, name):
             return f"the events differ in [{name}]: {format_list(event(p, S, [name]) for p in sorted(C))}"
         case cel.PerKey(psi, names):
-            of_key = same_key(names, j, S)
-            if C.difference(of_key):
-                keys = format_list(event(p, S, names) for p in sorted(C | {j}))
-                return f"the events are not of one key [{', '.join(names)}]: {keys}"
-            return f"among the events of its key alone, {braces(of_key)}, this is no match of {show(psi)}"
+            alone = (
+                f"among the events of its key alone, {braces(same_key(names, j, S))}, this is no match of {show(psi)}"
+            )
+            return _differing(names, C, j, S) or alone
         case cel.Strict():
-            left_out = sorted(set(_positions(oracle, min(C), max(C))) - C)
+            left_out = sorted(set(places(oracle, min(C), max(C))) - C)
             named = format_list(map(str, left_out))
             return f"STRICT wants an interval: between {min(C)} and {max(C)} it leaves out {named}"
         case cel.Preference():
@@ -269,7 +269,7 @@ def violation(point: RelaxationPoint, phi: cel.Formula, place: cel.Formula, node
             first = f"at {min(C)}" if C else "none"
             return f"START wants the first event at {i}, where the interval begins; it is {first}"
         case cel.Unless(_, right):
-            ends = list(_positions(oracle, i, j + 1))
+            ends = list(places(oracle, i, j + 1))
             widest, others = ((i, b) for b in ends), ((a, b) for b in ends for a in ends if a <= b)
             within = chain(widest, others)  # all but START, STRICT and their like is found in the widest ones
             found = next((other for a, b in within for other in supports(right, a, b, oracle)), C)
@@ -287,11 +287,6 @@ def violation(point: RelaxationPoint, phi: cel.Formula, place: cel.Formula, node
             raise InternalError(f"{show(phi)} has nothing to relax", place.span)
         case _:
             assert_never(phi)
-
-
-def _positions(oracle: Asked, i: int, j: int) -> Iterator[int]:
-    """The positions from i to before j, in the stream of a key those of its events."""
-    return (p for p in range(i, j) if not isinstance(oracle, KeyOracle) or p in oracle.positions)
 
 
 def _apart(parts: list[ComplexEvent], symbol: str, oracle: Asked) -> Iterator[str]:
@@ -475,18 +470,65 @@ def reject(phi: cel.Formula, C: ComplexEvent, n: int, S: Stream, predicates: Pre
     if last < n and is_match(phi, C, last, oracle_for(phi, C, S, predicates)):
         early = position(f"{braces(C)} is a match at {last}, where its last event is; it is not one at {n}")
         return Rejection((early,), None, nearest)
+    known, of_one, T = ((), phi, S) if is_local(phi) else _with_one_key(phi, C, n, S)
+    if known and last == n and is_match(of_one, C, n, oracle_for(of_one, C, T, predicates)):
+        return Rejection(known, None, nearest)
     gave_up = False
-    for at, psi in product(dict.fromkeys((n, last)), dict.fromkeys((phi, cel.expanded(phi)))):
-        search = _Search(psi, C, at, S, predicates)
+    shapes = {phi: of_one, cel.expanded(phi): cel.expanded(of_one)}
+    for at, (shown, psi) in product(dict.fromkeys((n, last)), shapes.items()):
+        search = _Search(psi, C, at, T, predicates, shown)
         if found := search.smallest():
             reasons, relaxed = found
             moved = position(f"a match of {braces(C)} would be reported at {at}, where its last event is, not at {n}")
-            return Rejection(reasons if at == n else (moved, *reasons), relaxed, nearest)
+            reasons = (*known, *reasons) if at == n else (moved, *known, *reasons)
+            return Rejection(reasons, None if known else relaxed, nearest)
         gave_up |= search.gave_up
     if found_count := miscounted(phi, C):
         place, clause, message = found_count
-        return Rejection((Reason(clause, message, place, 0, n),), None, nearest)
-    return Rejection((), None, nearest, gave_up)
+        return Rejection((*known, Reason(clause, message, place, 0, n)), None, nearest)
+    return Rejection(known, None, nearest, gave_up)
+
+
+def _with_one_key(
+    phi: cel.Formula, C: ComplexEvent, n: int, S: Stream
+) -> tuple[tuple[Reason, ...], cel.Formula, Stream]:
+    """Return why C is of several keys, and phi and S with an attribute for each PER KEY in which these are one key.
+
+    Only a PER KEY that has all events of a match counts. What else rejects C is found among the events of C's keys:
+    among those of all keys, UNLESS and the strategies would reject nearly every set.
+    """
+    reasons: list[Reason] = []
+    positions_of: dict[str, frozenset[int]] = {}
+
+    def joined(psi: cel.Formula) -> cel.Formula:
+        if not isinstance(psi, KEEPING):
+            return psi
+        below = [joined(children(psi)[0]), *children(psi)[1:]]
+        if not isinstance(psi, cel.PerKey) or not (message := _differing(psi.attributes, C, n, S)):
+            return replace(rebuilt(psi, below), span=psi.span)
+        reasons.append(Reason("partition", message, psi, 0, n))
+        found: frozenset[int] = frozenset()
+        for p in sorted(C | {n}):
+            found |= {p}.union(same_key(psi.attributes, p, S)) if p not in found else found
+        positions_of[name := f"one key {len(positions_of)}"] = found
+        return cel.PerKey(below[0], (name,), span=psi.span)
+
+    of_one = joined(phi)
+    if not reasons:
+        return (), phi, S
+    events = (
+        Event(e.type, {**e.attributes, **{name: True for name, found in positions_of.items() if p in found}})
+        for p, e in enumerate(S)
+    )
+    return tuple(reasons), of_one, Stream(events)
+
+
+def _differing(names: Sequence[str], C: ComplexEvent, n: int, S: Stream) -> str | None:
+    """Return that the positions are of several keys, if they are."""
+    if all(compare("=", S[p].get(a), S[n].get(a)) for p in C for a in names):
+        return None
+    keys = format_list(event(p, S, names) for p in sorted(C | {n}))
+    return f"the events are not of one key [{', '.join(names)}]: {keys}"
 
 
 def reject_binding(phi: cel.Formula, mu: Valuation, known: Sequence[Valuation], n: int) -> Rejection:
@@ -522,14 +564,17 @@ def _nearest(phi: cel.Formula, C: ComplexEvent, n: int, oracle: BoundedOracle) -
 class _Search:
     """Looks for the smallest relaxation of which C is a match."""
 
-    def __init__(self, phi: cel.Formula, C: ComplexEvent, n: int, S: Stream, predicates: Predicates) -> None:
-        self.phi, self.C, self.n, self.S, self.predicates = phi, C, n, S, predicates
+    def __init__(
+        self, phi: cel.Formula, C: ComplexEvent, n: int, S: Stream, predicates: Predicates, shown: cel.Formula
+    ) -> None:
+        """shown: phi as the reader knows it, of the same shape."""
+        self.phi, self.C, self.n, self.S, self.predicates, self.shown = phi, C, n, S, predicates, shown
         self.types = {S[p].type for p in C}
-        self.gave_up, self.steps = False, SEARCH_STEPS
+        self.gave_up, self.steps, self.own = False, SEARCH_STEPS, alone(S, C)
         self._renew()
 
     def _renew(self) -> None:
-        self.alone = BoundedOracle(alone(self.S, self.C), SEARCH, self.steps, self.predicates)
+        self.alone = BoundedOracle(self.own, SEARCH, self.steps, self.predicates)
         self.whole = BoundedOracle(self.S, SEARCH, self.steps, self.predicates)
         self.steps = self.steps // 2 + 1
 
@@ -596,7 +641,7 @@ class _Search:
                 oracle: Asked = self.alone if is_local(formula) else self.whole
                 oracle = oracle if node.key is None else KeyOracle(oracle, node.key)
                 if node.valuation not in oracle.meaning(formula, node.i, node.j):
-                    place = at_path(self.phi, point.path)
+                    place = at_path(self.shown, point.path)
                     message = violation(point, formula, place, node, oracle)
                     reasons.setdefault(message, Reason(point.kind, message, place, node.i, node.j, node.valuation))
         return tuple(reasons.values())

@@ -287,22 +287,39 @@ def test_a_projection_and_a_type_may_be_in_the_way_together() -> None:
 
 
 @pytest.mark.parametrize(
-    ("at", "messages"),
+    ("query", "events", "messages"),
     [
-        (398, ["UNLESS forbids cart, and {3} is one"]),
-        (399, ["there is no event of type pay at 399: event 399 is of type x"]),
+        ("pay UNLESS cart", {398}, ["UNLESS forbids cart, and {3} is one"]),
+        ("pay UNLESS cart", {399}, ["there is no event of type pay at 399: event 399 is of type x"]),
+        ("cart ; (pay UNLESS x)", {9, 398}, ["event 9 (user = 9), event 398 (user = 1)"]),
+        (
+            "cart ; (pay UNLESS gone)",
+            {9, 398},
+            ["event 9 (user = 9), event 398 (user = 1)", "UNLESS forbids gone, and {99} is one"],
+        ),
+        (
+            "view ; (pay UNLESS cart)",
+            {9, 398},
+            [
+                "event 9 (user = 9), event 398 (user = 1)",
+                "there is no event of type view at 9: event 9 is of type cart",
+            ],
+        ),
     ],
 )
 def test_of_a_key_in_a_long_log_the_reason_is_found(
-    at: int, messages: list[str], monkeypatch: pytest.MonkeyPatch
+    query: str, events: set[int], messages: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without PER KEY the guard looks at all intervals of the log, and the search gave up there."""
     monkeypatch.setattr("cerify.explanations.cel_rejection.SEARCH_STEPS", 5_000)
-    kinds = {398: "pay", 3: "cart", 9: "cart", 399: "x"}
-    S = Stream([Event(kinds.get(n, "view"), {"user": 1 if n in (3, 398) else n}) for n in range(400)])
-    answer = explain(parse("(pay UNLESS cart) PER KEY [user]"), S, frozenset({at}), at)
+    kinds = {398: "pay", 3: "cart", 9: "cart", 99: "gone", 399: "x"}
+    S = Stream([Event(kinds.get(n, "view"), {"user": 1 if n in (3, 99, 398) else n}) for n in range(400)])
+    answer = explain(parse(f"({query}) PER KEY [user]"), S, frozenset(events), max(events))
     assert isinstance(answer, Rejected)
-    assert [reason.message for reason in answer.rejection.reasons] == messages
+    found = [
+        reason.message.removeprefix("the events are not of one key [user]: ") for reason in answer.rejection.reasons
+    ]
+    assert found == messages
 
 
 def test_a_valuation_that_binds_wrongly_is_held_against_the_nearest() -> None:
