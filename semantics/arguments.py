@@ -16,7 +16,7 @@ from numbers import Integral, Real
 from types import UnionType
 from typing import Any, TypeVar, get_args, get_type_hints
 
-from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, Span
+from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, Span, TooManyMatches
 
 LANGUAGE_ARGUMENT = r'language="([^"]+)"'
 """How messages name the argument for a language; the command line and the playground put their own way there."""
@@ -142,9 +142,9 @@ class Budget:
             _LIMIT.reset(before)
 
 
-def too_many_matches(most: int) -> BudgetExceeded:
+def too_many_matches(most: int) -> TooManyMatches:
     """The error of an evaluation that has more matches than the budget."""
-    return BudgetExceeded(
+    return TooManyMatches(
         f"more than {most} matches; count them, ask for the first ones, or allow more: Budget(matches=...)"
     )
 

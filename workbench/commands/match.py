@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import islice
@@ -47,7 +47,7 @@ from cerify.languages.language import (
 )
 from cerify.plan import Plan
 from cerify.semantics.arguments import Budget, Selection, parse_reading, timed_items
-from cerify.semantics.errors import InputError, MissingPackage, QueryWarning, Unsupported, errors_in
+from cerify.semantics.errors import InputError, MissingPackage, QueryWarning, TooManyMatches, Unsupported, errors_in
 from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.files import write_bytes
 from cerify.semantics.funnel_steps import parse_attribute
@@ -240,7 +240,7 @@ def _print(
     if args.output == "rows":
         made = lang.evaluators.output_table(plan.query, S, plan.unsorted(S), options)
         return _print_rows(made if table is None else table.output(made, options.row_reading), args)
-    found = timed_items(plan.with_values(S) if args.valuations else plan.matches(S))
+    found = timed_items(_found(plan, S, args))
     is_open = lang.evaluators.open_test(plan.query, S, options) or (lambda _: False)
     if args.out is not None:
         return _write(found, S, is_open, args)
@@ -249,6 +249,15 @@ def _print(
         return _print_json(found, shown, args.limit)
     results = lang.results and args.attributes is None
     return _print_table(found, shown, args.limit or TABLE_ROWS, args.valuations or results, results)
+
+
+def _found(plan: Plan[Any], S: Stream, args: MatchArguments) -> Iterable[Match]:
+    if args.valuations:
+        return plan.with_values(S)
+    if args.limit is None and (args.as_json or args.out is not None):
+        with suppress(TooManyMatches):  # which are then found one by one
+            return plan.in_full(S)
+    return plan.matches(S)
 
 
 @contextmanager

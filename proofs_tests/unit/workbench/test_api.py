@@ -5,6 +5,7 @@ import inspect
 import pickle
 import pydoc
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -462,3 +463,41 @@ def test_a_language_without_strategies_around_a_query_says_so() -> None:
             LANGUAGES[name].syntax.selected(None, Selection.NEXT)
     with pytest.raises(IllFormed, match="use one of all, strict, next, last, max"):
         cerify.match("A", CHOICES, selection="some")
+
+
+LONG_STREAMS = [
+    ("cel", "A ; B", True),
+    ("cel", "(A ; (B UNLESS C)) PER KEY [x]", True),
+    ("cel", "(A ; B) FILTER A.x < B.x", True),
+    ("cel", "A FILTER known(A)", False),
+    ("sase", "PATTERN SEQ(A a, B b) WHERE skip_till_any_match(a, b) { [x] } WITHIN 9 seconds", True),
+    ("row-pattern", "MATCH_RECOGNIZE (PATTERN (a b+) DEFINE a AS a.x > 0, b AS b.x = PREV(b.x))", True),
+    ("row-pattern", "MATCH_RECOGNIZE (PATTERN (a b+) DEFINE a AS a.x > 0, b AS b.x = FIRST(a.x))", False),
+    ("event-expression", "prior(A, B)", True),
+    ("eql", "sequence by x [A where true] [B where true]", True),
+]
+
+
+@pytest.mark.parametrize(("language", "query", "by_loops"), LONG_STREAMS)
+def test_long_streams_are_evaluated_in_compiled_loops(
+    monkeypatch: pytest.MonkeyPatch, language: str, query: str, by_loops: bool
+) -> None:
+    events = [{"type": "ABCBA"[n * n % 5], "x": n // 2 % 3, "time": n} for n in range(60)]
+    lang = cerify.LANGUAGES[language]
+    asked = []
+    loops = lang.evaluators["kernel"]
+
+    def prepare(*request: Any) -> Any:
+        asked.append(request)
+        return loops.prepare(*request)
+
+    monkeypatch.setitem(lang.evaluators, "kernel", replace(loops, prepare=prepare))
+    monkeypatch.setattr(sys.modules["cerify.plan"], "LONG", 50)
+    options = {"predicates": {"known": lambda events: events[0].get("x") > 0}} if "known" in query else {}
+    found = cerify.match(query, events, language=language, **options)
+    assert found == cerify.match(query, events, language=language, evaluator="denotational", **options)
+    assert cerify.count(query, events, language=language, **options) == len(found) > 0
+    assert asked
+    monkeypatch.undo()
+    refused = isinstance(loops.prepare(cerify.parse(query, language), None, Options(**options)), Unsupported)
+    assert refused != by_loops
