@@ -483,7 +483,7 @@ def _count(language: Language[Any], query: Any, S: Stream, want: Want, workers: 
         if error.attribute != TIME:  # of which warn_of_misfits has warned
             warnings.warn(QueryWarning(error.message), stacklevel=3)
         return len(plan(language, query, S.schema, replace(want, counting=False)).unsorted(S))
-    except (Unsupported, BudgetExceeded):
+    except BudgetExceeded:
         check_time()
         if want.evaluator is not None or made.evaluator != COMPILED:
             raise

@@ -264,13 +264,15 @@ class Plan(Generic[F]):
         TooManyMatches.
         """
         loops = self.language.evaluators.get(COMPILED)
-        asked = loops is not None and self.evaluator is not None and self.options.consumption is Consumption.NONE
-        if asked and not self.named and takes_loops(None, len(S)):
+        asked = self.evaluator is not None and not self.named and self.options.consumption is Consumption.NONE
+        if loops is not None and asked and takes_loops(None, len(S)):
             try:
-                return list(islice(loops.matches(self.query, S, self.options), self.options.budget.matches + 1))
+                evaluate = loops.prepare(self.query, S.schema, self.options)
+                if not isinstance(evaluate, Unsupported):
+                    return list(islice(evaluate(S), self.options.budget.matches + 1))
             except TooManyMatches:
                 raise
-            except (Unsupported, BudgetExceeded):
+            except BudgetExceeded:
                 check_time()
         return self.matches(S)
 
@@ -311,7 +313,9 @@ def plan(language: Language[F], query: F, schema: Schema | None = None, want: Wa
     for name, prepare in product(considered, ways):
         found = prepare(language, name, query, schema, want)
         if not isinstance(found, Unsupported):
-            return Plan(language, query, want.options, name, why_not, *found, want.evaluator is not None)
+            evaluation, batches = found
+            named = want.evaluator is not None
+            return Plan(language, query, want.options, name, why_not, evaluation, batches, named)
         why_not[name] = found
     return Plan(language, query, want.options, None, why_not)
 

@@ -377,6 +377,18 @@ class CompiledSaseEvaluator(BlockEvaluator):
 
         return CompiledBlockRunner(self.q, self.reading, self.budget)
 
+    def count_all(self, S: Stream) -> int:
+        """Count; of events that the loops cannot read by the readable evaluator, as `compiled.bindings` does."""
+        from cerify.automata.nfab.compiled import bindings
+
+        if self.q.having is not None or any(k.negated for k in self.q.pattern):
+            return len(matches_of(self.q, S, bindings, self.reading, self.budget, self.operations))
+        runner = self.runner()
+        found = runner.tried_count(S)
+        if isinstance(found, Unsupported):
+            return ReadableSaseEvaluator(*self.remade()[1]).count_all(S)
+        return found + runner.finish_count()
+
     def columns(self) -> dict[str, str]:
         return {"kinds": json.dumps(self._runner.kinds)}
 

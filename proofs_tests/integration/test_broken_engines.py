@@ -47,7 +47,7 @@ SASE_FAULTS = [
     "return: series backwards",
 ]
 SAMPLE = {
-    "cseq: off by one",
+    "in: binds the last event only",
     "ev-nth: from the n-th on",
 }
 """Those that every run of the tests plants; the others are for `pytest -m thorough`."""

@@ -491,7 +491,7 @@ def cases(seed: int, number: int) -> Iterator[tuple[SparkQuery, Stream, ReachBou
         number -= 1
 
 
-@pytest.mark.parametrize("number", sampled([60, 120], [60]))
+@pytest.mark.parametrize("number", sampled([20, 160], [20]))
 def test_chunks_report_what_the_whole_stream_has_and_none_twice(number: int) -> None:
     matched = 0
     for query, S, reach, starts, expected in cases(5, number):

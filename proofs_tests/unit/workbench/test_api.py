@@ -471,6 +471,7 @@ LONG_STREAMS = [
     ("cel", "(A ; B) FILTER A.x < B.x", True),
     ("cel", "A FILTER known(A)", False),
     ("sase", "PATTERN SEQ(A a, B b) WHERE skip_till_any_match(a, b) { [x] } WITHIN 9 seconds", True),
+    ("sase", "PATTERN SEQ(A a, B b) WHERE skip_till_next_match(a, b) { a.id > 1 }", True),
     ("row-pattern", "MATCH_RECOGNIZE (PATTERN (a b+) DEFINE a AS a.x > 0, b AS b.x = PREV(b.x))", True),
     ("row-pattern", "MATCH_RECOGNIZE (PATTERN (a b+) DEFINE a AS a.x > 0, b AS b.x = FIRST(a.x))", False),
     ("event-expression", "prior(A, B)", True),
@@ -482,7 +483,7 @@ LONG_STREAMS = [
 def test_long_streams_are_evaluated_in_compiled_loops(
     monkeypatch: pytest.MonkeyPatch, language: str, query: str, by_loops: bool
 ) -> None:
-    events = [{"type": "ABCBA"[n * n % 5], "x": n // 2 % 3, "time": n} for n in range(60)]
+    events = [{"type": "ABCBA"[n * n % 5], "x": n // 2 % 3, "time": n, "id": 2**53 + n} for n in range(60)]
     lang = cerify.LANGUAGES[language]
     asked = []
     loops = lang.evaluators["kernel"]

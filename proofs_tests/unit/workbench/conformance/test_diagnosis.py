@@ -167,7 +167,7 @@ def test_a_query_that_does_not_parse() -> None:
 ENGINES = range(70)
 
 
-@pytest.mark.parametrize("seed", sampled(ENGINES, (1, 8)))
+@pytest.mark.parametrize("seed", sampled(ENGINES, (1,)))
 def test_no_cause_of_a_composed_engine_is_wrong(seed: int) -> None:
     """All: python -m proofs_tests.campaigns.causes; more than four of five defects have their cause."""
     counted, wrong = judged(*composed(seed), hidden=False)
