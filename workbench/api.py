@@ -407,7 +407,7 @@ def match(
             made = plan(lang, _selected(lang, tree, selection), S.schema, Want(chosen, evaluator))
             warn_of_misfits(lang, made.query, S, text=text, strict=strict, stacklevel=2)
             if output == "rows":
-                return lang.evaluators.output_table(made.query, S, made.unsorted(S), chosen)
+                return made.output_table(S)
             found = Matches(made.all_matches(S) if limit is None else made.first_matches(S, limit))
             if (is_open := lang.evaluators.open_test(made.query, S, chosen)) is not None and any(map(is_open, found)):
                 found.open = [is_open(one) for one in found]

@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeAlias, TypeVar, assert_never
 from cerify.automata.evaluate.scope import SECONDS, ReachBounds, RunningWindow
 from cerify.automata.evaluator import Consumption, Counters, Evaluator
 from cerify.languages.attributes import attributes_in, is_timed
-from cerify.languages.language import DENOTATIONAL, Evaluation, Language, Options, without_numba
+from cerify.languages.language import DENOTATIONAL, Evaluation, Language, Options, OutputTable, without_numba
 from cerify.semantics.arguments import (
     CHECKED_TOGETHER,
     check_time,
@@ -275,6 +275,19 @@ class Plan(Generic[F]):
             except BudgetExceeded:
                 check_time()
         return self.matches(S)
+
+    def output_table(self, S: Stream) -> OutputTable:
+        """The table that the query makes of its matches. Raises as `unsorted`."""
+        evaluators = self.language.evaluators
+        if self.evaluator is not None and not self.named and takes_loops(None, len(S)):
+            try:
+                if (table := evaluators.table_by_loops(self.query, S, self.options)) is not None:
+                    return table
+            except TooManyMatches:
+                raise
+            except BudgetExceeded:
+                check_time()
+        return evaluators.output_table(self.query, S, self.unsorted(S), self.options)
 
     def with_values(self, S: Stream) -> Iterable[Match]:
         """Return the matches, with the values of attribute variables where the language has any."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 
 from cerify.automata.evaluate.compiled import numba_required
@@ -414,6 +414,53 @@ def unmatched(q: MatchRecognize, block: LabelArrays, first: int, end: int, cover
 
 Found: TypeAlias = tuple[PartitionedTable, Automaton, Iterator[LabelArrays]]
 """The table partition by partition, the automaton whose states label rows, and the matches, some at a time."""
+
+
+@dataclass(frozen=True)
+class OutputBlock:
+    """Some rows of the output, in order.
+
+    made: those that matches make. places: of all rows the row of the partitioned table that each shows. order: the rows
+    of `made`, and after them those without a match, in the order of the output; None where all have a match. end: the
+    row of the table up to which matches have been searched for.
+    """
+
+    made: MatchRows
+    places: RowPlaces
+    order: RowPlaces | None
+    end: int
+
+    def spread(self, values: pa.Array) -> pa.Array:
+        """The values of a measure in the rows that matches make, for all rows: NULL where there is no match."""
+        if self.order is None:
+            return values
+        return pa.concat_arrays([values, pa.nulls(len(self.order) - len(values), values.type)]).take(self.order)
+
+    def spread_list(self, values: list[Any]) -> list[Any]:
+        """The same of a list, with None."""
+        return values if self.order is None else [values[i] if i < len(values) else None for i in self.order.tolist()]
+
+
+def output_blocks(q: MatchRecognize, found: Found) -> Iterator[OutputBlock]:
+    """The rows of the output table of a clause for its matches, some at a time.
+
+    Raises what the matches raise: IllFormed where AFTER MATCH SKIP leads nowhere, BudgetExceeded.
+    """
+    partitioned, automaton, blocks = found
+    conditions, nothing = ColumnConditions(partitioned), np.empty(0, np.int64)
+    first = covered = 0  # rows of which it is known whether they are in a match, and the row up to which matches reach
+    empty = LabelArrays(nothing, nothing, nothing, np.zeros(1, np.int64), nothing.astype(np.int32))
+    for block in chain(blocks, [empty]):
+        made = MatchRows(q, conditions, automaton, block)
+        places, order = made.places, None
+        end = int(block.searched[-1]) + 1 if len(block.searched) else len(partitioned)
+        if q.rows == "all with unmatched" or q.window is not None:
+            more = unmatched(q, block, first, end, covered)
+            order = np.argsort(np.append(made.searched, more), kind="stable")
+            places = np.append(places, more)[order]
+            covered = int(block.ends.max(initial=covered))
+        first = end
+        yield OutputBlock(made, places, order, end)
 
 
 def compiled_blocks(q: MatchRecognize, S: Stream, budget: Budget) -> Found:

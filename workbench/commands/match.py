@@ -238,9 +238,9 @@ def _print(
 ) -> int:
     """Prints what the plan finds, and returns the exit status."""
     if args.output == "rows":
-        made = lang.evaluators.output_table(plan.query, S, plan.unsorted(S), options)
+        made = plan.output_table(S)
         return _print_rows(made if table is None else table.output(made, options.row_reading), args)
-    found = timed_items(_found(plan, S, args))
+    found = timed_items(_matches_to_show(plan, S, args))
     is_open = lang.evaluators.open_test(plan.query, S, options) or (lambda _: False)
     if args.out is not None:
         return _write(found, S, is_open, args)
@@ -251,7 +251,7 @@ def _print(
     return _print_table(found, shown, args.limit or TABLE_ROWS, args.valuations or results, results)
 
 
-def _found(plan: Plan[Any], S: Stream, args: MatchArguments) -> Iterable[Match]:
+def _matches_to_show(plan: Plan[Any], S: Stream, args: MatchArguments) -> Iterable[Match]:
     if args.valuations:
         return plan.with_values(S)
     if args.limit is None and (args.as_json or args.out is not None):

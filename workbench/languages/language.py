@@ -490,6 +490,13 @@ class Evaluators(dict[str, BuiltIn[F]], LanguagePart[F]):
         """The table that a query makes of its matches. Raises Unsupported without one."""
         raise Unsupported(f"a query in {self.language.title} makes no table")
 
+    def table_by_loops(self, query: F, S: Stream, options: Options) -> OutputTable | None:
+        """The output table by compiled loops, column by column; None where they cannot make it.
+
+        Raises TooManyMatches, BudgetExceeded.
+        """
+        return None
+
     def open_test(self, query: F, S: Stream, options: Options) -> Callable[[Match], bool] | None:
         """Return a test of matches over a stream: can events to come still take the match away? None if they never can.
 

@@ -26,7 +26,7 @@ from cerify.languages.language import (
     instead,
     without_numba,
 )
-from cerify.semantics.arguments import Budget
+from cerify.semantics.arguments import Budget, too_many_matches
 from cerify.semantics.errors import BudgetExceeded, MissingPackage, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.predicates import Problem
@@ -45,6 +45,7 @@ from cerify.semantics.row_pattern.scalars import STANDARD, NumberedMatch
 from cerify.semantics.row_pattern.syntax import (
     ROW,
     MatchRecognize,
+    RowColumn,
     constructs,
     features,
     show,
@@ -168,6 +169,43 @@ class RowEvaluators(Evaluators[MatchRecognize]):
     def output_table(self, query: MatchRecognize, S: Stream, found: Iterable[Match], options: Options) -> OutputTable:
         made = RowOutput(query, S, options.row_reading)
         return OutputTable(made.columns, tuple(made.rows(m for m in found if isinstance(m, NumberedMatch))))
+
+    def table_by_loops(self, query: MatchRecognize, S: Stream, options: Options) -> OutputTable | None:
+        made = RowOutput(query, S, options.row_reading)
+        if _no_kernel(query, S.schema, options) or not all(isinstance(e, RowColumn) for e in made.keys.values()):
+            return None
+        from cerify.automata.row_pattern.compiled import compiled_blocks, output_blocks
+        from cerify.semantics.arrow_columns import values_in
+
+        q, found, number = made.q, compiled_blocks(query, S, options.budget), 0
+        table, automaton, _ = found
+        output: list[OutputRow] = []
+
+        def values_of(name: str, rows: Any) -> Sequence[Any]:
+            if not S.is_columnar:
+                return [table.lists[name][row] if name in table.lists else None for row in rows.tolist()]
+            if name not in S.table.column_names:
+                return [None] * len(rows)
+            return values_in(S.table[name].take(table.positions[rows]))
+
+        for block in output_blocks(q, found):
+            number += len(block.made.block.begins)
+            if number > options.budget.matches:
+                raise too_many_matches(options.budget.matches)
+            columns = [values_of(e.name, block.places) for e in made.keys.values() if isinstance(e, RowColumn)]
+            for one in q.measures:
+                listed: list[Any]
+                values = block.made.measure(one.expression)
+                if values is None:  # of several types, or beyond 64 bits
+                    by_registers = RegisterOutput(replace(q, measures=(one,)), S)
+                    matches = block.made.block.matches(automaton, table.positions, q.window is not None)
+                    listed = [value for match in matches for _, (value,) in by_registers.measured(match)]
+                else:
+                    listed = values_in(values)
+                columns.append(block.spread_list(listed))
+            columns += [values_of(name, block.places) for name in made.other_columns]
+            output += zip(*columns, strict=True) if columns else [()] * len(block.places)
+        return OutputTable(made.columns, tuple(output))
 
 
 class RowExplanations(Explanations[MatchRecognize]):

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
-from cerify.automata.row_pattern.columns import ColumnConditions, arrow_type
+from cerify.automata.row_pattern.columns import arrow_type
 from cerify.automata.row_pattern.compile import Automaton
-from cerify.automata.row_pattern.compiled import LabelArrays, MatchRows, unmatched
+from cerify.automata.row_pattern.compiled import LabelArrays, MatchRows, output_blocks
 from cerify.languages import language_named
 from cerify.languages.language import Options
 from cerify.languages.row_pattern import RegisterOutput, blocks_by
@@ -129,27 +128,17 @@ def whole_partitions(batches: Iterable[pa.RecordBatch], query: RowQuery) -> Iter
 def _answered(table: pa.Table, query: RowQuery) -> Iterator[pa.RecordBatch]:
     """The rows of the output for some partitions. Raises IllFormed where AFTER MATCH SKIP leads nowhere."""
     q, S = query.clause, _stream(table, query)
-    partitioned, automaton, blocks = blocks_by(query.evaluator)(q, S, query.budget)
-    conditions, nothing = ColumnConditions(partitioned), np.empty(0, np.int64)
+    found = blocks_by(query.evaluator)(q, S, query.budget)
     by_registers = [RegisterOutput(replace(q, measures=(one,)), S) for one in q.measures]
-    first = covered = 0  # rows of which it is known whether they are in a match, and the row up to which matches reach
+    first = 0  # the row up to which it is known whether rows are in a match
     try:
-        empty = LabelArrays(nothing, nothing, nothing, np.zeros(1, np.int64), nothing.astype(np.int32))
-        for block in chain(blocks, [empty]):
-            made = MatchRows(q, conditions, automaton, block)
+        for block in output_blocks(q, found):
             measures = [
-                _measure(made, output, automaton, *typed)
+                block.spread(_measure(block.made, output, found[1], *typed))
                 for output, typed in zip(by_registers, query.measures, strict=True)
             ]
-            places, end = made.places, int(block.searched[-1]) + 1 if len(block.searched) else len(S)
-            if q.rows == "all with unmatched" or q.window is not None:
-                more = unmatched(q, block, first, end, covered)
-                order = np.argsort(np.append(made.searched, more), kind="stable")
-                places = np.append(places, more)[order]
-                measures = [pa.concat_arrays([one, pa.nulls(len(more), one.type)]).take(order) for one in measures]
-                covered = int(block.ends.max(initial=covered))
-            first = end
-            shown = {name: table[name].take(places) for name in (*query.first, *query.others)}
+            first = block.end
+            shown = {name: table[name].take(block.places) for name in (*query.first, *query.others)}
             named = dict(zip((name for name, _ in query.measures), measures, strict=True))
             names = (*query.first, *named, *query.others)
             yield from batches_of([pa.table({**shown, **named}).select(names)])

@@ -11,13 +11,15 @@ import pytest
 from cerify.automata.row_pattern import compiled, evaluate
 from cerify.automata.row_pattern.columns import ColumnConditions, PartitionedTable
 from cerify.automata.row_pattern.compile import MOST_STATES, truths
-from cerify.equivalence.generate.row_pattern import PROFILES, _Maker
+from cerify.equivalence.generate.row_pattern import PROFILES, _Maker, case
+from cerify.languages import LANGUAGES
+from cerify.languages.language import Options
 from cerify.semantics.arguments import Budget
-from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.errors import BudgetExceeded, CerifyError, Unsupported
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.scalars import column_values
-from cerify.semantics.row_pattern.syntax import ROW
+from cerify.semantics.row_pattern.syntax import ROW, show
 from cerify.semantics.values import Value
 from proofs_tests.campaigns.row_patterns import JUDGED, answer, compared
 from proofs_tests.support import sampled
@@ -163,3 +165,20 @@ def test_what_it_refuses() -> None:
     q = parse(f"MATCH_RECOGNIZE (PATTERN (A{{{MOST_STATES + 1}}}))")
     with pytest.raises(Unsupported, match=f"{MOST_STATES + 1} states"):
         compiled.CompiledRun(q, table("x", (1,)))
+
+
+@pytest.mark.parametrize("seeds", sampled([range(50), range(50, 10_000)], [range(50)]))
+def test_the_output_table_of_the_loops_is_that_of_the_definition(seeds: range) -> None:
+    evaluators, compared = LANGUAGES["row-pattern"].evaluators, 0
+    for seed in seeds:
+        q, S = case(Random(seed), PROFILES["columns"], 10, 12)
+        try:
+            expected = evaluators.output_table(q, S, evaluators.matches(q, S), Options())
+        except CerifyError:
+            continue
+        for stream in (S, Stream.from_table(S.table)):
+            found = evaluators.table_by_loops(q, stream, Options())
+            if found is not None:
+                compared += 1
+                assert (repr(found.columns), repr(found.rows)) == (repr(expected.columns), repr(expected.rows)), show(q)
+    assert compared > len(seeds) / 2

@@ -76,7 +76,7 @@ def test_a_worker_and_the_definition_agree_on_windows(monkeypatch: pytest.Monkey
 
 
 PLANTED: dict[str, tuple[object, str, object]] = {
-    "unmatched rows are left out": (row_patterns, "unmatched", lambda *_: np.empty(0, np.int64)),
+    "unmatched rows are left out": (compiled, "unmatched", lambda *_: np.empty(0, np.int64)),
     "a partition goes on in the next batch": (row_patterns, "same", lambda *_: True),
     "ties are looked for, keys are not": (row_patterns, "begins_of", lambda *_: [0]),
     "a match is in one row": (MatchRows, "_range", lambda self, _: (self.ends - 1, self.ends)),
