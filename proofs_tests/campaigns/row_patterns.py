@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import reduce
+from itertools import count
 from random import Random
 from typing import Any, TypeAlias
 
@@ -25,8 +26,8 @@ from cerify.semantics.row_pattern import interpreter, syntax
 from cerify.semantics.row_pattern.check import require_wellformed
 from cerify.semantics.row_pattern.dialects import DIALECTS, STANDARD_SQL, SqlDialect, dialect_named, require_in_dialect
 from cerify.semantics.row_pattern.interpreter import RowOutput
-from cerify.semantics.row_pattern.scalars import STANDARD, NumberedMatch, RowReading
-from cerify.semantics.row_pattern.show_dialects import show_in_dialect
+from cerify.semantics.row_pattern.scalars import NumberedMatch
+from cerify.semantics.row_pattern.show_dialects import write_in_dialect
 from cerify.semantics.row_pattern.syntax import (
     Count,
     MatchRecognize,
@@ -104,32 +105,50 @@ def compared(
     return kinds, ""
 
 
-def in_dialect(q: MatchRecognize, S: Stream, dialect: SqlDialect) -> str:
+def in_dialect(q: MatchRecognize, S: Stream, dialect: SqlDialect, kernel: str = "kernel") -> str:
     """Which evaluator differs on a clause as it is read in a dialect; "" for none, "refused" if it is not carried.
 
     The text is written for the dialect and read again. The definition follows the dialect's reading of that; the others
     follow the clause in which the reading is written out, and the standard's definition the clause before it was
-    written, where the dialect keeps its meaning.
+    written, where the dialect keeps its meaning. kernel: the compiled evaluator to ask.
     """
     try:
-        text, differences = show_in_dialect(q, STANDARD_SQL, dialect)
+        meant, text, differences = write_in_dialect(q, STANDARD_SQL, dialect)
         pasted = read_pasted(text, dialect.name)
         require_wellformed(pasted.clause)
     except CerifyError:
         return "refused"
+    if replace(pasted.clause, span=None) != replace(meant, span=None):
+        return f"the reader: {text}"
 
     def by_reading(q: MatchRecognize, S: Stream, budget: Budget) -> Iterable[NumberedMatch]:
-        return interpreter.find_matches(pasted.clause, S, pasted.reading, budget)
+        return interpreter.find_matches(q, S, pasted.reading, budget)
 
     out = written_out(pasted.clause, pasted.reading)
-    answers = {"definition": table_answer(by_reading, pasted.clause, S, pasted.reading)}
-    others = {"written out": interpreter.find_matches, **JUDGED}
-    answers |= {name: table_answer(find, out, S) for name, find in others.items()}
+    answers = {"definition": matches_of(by_reading, pasted.clause, S)}
+    if out != pasted.clause:
+        answers["written out"] = matches_of(interpreter.find_matches, out, S)
+    answers |= {name: matches_of(JUDGED[name], out, S) for name in ("automaton", kernel)}
     if not differences:
-        answers["standard"] = table_answer(interpreter.find_matches, q, S)
+        answers["standard"] = matches_of(interpreter.find_matches, q, S)
     certain = {name: one for name, one in answers.items() if not {"budget", "unsupported"} & {*map(str, one[-1:])}}
     right = next(iter(certain.values()), [])
-    return next((f"{name}: {text}" for name, one in certain.items() if one != right), "")
+    if (wrong := next((name for name, one in certain.items() if one != right), "")) != "":
+        return f"{wrong}: {text}"
+    found = [one[0] for one in right if not isinstance(one, str)]
+    tables = [RowOutput(pasted.clause, S, pasted.reading), *([RowOutput(out, S)] if out != pasted.clause else [])]
+    shown = [list(table.rows(found)) for table in tables]
+    return f"the output: {text}" if shown[:-1] != shown[1:] else ""
+
+
+def matches_of(find: Finder, q: MatchRecognize, S: Stream) -> Answer:
+    """The matches with the rows that they leave out, and the code of the error that ends them."""
+    found: Answer = []
+    try:
+        found += ((match, match.excluded) for match in find(q, S, budget=BUDGET))
+    except CerifyError as error:
+        found.append(error.code)
+    return found
 
 
 def fitted(q: MatchRecognize, dialect: SqlDialect) -> MatchRecognize:
@@ -187,30 +206,23 @@ def fitted(q: MatchRecognize, dialect: SqlDialect) -> MatchRecognize:
     )
 
 
-def table_answer(find: Finder, q: MatchRecognize, S: Stream, reading: RowReading = STANDARD) -> Answer:
-    """The rows of the output table, and the code of the error that ends them."""
-    found: Answer = []
-    try:
-        made = RowOutput(q, S, reading)
-        found += made.rows(find(q, S, budget=BUDGET))
-    except CerifyError as error:
-        found.append(error.code)
-    return found
-
-
-def compared_in(dialect: SqlDialect, cases: Iterable[int], nodes: int = 8, rows: int = 8) -> tuple[Counter[str], str]:
-    """How many random clauses a dialect carries and refuses, and the first difference; "" if there is none."""
+def compared_in(
+    dialect: SqlDialect, carried: int, seed: int = 0, nodes: int = 8, rows: int = 8
+) -> tuple[Counter[str], str]:
+    """How many random clauses a dialect carries, up to that number, and refuses; the first difference, "" for none."""
     kinds: Counter[str] = Counter()
-    for number in cases:
+    kernels = ("kernel", "kernel on columns")
+    for number in count(seed):
         rng = Random(number)
         few = "alternation" in (dialect.refused or {})
         profile = rng.choice(["chain"] if few else ["columns", "everything", "extended", "chain"])
         q, S = case(rng, PROFILES[profile], nodes, rows)
-        q = fitted(q, dialect) if rng.random() < 0.9 else q
-        wrong = in_dialect(q, S, dialect)
+        wrong = in_dialect(fitted(q, dialect) if rng.random() < 0.9 else q, S, dialect, kernels[number % 2])
         kinds["refused" if wrong == "refused" else "carried"] += 1
         if wrong not in ("", "refused"):
             return kinds, f"{number}: {wrong} on {[dict(event.attributes) for event in S]}"
+        if kinds["carried"] >= carried:
+            break
     return kinds, ""
 
 
@@ -224,7 +236,7 @@ def compared_in(dialect: SqlDialect, cases: Iterable[int], nodes: int = 8, rows:
 def main(dialect: str | None, cases: int, seed: int, profile: str, nodes: int, rows: int) -> None:
     """Compare random clauses on random tables."""
     if dialect is not None:
-        kinds, difference = compared_in(dialect_named(dialect), range(seed, seed + cases), nodes, rows)
+        kinds, difference = compared_in(dialect_named(dialect), cases, seed, nodes, rows)
         click.echo(f"{dialect}: {sum(kinds.values())} cases: {dict(kinds)}")
         if difference:
             raise click.ClickException(difference)

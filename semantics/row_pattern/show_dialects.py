@@ -53,6 +53,21 @@ def show_in_dialect(q: MatchRecognize, source: SqlDialect, target: SqlDialect) -
     >>> show_in_dialect(q, DIALECTS["trino"], DIALECTS["oracle"])[0][:54]
     'MATCH_RECOGNIZE (ORDER BY x NULLS LAST ONE ROW PER MAT'
     """
+    q, text, differences = write_in_dialect(q, source, target)
+    if replace(parse(text, target), span=None) != replace(q, span=None):
+        raise Unsupported(
+            f"{target.title} would read the clause otherwise: a name or a function in it means something else there"
+        )
+    return text, differences
+
+
+def write_in_dialect(
+    q: MatchRecognize, source: SqlDialect, target: SqlDialect
+) -> tuple[MatchRecognize, str, tuple[str, ...]]:
+    """Return the clause that the other dialect has, its text there, not yet read again, and what differs.
+
+    Raises Unsupported as `show_in_dialect`.
+    """
     q = with_meant_nulls(q, source, target)
     if target.name in _WITHOUT_SEMANTICS and q.rows == "one":
         q = _with_expressions(q, _running)  # in the last row both are the same
@@ -69,7 +84,6 @@ def show_in_dialect(q: MatchRecognize, source: SqlDialect, target: SqlDialect) -
         parts["rows"] = ""
     keyword = "MATCH_RECOGNIZE" if q.window is None else "WINDOW"
     text = _TOKEN.sub(lambda found: _spelt(found, target), f"{keyword} ({' '.join(filter(None, parts.values()))})")
-    _require_same(q, text, target)
     differences = []
     if source.days and not target.days and (number := _number_of_days(q)) is not None:
         shown = show_expression(number)
@@ -79,7 +93,7 @@ def show_in_dialect(q: MatchRecognize, source: SqlDialect, target: SqlDialect) -
     if meant_reading(q.expressions, source) != meant_reading(q.expressions, target):
         exact = "exact" if target.integer_division == "exact" else "truncated"
         differences.append(f"a division of whole numbers is {exact} in {target.title}, and is not in {source.title}")
-    return text, tuple(differences)
+    return q, text, tuple(differences)
 
 
 def _number_of_days(q: MatchRecognize) -> rows.Expression | None:
@@ -297,15 +311,6 @@ def _spelt(found: re.Match[str], target: SqlDialect) -> str:
     if found["type"]:
         return (target.types or {}).get(found["type"], found["type"])
     return found[0]
-
-
-def _require_same(q: MatchRecognize, text: str, target: SqlDialect) -> None:
-    """Raise Unsupported unless the text is read as the clause again."""
-    again = parse(text, target)
-    if replace(again, span=None) != replace(q, span=None):
-        raise Unsupported(
-            f"{target.title} would read the clause otherwise: a name or a function in it means something else there"
-        )
 
 
 def _with_expressions(q: MatchRecognize, change: Callable[[rows.Expression], rows.Expression]) -> MatchRecognize:
