@@ -24,6 +24,7 @@ from cerify.semantics.row_pattern.dialects import (
     SqlDialect,
     dialect_named,
     meant_reading,
+    plain_texts,
     require_in_dialect,
     with_meant_nulls,
 )
@@ -263,10 +264,11 @@ def read_pasted(text: str, dialect: str = "standard", duration: Duration = "open
     """
     known = dialect_named(dialect)
     with errors_in(text), depth_limited(None):
-        plain, windows = cut_windows(text, known)
-        statement = parse_statement(plain, known, duration) if is_statement(plain) else None
+        spoken = replace(known, texts=frozenset())
+        plain, windows = cut_windows(plain_texts(text, known), spoken)
+        statement = parse_statement(plain, spoken, duration) if is_statement(plain) else None
         lists: list[ListedMeasure] = [] if statement is None else [*statement.lists]
-        clause = parse(plain, known, duration=duration, lists=lists) if statement is None else statement.clause
+        clause = parse(plain, spoken, duration=duration, lists=lists) if statement is None else statement.clause
         require_in_dialect(clause, known)
         reading = meant_reading(
             [*clause.keys, *clause.expressions, *(() if statement is None else statement.expressions)], known

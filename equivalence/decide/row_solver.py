@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from fractions import Fraction
@@ -16,18 +17,37 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple, assert_never
 
+from cerify.automata.algebra.values import decidable, samples_of_strings
 from cerify.automata.row_pattern.compile import at_fixed_distances, why_not
 from cerify.equivalence.verdict import Fact, Letter, Level, Word
 from cerify.semantics import trees
 from cerify.semantics.arguments import check_time, time_left
-from cerify.semantics.errors import Unsupported
+from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import TYPE, Event, Schema, Stream
 from cerify.semantics.packages import z3
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.scalars import STANDARD, Nullable, columns_in, combined, resolved
+from cerify.semantics.row_pattern.scalars import (
+    FUNCTIONS,
+    STANDARD,
+    Nullable,
+    columns_in,
+    combined,
+    resolved,
+    searched_pattern,
+)
 from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize, Order
 from cerify.semantics.trees import subtrees
-from cerify.semantics.values import FIRST_TIME, INT64, LAST_TIME, Value, ValueType, microseconds, time_at, value_type_of
+from cerify.semantics.values import (
+    FIRST_TIME,
+    INT64,
+    KIND_OF,
+    LAST_TIME,
+    Value,
+    ValueType,
+    microseconds,
+    time_at,
+    value_type_of,
+)
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The conditions of clauses of MATCH_RECOGNIZE that look at columns alone, and what cannot be true of them in a table.
@@ -196,6 +216,10 @@ NULL, NUMBER, NAN, TEXT, TRUTH, TIME, SPAN = range(7)  # no column holds a span,
 KINDS: Mapping[ValueType, tuple[int, ...]] = {
     "int": (NUMBER,), "float": (NUMBER, NAN), "string": (TEXT,), "bool": (TRUTH,), "timestamp": (TIME,),
 }  # fmt: skip
+CALLED: Mapping[str, tuple[int, ...]] = {
+    "number": (NUMBER, NAN), "string": (TEXT,), "bool": (TRUTH,), "timestamp": (TIME,),
+}  # fmt: skip
+"""Of which kinds an argument or the result of a function is."""
 Truth = tuple[Any, Any]
 """Whether a condition is true, and whether it is false; NULL is neither."""
 
@@ -222,6 +246,7 @@ class SymbolicRows:
         values = (one.value for one in self.nodes if isinstance(one, rows.RowConstant))
         event_types = () if schema is None else schema.types
         self.texts = sorted({one for one in values if isinstance(one, str)} | {*self._like_texts(), *event_types})
+        self.texts = sorted({*self.texts, *self._texts_of_calls()})
         key = (*clauses.left.partition, *(one.column for one in clauses.left.order[:1]))
         columns = [one for one in self.nodes if isinstance(one, rows.RowColumn)]
         typed = () if schema is None or {*schema.types} == {ROW} else (TYPE,)
@@ -248,6 +273,27 @@ class SymbolicRows:
                     pattern.replace("%", "").replace("_", "a"),
                     pattern.replace("%", "a").replace("_", "b"),
                 )
+
+    @cached_property
+    def calls(self) -> list[rows.RowCall]:
+        """The functions of values of columns."""
+        return [one for one in self.nodes if isinstance(one, rows.RowCall) and rows.lookups(one)]
+
+    def _texts_of_calls(self) -> Iterator[str]:
+        """For tables: a text of each class into which regular expressions divide them, and what functions make."""
+        if not self.exact or not self.calls:
+            return
+        patterns = {
+            pattern
+            for one in self.calls
+            if one.function == "REGEXP_LIKE" and isinstance(value := getattr(one.arguments[1], "value", None), str)
+            and (pattern := searched_pattern(value)) is not None and decidable(pattern)
+        }  # fmt: skip
+        with suppress(BudgetExceeded):
+            yield from samples_of_strings(self.texts, sorted(patterns))
+        for one in self.calls:
+            made = (_of_text(one, text) for text in (*self.texts, "a", "B"))
+            yield from (text for text in made if isinstance(text, str))
 
     # --- rows and cells -----------------------------------------------------------------------------------------------
 
@@ -297,7 +343,7 @@ class SymbolicRows:
                 if self.calculates:
                     in_years = z3.And(x.at >= microseconds(FIRST_TIME), x.at <= microseconds(LAST_TIME))
                     yield z3.Implies(x.kind == TIME, z3.And(z3.IsInt(x.at), in_years))
-                if self.exact and self.likes:
+                if self.exact and (self.likes or self.calls):
                     yield z3.Implies(x.kind == TEXT, among(x.at, range(len(self.texts))))
         if self.schema is not None:
             yield from self._of_schema(self.schema)
@@ -341,9 +387,28 @@ class SymbolicRows:
                     whole = z3.And(x.kind == NUMBER, type_ == "DOUBLE" or z3.IsInt(x.at))
                     return _either(z3.Or(same, whole), x, self.null)
                 return _either(same, x, _unknown(f"CAST AS {type_}", x))
+            case rows.RowCall(function, arguments):
+                return self._called(e, function, [self._value(one, r) for one in arguments])
+            case rows.Extract(part, operand):
+                return self.null if self.exact else _unknown(f"EXTRACT {part}", self._value(operand, r))
         true, false = self._truth(e, r)
         kind = z3.If(z3.Or(true, false), z3.IntVal(TRUTH), z3.IntVal(NULL))
         return ValuePoint(kind, z3.If(true, z3.RealVal(1), z3.RealVal(0)))
+
+    def _called(self, e: rows.RowCall, function: str, values: Sequence[ValuePoint]) -> ValuePoint:
+        """Return the value of a function: in a table that of each text, else an unknown one of its type."""
+        known = FUNCTIONS[function]
+        varying = [x for x, one in zip(values, e.arguments, strict=True) if rows.lookups(one)]
+        if self.exact:
+            found = self.null
+            for i, text in enumerate(self.texts if len(varying) == 1 else ()):
+                is_text = z3.And(varying[0].kind == TEXT, varying[0].at == i)
+                found = _either(is_text, self._constant(_of_text(e, text)), found)
+            return found
+        found = _unknown(function, *values)
+        fits = (among(x.kind, CALLED[kind]) for x, kind in zip(values, known.kinds, strict=False))
+        own = "number" if known.result == "number" else KIND_OF[known.result]
+        return _either(z3.And(*fits, among(found.kind, (*CALLED[own], NULL))), found, self.null)
 
     def _constant(self, value: Nullable) -> ValuePoint:
         """Raises Unsupported for infinity, and for a whole number beyond binary64."""
@@ -505,6 +570,11 @@ def _folded(e: rows.Expression) -> Nullable:
 
 def _alike(text: str, e: rows.RowLike) -> bool:
     return combined(replace(e, negated=False), [text, _folded(e.pattern)], STANDARD) is True
+
+
+def _of_text(e: rows.RowCall, text: str) -> Nullable:
+    """Return the value of a function of one text and constants."""
+    return combined(e, [text if rows.lookups(one) else _folded(one) for one in e.arguments], STANDARD)
 
 
 def _point(kind: int, at: Any) -> ValuePoint:

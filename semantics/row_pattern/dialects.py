@@ -9,6 +9,7 @@ the standard is an abbreviation here: NULLIF(a, b) is a CASE, so nothing else ha
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -16,7 +17,8 @@ from functools import reduce
 from typing import Literal, cast, get_args
 
 from cerify.semantics.arguments import did_you_mean
-from cerify.semantics.errors import IllFormed, Span, Unsupported
+from cerify.semantics.errors import IllFormed, ParseError, QueryWarning, Span, Unsupported
+from cerify.semantics.patterns import flaw
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.scalars import LENGTHS, MONTHS, RowReading
 from cerify.semantics.row_pattern.syntax import SHORT, MatchRecognize, Order, RowSkip
@@ -47,7 +49,9 @@ class SqlDialect:
     `price::INT` is a CAST. structures: whether a measure may be an ARRAY_AGG of STRUCT, and has MATCH_ROW_NUMBER. days:
     whether a number beside a time or an interval is one of days. between_dates: what the difference of two DATEs is: an
     interval, or a number of days, whole or not. text_times: whether a text beside a time is read as one. windows:
-    whether DEFINE may have aggregates with OVER.
+    whether DEFINE may have aggregates with OVER. texts: how it writes a text besides: with escapes after a backslash,
+    without them as r'…' (raw), or between $$. match_operators: its words between a text and a regular expression, and
+    ILIKE.
     unnamed: what the columns of VALUES are called that have no name, and the number of the first; dual: whether FROM
     DUAL is one row.
     """
@@ -83,6 +87,8 @@ class SqlDialect:
     windows: bool = False
     unnamed: tuple[str, int] = ("column", 1)
     dual: bool = False
+    texts: frozenset[Literal["backslash", "raw", "dollars"]] = frozenset()
+    match_operators: frozenset[str] = frozenset()
 
 
 _LONGEST = {"longest match": "the longest match (OPTIONS)"}
@@ -95,7 +101,7 @@ _WITHOUT_EPOCH = {"EPOCH": "EXTRACT(EPOCH FROM …)"}
 DIALECTS: Mapping[DialectName, SqlDialect] = {
     one.name: one
     for one in (
-        SqlDialect("standard", "the standard", functions=_COMMON),
+        SqlDialect("standard", "the standard", functions=_COMMON | {"REGEXP_LIKE"}),
         SqlDialect(
             "trino",
             "Trino",
@@ -104,7 +110,7 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             unnamed=("_col", 0),
             functions=_COMMON
             | {"IF", "DATE_DIFF", "DATE_ADD", "TO_UNIXTIME", "FROM_ISO8601_TIMESTAMP", "DATE"}
-            | {"COUNT_IF", "STARTS_WITH"}
+            | {"COUNT_IF", "STARTS_WITH", "REGEXP_LIKE"}
             | _PARTS_OF_TIMES,
             refused={
                 **_LONGEST,
@@ -124,7 +130,9 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             days=True,
             between_dates="fraction of days",
             dual=True,
-            functions=_COMMON | {"NVL", "NVL2", "DECODE", "TRUNC", "NUMTODSINTERVAL", "TO_DATE", "TO_TIMESTAMP"},
+            functions=_COMMON
+            | {"NVL", "NVL2", "DECODE", "TRUNC", "NUMTODSINTERVAL", "TO_DATE", "TO_TIMESTAMP"}
+            | {"REGEXP_LIKE"},
             refused={
                 **_LONGEST,
                 **_KEYS,
@@ -153,8 +161,10 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             functions=_COMMON
             | {"NVL", "NVL2", "IFNULL", "IFF", "DECODE", "LAG", "LEAD", "MATCH_SEQUENCE_NUMBER", "TO_DATE"}
             | {"TIMESTAMPDIFF", "TIMEDIFF", "DATEADD", "TIMEADD", "TIMESTAMPADD", "TO_TIMESTAMP", "DATE_PART"}
-            | {"DATE", "COUNT_IF", "STARTSWITH"}
+            | {"DATE", "COUNT_IF", "STARTSWITH", "REGEXP_LIKE", "RLIKE"}
             | _PARTS_OF_TIMES,
+            texts=frozenset({"backslash", "dollars"}),
+            match_operators=frozenset({"RLIKE", "REGEXP", "ILIKE"}),
             refused={
                 **_LONGEST,
                 **_NO_WINDOW,
@@ -182,6 +192,7 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             text_times=True,
             functions=_COMMON
             | {"IF", "IFNULL", "SAFE_DIVIDE", "UNIX_SECONDS", "DATE", "COUNTIF", "STARTS_WITH"}
+            | {"REGEXP_CONTAINS"}
             | {
                 f"{kind}_{name}"
                 for kind in ("TIMESTAMP", "DATETIME", "DATE")
@@ -204,6 +215,8 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             },
             needs=frozenset({"order", "measures", "define", "every variable"}),
             types={"BIGINT": "INT64", "DOUBLE": "FLOAT64", "VARCHAR": "STRING", "BOOLEAN": "BOOL"},
+            spelled={"REGEXP_LIKE": "REGEXP_CONTAINS"},
+            texts=frozenset({"backslash", "raw"}),
             whole_seconds=True,
         ),
         SqlDialect(
@@ -218,11 +231,12 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             unnamed=("col", 0),
             functions=_COMMON
             | {"IF", "IFNULL", "DATE_DIFF", "DATE_SUB", "DATESUB", "DATE_ADD", "EPOCH", "DATE_PART"}
-            | {"COUNT_IF", "COUNTIF", "STARTS_WITH"}
+            | {"COUNT_IF", "COUNTIF", "STARTS_WITH", "REGEXP_MATCHES", "REGEXP_FULL_MATCH"}
             | _PARTS_OF_TIMES,
+            match_operators=frozenset({"ILIKE"}),
             ignores_null=True,
             refused={**_LONGEST, "TIMESTAMPDIFF": "TIMESTAMPDIFF", "ADD_MONTHS": "ADD_MONTHS"},
-            spelled={"CHAR_LENGTH": "LENGTH"},
+            spelled={"CHAR_LENGTH": "LENGTH", "REGEXP_LIKE": "REGEXP_MATCHES"},
             whole_seconds=True,
         ),
         SqlDialect(
@@ -231,7 +245,8 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             nulls="low",
             default_skip="next row",
             backticks=True,
-            functions=_COMMON | {"IF", "IFNULL", "TIMESTAMPADD"} | _PARTS_OF_TIMES,
+            functions=_COMMON | {"IF", "IFNULL", "TIMESTAMPADD", "REGEXP"} | _PARTS_OF_TIMES,
+            spelled={"REGEXP_LIKE": "REGEXP"},
             refused={
                 **_LONGEST,
                 **_KEYS,
@@ -270,7 +285,10 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             functions=_COMMON
             | {"IF", "IFF", "IFNULL", "NVL", "NVL2", "DECODE", "DATEDIFF", "DATE_DIFF", "DATEADD", "TIMESTAMPADD"}
             | {"DATE_ADD", "DATE_SUB", "DATE_PART", "UNIX_TIMESTAMP", "UNIX_SECONDS", "DATE", "COUNT_IF", "STARTSWITH"}
+            | {"REGEXP_LIKE", "RLIKE", "REGEXP"}
             | _PARTS_OF_TIMES,
+            texts=frozenset({"backslash", "raw"}),
+            match_operators=frozenset({"RLIKE", "REGEXP", "ILIKE"}),
             ignores_null=True,
             refused={
                 **_LONGEST,
@@ -304,6 +322,7 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
                 **_NO_WINDOW,
                 **_WITHOUT_EPOCH,
                 "ADD_MONTHS": "ADD_MONTHS",
+                "REGEXP_LIKE": "regular expressions in conditions here: write LIKE",
                 "all rows": "ALL ROWS PER MATCH",
                 "skip past last row": "AFTER MATCH SKIP PAST LAST ROW",
                 "skip to a variable": "AFTER MATCH SKIP TO a variable",
@@ -353,6 +372,71 @@ def with_meant_nulls(q: MatchRecognize, dialect: SqlDialect, target: SqlDialect 
 
 def _nulls_first(one: Order, dialect: SqlDialect) -> bool:
     return {"high": one.descending, "low": not one.descending, "last": False}[dialect.nulls]
+
+
+# --- texts ------------------------------------------------------------------------------------------------------------
+
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "a": "\a", "v": "\v", "0": "\0"}
+_KEPT = "\\'\"`?"
+_ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.S)
+
+
+def plain_texts(text: str, dialect: SqlDialect) -> str:
+    r"""Return a statement of the same length whose texts are written as in the standard.
+
+    r'\d', '\\d' and $$\d$$ are '\d'. Raises ParseError for an escape that BigQuery does not have; where Snowflake and
+    Databricks drop its backslash there is a QueryWarning.
+
+    >>> plain_texts(r"x = r'\d' AND y = '\\d'", DIALECTS["bigquery"])
+    "x = '\\d'  AND y = '\\d' "
+    """
+    if not dialect.texts:
+        return text
+    quotes = r"'''|\"\"\"|'|\"" if dialect.text_quotes else "'"
+    skipped = r"--[^\n]*|/\*.*?\*/|`[^`]*`" + ("" if dialect.text_quotes else r'|"(?:[^"]|"")*"')
+    raw = r"(?P<raw>\b[rR])?" if "raw" in dialect.texts else "(?P<raw>(?!))?"
+    dollars = r"\$\$(?P<dollars>.*?)\$\$" if "dollars" in dialect.texts else "(?P<dollars>(?!))"
+    shape = rf"{skipped}|{dollars}|{raw}(?P<quote>{quotes})(?P<inner>(?:\\.|(?!(?P=quote))[^\\])*)(?P=quote)"
+
+    def written(found: re.Match[str]) -> str:
+        value, inner, span = found["dollars"], found["inner"], Span(found.start(), found.end())
+        if value is None:
+            if inner is None or not (found["raw"] or "\\" in inner or len(found["quote"]) > 1):
+                return found[0]
+            value = inner if found["raw"] else _ESCAPE.sub(lambda one: _unescaped(one, dialect, span), inner)
+        plain = "'" + value.replace("'", "''") + "'"
+        if len(plain) > len(found[0]):
+            raise Unsupported("write a text with that many quotation marks in single ones", span)
+        return plain.ljust(len(found[0]))
+
+    return re.sub(shape, written, text, flags=re.S)
+
+
+def _unescaped(found: re.Match[str], dialect: SqlDialect, span: Span) -> str:
+    """Return the character of an escape."""
+    code = found[1] or found[2] or found[3]
+    if code is not None:
+        if int(code, 16) > 0x10FFFF:
+            raise ParseError(f"{found[0]} is no character", span)
+        return chr(int(code, 16))
+    c = found[4]
+    if c in _ESCAPES or c in _KEPT:
+        return _ESCAPES.get(c, c)
+    if c in "%_" and dialect.name == "databricks":
+        return found[0]
+    advice = f"write \\\\{c} for a backslash and {c}"
+    if dialect.name == "bigquery":
+        raise ParseError(f"{dialect.title} has no escape \\{c} in a text: {advice}, or r'…' around the text", span)
+    warnings.warn(QueryWarning(f"\\{c} in a text is {c} in {dialect.title}; {advice}", span), stacklevel=2)
+    return c
+
+
+def escaped_text(text: str, dialect: SqlDialect) -> str:
+    """Return a text in single quotation marks, with '' in it, as a dialect writes it."""
+    if "backslash" not in dialect.texts:
+        return text
+    inner = text[1:-1].replace("\\", "\\\\").replace("\n", "\\n")
+    return f"'{inner}'" if dialect.name == "snowflake" else "'" + inner.replace("''", "\\'") + "'"
 
 
 # --- functions --------------------------------------------------------------------------------------------------------
@@ -545,6 +629,40 @@ def _starts_with(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.
     return rows.RowComparison(start, "=", arguments[1])
 
 
+def regexp_like(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
+    """Build REGEXP_LIKE(text, pattern): whether a part of the text matches, in Snowflake whether the text does.
+
+    A third argument has options: i, c, s (in Oracle n) and m, which stand in the pattern as (?i). Raises Unsupported
+    for a pattern that is no regular expression of RE2's syntax.
+    """
+    text, pattern, *given = arguments
+    options = getattr(given[0], "value", None) if given else ""
+    known = "icmn" if dialect.name == "oracle" else "icms"
+    if not isinstance(options, str) or not {*options} <= {*known}:
+        raise Unsupported(f"the options of a regular expression are letters of {known!r}, in quotation marks", span)
+    flags = "".join(sorted({"n": "s"}.get(one, one) for one in {*options} - {"c"}))
+    before, after = (r"\A(", r")\z") if dialect.name == "snowflake" else ("", "")
+    return matched(text, pattern, f"(?{flags})" * bool(flags) + before, after, span)
+
+
+def matched(text: rows.Expression, pattern: rows.Expression, before: str, after: str, span: Span) -> rows.Expression:
+    """Build a match of a text with a regular expression between two others. Raises Unsupported, see `regexp_like`."""
+    if isinstance(pattern, rows.RowConstant) and isinstance(pattern.value, str):
+        if (wrong := flaw(pattern.value)) is not None:
+            raise Unsupported(
+                f"{pattern.value!r} is no regular expression here: {wrong}; the syntax is RE2's, without lookahead and "
+                "references back",
+                pattern.span or span,
+            )
+        pattern = replace(pattern, value=f"{before}{pattern.value}{after}")
+    else:
+        for one, left in ((before, True), (after, False)):
+            if one:
+                parts = (rows.RowConstant(one), pattern) if left else (pattern, rows.RowConstant(one))
+                pattern = rows.Sum(parts[0], "||", parts[1], span=span)
+    return rows.RowCall("REGEXP_LIKE", (text, pattern), span=span)
+
+
 def _interval_of(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
     """NUMTODSINTERVAL(number, 'MINUTE')."""
     return rows.Product(arguments[0], "*", rows.RowConstant(LENGTHS[_unit_name(arguments[1], span, LENGTHS)]))
@@ -654,6 +772,8 @@ _FUNCTIONS: Mapping[str, tuple[int, int, Builder]] = {
     "FROM_ISO8601_TIMESTAMP": (1, 1, _to_time),
     **dict.fromkeys(("COUNT_IF", "COUNTIF"), (1, 1, _count_if)),
     **dict.fromkeys(("STARTS_WITH", "STARTSWITH"), (2, 2, _starts_with)),
+    **dict.fromkeys(("REGEXP_LIKE", "RLIKE", "REGEXP", "REGEXP_CONTAINS", "REGEXP_MATCHES"), (2, 3, regexp_like)),
+    "REGEXP_FULL_MATCH": (2, 2, lambda arguments, _, span: matched(*arguments, r"\A(", r")\z", span)),
     "TO_TIMESTAMP": (1, 2, _to_time),
     "DECODE": (3, _MANY, _decode),
     "DATE_PART": (2, 2, _date_part),

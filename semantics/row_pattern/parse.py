@@ -35,6 +35,8 @@ from cerify.semantics.row_pattern.dialects import (
     days_between,
     default_skip,
     dialect_function,
+    plain_texts,
+    regexp_like,
     require_function,
     unit_of,
 )
@@ -86,6 +88,10 @@ MEANT = {
     "NVL": "COALESCE", "IFNULL": "COALESCE",
 }  # fmt: skip
 """Functions of other places in SQL that are often meant."""
+
+
+REGEXPS = ("REGEXP_LIKE", "REGEXP_CONTAINS", "REGEXP_MATCHES", "REGEXP")
+"""What a match with a regular expression is called in the dialects."""
 
 
 class RowStructure(rows.RowNode):
@@ -195,6 +201,23 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
             raise ParseError("ESCAPE is followed by one character in quotation marks", span_of(meta))
         negated = any(is_token(one, "NOT") for one in rest)
         return rows.RowLike(e, pattern, escape, negated, span=span_of(meta))
+
+    def matches(self, meta: Meta, e: rows.Expression, *rest: Any) -> rows.Expression:
+        """e RLIKE p is REGEXP_LIKE(e, p), and e ILIKE p is UPPER(e) LIKE UPPER(p)."""
+        *_, mark, pattern = rest
+        span, word = span_of(meta), " ".join(mark.upper().split())
+        if word not in self.dialect.match_operators:
+            own = [name for name in REGEXPS if name in self.dialect.functions]
+            instead = [f"{own[0]}(name, '^a')"] * bool(own) + ["UPPER(name) LIKE 'A%'"]
+            raise Unsupported(
+                f"{word} is not read in {self.dialect.title}: write {' or '.join(instead)}", span_of(mark)
+            )
+        if word == "ILIKE":
+            upper = [rows.RowCall("UPPER", (one,), span=span) for one in (e, pattern)]
+            found: rows.Expression = rows.RowLike(upper[0], upper[1], (), span=span)
+        else:
+            found = regexp_like((e, pattern), self.dialect, span)
+        return rows.RowNot(found, span=span) if is_token(rest[0], "NOT") else found
 
     def arithmetic(self, meta: Meta, left: rows.Expression, op: Token, right: rows.Expression) -> rows.Expression:
         dates = self._is_date(left), self._is_date(right)
@@ -707,6 +730,8 @@ def parse(
     column by which the rows are ordered where the text has no ORDER BY. lists: to which the measures are added of which
     the text makes lists.
     """
+    with errors_in(text):
+        text, dialect = plain_texts(text, dialect), replace(dialect, texts=frozenset())
     builder = _Builder()
     builder.dialect, builder.duration, builder.time = dialect, duration, time
     q = cast("MatchRecognize", parsed(text, parser_of("cerify.semantics.row_pattern"), builder, explained_clause))
@@ -715,6 +740,8 @@ def parse(
             if depth(root, children) > MAX_DEPTH:
                 raise BudgetExceeded(f"the clause is nested more than {MAX_DEPTH} operators deep", root.span)
         for node in (node for root in (*q.expressions, *q.keys) for node in subtrees(root)):
+            if isinstance(node, RowStructure) and any(node is key for key in q.keys):
+                raise Unsupported("a STRUCT is no key: list its fields, as in PARTITION BY user, device", node.span)
             if isinstance(node, RowStructure | RowPosition):
                 raise Unsupported(MISPLACED[type(node)], node.span)
         if dialect.variables_as_written:

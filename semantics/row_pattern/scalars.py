@@ -11,13 +11,14 @@ import operator
 import re
 from calendar import monthrange
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal, localcontext
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Literal, TypeAlias, assert_never, cast
 
-from cerify.semantics import arguments, trees
+from cerify.semantics import arguments, patterns, trees
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.events import TYPE, Match, Stream
 from cerify.semantics.nanoseconds import NanosecondInterval, nanoseconds
@@ -270,7 +271,7 @@ class ScalarFunction:
     """
 
     kinds: tuple[ValueKind, ...]
-    result: Literal["int", "float", "string", "timestamp", "number"]
+    result: Literal["int", "float", "string", "bool", "timestamp", "number"]
     compute: Callable[..., Any]
     least: int = 0
 
@@ -377,7 +378,29 @@ def extracted(part: rows.TimePart, value: Nullable) -> Nullable:
     return cast("Nullable", found[part])
 
 
+def _regexp_like(text: str, pattern: str) -> bool | None:
+    """Whether a part of a text matches a regular expression; None where the pattern is none."""
+    searched = searched_pattern(pattern)
+    return None if searched is None else patterns.matches(searched, text)
+
+
+@lru_cache(maxsize=1000)
+def searched_pattern(pattern: str) -> str | None:
+    """Return the regular expression of the texts that have a part which matches; None where the pattern is none."""
+    if patterns.flaw(pattern) is not None:
+        return None
+    start, inner, end = _ANCHORED.fullmatch(pattern).groups()  # type: ignore[union-attr]  # it matches any text
+    with suppress(patterns.PatternError):  # an escape that is cut in two, or what the parser leaves to RE2
+        if "(?m" not in inner and len(getattr(patterns.parse(inner), "parts", ())) == 1:  # no alternatives outside
+            return rf"{'' if start else '(?s:.*)'}(?:{inner}){'' if end else '(?s:.*)'}"
+    return rf"(?s:.*)(?:{pattern})(?s:.*)"
+
+
+_ANCHORED = re.compile(r"(\^|\\A)?(.*?)(\$|\\z)?", re.S)
+
+
 FUNCTIONS: Mapping[str, ScalarFunction] = {
+    "REGEXP_LIKE": ScalarFunction(("string", "string"), "bool", _regexp_like),
     "UPPER": ScalarFunction(("string",), "string", str.upper),
     "LOWER": ScalarFunction(("string",), "string", str.lower),
     "TRIM": ScalarFunction(("string",), "string", lambda text: text.strip(" ")),

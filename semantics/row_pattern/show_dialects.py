@@ -12,6 +12,7 @@ from cerify.semantics.errors import Unsupported
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.dialects import (
     SqlDialect,
+    escaped_text,
     meant_reading,
     require_in_dialect,
     with_meant_nulls,
@@ -79,6 +80,7 @@ def write_in_dialect(
     require_in_dialect(q, target)
     _require_functions((*q.keys, *q.expressions), target)
     written = _with_expressions(q, _modulo) if target.name in _WITHOUT_MODULO else q
+    written = _with_expressions(written, lambda e: _own_pattern(e, target))
     parts = texts(written)
     if target.name in _WITHOUT_ROWS:
         parts["rows"] = ""
@@ -256,6 +258,7 @@ def _sort_text(one: SortItem, source: SqlDialect, target: SqlDialect) -> str:
 def _expression_text(e: rows.Expression, target: SqlDialect) -> str:
     _require_functions([e], target)
     written = _changed(e, _modulo) if target.name in _WITHOUT_MODULO else e
+    written = _changed(written, lambda one: _own_pattern(one, target))
     return _TOKEN.sub(lambda found: _spelt(found, target), show_expression(written))
 
 
@@ -268,7 +271,7 @@ def _require_functions(expressions: Iterable[rows.Expression], target: SqlDialec
     refused = target.refused or {}
     for e in (node for root in expressions for node in subtrees(root)):
         name = e.function if isinstance(e, rows.RowCall) else e.part if isinstance(e, rows.Extract) else ""
-        if name in refused:
+        if name in refused and name not in (target.spelled or {}):
             raise Unsupported(f"{target.title} does not have {refused[name]}", e.span)
 
 
@@ -294,6 +297,8 @@ def _spelt_name(column: rows.RowColumn, target: SqlDialect) -> str:
 
 
 def _spelt(found: re.Match[str], target: SqlDialect) -> str:
+    if found[0].startswith("'"):
+        return escaped_text(found[0], target)
     if found["name"] and target.backticks:
         inner = found["name"][1:-1].replace('""', '"')
         if "`" in inner:
@@ -324,6 +329,31 @@ def _changed(e: rows.Expression, change: Callable[[rows.Expression], rows.Expres
 
 def _running(e: rows.Expression) -> rows.Expression:
     return replace(e, semantics="RUNNING") if isinstance(e, rows.Logical | rows.Count | rows.RowAggregate) else e
+
+
+_OWN_PATTERN = re.compile(r"(?:\(\?(?P<flags>[ims]+)\))?(?:\\A\((?P<whole>.*)\)\\z|(?P<part>.*))", re.S)
+
+
+def _own_pattern(e: rows.Expression, target: SqlDialect) -> rows.Expression:
+    """Return a match with a regular expression as Oracle and Snowflake have it: options apart, Snowflake's of a text.
+
+    Raises Unsupported where Snowflake would ask for a part of the text.
+    """
+    if not isinstance(e, rows.RowCall) or e.function != "REGEXP_LIKE" or target.name not in ("oracle", "snowflake"):
+        return e
+    text, pattern = e.arguments
+    found = _OWN_PATTERN.fullmatch(str(getattr(pattern, "value", "")))
+    if not isinstance(pattern, rows.RowConstant) or found is None:
+        return e
+    value = f"\\A({found['whole']})\\z" if found["part"] is None else found["part"]
+    if target.name == "snowflake":
+        if found["part"] is not None:
+            raise Unsupported(
+                f"REGEXP_LIKE of {target.title} is of the whole text: write \\A((.|\\n)*({value})(.|\\n)*)\\z", e.span
+            )
+        value = found["whole"]
+    options = (found["flags"] or "").replace("s", "n" if target.name == "oracle" else "s")
+    return replace(e, arguments=(text, rows.RowConstant(value), *([rows.RowConstant(options)] if options else [])))
 
 
 def _modulo(e: rows.Expression) -> rows.Expression:

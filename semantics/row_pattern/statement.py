@@ -21,7 +21,7 @@ from cerify.semantics.arguments import depth_limited
 from cerify.semantics.errors import BudgetExceeded, CerifyError, ParseError, Span, Unsupported, errors_in
 from cerify.semantics.parsing import MAX_DEPTH
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.dialects import STANDARD_SQL, SqlDialect
+from cerify.semantics.row_pattern.dialects import STANDARD_SQL, SqlDialect, plain_texts
 from cerify.semantics.row_pattern.parse import Duration, ListedMeasure, parse
 from cerify.semantics.row_pattern.syntax import MatchRecognize, show_expression
 from cerify.semantics.trees import subtrees
@@ -42,9 +42,12 @@ _ALIAS = re.compile(rf"\s*(?:AS\b\s*)?(?!(?:{_WORDS})\b)(?P<alias>{_NAME})", re.
 _PARTS = re.compile(r"\b(WHERE|ORDER\s+BY|LIMIT|FETCH)\b", re.I)
 _FETCH = re.compile(r"\s*(?:FIRST|NEXT)\s+(\d{1,18})\s+ROWS?\s+ONLY\s*", re.I)
 _LIMIT = re.compile(r"\s*(\d{1,18})\s*")
-_OPERATORS = frozenset({"NOT", "AND", "OR", "IS", "LIKE", "IN", "BETWEEN", "WHEN", "THEN", "ELSE", "CASE", "ESCAPE"})
+_OPERATORS = frozenset(
+    {"NOT", "AND", "OR", "IS", "LIKE", "RLIKE", "REGEXP", "ILIKE", "IN", "BETWEEN"}
+    | {"WHEN", "THEN", "ELSE", "CASE", "ESCAPE"}
+)
 _OTHER = re.compile(
-    r"\b(JOIN|GROUP\s+BY|HAVING|UNION|INTERSECT|EXCEPT|QUALIFY|WINDOW|OVER|DISTINCT|OFFSET|SELECT|EXISTS|VALUES)\b",
+    r"\b(JOIN|GROUP\s+BY|HAVING|UNION|INTERSECT|EXCEPT|QUALIFY|WINDOW|OVER|OFFSET|SELECT|EXISTS|VALUES)\b",
     re.I,
 )
 _DIRECTION = re.compile(r"\s*(?P<direction>\b(?:ASC|DESC)\b)?\s*(?P<nulls>\bNULLS\s+(?:FIRST|LAST)\b)?\s*\Z", re.I)
@@ -167,6 +170,7 @@ def parse_statement(text: str, dialect: SqlDialect = STANDARD_SQL, duration: Dur
     3
     """
     with errors_in(text), depth_limited(Span(0, len(text))):
+        text, dialect = plain_texts(text, dialect), replace(dialect, texts=frozenset())
         plain = _blanked(text)
         if max(accumulate((c == "(") - (c == ")") for c in plain), default=0) > MAX_DEPTH:
             raise BudgetExceeded(f"the statement is nested more than {MAX_DEPTH} parentheses deep", Span(0, len(text)))
@@ -306,6 +310,8 @@ class _Reader:
         place = next(_outside(self.plain, _FROM, start, end), None)
         if select is None:
             raise _shape(self.plain[start:end], start, end)
+        if (distinct := re.compile(r"\s*(DISTINCT)\b", re.I).match(self.plain, select.end(), end)) is not None:
+            raise _not_carried("DISTINCT", Span(*distinct.span(1)))
         listed = Span(select.end(), end if place is None else place.start())
         _refuse_others(self.plain[listed.start : listed.end], listed.start)
         if place is None:
@@ -456,12 +462,14 @@ def _closing(plain: str, opening: int) -> int:
 def _refuse_others(part: str, start: int) -> None:
     other = _OTHER.search(part)
     if other is not None:
-        word = " ".join(other[0].upper().split())
-        raise Unsupported(
-            f"{word} is not carried: a statement is SELECT … FROM table MATCH_RECOGNIZE (…) with WHERE, ORDER BY and "
-            "LIMIT",
-            Span(start + other.start(), start + other.end()),
-        )
+        raise _not_carried(" ".join(other[0].upper().split()), Span(start + other.start(), start + other.end()))
+
+
+def _not_carried(word: str, span: Span) -> CerifyError:
+    return Unsupported(
+        f"{word} is not carried: a statement is SELECT … FROM table MATCH_RECOGNIZE (…) with WHERE, ORDER BY and LIMIT",
+        span,
+    )
 
 
 def _shape(head: str, start: int, end: int) -> CerifyError:
@@ -498,7 +506,8 @@ _LITERAL = re.compile(
 )
 
 
-def _expression(text: str, span: Span, dialect: SqlDialect) -> rows.Expression:
+def _expression(text: str, span: Span, dialect: SqlDialect, aggregates: bool = False) -> rows.Expression:
+    """Return the expression of a part of the text; aggregates: whether it may have some, of the output's rows."""
     if (plain := _LITERAL.fullmatch(text, span.start, span.end)) is not None:  # a table in the text has many of them
         value: Any = {"NULL": None, "TRUE": True, "FALSE": False}.get((plain["word"] or "").upper())
         if plain["text"] is not None:
@@ -512,7 +521,8 @@ def _expression(text: str, span: Span, dialect: SqlDialect) -> rows.Expression:
     clause = _parsed(text, span.start, span.end, _BEFORE, ") AS x PATTERN (A))", dialect)
     expression = _moved(clause.measures[0].expression, span.start - len(_BEFORE))
     for e in subtrees(expression):
-        if not isinstance(e, rows.RowColumn) and isinstance(e, rows.Lookup):
+        counted = aggregates and isinstance(e, rows.Count | rows.RowAggregate)
+        if isinstance(e, rows.Lookup) and not counted and not isinstance(e, rows.RowColumn):
             raise Unsupported(f"{show_expression(e)} stands in MEASURES or DEFINE, not around the clause", e.span)
     return expression
 
@@ -553,7 +563,7 @@ def _items(text: str, span: Span, dialect: SqlDialect) -> Iterator[SelectItem]:
             continue
         named_ = re.search(rf"\bAS\s+({_NAME})\s*\Z", written, re.I) or _bare_alias(written)
         end = part.end if named_ is None else part.start + text[part.start :].index(written) + named_.start()
-        e = _expression(text, Span(part.start, end), dialect)
+        e = _expression(text, Span(part.start, end), dialect, aggregates=True)
         name = "" if isinstance(e, rows.RowColumn) else written
         alias = "" if named_ is None else named_[1]
         yield SelectItem(e, name if named_ is None else _unquoted(alias), not alias or alias[0] in '"`')

@@ -14,7 +14,15 @@ from cerify.semantics.errors import IllFormed
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.check import RowType, with_meant_operands
 from cerify.semantics.row_pattern.dialects import STANDARD_SQL, SqlDialect
-from cerify.semantics.row_pattern.scalars import STANDARD, Nullable, RowReading, combined, resolve_column
+from cerify.semantics.row_pattern.scalars import (
+    STANDARD,
+    Nullable,
+    RowReading,
+    aggregated,
+    collected,
+    combined,
+    resolve_column,
+)
 from cerify.semantics.row_pattern.statement import LiteralTable, PlainSelect, SelectItem, SortItem, TableSource
 from cerify.semantics.values import kind, value_type_of
 
@@ -66,6 +74,9 @@ def select_rows(
         values = dict(zip(columns, row, strict=True))
         if where is None or _value(where, values, reading) is True:
             kept.append(values)
+    if any(isinstance(e, rows.Count | rows.RowAggregate) for root in chosen for e in trees.subtrees(root)):
+        made = tuple(_aggregate_value(e, kept, reading) for e in chosen)
+        return tuple(names), [made][: statement.limit]
     for one in reversed(sorts):
         kept = _ordered(kept, one, dialect, reading)
     if statement.limit is not None:
@@ -163,6 +174,24 @@ def _value(e: rows.Expression, row: Mapping[str, Nullable], reading: RowReading)
         return row[e.name]
     assert not isinstance(e, rows.Lookup)
     return combined(e, [_value(operand, row, reading) for operand in rows.below(e)], reading)
+
+
+def _aggregate_value(e: rows.Expression, table: Sequence[Mapping[str, Nullable]], reading: RowReading) -> Any:
+    """Return the value of an expression with aggregates of all rows. Raises IllFormed for a column outside of them."""
+    match e:
+        case rows.Count():
+            return len(table)
+        case rows.Collection():
+            return collected(e, [[_value(one, row, reading) for one in rows.below(e)] for row in table])
+        case rows.RowAggregate(function, argument):
+            return aggregated(function, [_value(argument, row, reading) for row in table])
+        case rows.RowColumn():
+            raise IllFormed(
+                f"{e.name} stands beside an aggregate of all rows, and GROUP BY is not carried; leave one of them out",
+                e.span,
+            )
+    assert not isinstance(e, rows.Lookup)  # others do not stand around a clause
+    return combined(e, [_aggregate_value(one, table, reading) for one in rows.below(e)], reading)
 
 
 def _ordered(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -26,11 +25,11 @@ from cerify.commands.options import (
     ChoiceOption,
     FileSource,
     argument,
+    echoed_warnings,
     group,
     language,
     option,
     takes,
-    warn,
     warn_of_never,
 )
 from cerify.commands.rules import with_rule_of
@@ -47,7 +46,7 @@ from cerify.languages.language import (
 )
 from cerify.plan import Plan
 from cerify.semantics.arguments import Budget, Selection, parse_reading, timed_items
-from cerify.semantics.errors import InputError, MissingPackage, QueryWarning, TooManyMatches, Unsupported, errors_in
+from cerify.semantics.errors import InputError, MissingPackage, TooManyMatches, Unsupported, errors_in
 from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.files import write_bytes
 from cerify.semantics.funnel_steps import parse_attribute
@@ -216,7 +215,8 @@ def _pasted(args: MatchArguments) -> tuple[MatchArguments, Pasted | None]:
     if args.dialect is None and not is_statement(args.query):
         return args, None
     duration, others = split_duration(args.readings)
-    pasted = read_pasted(args.query, args.dialect or "standard", duration)
+    with echoed_warnings(args.query):
+        pasted = read_pasted(args.query, args.dialect or "standard", duration)
     output = args.output or ("matches" if pasted.statement is None else "rows")
     readings = (*reading_texts(pasted.reading), *others)  # of two answers to one question the last wins
     return replace(args, query=show_clause(pasted.clause), readings=readings, output=output), pasted
@@ -224,13 +224,8 @@ def _pasted(args: MatchArguments) -> tuple[MatchArguments, Pasted | None]:
 
 def _table_of(pasted: Pasted, S: Stream, reading: RowReading) -> PastedTable:
     """Return what a pasted text is over a table, and write its warnings to standard error."""
-    with warnings.catch_warnings(record=True) as issued:
-        warnings.simplefilter("always", QueryWarning)
-        table = pasted.over(S, reading)
-    for one in issued:
-        if isinstance(one.message, QueryWarning):
-            warn(one.message, pasted.text)
-    return table
+    with echoed_warnings(pasted.text):
+        return pasted.over(S, reading)
 
 
 def _print(

@@ -441,6 +441,17 @@ def warn(warning: QueryWarning, query: str) -> None:
     echo(f"cerify: warning: {warning}", error=True)
 
 
+@contextmanager
+def echoed_warnings(query: str) -> Iterator[None]:
+    """Write the warnings about a query to standard error, each once."""
+    with warnings.catch_warnings(record=True) as issued:
+        warnings.simplefilter("always", QueryWarning)
+        yield
+    for message in {str(one.message): one.message for one in issued}.values():
+        if isinstance(message, QueryWarning):
+            warn(message, query)
+
+
 def warn_of_never(lang: Language[Any], query: Any, schema: Schema | None, text: str) -> None:
     """Warn on standard error about parts of a query that never match, if that is decided quickly."""
     with suppress(BudgetExceeded, Unsupported), Budget(seconds=SOON).timed():

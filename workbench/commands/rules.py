@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cerify.api import read_query
-from cerify.commands.options import FileSource, schema_of
+from cerify.commands.options import FileSource, echoed_warnings, schema_of
 from cerify.languages import LANGUAGES, language_named
 from cerify.languages.language import DENOTATIONAL, Options
 from cerify.semantics.arguments import parse_reading
@@ -24,7 +24,7 @@ from cerify.semantics.events import Stream
 from cerify.semantics.json_events import json_of_event, text_of
 from cerify.semantics.row_pattern.check import column_types, types_of, with_days
 from cerify.semantics.row_pattern.scalars import RowReading
-from cerify.semantics.row_pattern.statement import is_statement
+from cerify.semantics.row_pattern.statement import WindowColumn, is_statement
 from cerify.semantics.row_pattern.syntax import show as show_clause
 from cerify.semantics.sigma.syntax import SigmaQuery
 from cerify.statements import Pasted, read_pasted, reading_texts, split_duration, written_out
@@ -163,12 +163,14 @@ def with_rule_of(
     dialect: str | None = None,
     readings: Sequence[str] = (),
     schema: str | None = None,
+    takes_windows: bool = False,
 ) -> tuple[str, str]:
     """Return the text and the language of a query: those of a rule where it is the name of a file of rules.
 
     MATCH_RECOGNIZE may stand in a file .sql. Of a SELECT around it the text is the clause, with a note on standard
     error, unless the caller takes statements. A clause in a dialect of SQL, or under other readings, is written out as
-    the standard's; a schema, as --schema takes it, says which numbers stand beside times.
+    the standard's; a schema, as --schema takes it, says which numbers stand beside times. takes_windows: whether an
+    aggregate with OVER may be a column of that name.
     Raises InputError where the file is missing, or has no rule in EQL or Sigma.
     """
     if is_rule_folder(query):
@@ -186,8 +188,8 @@ def with_rule_of(
     if not takes_rows or takes_statements or not (is_statement(query) or dialect is not None or readings):
         return query, language
     pasted, reading = _pasted_clause(query, dialect, readings)
-    if pasted.windows:
-        raise Unsupported("an aggregate with OVER is followed by cerify match and explain, over a table")
+    if pasted.windows and not takes_windows:
+        raise Unsupported(f"{shown_window(pasted.windows[0])} needs the rows of a table: {INSTEAD_OF_WINDOW}")
     clause = pasted.clause
     if schema is not None and pasted.dialect.days:
         types = types_of(column_types(schema_of(schema, language=language)))
@@ -226,12 +228,23 @@ def _sql_text(query: str) -> str:
 def _pasted_clause(query: str, dialect: str | None, readings: Sequence[str]) -> tuple[Pasted, RowReading]:
     """Return what a text means, and its reading. Of a SELECT it is the clause, with a note on standard error."""
     duration, others = split_duration(readings)
-    pasted = read_pasted(query, dialect or "standard", duration)
+    with echoed_warnings(query):
+        pasted = read_pasted(query, dialect or "standard", duration)
     if pasted.below is not None:
         raise Unsupported("FROM has a query: give its rows as the file, and write FROM t")
     if pasted.statement is not None:
         echo("cerify: note: the matches are those of the clause MATCH_RECOGNIZE, before the rest of SELECT", error=True)
     return pasted, parse_reading(RowReading, [*reading_texts(pasted.reading), *others])
+
+
+INSTEAD_OF_WINDOW = (
+    "give it to cerify match or explain, or put a column of that value into the table, such as mean, and write its name"
+)
+
+
+def shown_window(one: WindowColumn) -> str:
+    """Return an aggregate with OVER as a text has it."""
+    return f"{one.name.partition(' OVER ')[0]} OVER (…)"
 
 
 class _Unreadable(Exception):

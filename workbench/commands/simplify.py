@@ -20,6 +20,7 @@ from cerify.commands.options import (
     LanguageChoice,
     argument,
     dialect_option,
+    echoed_warnings,
     language,
     language_option,
     option,
@@ -27,7 +28,7 @@ from cerify.commands.options import (
     schema_of,
     takes,
 )
-from cerify.commands.rules import DetectionRule, is_rule_folder, names_of, read_rules, with_rule_of
+from cerify.commands.rules import DetectionRule, is_rule_folder, names_of, read_rules, shown_window, with_rule_of
 from cerify.equivalence.decide.cel import InStar, NotInStar, star_form
 from cerify.equivalence.rewrite.normal_forms import NODES
 from cerify.equivalence.rewrite.simplify import TRIES, Simplified, simplify
@@ -217,7 +218,9 @@ def check_command(
     """
     if is_rule_folder(query):
         return _check_folder(Path(query), schema_text, type_column, time_column, single, as_json)
-    query, language = with_rule_of(query, language, dialect=dialect, readings=readings, schema=schema_text)
+    query, language = with_rule_of(
+        query, language, dialect=dialect, readings=readings, schema=schema_text, takes_windows=schema_text is None
+    )
     schema = None
     if schema_text is not None:
         schema = schema_of(schema_text, type_column, time_column, language=language)
@@ -447,7 +450,7 @@ class CallChoice(DialectChoice):
 @click.option(
     "--from", "--language", "from_", type=CallChoice(), default=DEFAULT, show_default=True, help="That of QUERY."
 )
-@click.option("--to", type=DialectChoice(), required=True, help="The language to write it in.")
+@click.option("--to", type=DialectChoice(), help="The language to write it in; --to-dialect says it too.")
 @click.option("--reading", multiple=True, metavar="NAME=VALUE", help="SASE+: another reading, as window=closed.")
 @click.option("--dialect", type=ChoiceOption(list(SQL)), help="MATCH_RECOGNIZE: that of QUERY.  [default: standard]")
 @click.option("--to-dialect", type=ChoiceOption(list(SQL)), help="MATCH_RECOGNIZE: the one to write it in.")
@@ -457,7 +460,7 @@ class CallChoice(DialectChoice):
 def translate_command(
     query: str,
     from_: str,
-    to: str,
+    to: str | None,
     reading: tuple[str, ...],
     dialect: str | None,
     to_dialect: str | None,
@@ -472,6 +475,10 @@ def translate_command(
 
     Exit status: 0 if it could be translated, 1 if not, 2 if QUERY is no formula.
     """
+    if to is None and to_dialect is None:
+        raise click.UsageError("give the language with --to, or for MATCH_RECOGNIZE a dialect with --to-dialect")
+    if to is None:
+        from_, to = "row-pattern" if from_ == DEFAULT else from_, "row-pattern"
     if to_dialect is not None or dialect is not None:
         if not all("row_reading" in LANGUAGES[name].settings for name in (from_, to) if name in LANGUAGES):
             raise click.UsageError("only MATCH_RECOGNIZE has dialects: give --from and --to row-pattern")
@@ -537,10 +544,14 @@ def _translate_dialect(query: str, dialect: str, to: str, as_json: bool) -> int:
     """Translate a clause of MATCH_RECOGNIZE, or a SELECT around one, from one dialect to another."""
 
     def translated() -> tuple[str, tuple[str, ...]]:
-        pasted = read_pasted(query, dialect)
-        if pasted.windows:
-            raise Unsupported("an aggregate with OVER is followed by cerify match and explain, over a table")
         source, target = dialect_named(dialect), dialect_named(to)
+        with echoed_warnings(query):
+            pasted = read_pasted(query, dialect)
+        if pasted.windows:
+            raise Unsupported(
+                f"{target.title} has no {shown_window(pasted.windows[0])} in DEFINE: compute it as a column of the "
+                "table in FROM, such as mean, and write its name"
+            )
         if pasted.statement is not None:
             return show_statement(pasted.statement, source, target)
         return show_in_dialect(row_pattern_parse(query, source), source, target)
