@@ -287,13 +287,14 @@ class SymbolicRows:
             pattern
             for one in self.calls
             if one.function == "REGEXP_LIKE" and isinstance(value := getattr(one.arguments[1], "value", None), str)
-            and (pattern := searched_pattern(value)) is not None and decidable(pattern)
+            and (pattern := _flags_first(searched_pattern(value) or "")) and decidable(pattern)
         }  # fmt: skip
         with suppress(BudgetExceeded):
             yield from samples_of_strings(self.texts, sorted(patterns))
         for one in self.calls:
-            made = (_of_text(one, text) for text in (*self.texts, "a", "B"))
-            yield from (text for text in made if isinstance(text, str))
+            for text in dict.fromkeys(other for text in self.texts for other in (text, text.lower(), text.upper())):
+                made = _of_text(one, text)
+                yield from (text, made) if isinstance(made, str) else (text,)
 
     # --- rows and cells -----------------------------------------------------------------------------------------------
 
@@ -570,6 +571,12 @@ def _folded(e: rows.Expression) -> Nullable:
 
 def _alike(text: str, e: rows.RowLike) -> bool:
     return combined(replace(e, negated=False), [text, _folded(e.pattern)], STANDARD) is True
+
+
+def _flags_first(pattern: str) -> str:
+    """Return nearly the same pattern with its flags at its beginning, where `decidable` takes them."""
+    fold = "i" * ("(?i)" in pattern)
+    return f"(?{fold}s)" + pattern.replace("(?s:.*)", ".*").replace("(?i)", "")
 
 
 def _of_text(e: rows.RowCall, text: str) -> Nullable:

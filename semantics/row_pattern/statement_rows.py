@@ -74,7 +74,10 @@ def select_rows(
         values = dict(zip(columns, row, strict=True))
         if where is None or _value(where, values, reading) is True:
             kept.append(values)
-    if any(isinstance(e, rows.Count | rows.RowAggregate) for root in chosen for e in trees.subtrees(root)):
+    nodes = (e for root in chosen for e in trees.subtrees(root))
+    if (counted := next((e for e in nodes if isinstance(e, rows.Count | rows.RowAggregate)), None)) is not None:
+        if any(item.expression is None for item in statement.items):
+            raise IllFormed("* stands beside an aggregate of all rows; leave one of them out", counted.span)
         made = tuple(_aggregate_value(e, kept, reading) for e in chosen)
         return tuple(names), [made][: statement.limit]
     for one in reversed(sorts):

@@ -197,6 +197,9 @@ def test_a_shortest_table_with_a_match(seed: int) -> None:
         ("PATTERN (A) DEFINE A AS x + 1 > k", "PATTERN (A) DEFINE A AS x >= k"),
         ("PATTERN (A) DEFINE A AS x / 2 = 1", "PATTERN (A) DEFINE A AS x IN (2, 3)"),
         ("PATTERN (A) DEFINE A AS x % 3 = -1 AND x > -3", "PATTERN (A) DEFINE A AS x = -1"),
+        ("PATTERN (A) DEFINE A AS UPPER(s) = 'A'", "PATTERN (A) DEFINE A AS 'A' = UPPER(s)"),
+        ("PATTERN (A) DEFINE A AS REGEXP_LIKE(s, 'a|b')", "PATTERN (A) DEFINE A AS NOT NOT REGEXP_LIKE(s, 'a|b')"),
+        ("PATTERN (A) DEFINE A AS EXTRACT(HOUR FROM s) > 2", "PATTERN (A) DEFINE A AS 2 < EXTRACT(HOUR FROM s)"),
     ],
 )  # fmt: skip
 def test_clauses_that_are_equivalent(left: str, right: str) -> None:
@@ -216,6 +219,8 @@ def test_clauses_that_are_equivalent(left: str, right: str) -> None:
         ("PATTERN (A) DEFINE A AS PREV(x, 3) = 1", "PATTERN (A) DEFINE A AS PREV(x, 3) = 1 AND PREV(x) = 2", 4),
         ("PATTERN (A) DEFINE A AS s < 'b'", "PATTERN (A) DEFINE A AS s <= 'a'", 1),
         ("PATTERN (A B{3})", "PATTERN (A B{4})", 4),
+        ("PATTERN (A) DEFINE A AS REGEXP_LIKE(s, '^a.*')", "PATTERN (A) DEFINE A AS REGEXP_LIKE(s, '^a.*b$')", 1),
+        ("PATTERN (A) DEFINE A AS UPPER(s) LIKE 'A%'", "PATTERN (A) DEFINE A AS s LIKE 'A%'", 1),
     ],
 )
 def test_a_shortest_table_shows_a_difference(left: str, right: str, rows: int) -> None:

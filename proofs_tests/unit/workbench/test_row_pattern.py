@@ -40,9 +40,9 @@ from cerify.semantics.row_pattern.dialects import dialect_named
 from cerify.semantics.row_pattern.interpreter import RowOutput, find_matches
 from cerify.semantics.row_pattern.parse import Duration, parse
 from cerify.semantics.row_pattern.scalars import NumberedMatch, RowReading
-from cerify.semantics.row_pattern.show_dialects import show_statement
+from cerify.semantics.row_pattern.show_dialects import show_in_dialect, show_statement
 from cerify.semantics.row_pattern.statement import is_statement, parse_statement
-from cerify.semantics.row_pattern.syntax import MatchRecognize
+from cerify.semantics.row_pattern.syntax import MatchRecognize, show
 from cerify.statements import SQLGLOT, read_pasted, read_sqlglot, select, write_sqlglot
 from proofs_tests.conftest import Run
 
@@ -513,6 +513,11 @@ CLAUSE = """MATCH_RECOGNIZE (
         ("SELECT n FROM (SELECT * FROM (SELECT * FROM t ORDER BY day LIMIT 3) AS u WHERE sym = 'b') {}", ("n",), ()),
         ("WITH few AS (SELECT * FROM t WHERE day < 5), b AS (SELECT * FROM few f WHERE f.sym = 'a') SELECT * FROM b {}",
          ("sym", "first_day", "last_day", "n"), (("a", 0, 4, 1),)),
+        ("SELECT COUNT(*), COUNT(DISTINCT sym) AS s, MAX(n) - 1 AS m FROM t {} WHERE first_day = 0 ORDER BY s LIMIT 1",
+         ("COUNT(*)", "s", "m"), ((2, 2, 0),)),
+        ("SELECT COUNT(*) AS k, SUM(n) AS s, LISTAGG(sym, '-') AS l FROM t {} WHERE n > 9", ("k", "s", "l"),
+         ((0, None, None),)),
+        ("SELECT sym FROM t {} WHERE n IS NOT DISTINCT FROM 2", ("sym",), (("a",),)),
     ],
 )  # fmt: skip
 def test_what_a_statement_gives(statement: str, columns: tuple[str, ...], rows: tuple[object, ...]) -> None:
@@ -535,6 +540,9 @@ def test_what_a_statement_gives(statement: str, columns: tuple[str, ...], rows: 
         ("SELECT * FROM (SELECT day - day AS d FROM t WHERE nope = 1) {}", IllFormed, "no column nope", "nope"),
         ("WITH u AS (SELECT * FROM t) SELECT * FROM v {}", Unsupported, "FROM names v", " v"),
         ("WITH u AS (SELECT * FROM t {}) SELECT * FROM u", Unsupported, "stands in WITH", None),
+        ("SELECT sym, COUNT(*) FROM t {}", IllFormed, "beside an aggregate of all rows", "sym"),
+        ("SELECT *, COUNT(*) FROM t {}", IllFormed, "beside an aggregate of all rows", "COUNT(*)"),
+        ("SELECT n FROM t {} WHERE COUNT(*) > 1", Unsupported, "not around the clause", "COUNT(*)"),
         ("SELECT DISTINCT sym FROM t {}", Unsupported, "DISTINCT is not carried", "DISTINCT"),
         ("WITH u AS (t) SELECT * FROM u {}", Unsupported, "SELECT list FROM table", "t"),
         ("SELECT * FROM t, u {}", Unsupported, "two tables", " t, u "),
@@ -747,7 +755,12 @@ def test_explanations_know_the_table(run: Run, tmp_path: Path) -> None:
     checked = run("check", clause.format("t - PREV(t) <= 1"), *row[1:], "oracle", "--schema", str(table))
     assert checked[0] == 0
     assert "no problems" in checked[1]
-    assert "followed by cerify match and explain" in run("check", over, *row[1:], "snowflake")[2]
+    assert run("check", over, *row[1:], "snowflake")[0] == 0
+    for refused in (("check", over, "--schema", str(table)), ("equiv", over, over), ("vectors", over)):
+        assert "AVG(x) OVER (…) needs the rows of a table" in run(*refused, *row[1:], "snowflake")[2]
+    translated = run("translate", over, "--dialect", "snowflake", "--to-dialect", "trino")
+    assert translated[0] == 1
+    assert "Trino has no AVG(x) OVER (…) in DEFINE: compute it as a column" in translated[1]
 
 
 def test_other_windows_in_define_are_refused() -> None:
@@ -907,8 +920,67 @@ def test_statements_of_dialects(dialect: str, text: str, rows: tuple[object, ...
 
 
 @pytest.mark.parametrize(
+    ("dialect", "condition", "found"),
+    [
+        ("standard", r"REGEXP_LIKE(u, '^/b/\d+')", [1, 2]), ("trino", r"REGEXP_LIKE(u, '\d')", [1, 2, 3]),
+        ("trino", "REGEXP_LIKE(u, p)", [0, 1]), ("oracle", r"REGEXP_LIKE(u, '^/B/\d+$', 'i')", [1]),
+        ("oracle", "NOT REGEXP_LIKE(u, '[0-9]')", [0]), ("snowflake", r"REGEXP_LIKE(u, '/b/\\d+')", [1]),
+        ("snowflake", r"u RLIKE $$/b/\d+.*$$", [1, 2]), ("snowflake", "RLIKE(u, '/A', 'i')", [0]),
+        ("snowflake", "u NOT REGEXP '/b.*'", [0, 3]), ("snowflake", "u ILIKE '%X'", [2]),
+        ("bigquery", r"REGEXP_CONTAINS(u, r'b/\d+$')", [1]), ("bigquery", r'REGEXP_CONTAINS(u, r"\d'"'"'?x")', [2]),
+        ("bigquery", r"u = '\x2fa'", [0]), ("duckdb", r"REGEXP_MATCHES(u, '\dX', 'i')", [2]),
+        ("duckdb", r"REGEXP_FULL_MATCH(u, '/b/\d+')", [1]), ("flink", r"REGEXP(u, '\d+$')", [1, 3]),
+        ("databricks", r"u RLIKE '^/b/\\d+$'", [1]), ("databricks", r"REGEXP_LIKE(u, r'\d+$')", [1, 3]),
+    ],
+)  # fmt: skip
+def test_regular_expressions(dialect: str, condition: str, found: list[int]) -> None:
+    table = [{"o": i, "u": u, "p": p} for i, (u, p) in enumerate([("/a", "A|a"), ("/b/12", r"\d$"), ("/b/1x", "a"),
+                                                                  ("/c/12", None)])]  # fmt: skip
+    clause = f"MATCH_RECOGNIZE (ORDER BY o MEASURES MAX(A.o) AS i PATTERN (A) DEFINE A AS {condition})"
+    pasted = read_pasted(clause, dialect)
+    assert [row[0] for row in select(clause, table, dialect=dialect).rows] == found
+    again = show_in_dialect(pasted.clause, dialect_named(dialect), dialect_named(dialect))[0]
+    assert [row[0] for row in select(again, table, dialect=dialect).rows] == found
+
+
+@pytest.mark.parametrize(
+    ("dialect", "condition", "kind", "message"),
+    [
+        ("trino", "REGEXP_LIKE(u, '(?=a)')", Unsupported, "without lookahead"),
+        ("oracle", "REGEXP_LIKE(u, 'a', 'q')", Unsupported, "letters of 'icmn'"),
+        ("bigquery", r"REGEXP_CONTAINS(u, '\d')", ParseError, r"write \\\\d for a backslash and d, or r'…'"),
+        ("bigquery", "REGEXP_LIKE(u, 'a') AND u RLIKE 'a'", Unsupported, r"write REGEXP_CONTAINS\(name, '\^a'\)"),
+        ("standard", "u SIMILAR TO 'a%'", Unsupported, "SIMILAR TO is not read in the standard: write REGEXP_LIKE"),
+        ("azure", "REGEXP_LIKE(u, 'a')", Unsupported, "does not have REGEXP_LIKE"),
+    ],
+)
+def test_regular_expressions_that_are_refused(
+    dialect: str, condition: str, kind: type[CerifyError], message: str
+) -> None:
+    clause = f"MATCH_RECOGNIZE (ORDER BY o MEASURES COUNT(*) AS i PATTERN (A) DEFINE A AS {condition})"
+    with pytest.raises(kind, match=message) as error:
+        read_pasted(clause, dialect)
+    assert error.value.span is not None
+    assert clause[error.value.span.start : error.value.span.end] in condition
+
+
+def test_texts_and_keys_of_dialects() -> None:
+    clause = "MATCH_RECOGNIZE (ORDER BY o PATTERN (A) DEFINE A AS u = {})"
+    with pytest.warns(QueryWarning, match=r"\\d in a text is d in Snowflake; write \\\\d"):
+        assert "u = 'd'" in show(read_pasted(clause.format(r"'\d'"), "snowflake").clause)
+    whole = read_pasted(clause.replace("u = {}", "REGEXP_LIKE(u, 'a')"), "trino").clause
+    with pytest.raises(Unsupported, match="REGEXP_LIKE of Snowflake is of the whole text"):
+        show_in_dialect(whole, dialect_named("trino"), dialect_named("snowflake"))
+    keys = "MATCH_RECOGNIZE (PARTITION BY STRUCT(u, o) ORDER BY o MEASURES COUNT(*) AS n PATTERN (A) DEFINE A AS TRUE)"
+    with pytest.raises(Unsupported, match="a STRUCT is no key: list its fields"):
+        read_pasted(keys, "bigquery")
+
+
+@pytest.mark.parametrize(
     ("source", "text", "target", "part"),
     [
+        ("oracle", r"SELECT COUNT(*) AS n FROM t {} WHERE REGEXP_LIKE(sym, '^A$', 'i')", "bigquery",
+         "WHERE REGEXP_CONTAINS(sym, '(?i)^A$')"),
         ("snowflake", "SELECT m.sym, n * 2 AS twice, 'x' AS \"A b\" FROM (SELECT * FROM t WHERE price > 3) {} AS m "
          "WHERE n > 1 ORDER BY sym DESC, n LIMIT 2", "oracle",
          "FROM (SELECT * FROM t WHERE price > 3) v MATCH_RECOGNIZE"),
