@@ -292,7 +292,7 @@ class SymbolicRows:
         with suppress(BudgetExceeded):
             yield from samples_of_strings(self.texts, sorted(patterns))
         for one in self.calls:
-            for text in dict.fromkeys(other for text in self.texts for other in (text, text.lower(), text.upper())):
+            for text in dict.fromkeys(cased for t in self.texts for cased in (t, t.lower(), t.upper())):
                 made = _of_text(one, text)
                 yield from (text, made) if isinstance(made, str) else (text,)
 
