@@ -629,7 +629,7 @@ def _starts_with(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.
     return rows.RowComparison(start, "=", arguments[1])
 
 
-def regexp_like(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
+def build_regexp_like(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
     """Build REGEXP_LIKE(text, pattern): whether a part of the text matches, in Snowflake whether the text does.
 
     A third argument has options: i, c, s (in Oracle n) and m, which stand in the pattern as (?i). Raises Unsupported
@@ -642,11 +642,13 @@ def regexp_like(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.E
         raise Unsupported(f"the options of a regular expression are letters of {known!r}, in quotation marks", span)
     flags = "".join(sorted({"n": "s"}.get(one, one) for one in {*options} - {"c"}))
     before, after = (r"\A(", r")\z") if dialect.name == "snowflake" else ("", "")
-    return matched(text, pattern, f"(?{flags})" * bool(flags) + before, after, span)
+    return build_match(text, pattern, f"(?{flags})" * bool(flags) + before, after, span)
 
 
-def matched(text: rows.Expression, pattern: rows.Expression, before: str, after: str, span: Span) -> rows.Expression:
-    """Build a match of a text with a regular expression between two others. Raises Unsupported, see `regexp_like`."""
+def build_match(
+    text: rows.Expression, pattern: rows.Expression, before: str, after: str, span: Span
+) -> rows.Expression:
+    """Build a match of a text with a regular expression between two others. Raises Unsupported, see `build_regexp_like`."""
     if isinstance(pattern, rows.RowConstant) and isinstance(pattern.value, str):
         if (wrong := flaw(pattern.value)) is not None:
             raise Unsupported(
@@ -772,8 +774,12 @@ _FUNCTIONS: Mapping[str, tuple[int, int, Builder]] = {
     "FROM_ISO8601_TIMESTAMP": (1, 1, _to_time),
     **dict.fromkeys(("COUNT_IF", "COUNTIF"), (1, 1, _count_if)),
     **dict.fromkeys(("STARTS_WITH", "STARTSWITH"), (2, 2, _starts_with)),
-    **dict.fromkeys(("REGEXP_LIKE", "RLIKE", "REGEXP", "REGEXP_CONTAINS", "REGEXP_MATCHES"), (2, 3, regexp_like)),
-    "REGEXP_FULL_MATCH": (2, 2, lambda arguments, _, span: matched(*arguments, r"\A(", r")\z", span)),
+    **dict.fromkeys(("REGEXP_LIKE", "RLIKE", "REGEXP", "REGEXP_CONTAINS", "REGEXP_MATCHES"), (2, 3, build_regexp_like)),
+    "REGEXP_FULL_MATCH": (
+        2,
+        2,
+        lambda arguments, _, span: build_match(arguments[0], arguments[1], r"\A(", r")\z", span),
+    ),
     "TO_TIMESTAMP": (1, 2, _to_time),
     "DECODE": (3, _MANY, _decode),
     "DATE_PART": (2, 2, _date_part),

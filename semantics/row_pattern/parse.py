@@ -36,7 +36,7 @@ from cerify.semantics.row_pattern.dialects import (
     default_skip,
     dialect_function,
     plain_texts,
-    regexp_like,
+    build_regexp_like,
     require_function,
     unit_of,
 )
@@ -216,7 +216,7 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
             upper = [rows.RowCall("UPPER", (one,), span=span) for one in (e, pattern)]
             found: rows.Expression = rows.RowLike(upper[0], upper[1], (), span=span)
         else:
-            found = regexp_like((e, pattern), self.dialect, span)
+            found = build_regexp_like((e, pattern), self.dialect, span)
         return rows.RowNot(found, span=span) if is_token(rest[0], "NOT") else found
 
     def arithmetic(self, meta: Meta, left: rows.Expression, op: Token, right: rows.Expression) -> rows.Expression:
