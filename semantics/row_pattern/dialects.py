@@ -648,7 +648,7 @@ def build_regexp_like(arguments: Arguments, dialect: SqlDialect, span: Span) -> 
 def build_match(
     text: rows.Expression, pattern: rows.Expression, before: str, after: str, span: Span
 ) -> rows.Expression:
-    """Build a match of a text with a regular expression between two others. Raises Unsupported, see `build_regexp_like`."""
+    """Build a match of a text with a pattern between two others. Raises Unsupported, see `build_regexp_like`."""
     if isinstance(pattern, rows.RowConstant) and isinstance(pattern.value, str):
         if (wrong := flaw(pattern.value)) is not None:
             raise Unsupported(

@@ -31,12 +31,12 @@ from cerify.semantics.row_pattern.dialects import (
     STANDARD_SQL,
     TIME_UNITS,
     SqlDialect,
+    build_regexp_like,
     day_of,
     days_between,
     default_skip,
     dialect_function,
     plain_texts,
-    build_regexp_like,
     require_function,
     unit_of,
 )
