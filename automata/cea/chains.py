@@ -20,13 +20,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import combinations
 from operator import or_
 from typing import TypeAlias
 
 from cerify.automata.algebra.finite import Algebra
 from cerify.automata.cea.model import CEA, UNMARKED, VISIBLE, Marks, Transition, intersection
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.predicates import Anything, OfType, Predicate
+from cerify.semantics.predicates import Anything, Attribute, Comparison, OfType, Predicate
 
 Link: TypeAlias = tuple[tuple[Predicate, Marks], ...]
 """One event of a chain: the ways to mark it, each with the events that can be marked so."""
@@ -43,11 +44,13 @@ class EventChain:
     """Events one after the other.
 
     guard: the events of which none may be between two events of the chain, nor be a later one of these; only of a chain
-    of one kind. is_last: whether it stands under LAST, and not under NXT.
+    of one kind. distinct: an attribute of which no two events have the same value; then each run is one event, and all
+    are of one kind. is_last: whether it stands under LAST, and not under NXT.
     """
 
     runs: Runs
     guard: Link | None = None
+    distinct: str | None = None
     is_last: bool = False
 
     @classmethod
@@ -131,6 +134,44 @@ def greatest_chain(phi: cel.Formula, operand: cel.Formula | None = None) -> Even
     chain = replace(chain, is_last=isinstance(phi, cel.Last))
     fixed = chain.runs[1:] if chain.is_last else chain.runs[:-1]
     return chain if all(least == most for _, least, most in fixed) else None
+
+
+def distinct_chain(phi: cel.Formula, operand: cel.Formula | None = None) -> EventChain | None:
+    """Return the chain if phi is LAST of events of one kind with different values; None for any other formula.
+
+    The greatest match has the newest event of each of the newest values. operand: as of `greatest_chain`.
+
+    >>> from cerify.semantics.cel.parse import parse
+    >>> distinct_chain(parse("LAST(A{3 DISTINCT [user]})")).distinct
+    'user'
+    """
+    if not isinstance(phi, cel.Last):
+        return None
+    psi: cel.Formula = phi.phi if operand is None else operand
+    kept: frozenset[str] | None = None
+    if isinstance(psi, cel.Project):
+        kept, psi = psi.variables, psi.phi
+    pairs, attributes = set[frozenset[str | None]](), set[str]()
+    while isinstance(psi, cel.Filter):
+        for condition in cel.conjuncts(psi.condition):
+            match condition:
+                case cel.Correlated(Comparison("!=", Attribute(a, X), Attribute(b, Y))) if X != Y and a == b:
+                    pairs.add(frozenset({X, Y}))
+                    attributes.add(a)
+                case _:
+                    return None
+        psi = psi.phi
+    rounds = [part for part in _parts(psi) if isinstance(part, cel.In)]
+    kinds, names = {_single(part.phi) for part in rounds}, [part.variable for part in rounds]
+    link = kinds.pop() if len(kinds) == 1 else None
+    if link is None or len(rounds) < len(_parts(psi)) or len(attributes) != 1 or len(set(names)) < len(names):
+        return None
+    if pairs != set(map(frozenset, combinations(names, 2))) or any(L.intersection(names) for _, L in link):
+        return None
+    runs = tuple((tuple((P, (L | {A}) if kept is None else (L | {A}) & kept) for P, L in link), 1, 1) for A in names)
+    if not all(L for one, _, _ in runs for _, L in one):
+        return None
+    return EventChain(runs, distinct=attributes.pop(), is_last=True)
 
 
 def _single(phi: cel.Formula) -> Link | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TypeAlias, assert_never
 
-from cerify.automata.cea.chains import EventChain, greatest_chain
+from cerify.automata.cea.chains import EventChain, distinct_chain, greatest_chain
 from cerify.automata.cea.compile import ValueWindow, compares, compilable, correlated, lazily
 from cerify.automata.cea.model import CEA, MARKED, UNMARKED, Determinized
 from cerify.automata.evaluate.scope import Scope, strip_windows
@@ -567,6 +567,10 @@ def counted_in_scope(plan: EvaluationPlan) -> tuple[EventChain, Scope] | None:
     match plan:
         case CollectedPlan(phi, AutomatonPlan(scope, ())) if (chain := greatest_chain(phi, scope.core)) is not None:
             return chain, scope
+        case CollectedPlan(cel.Last() as phi, AutomatonPlan()):
+            inside = strip_windows(phi.phi)
+            if isinstance(inside, Scope) and (chain := distinct_chain(phi, inside.core)) is not None:
+                return chain, inside
     return None
 
 

@@ -13,12 +13,13 @@ from collections.abc import Iterator
 from itertools import product
 from typing import TypeAlias
 
-from cerify.automata.cea.chains import EventChain, Link, greatest_chain
+from cerify.automata.cea.chains import EventChain, Link, distinct_chain, greatest_chain
 from cerify.automata.evaluate.scope import Scope, key_of, lookback_bounds, within_width
 from cerify.automata.evaluate.tables import classify
 from cerify.semantics.arguments import timed_items
 from cerify.semantics.events import Stream, Valuation
 from cerify.semantics.predicates import Predicate
+from cerify.semantics.values import Value, kind
 
 Chosen: TypeAlias = tuple[int, ...]
 """The positions of a match."""
@@ -29,16 +30,25 @@ class GreatestChains:
 
     chain: what `greatest_chain` returns for the formula. scope: the windows, partitions and keys inside of the
     strategy. unordered: whether a window is on values that go back along the stream, so that nothing bounds where a
-    match begins, or a guard sees the events of all keys of a partition. Then there is no answer here.
+    match begins, or a guard sees the events of all keys of a partition, or different values are not of one kind or not
+    a number, so that `!=` compares them otherwise than a table does. Then there is no answer here.
     """
 
     def __init__(self, chain: EventChain, scope: Scope, S: Stream) -> None:
         self._last, self._runs, self._guard, self._scope, self._S = chain.is_last, chain.runs, chain.guard, scope, S
         self._bounds = lookback_bounds(scope, S)
         self.unordered = bool(self._bounds.unordered) or bool(chain.guard is not None and scope.attributes)
+        self._values: list[Value | None] = []
+        if chain.distinct is not None:
+            self._values = [event.get(chain.distinct) for event in S]
+            present = [value for value in self._values if value is not None]
+            self.unordered |= len(set(map(kind, present))) > 1 or any(value != value for value in present)
 
     def find(self) -> Iterator[tuple[int, Chosen]]:
         """Yield the positions with a match, and it."""
+        if self._values:
+            yield from self._newest_values()
+            return
         links = list(dict.fromkeys(link for link, _, _ in self._runs))
         forbidden = 1 << len(links)
         runs = [(links.index(link), least, most) for link, least, most in self._runs]
@@ -59,6 +69,21 @@ class GreatestChains:
             for i, positions in enumerate(lists):
                 if kinds >> i & 1:
                     positions.append(n)
+
+    def _newest_values(self) -> Iterator[tuple[int, Chosen]]:
+        """Yield the matches of different values: for each key the newest event of each of the newest values is kept."""
+        bounds, count, newest = self._bounds, len(self._runs), dict[object, dict[Value, int]]()
+        for n, kinds in enumerate(timed_items(self._kinds([self._runs[0][0]]))):
+            value = self._values[n]
+            if not kinds or value is None or bounds.keys[n] is None or not bounds.marks[n]:
+                continue
+            of_key = newest.setdefault((bounds.keys[n], key_of(self._scope.attributes, self._S[n])), {})
+            of_key.pop(value, None)
+            of_key[value] = n  # last, so that the values are in the order of their newest events
+            if len(of_key) > count:
+                del of_key[next(iter(of_key))]
+            if len(of_key) == count and of_key[next(iter(of_key))] >= bounds.low[n]:
+                yield n, tuple(of_key.values())
 
     def valuations(self, chosen: Chosen) -> Iterator[Valuation]:
         """Yield the valuations with these positions: of each event, each way to mark it."""
@@ -114,10 +139,10 @@ def greatest_in_scope(scope: Scope, S: Stream) -> tuple[GreatestChains, Iterator
 
     None if the core of the scope is another formula.
     """
-    if (chain := greatest_chain(scope.core)) is None:
+    if (chain := greatest_chain(scope.core) or distinct_chain(scope.core)) is None:
         return None
     chains = GreatestChains(chain, Scope(keys=scope.keys, core=scope.core), S)
-    return chains, _in_scope(chains, scope, S)
+    return None if chains.unordered else (chains, _in_scope(chains, scope, S))
 
 
 def _in_scope(chains: GreatestChains, scope: Scope, S: Stream) -> Iterator[tuple[int, Chosen]]:

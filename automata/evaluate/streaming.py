@@ -8,15 +8,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import groupby, islice
 from operator import itemgetter
 
+from cerify.automata.cea.chains import distinct_chain
 from cerify.automata.cea.compile import lazily
 from cerify.automata.cea.model import CEA, Determinized, single_variable
 from cerify.automata.evaluate import ces
 from cerify.automata.evaluate.ces import BOTTOM, CompactComplexEventSet, NodeList
-from cerify.automata.evaluate.evaluation_plan import AutomatonPlan, EvaluationPlan, is_mark, required_plan
-from cerify.automata.evaluate.greatest_chains import greatest_in_scope
+from cerify.automata.evaluate.evaluation_plan import (
+    AutomatonPlan,
+    CheckedPlan,
+    CollectedPlan,
+    EvaluationPlan,
+    PerKeyPlan,
+    counted_in_scope,
+    is_mark,
+    required_plan,
+)
+from cerify.automata.evaluate.greatest_chains import Chosen, GreatestChains, greatest_in_scope
 from cerify.automata.evaluate.membership import (
     CorrelatedFilterChecker,
     Membership,
@@ -26,7 +37,15 @@ from cerify.automata.evaluate.membership import (
     in_node,
     sup,
 )
-from cerify.automata.evaluate.scope import Key, Scope, key_of, lookback_bounds, reports_at_last_event, within_width
+from cerify.automata.evaluate.scope import (
+    Key,
+    Scope,
+    key_of,
+    lookback_bounds,
+    reports_at_last_event,
+    strip_windows,
+    within_width,
+)
 from cerify.automata.evaluate.tables import classify
 from cerify.automata.evaluator import Output
 from cerify.semantics.arguments import Budget, check_time, timed_items, too_many_matches
@@ -196,12 +215,7 @@ def _joined(one: dict[Key, ces.Series], other: dict[Key, ces.Series]) -> dict[Ke
 def evaluate(scope: Scope, S: Stream, output: str = "matches", budget: Budget = Budget()) -> Iterator[Match]:
     """The matches of a formula, lazily and in the order of positions. Raises Unsupported, BudgetExceeded."""
     if (greatest := greatest_in_scope(scope, S)) is not None:
-        chains, found = greatest
-        for n, chosen in found:
-            if output == "valuations":
-                yield from (Match(n, chosen, bindings_of(mu)) for mu in chains.valuations(chosen))
-            else:
-                yield Match(n, chosen)
+        yield from _of_chains(*greatest, output)
         return
     unordered = lookback_bounds(scope, S).unordered
     for n, nodes, low in _run_scope(scope, S, output == "valuations", budget):
@@ -210,6 +224,14 @@ def evaluate(scope: Scope, S: Stream, output: str = "matches", budget: Budget = 
                 events = ces.complex_event(path)
                 if all(within_width(width, [S[i].get(a) for i in events]) for a, width in unordered):
                     yield Match(n, events, bindings_of(ces.valuation(path)) if output == "valuations" else None)
+
+
+def _of_chains(chains: GreatestChains, found: Iterable[tuple[int, Chosen]], output: str) -> Iterator[Match]:
+    for n, chosen in found:
+        if output == "valuations":
+            yield from (Match(n, chosen, bindings_of(mu)) for mu in chains.valuations(chosen))
+        else:
+            yield Match(n, chosen)
 
 
 def filter_valuations_in_scope(
@@ -271,6 +293,9 @@ def run_automaton(
 
 def find_planned(plan: EvaluationPlan, S: Stream, output: Output, budget: Budget, passing: Passing) -> Iterator[Match]:
     """The matches of a planned formula in the order of positions, each once. Raises BudgetExceeded."""
+    if (greatest := greatest_planned(plan, S)) is not None:
+        yield from _of_chains(*greatest, output)
+        return
     for n, group in groupby(
         Membership(S, budget, passing, plan).find_valuations(plan, 0, len(S), output), itemgetter(0)
     ):
@@ -280,6 +305,22 @@ def find_planned(plan: EvaluationPlan, S: Stream, output: Output, budget: Budget
             if match not in seen:
                 seen.add(match)
                 yield match
+
+
+def greatest_planned(plan: EvaluationPlan, S: Stream) -> tuple[GreatestChains, Iterator[tuple[int, Chosen]]] | None:
+    """Return the matches of a counted formula by key whose window is inside of LAST, or of one of different values."""
+    match plan:
+        case PerKeyPlan(phi, CollectedPlan() as operand) if (counted := counted_in_scope(operand)) is not None:
+            chain, scope = counted
+            if scope.keys:
+                return None
+            chains = GreatestChains(chain, replace(scope, keys=phi.attributes, events=None, key_events=scope.events), S)
+            return None if chains.unordered else (chains, chains.find())
+        case PerKeyPlan() | CollectedPlan() | CheckedPlan():
+            scope_ = strip_windows(plan.phi)
+            if isinstance(scope_, Scope) and distinct_chain(scope_.core) is not None:
+                return greatest_in_scope(scope_, S)
+    return None
 
 
 def at_most(limit: int, matches: Iterator[Match]) -> list[Match]:

@@ -30,7 +30,7 @@ from typing import assert_never
 from cerify.automata.algebra.finite import minterms
 from cerify.automata.cea.compile import compilable
 from cerify.equivalence.decide.cel import contained, equivalent
-from cerify.equivalence.decide.keys_and_windows import compare_reduced, conjuncts_of, window_of
+from cerify.equivalence.decide.keys_and_windows import compare_reduced, window_of
 from cerify.equivalence.verdict import Certificate, Claim, Contained, Equivalent, Level, Order, RuleProof
 from cerify.semantics import predicates as pred
 from cerify.semantics.arguments import Budget, check_time, depth_limited
@@ -101,7 +101,7 @@ def stack_of(phi: Formula) -> tuple[list[cel.Condition | cel.Window | str], Form
     while isinstance(phi, STACK):
         match phi:
             case cel.Filter(_, condition):
-                found += conjuncts_of(condition)
+                found += cel.conjuncts(condition)
             case cel.Within(_, window):
                 found.append(window)
             case cel.PartitionBy(_, a):
@@ -209,7 +209,7 @@ def follows(
     for i, d in enumerate(known):
         if isinstance(d, cel.Disjunction):
             rest = [*known[:i], *known[i + 1 :]]
-            return all(follows(c, [*rest, *conjuncts_of(e)], schema, budget) for e in (d.left, d.right))
+            return all(follows(c, [*rest, *cel.conjuncts(e)], schema, budget) for e in (d.left, d.right))
     match c:
         case cel.EventWindow(count):
             return any(isinstance(d, cel.EventWindow) and d.count <= count for d in known)
@@ -230,7 +230,7 @@ def follows(
                 for d in known
             )
         case cel.Disjunction(left, right):
-            return any(all(follows(e, known, schema, budget) for e in conjuncts_of(d)) for d in (left, right))
+            return any(all(follows(e, known, schema, budget) for e in cel.conjuncts(d)) for d in (left, right))
         case cel.Conjunction(left, right):
             return follows(left, known, schema, budget) and follows(right, known, schema, budget)
         case str() | cel.Named():

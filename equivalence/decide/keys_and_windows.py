@@ -420,7 +420,7 @@ def equations(
     """
     last, bound = last_variables(phi) if ends else frozenset[str](), always_bound(phi)
     known = {*variables_in(phi)}
-    here = [e for c in conjuncts_of(condition) if (e := equated(c)) is not None and known.issuperset(e.variables)]
+    here = [e for c in cel.conjuncts(condition) if (e := equated(c)) is not None and known.issuperset(e.variables)]
     classes = _classes([(e.left.name, *e.variables) for e in here if e.left.name == e.right.name])
     for e in here:
         same = (c for c in classes if e.left.name == e.right.name == c[0] and c[1].issuperset(e.variables))
@@ -463,7 +463,7 @@ def alternatives(phi: Formula) -> list[Formula]:
 def branches(condition: cel.Condition) -> Iterator[cel.Condition]:
     """The condition, and the sides of each OR in it."""
     yield condition
-    for part in conjuncts_of(condition):
+    for part in cel.conjuncts(condition):
         if isinstance(part, cel.Disjunction):
             yield from branches(part.left)
             yield from branches(part.right)
@@ -692,7 +692,7 @@ class Reduction:
         groups = [group for group in self.measures.groups if len(group) > 1]
         by_last = {e for e, is_last in equations(condition, psi, ends, groups) if is_last}
         made: list[cel.Condition] = []
-        for c in conjuncts_of(condition):
+        for c in cel.conjuncts(condition):
             if isinstance(c, cel.Every):
                 made.append(c)
             elif isinstance(c, cel.Disjunction):
@@ -709,15 +709,6 @@ class Reduction:
                     _, (left, right) = self._register(equation.left.name, equation.right.name)
                     made += dict.fromkeys((cel.Every(A, left), cel.Every(B, right)))
         return reduce(cel.Conjunction, made) if made else cel.Every(WHOLE, pred.Anything())
-
-
-def conjuncts_of(condition: cel.Condition) -> Iterator[cel.Condition]:
-    """The conditions of which a condition is the conjunction, left to right."""
-    if isinstance(condition, cel.Conjunction):
-        yield from conjuncts_of(condition.left)
-        yield from conjuncts_of(condition.right)
-    else:
-        yield condition
 
 
 def _classes(equations: Sequence[tuple[str, str, str]]) -> list[tuple[str, set[str]]]:

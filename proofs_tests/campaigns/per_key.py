@@ -43,7 +43,10 @@ LOOPS = replace(
 
 
 def counts(rng: Random) -> Formula:
-    """LAST or NXT of counted events, one kind after the other, mostly in windows."""
+    """LAST or NXT of counted events, one kind after the other or of different values, mostly in windows."""
+    if rng.random() < 0.25:
+        different = cel.distinct(cel.EventAtom(rng.choice("ABC")), rng.choice((2, 2, 3)), rng.choice("kxyu"))
+        return cel.Last(generate.around(rng, different) if rng.random() < 0.4 else different)
     kinds = [cel.EventAtom(rng.choice("ABC")) for _ in range(rng.choice((1, 1, 2, 3)))]
     parts: list[Formula] = [cel.Repeat(kind, n, n) for kind in kinds for n in [rng.choice((1, 2, 2, 3))]]
     if rng.random() < 0.3:

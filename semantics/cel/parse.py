@@ -9,7 +9,7 @@ from lark.tree import Meta
 from lark.visitors import v_args
 
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.syntax import OPERATORS, ContiguousRepeat, Repeat
+from cerify.semantics.cel.syntax import OPERATORS, ContiguousRepeat, Repeat, distinct
 from cerify.semantics.errors import ParseError, Span
 from cerify.semantics.parsing import (
     PREDICATES,
@@ -85,6 +85,11 @@ class _Builder(PredicateBuilder):
 
     def repeat(self, meta: Meta, phi: cel.Formula, bounds: Bounds) -> cel.Formula:
         return Repeat(phi, *bounds, span=span_of(meta))
+
+    def distinct_rounds(self, meta: Meta, phi: cel.Formula, number: Token, attribute: Token) -> cel.Formula:
+        if (rounds := _rounds(number)) < 2:
+            raise ParseError("DISTINCT compares two rounds or more: write {2 DISTINCT [x]}", span_of(meta))
+        return distinct(phi, rounds, attribute_name(attribute), span_of(meta))
 
     def contiguous_repeat(self, meta: Meta, phi: cel.Formula, bounds: Bounds) -> cel.Formula:
         return ContiguousRepeat(phi, *bounds, span=span_of(meta))

@@ -314,6 +314,15 @@ def atoms(condition: Condition) -> Iterator[Atom]:
                 assert_never(part)
 
 
+def conjuncts(condition: Condition) -> Iterator[Condition]:
+    """The conditions that AND connects, left to right."""
+    if isinstance(condition, Conjunction):
+        yield from conjuncts(condition.left)
+        yield from conjuncts(condition.right)
+    else:
+        yield condition
+
+
 def split_guard(phi: Formula) -> tuple[Formula, Formula] | None:
     """Return the operands of UNLESS, what matches and what must not be there; None for other formulas."""
     return (phi.left, phi.right) if isinstance(phi, Unless) else None
@@ -405,6 +414,37 @@ class ContiguousRepeat(Repeat):
 
     def expand(self) -> Formula:
         return self._rounds(ContiguousSeq, ContiguousPlus)
+
+
+def distinct(phi: Formula, rounds: int, attribute: str, span: Span | None = None) -> Formula:
+    """Return phi{n DISTINCT [a]}: n rounds of phi, no two with the same value of the attribute.
+
+    Each round binds a variable of its own, `!=` compares every two of them, and PROJECT takes the variables off again.
+    See docs/decisions/bounded-iteration.md. Raises BudgetExceeded where that would be too large.
+
+    >>> from cerify.semantics.cel.parse import parse
+    >>> show(parse("A{2 DISTINCT [user]}"))
+    'PROJECT[A](A IN A_1 ; A IN A_2 FILTER A_1.user != A_2.user)'
+    """
+    if rounds * (size(phi) + 1) + rounds * (rounds - 1) // 2 > MOST_NODES:
+        raise BudgetExceeded(
+            f"{{{rounds} DISTINCT …}} stands for a formula of more than {MOST_NODES} nodes; ask for fewer rounds, or "
+            "for a value_count of Sigma",
+            span,
+        )
+    types = [psi.type for psi in subformulas(phi) if isinstance(psi, EventAtom)]
+    known = {*types, *(psi.variable for psi in subformulas(phi) if isinstance(psi, In))}
+    stem = f"{types[0]}_"
+    while any(name.startswith(stem) for name in known):
+        stem += "_"
+    names = [f"{stem}{k + 1}" for k in range(rounds)]
+    each: list[Formula] = [In(phi, name, span=span) for name in names]
+    whole = reduce(partial(Seq, span=span), each)
+    for k in range(1, rounds):
+        pairs = (Comparison("!=", Attribute(attribute, name), Attribute(attribute, names[k])) for name in names[:k])
+        tests: list[Condition] = [Correlated(pair, span=span) for pair in pairs]
+        whole = Filter(whole, reduce(Conjunction, tests), span=span)
+    return Project(frozenset(known), whole, span=span)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -725,7 +725,7 @@ def guarded(phi: cel.Formula, how: str) -> cel.Formula:
     if not isinstance(phi, cel.Filter):
         return phi
     psi, kept = phi.phi, list[cel.Condition]()
-    for condition in conjuncts_of(phi.condition):
+    for condition in cel.conjuncts(phi.condition):
         if isinstance(condition, cel.Every):
             psi = at_events(psi, condition.variable, condition)
         elif isinstance(condition, cel.Correlated) and how == "run":
@@ -735,15 +735,6 @@ def guarded(phi: cel.Formula, how: str) -> cel.Formula:
     for condition in kept:
         psi = cel.Filter(psi, condition)
     return psi
-
-
-def conjuncts_of(condition: cel.Condition) -> Iterator[cel.Condition]:
-    """The conditions that AND connects."""
-    if isinstance(condition, cel.Conjunction):
-        yield from conjuncts_of(condition.left)
-        yield from conjuncts_of(condition.right)
-    else:
-        yield condition
 
 
 def at_events(phi: cel.Formula, variable: str, condition: cel.Every, everywhere: bool = False) -> cel.Formula:

@@ -12,7 +12,7 @@ from random import Random
 
 import pytest
 
-from cerify.api import compile
+from cerify.api import compile, match
 from cerify.automata.algebra.finite import Algebra, satisfiable, types
 from cerify.automata.cea import compile_core
 from cerify.automata.cea.chains import chain_of, counts_of_last, greatest_chain
@@ -34,6 +34,7 @@ from cerify.automata.cea.model import (
 from cerify.automata.evaluate import streaming, tables
 from cerify.automata.evaluate.chain_store import ChainStore, RunsStore
 from cerify.automata.evaluate.compiled import CompiledCelEvaluator
+from cerify.automata.evaluate.evaluation_plan import required_plan
 from cerify.automata.evaluate.parallel import ParallelEvaluator
 from cerify.automata.evaluate.readable import ReadableCelEvaluator
 from cerify.automata.evaluate.scope import Unordered
@@ -51,7 +52,7 @@ from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.check import is_unary
 from cerify.semantics.cel.interpreter import matches_of
 from cerify.semantics.cel.parse import parse
-from cerify.semantics.cel.syntax import SMALL, Formula, Repeat, show
+from cerify.semantics.cel.syntax import SMALL, Formula, Repeat, distinct, show
 from cerify.semantics.core_cel import check as by_definition
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
@@ -620,6 +621,50 @@ def test_sixty_of_a_hundred() -> None:
     assert len(found) == 200 - 2 * 4
     (first, *_) = streaming.matches(parse("LAST(A{60}) PER KEY [k] WITHIN 200 seconds"), S)
     assert first.events == tuple(n for n in range(first.at + 1) if n % 3 and n % 2 == first.at % 2)[-60:]
+
+
+@pytest.mark.parametrize("seed", sampled(range(20), range(2)))
+def test_the_greatest_match_of_different_values_has_the_newest_ones(seed: int) -> None:
+    """By the definition of its expansion, whatever stands around LAST, also where values are of two kinds."""
+    rng = Random(f"different values {seed}")
+    kept = 0
+    for _ in range(40):
+        phi: Formula = distinct(link(rng), rng.choice((2, 2, 3)), rng.choice("kxyu"))
+        phi = cel.Last(generate.around(rng, phi) if rng.random() < 0.5 else phi)
+        if rng.random() < 0.6:
+            phi = cel.PerKey(phi, rng.choice((("k",), ("k", "x"))))
+        phi = generate.around(rng, phi)
+        S = generate.clocked(rng, generate.stream(rng, generate.EVERYTHING, rng.randint(3, 8), phi))
+        for output in ("matches", "valuations"):
+            right = matches_of(phi, S, output)
+            assert streaming.matches(phi, S, output) == right, f"{show(phi)} {S.events}"
+        kept += streaming.greatest_planned(required_plan(phi), S) is not None
+    assert kept >= 10
+
+
+@pytest.mark.parametrize("rounds", [2, 3, 12])
+def test_different_values_are_those_of_a_value_count(rounds: int) -> None:
+    rng = Random(rounds)
+    S = Stream(
+        Event("A", {"user": rng.randint(1, 4 * rounds), "ip": rng.choice("xy"), "time": 3 * n}) for n in range(300)
+    )
+    rule = f"""
+title: a
+name: a
+logsource: {{category: test}}
+detection: {{s: {{ip: '*'}}, condition: s}}
+---
+title: t
+correlation:
+  {{type: value_count, rules: [a], group-by: [ip], timespan: {30 * rounds}s, condition: {{field: user, gte: {rounds}}}}}
+"""
+    alerts = [m.at for m in match(rule, S, language="sigma") if m.result.attributes["rule"] == "t"]
+    assert 0 < len(alerts) < 300
+    for query in (
+        "LAST(A{{{} DISTINCT [user]}} WITHIN {} seconds) PER KEY [ip]",
+        "LAST(A{{{} DISTINCT [user]}}) PER KEY [ip] WITHIN {} seconds",
+    ):
+        assert [m.at for m in streaming.matches(parse(query.format(rounds, 30 * rounds)), S)] == alerts
 
 
 def test_an_event_that_is_in_no_window_is_one_of_the_last() -> None:
