@@ -567,7 +567,7 @@ def counted_in_scope(plan: EvaluationPlan) -> tuple[EventChain, Scope] | None:
     match plan:
         case CollectedPlan(phi, AutomatonPlan(scope, ())) if (chain := greatest_chain(phi, scope.core)) is not None:
             return chain, scope
-        case CollectedPlan(cel.Last() as phi, AutomatonPlan()):
+        case CollectedPlan(phi, AutomatonPlan()):
             inside = strip_windows(phi.phi)
             if isinstance(inside, Scope) and (chain := distinct_chain(phi, inside.core)) is not None:
                 return chain, inside
