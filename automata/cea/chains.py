@@ -147,10 +147,7 @@ def distinct_chain(phi: cel.Formula, operand: cel.Formula | None = None) -> Even
     """
     if not isinstance(phi, cel.Last):
         return None
-    psi: cel.Formula = phi.phi if operand is None else operand
-    kept: frozenset[str] | None = None
-    if isinstance(psi, cel.Project):
-        kept, psi = psi.variables, psi.phi
+    psi, kept = cel.split_projection(phi.phi if operand is None else operand)
     pairs, attributes = set[frozenset[str | None]](), set[str]()
     while isinstance(psi, cel.Filter):
         for condition in cel.conjuncts(psi.condition):

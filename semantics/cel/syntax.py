@@ -328,6 +328,11 @@ def split_guard(phi: Formula) -> tuple[Formula, Formula] | None:
     return (phi.left, phi.right) if isinstance(phi, Unless) else None
 
 
+def split_projection(phi: Formula) -> tuple[Formula, frozenset[str] | None]:
+    """Return the operand of PROJECT and the variables that it keeps; another formula and None, for all of them."""
+    return (phi.phi, phi.variables) if isinstance(phi, Project) else (phi, None)
+
+
 def size(phi: Formula) -> int:
     """The number of nodes: one for each operator and event type, and one for each atom of a filter."""
     return sum(len(list(atoms(n.condition))) if isinstance(n, Filter) else 1 for n in subformulas(phi))
