@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, islice, product, zip_longest
-from math import prod
+from math import inf, prod
 
 from cerify.equivalence.eql.letters import EventLetter, FilterAlphabet, PartialKey
 from cerify.equivalence.eql.slots import (
@@ -346,24 +346,26 @@ class _Comparison:
         return alphabet.agree(zip(one[1:], other[1:], strict=True)) and alphabet.implies(one[0], other[0])
 
     def _widens(self, alphabet: FilterAlphabet) -> bool:
-        """Whether the right sequence has a wider window alone, so that it has each match of the left one.
+        """Whether the right sequence has another window alone, with which it has each match of the left one.
 
-        The run that ends at an event is the same in both. A missing event outside the steps looks at the window.
+        The run that ends at an event is the same in both, so that a wider window has more of them. Where a missing
+        event is outside the steps, a wider window asks for more; then a sequence has to have one event alone.
         """
         one, other = self.left.body, self.right.body
         if self.asked.claim != "contained" or self.left.pipes or self.right.pipes:
             return False
         if not (isinstance(one, eql.EventSequence) and isinstance(other, eql.EventSequence)):
             return False
-        if one.steps[0].missing or one.steps[-1].missing or (one.maxspan is None and other.maxspan is not None):
-            return False
-        if one.maxspan and other.maxspan and one.maxspan.microseconds > other.maxspan.microseconds:
-            return False
+        widths = [inf if body.maxspan is None else body.maxspan.microseconds for body in (one, other)]
+        if one.steps[0].missing or one.steps[-1].missing:
+            if sum(not step.missing for step in eql.step_expanded(one)) > 1:
+                return False
+            widths.reverse()
         same = replace(self.right, body=replace(other, maxspan=one.maxspan))
+        if widths[0] > widths[1] or shape_of(self.left) != shape_of(same):
+            return False
         pairs = zip(expanded_filters(self.left), expanded_filters(self.right), strict=True)
-        return shape_of(self.left) == shape_of(same) and alphabet.agree(
-            [(self.number[f], self.number[g]) for f, g in pairs]
-        )
+        return alphabet.agree([(self.number[f], self.number[g]) for f, g in pairs])
 
     def _events(self, letters: list[EventLetter], one: eql.EventFilter, other: eql.EventFilter) -> Different | None:
         i, j = self.number[one], self.number[other]
@@ -488,9 +490,19 @@ class _Comparison:
                 alphabets[known] = FilterAlphabet(self.filters, False, fixed, self.asked.schema).letters()
             return alphabets[known]
 
-        for query in (self.left, self.right):
+        probe = FilterAlphabet(self.filters, False, schema=self.asked.schema)
+
+        def twin(name: str, value: Value) -> Value:
+            others = (v[0] for v in probe.values_of(name) if v and v[0] != value) if probe.is_alone(name) else iter(())
+            truths = probe.truths(name, value)
+            return next((other for other in others if probe.truths(name, other) == truths), value)
+
+        def logs_of(query: eql.EqlQuery) -> Iterator[list[Event]]:
             for values in self._values_by_place(query):
-                yield from keyed_logs(query, (self.left, self.right), self.number, values, letters_with)
+                yield from keyed_logs(query, (self.left, self.right), self.number, values, letters_with, twin)
+
+        in_turn = zip_longest(logs_of(self.left), logs_of(self.right))
+        yield from (log for logs in in_turn for log in logs if log is not None)
 
     def _values_by_place(self, query: eql.EqlQuery) -> Iterator[tuple[Value, ...]]:
         """Yield values for the places of a query's key. Values that conditions tell apart come first."""
@@ -505,13 +517,15 @@ class _Comparison:
 
     def _shortened(self, events: list[Event]) -> Different:
         """The log without the events that it does not need."""
-        i = 0
-        while i < len(events):
-            fewer = events[:i] + events[i + 1 :]
-            if self.difference(fewer) is not None:
-                events, i = fewer, 0
-            else:
-                i += 1
+        size = None
+        while size != len(events):
+            size, i = len(events), 0
+            while i < len(events):
+                fewer = events[:i] + events[i + 1 :]
+                if self.difference(fewer) is None:
+                    i += 1
+                else:
+                    events = fewer
         return self._replayed(events, False)
 
     def difference(self, events: list[Event]) -> tuple[list[Match], list[Match], int] | None:

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 from cerify.equivalence.eql.nearby import values_near
-from cerify.equivalence.eql.texts import Language, SearchLimit, TooManyTexts, find_text, language_of
+from cerify.equivalence.eql.texts import ANY, ONE, Language, SearchLimit, TooManyTexts, find_text, language_of
 from cerify.semantics.arguments import check_time
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.conditions import CATEGORY, TIMESTAMP, Truth, condition_test, is_plain
@@ -376,6 +376,8 @@ class FilterAlphabet:
             if name in self.fixed:
                 first = _as_values(self.fixed[name])
                 options = [first, *(one for one in options if one != first)] if self._may_be_several(name) else [first]
+            if len(options) > MOST_CANDIDATES and any(isinstance(test, eql.FunctionCall) for test in tests):
+                self.exact = False
             for option in islice(options, MOST_CANDIDATES):
                 yield (option,), self._vector(names, (option,))
             return
@@ -422,10 +424,16 @@ def _fields_together(tests: Iterable[eql.Condition]) -> dict[eql.Condition, tupl
 
 
 def _is_decided(languages: Mapping[eql.Condition, Language | None], truths: Mapping[eql.Condition, Truth]) -> bool:
-    """Whether the candidates and a search for texts have all that values can do with these tests."""
-    return all(language is not None or _is_of_points(test) for test, language in languages.items()) and not (
-        any(language is not None for language in languages.values())
-        and any(language is None and _mixes(test) for test, language in languages.items())
+    """Whether the candidates and a search for texts have all that values can do with these tests.
+
+    Blocks of addresses may stand beside single texts, and not beside texts with wildcards.
+    """
+    wild = any(
+        piece in (ANY, ONE) for language in languages.values() for pattern in language or () for piece in pattern
+    )
+    return all(
+        language is not None or (_is_of_points(test) and not (wild and isinstance(test, eql.FunctionCall)))
+        for test, language in languages.items()
     )
 
 
@@ -447,11 +455,6 @@ def _is_of_points(test: eql.Condition) -> bool:
             return not isinstance(value, str)
         case eql.ValueLookup("in" | "in~", eql.EventField()):
             return True
-        case eql.FunctionCall("cidrMatch", _, (eql.EventField(), *_)):
-            return True
+        case eql.FunctionCall("cidrMatch", _, (eql.EventField(), *blocks)):
+            return all(isinstance(block, eql.FieldConstant) for block in blocks)
     return False
-
-
-def _mixes(test: eql.Condition) -> bool:
-    """Whether a test that is no language of texts is about texts all the same."""
-    return isinstance(test, eql.FunctionCall)

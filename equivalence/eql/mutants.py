@@ -7,18 +7,21 @@ other matches of it there. A mutant that means the same as the rule is killed by
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from cerify.equivalence.eql.decide import Asked, Same, compare_rules, fires_on_some_log
+from cerify.equivalence.eql.decide import Asked, Same, compare_rules, find_firing_log, fires_on_some_log
+from cerify.equivalence.eql.letters import FilterAlphabet
+from cerify.equivalence.eql.slots import expanded_filters, expanded_steps, shape_of
 from cerify.equivalence.verdict import Different
 from cerify.semantics.arguments import Budget
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.check import require_wellformed
+from cerify.semantics.eql.conditions import filter_test
 from cerify.semantics.eql.denote import matches_of
 from cerify.semantics.errors import BudgetExceeded, IllFormed
-from cerify.semantics.events import Match, Schema, Stream
+from cerify.semantics.events import TIME, Event, Match, Schema, Stream
 
 OTHER_COMPARATORS: dict[str, tuple[eql.Comparator, ...]] = {
     "==": ("!=",), "!=": ("==",), "<": ("<=", ">"), "<=": ("<", ">="), ">": (">=", "<"), ">=": (">", "<="),
@@ -136,10 +139,25 @@ def condition_mutants(condition: eql.Condition) -> Iterator[tuple[str, eql.Condi
             for i, value in enumerate(values if len(values) > 1 else ()):
                 fewer = (*values[:i], *values[i + 1 :])
                 yield f"without {eql.show_constant(value)}", eql.ValueLookup(operator, term, fewer)
+            for i, value in enumerate(values if operator in (":", "like", "like~") else ()):
+                for other_text in _other_wildcards(value) if isinstance(value, str) else ():
+                    changed = (*values[:i], other_text, *values[i + 1 :])
+                    words = f"{eql.show_constant(other_text)} for {eql.show_constant(value)}"
+                    yield words, eql.ValueLookup(operator, term, changed)
+        case eql.FunctionCall("cidrMatch", folded, (field, *blocks)) if len(blocks) > 1:
+            for i, block in enumerate(blocks):
+                fewer_blocks = (field, *blocks[:i], *blocks[i + 1 :])
+                yield f"without {eql.show_condition(block)}", eql.FunctionCall("cidrMatch", folded, fewer_blocks)
         case eql.FunctionCall(name, folded, arguments) if name in ("startsWith", "endsWith", "stringContains"):
             yield f"other case in {_short(condition)}", eql.FunctionCall(name, not folded, arguments)
         case eql.FieldConstant() | eql.EventField() | eql.FieldArithmetic() | eql.FunctionCall():
             return
+
+
+def _other_wildcards(text: str) -> Iterator[str]:
+    """Yield a text with a star more, or less, at either end."""
+    yield text[1:] if text.startswith("*") else f"*{text}"
+    yield text[:-1] if text.endswith("*") else f"{text}*"
 
 
 def _inside(
@@ -162,29 +180,69 @@ def make_rule_tests(
     mutant. schema: that of their events. Raises BudgetExceeded once the seconds are over.
     """
     asked = Asked(arrays=arrays, schema=schema)
-    logs: list[Stream] = []
-    positive = fires_on_some_log(query, asked)
-    if isinstance(positive, Different):
-        logs.append(positive.stream)
+    logs: list[tuple[list[Event], list[Match]]] = []
+    positive: object = find_firing_log(query, asked) or fires_on_some_log(query, asked)
+    along = list(_log_of(positive))
+    if along:
+        logs.append((along, matches_of(query, along)))
     same: list[str] = []
     undecided: list[str] = []
     kills: dict[int, list[str]] = {n: [] for n in range(len(logs))}
     mutants = list(mutants_of(query))
     for words, mutant in mutants:
-        killer = next((n for n, S in enumerate(logs) if matches_of(mutant, S) != matches_of(query, S)), None)
+        may_kill = _may_differ(query, mutant, [S for S, _ in logs])
+        killer = next((n for n in may_kill if matches_of(mutant, logs[n][0]) != logs[n][1]), None)
         if killer is None:
-            found = _difference(query, mutant, budget, asked)
+            found: object = _other_event(query, mutant, along, asked)
+            if found is None:
+                found = _difference(query, mutant, budget, asked)
             if isinstance(found, Same) and not arrays:
                 found = _difference(query, mutant, budget, replace(asked, arrays=True))
-            if isinstance(found, Different):
-                logs.append(found.stream)
-                killer = len(logs) - 1
-            else:
+            if not (log := list(_log_of(found))):
                 (same if isinstance(found, Same) else undecided).append(words)
                 continue
+            killer = len(logs)
+            logs.append((log, matches_of(query, log)))
         kills.setdefault(killer, []).append(words)
-    tests = tuple(RuleTest(S, tuple(matches_of(query, S)), tuple(kills.get(n, ()))) for n, S in enumerate(logs))
+    tests = tuple(
+        RuleTest(Stream(log), tuple(matches), tuple(kills.get(n, ()))) for n, (log, matches) in enumerate(logs)
+    )
     return RuleTests(tests, len(mutants), tuple(same), tuple(undecided))
+
+
+def _log_of(found: object) -> Iterable[Event]:
+    """Return the log of a search or a decision, if it has one."""
+    return found.stream if isinstance(found, Different) else found if isinstance(found, Stream | list) else ()
+
+
+def _may_differ(query: eql.EqlQuery, mutant: eql.EqlQuery, logs: list[list[Event]]) -> list[int]:
+    """Return the numbers of the logs that have an event which only one of the rules takes at a step."""
+    if shape_of(query) != shape_of(mutant):
+        return list(range(len(logs)))
+    pairs = zip(expanded_filters(query), expanded_filters(mutant), strict=True)
+    tests = [(filter_test(f), filter_test(g)) for f, g in dict.fromkeys(pairs) if f != g]
+    events = {id(event): event for S in logs for event in S}  # most are in several logs
+    differ = {key for key, event in events.items() if any(f(event) != g(event) for f, g in tests)}
+    return [n for n, S in enumerate(logs) if any(id(event) in differ for event in S)]
+
+
+def _other_event(query: eql.EqlQuery, mutant: eql.EqlQuery, along: list[Event], asked: Asked) -> list[Event] | None:
+    """Return a log along which a query fires, but for one event that tells its step from that of the mutant."""
+    body, steps = query.body, expanded_steps(query)
+    others = expanded_steps(mutant)
+    changed = [n for n, (step, other) in enumerate(zip(steps, others, strict=False)) if step.filter != other.filter]
+    if len(steps) != len(along) or len(others) != len(steps) or not changed:
+        return None
+    n = changed[-1]
+    keys = () if isinstance(body, eql.EventFilter) else eql.step_keys(body, steps[n])
+    fixed = {field.name: along[n].attributes.get(field.name) for field in keys}
+    with suppress(BudgetExceeded):
+        for letter in FilterAlphabet([steps[n].filter, others[n].filter], False, fixed, asked.schema).letters():
+            event = letter.event({**fixed, TIME: along[n].attributes.get(TIME)})
+            S = [*along[:n], event, *along[n + 1 :]]
+            if len(letter.passes) == 1 and matches_of(query, S) != matches_of(mutant, S):
+                return S
+    return None
 
 
 def _difference(query: eql.EqlQuery, mutant: eql.EqlQuery, budget: Budget, asked: Asked) -> object:

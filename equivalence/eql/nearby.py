@@ -6,13 +6,13 @@ import ipaddress
 import math
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from itertools import islice, pairwise
-from typing import Any, assert_never
+from itertools import chain, islice, pairwise, product
+from typing import Any, TypeAlias, assert_never
 
 from cerify.automata.algebra.values import decidable, samples_of_strings
 from cerify.equivalence.eql.texts import language_of, samples_of
 from cerify.semantics.eql import syntax as eql
-from cerify.semantics.eql.functions import network_of
+from cerify.semantics.eql.functions import fold, network_of
 from cerify.semantics.patterns import (
     Characters,
     Node,
@@ -25,6 +25,8 @@ from cerify.semantics.patterns import (
 )
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import Value
+
+Block: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def values_near(tests: Iterable[eql.Condition]) -> Iterator[Value]:
@@ -46,9 +48,17 @@ def _all_near(tests: list[eql.Condition]) -> Iterator[Value]:
                 constants += node.values
     texts = [c for c in constants if isinstance(c, str)]
     numbers = sorted({c for c in constants if isinstance(c, int | float) and not isinstance(c, bool)})
-    blocks = [network for text in texts if "/" in text and (network := network_of(text)) is not None]
+    written = {
+        constant.value
+        for test in tests
+        for node in subtrees(test)
+        if isinstance(node, eql.FunctionCall) and node.name == "cidrMatch"
+        for constant in node.arguments[1:]
+        if isinstance(constant, eql.FieldConstant) and isinstance(constant.value, str)
+    }
+    blocks = [network for text in sorted(written) if (network := network_of(text)) is not None]
     if blocks:
-        yield from ("8.8.8.8", "2001:4860:4860::8888", *(a for block in blocks for a in _addresses(block)))
+        yield from ("8.8.8.8", "2001:4860:4860::8888", *_addresses(blocks, set(texts)))
     yield from (c for c in constants if isinstance(c, str | int | float) and not _is_wild(c))
     for number in numbers:
         yield from (number - 1, number + 1, number + 0.5, number - 0.5)
@@ -100,9 +110,28 @@ def _is_wild(value: object) -> bool:
     return isinstance(value, str) and ("*" in value or "?" in value)
 
 
-def _addresses(network: ipaddress.IPv4Network | ipaddress.IPv6Network) -> Iterator[str]:
-    first, last = int(network.network_address), int(network.broadcast_address)
-    kind = type(network.network_address)
-    for number in (first, last, first + 1, first - 1, last + 1):
-        if 0 <= number < 2**network.max_prefixlen:
-            yield str(kind(number))
+def _addresses(blocks: list[Block], constants: set[str]) -> Iterator[str]:
+    """Yield a text for all that tests for blocks of addresses and for single texts can tell apart, but the constants.
+
+    These are an address for each set of blocks, another writing of each constant, and a text that is no address.
+    """
+    folded = {fold(text) for text in constants}
+    for kind, size in ((ipaddress.IPv4Address, 2**32), (ipaddress.IPv6Address, 2**128)):
+        mine = [block for block in blocks if type(block.network_address) is kind]
+        bounds = {0, size, *(int(b[0]) for b in mine), *(int(b[-1]) + 1 for b in mine)}
+        for first, end in pairwise(sorted(bounds) if mine else ()):
+            near = range(first, min(end, first + len(folded) + 1))
+            spelled = chain.from_iterable(_spellings(kind(n), len(folded)) for n in near)
+            yield from islice((text for text in spelled if fold(text) not in folded), 1)
+    for text in sorted(constants):
+        cases = map("".join, product(*((c, c.upper()) if fold(c.upper()) == fold(c) else (c,) for c in fold(text))))
+        yield from islice((other for other in cases if other not in constants), 1)
+    yield "q" * (1 + max(map(len, constants)))
+
+
+def _spellings(address: ipaddress.IPv4Address | ipaddress.IPv6Address, others: int) -> Iterator[str]:
+    """Yield texts that write an address, the usual one first; of IPv6 more than there are others."""
+    yield str(address)
+    if address.version == 6:
+        yield address.exploded
+        yield from (f"{address}%{n}" for n in range(others))

@@ -109,6 +109,17 @@ def expanded_filters(query: eql.EqlQuery) -> list[eql.EventFilter]:
     return [step.filter for step in (*eql.step_expanded(query.body), *until)]
 
 
+def expanded_steps(query: eql.EqlQuery) -> list[eql.SequenceStep]:
+    """Return the steps of which a match has an event, with those of `runs=n` n times; a filter is one step."""
+    match query.body:
+        case eql.EventFilter():
+            return [eql.SequenceStep(query.body)]
+        case eql.EventSequence():
+            return [step for step in eql.step_expanded(query.body) if not step.missing]
+        case eql.EventSample():
+            return list(query.body.steps)
+
+
 def first_events(state: State) -> list[int]:
     """The first events of the sequences that wait, as they came."""
     return sorted({slot[0] for slots in state for slot in slots if slot})

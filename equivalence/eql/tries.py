@@ -65,11 +65,13 @@ def keyed_logs(
     number: Mapping[eql.EventFilter, int],
     values: Sequence[Value],
     letters_with: Callable[[dict[str, Value]], list[EventLetter]],
+    twin: Callable[[str, Value], Value],
 ) -> Iterator[list[Event]]:
     """Yield logs on which a sequence or sample fires, where its keys have these values, place by place.
 
-    letters_with returns the letters of events of which some fields are fixed. The fields of other keys are absent, the
-    same in all events, or different in each; times are around the windows of the queries.
+    letters_with returns the letters of events of which some fields are fixed, twin another value that no test of a
+    field tells from one, if there is any. The fields of other keys are absent, the same in all events, different in
+    each, or different in one event more; times are around the windows of the queries.
     """
     body = query.body
     if isinstance(body, eql.EventFilter):
@@ -87,25 +89,38 @@ def keyed_logs(
         passing = [one for one in letters_with(fixed) if number[step.filter] in one.passes and until not in one.passes]
         if not passing:
             return
-        path.append((min(passing, key=lambda one: len(one.passes)), fixed))
-    others = {field.name for one in queries for field in key_fields(one)}
-    for others_are in ("absent", "same", "different"):
+        added = min(passing, key=lambda one: len(one.passes)), fixed
+        path.append(path[-1] if path and path[-1] == added else added)
+    others = {field.name for one in queries for field in key_fields(one)} - {f.name for f in key_fields(query)}
+
+    def log_of(numbers: Sequence[int], rows: Sequence[int], gaps: Sequence[int]) -> list[Event]:
+        """The events of these places of the path; numbers: of the values of other keys' fields, 0 for none."""
         events = []
-        for n, (letter, fixed) in enumerate(path):
-            free = others - {name for name, _ in letter.fields} - fixed.keys()
-            other = "k1" + "x" * n * (others_are == "different")
-            events.append((letter, {**fixed, **(dict.fromkeys(free, other) if others_are != "absent" else {})}))
-        for gaps in _gaps_of(queries, len(path)):
-            times = accumulate(gaps)
-            yield [one.event({**key, TIME: time_at(BEGIN + t)}) for (one, key), t in zip(events, times, strict=True)]
+        for row, number_, time in zip(rows, numbers, accumulate(gaps), strict=True):
+            letter, fixed = path[row]
+            here: dict[str, Value | None] = {**fixed, TIME: time_at(BEGIN + time)}
+            tested = {name: values[0] for name, values in letter.fields if values}
+            for name in others - fixed.keys() if number_ else ():
+                here[name] = tested.get(name, f"k{number_}")
+                if name in tested and number_ % 2 == 0:
+                    here[name] = twin(name, tested[name])
+            events.append(letter.event(here))
+        return events
 
-
-def _gaps_of(queries: Sequence[eql.EqlQuery], events: int) -> Iterator[list[int]]:
-    """The times between events: none, or just within and just beyond a window at one place."""
-    yield [0] * events
+    rows = list(range(len(path)))
+    same = [1] * len(path)
+    choices = [[0] * len(path), same, [n + 1 for n in rows]][: 3 if others else 1]
+    for numbers in choices:
+        yield log_of(numbers, rows, [0] * len(path))
+    begins = [n for n in rows if n == 0 or path[n] is not path[n - 1]]  # of the steps, without those of `runs`
+    for extra in begins if others else ():
+        for n in (*begins, len(path)):
+            more = [*rows[:n], extra, *rows[n:]]
+            yield log_of([*same[:n], 2, *same[n:]], more, [0] * len(more))
     for gap in _gaps_around(queries):
-        for place in range(1, events):
-            yield [gap if n == place else 0 for n in range(events)]
+        for place in {*begins, len(path) - 1} - {0} if gap else ():
+            for numbers in choices:
+                yield log_of(numbers, rows, [gap if n == place else 0 for n in rows])
 
 
 def _gaps_around(queries: Sequence[eql.EqlQuery]) -> list[int]:

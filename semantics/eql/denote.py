@@ -21,6 +21,7 @@ matches"); the evaluators follow that, and share nothing with this module but fi
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar, assert_never
@@ -82,7 +83,8 @@ class _KeyView:
 def _of_sequence(query: eql.EventSequence, S: Sequence[Event], reading: EqlReading, meter: _Meter) -> Iterator[Run]:
     steps = eql.step_expanded(query)
     times, w = [time_of(e) for e in S], span_of(query.maxspan, reading)
-    at = [_by_key(query, step, S, reading, meter) for step in steps]
+    at_step = {step: _by_key(query, step, S, reading, meter) for step in dict.fromkeys(steps)}
+    at = [at_step[step] for step in steps]
     until = {} if query.until is None else _by_key(query, query.until, S, reading, meter)
     first = next(i for i, step in enumerate(steps) if not step.missing)
     for K in at[first]:
@@ -119,10 +121,10 @@ def _runs(view: _KeyView, meter: _Meter) -> Iterator[Run]:
     for begin in view.steps[0]:
         run = [begin]
         for places in view.steps[1:]:
-            after = next((p for p in meter.limit_items(places) if p > run[-1]), None)
-            if after is None:
+            later = bisect_right(places, run[-1])
+            if later == len(places):
                 break
-            run.append(after)
+            run += meter.limit_items(places[later : later + 1])
         else:
             yield tuple(run)
 

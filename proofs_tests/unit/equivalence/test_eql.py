@@ -106,6 +106,11 @@ FIRES = {"claim": "contained", "level": "positions"}
         ('A where endsWith(x, "a")', 'A where x like "*a"', {}, Same),
         ('A where not endsWith(x, "a")', 'A where not x like "*a"', {}, Different),
         ('A where cidrMatch(x, "10.0.0.0/8")', 'A where cidrMatch(x, "10.0.0.0/9", "10.128.0.0/9")', {}, Same),
+        ('A where cidrMatch(x, "10.0.0.0/8", "10.1.0.0/16")', 'A where cidrMatch(x, "10.0.0.0/8")', {}, Same),
+        ('A where x == "10.0.0.1" or cidrMatch(x, "10.0.0.0/31")', 'A where cidrMatch(x, "10.0.0.0/31")', {}, Same),
+        ('A where x : ("10.0.0.0", "10.0.0.1")', 'A where cidrMatch(x, "10.0.0.0/31")', {}, Same),
+        ('A where x : "::1"', 'A where cidrMatch(x, "::1")', {}, Different),  # it may be written in another way
+        ('A where cidrMatch(x, "10.0.0.0/8") and x : "1*"', 'A where cidrMatch(x, "10.0.0.0/8")', {}, Undecided),
         ("sample by u [A] [B]", "sample by u [A where x == 1] [B]", {}, Different),
         ("sequence [A] [B] | head 1", "sequence [A] [B] | head 2", {}, Different),
         ("A where length(x) > 3 and length(x) < 4", "A where false", SINGLE, Undecided),
@@ -210,10 +215,57 @@ STEPS = "[A where true] [B where true]"
         (f"sequence by a {STEPS}", f"sequence by a with maxspan=6s {STEPS}", "contained", Different),
         ("sequence with maxspan=5s [A where true] ![B where true]",
          "sequence with maxspan=6s [A where true] ![B where true]", "contained", Different),
+        ("sequence with maxspan=6s [A where true] ![B where true]",
+         "sequence with maxspan=5s [A where true] ![B where true]", "contained", Same),
+        ("sequence with maxspan=6s [A where true] [A where true] ![B where true]",
+         "sequence with maxspan=5s [A where true] [A where true] ![B where true]", "contained", Different),
     ],
 )  # fmt: skip
 def test_the_order_of_keys_and_wider_windows(left: str, right: str, claim: Claim, expected: type) -> None:
     assert isinstance(compare_rules(parse(left), parse(right), Asked(claim)), expected)
+
+
+RUNS = (
+    'sequence by a{} with maxspan=9s [A where b != null and not cidrMatch(b, "10.0.0.0/8")] with runs={} [B where true]'
+)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "asked", "expected"),
+    [
+        (("", 25), ("", 24), {}, Different),
+        (("", 25), ("", 24), FIRES, Same),
+        (("", 24), ("", 25), FIRES, Different),
+        ((", b", 25), ("", 25), {}, Different),
+        ((", c", 25), ("", 25), FIRES, Different),  # the match of all keys ends at an event of another one
+        (("", 25), (", c", 25), FIRES, Different),
+    ],
+)
+def test_runs_and_keys_left_out(
+    left: tuple[str, int], right: tuple[str, int], asked: dict[str, Any], expected: type
+) -> None:
+    verdict = compare_rules(parse(RUNS.format(*left)), parse(RUNS.format(*right)), Asked(**asked))
+    assert isinstance(verdict, expected), verdict
+
+
+def test_blocks_of_addresses_and_texts_are_the_same_if_they_are_for_all_values() -> None:
+    tests = (
+        'cidrMatch(x, "10.0.0.0/30")', 'cidrMatch(x, "10.0.0.2/31", "fe80::/127")', 'cidrMatch(x, "FE80::1")',
+        'x == "10.0.0.3"', 'x : ("fe80::1", "FE80::")', 'x in ("10.0.0.0", "10.0.0.1", "q")', 'x == "Fe80::1"',
+        "x == null", "x == 1",
+    )  # fmt: skip
+    texts = ("q", "Q", "z", "fe80::1", "FE80::1", "Fe80::1", "fe80:0::1", "fe80::", "FE80::", "fe80:0::", "fe80::2")
+    events = [Event("A", {} if x is None else {"x": x}) for x in (None, 1, *texts, *(f"10.0.0.{n}" for n in range(5)))]
+    kinds = set()
+    for seed in range(25):
+        rng = Random(seed)
+        words = [rng.choice(("", "not ")) + test for test in rng.sample(tests, 3)]
+        connective = rng.choice((" and ", " or "))
+        left, right = (parse(f"A where {connective.join(some)}") for some in (words, words[1:]))
+        same = compare_rules(left, right, Asked(arrays=False))
+        kinds.add(type(same))
+        assert isinstance(same, Different) == any(matches_of(left, [e]) != matches_of(right, [e]) for e in events)
+    assert kinds == {Same, Different}
 
 
 def test_where_keys_are_arrays_another_key_may_hide_a_difference() -> None:
