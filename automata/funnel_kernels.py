@@ -30,6 +30,17 @@ else:
 
 
 @compiled
+def subtract_least(values: Array, low: Any, high: Any, codes: Array) -> bool:
+    """Write by how much each value is larger than `low`; tell whether all are from `low` to `high`."""
+    out = False
+    for row in range(len(values)):
+        value = values[row]
+        out |= (value < low) | (value > high)
+        codes[row] = value - low
+    return not out
+
+
+@compiled
 def keep_rows(first: int, n: int, every: bool, pruned: bool, reached: Array, given: Array, kept: Array) -> int:
     """Write the rows of keys that can matter one after the other, and return how many they are.
 

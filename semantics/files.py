@@ -67,7 +67,7 @@ SUFFIXES: Mapping[str, Format] = {
 PARQUET = b"PAR1"  # how a file begins and ends
 IPC_FILE, IPC_STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # how the two forms of Arrow IPC begin; the first ends so too
 VALUE_BYTES = 8  # that a value takes in memory, about
-PART_ROWS = 2**19
+PART_ROWS = 2**20
 """The events of a large file that are read at a time, where it is read in parts."""
 LARGEST_CLAIM, MOST_COMPRESSED = 2**30, 1000  # a file may unpack to a gigabyte, or to a thousand times its size
 
@@ -469,7 +469,7 @@ def _stream_of_table(
 
         found = rows_of_table(table, reading, name, place, coded)
         warn_of_units(name, found.notes)
-        S = Stream.from_table(found.table)
+        S = Stream.from_table(found.table, valid=True)  # each reader has validated its table
         S.unread, S.lists = found.unread, found.lists
         S.columns = [*found.table.column_names, *found.unread]
     else:

@@ -17,7 +17,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from cerify.automata.funnels import KeyedRows, find_chains, find_mode_levels, first_step_back, sorted_by_time
+from cerify.automata.funnels import (
+    KeyedRows,
+    find_chains,
+    find_mode_levels,
+    first_step_back,
+    number_keys,
+    sorted_by_time,
+)
 from cerify.equivalence.rewrite.translate.funnel_cel import query_text
 from cerify.semantics.arguments import did_you_mean, format_names
 from cerify.semantics.cel.syntax import AttributeWindow, EventWindow, TimeWindow
@@ -710,10 +717,8 @@ def _dense_codes(column: Any, low: int, high: int) -> np.ndarray:
     place = 0
     for chunk in column.chunks:
         own = codes[place : place + len(chunk)]
-        found = _bounds(chunk)
-        if found is not None and not low <= found[0] <= found[1] <= high:  # the loops trust the numbers of keys
+        if not number_keys((chunk.fill_null(low) if chunk.null_count else chunk).to_numpy(), low, high, own):
             raise InputError(f"the metadata of the file say that keys are from {low} to {high}, and one is not")
-        np.subtract(chunk.fill_null(low).to_numpy(), low, out=own, casting="unsafe")
         if chunk.null_count:
             own[chunk.is_null().to_numpy(zero_copy_only=False)] = -1
         place += len(chunk)
