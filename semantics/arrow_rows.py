@@ -15,7 +15,7 @@ from cerify.semantics.errors import InputError
 from cerify.semantics.object_rows import COUNT, elements_of, what_list
 from cerify.semantics.packages import pa, pc
 from cerify.semantics.schemas import TIME, TYPE, Schema
-from cerify.semantics.time_columns import FieldReading, rename_fields, with_type
+from cerify.semantics.time_columns import NO_TYPE, FieldReading, rename_fields, with_type
 
 DEEPEST = 64  # structs inside each other
 DIGITS_OF_INTEGERS, DIGITS_OF_FLOATS = 18, 15
@@ -52,7 +52,9 @@ def rows_of_table(
     columns: dict[str, pa.ChunkedArray] = {}
     for i, (column, origin) in enumerate(zip(table.column_names, in_file, strict=True)):
         if column == TYPE:
-            columns[column] = _renamed(_types(table.column(i), origin, name, place, coded), reading)
+            columns[column] = _renamed(
+                _types(table.column(i), origin, name, place, coded, reading.default_type), reading
+            )
             continue
         try:
             values = _readable(table.column(i), column, origin, reading, name, place, found)
@@ -115,7 +117,9 @@ def flat_table(table: pa.Table, name: str, place: RowLocation) -> pa.Table:
     return pa.table(columns)
 
 
-def _types(types: pa.ChunkedArray, origin: str, name: str, place: RowLocation, coded: bool) -> pa.ChunkedArray:
+def _types(
+    types: pa.ChunkedArray, origin: str, name: str, place: RowLocation, coded: bool, default_type: str | None
+) -> pa.ChunkedArray:
     """Return the event types, as texts; those that are numbers are written as such."""
     if coded and not types.null_count and has_each_text_once(types):
         empty = any(pc.any(pc.equal(chunk.dictionary, "")).as_py() for chunk in types.chunks)
@@ -132,8 +136,10 @@ def _types(types: pa.ChunkedArray, origin: str, name: str, place: RowLocation, c
         types = types.cast(ARROW["string"])
     if types.type != ARROW["string"]:
         raise InputError(f"{place(0)}, field {origin!r}: the event type is a string, not {types.type}")
+    if default_type is not None:
+        types = pc.fill_null(types, default_type)
     if (row := first(pc.fill_null(pc.equal(types, ""), True))) is not None:
-        raise InputError(f"{place(row)}, field {origin!r}: empty; every event has a type")
+        raise InputError(f"{place(row)}, field {origin!r}: {NO_TYPE}")
     return types
 
 

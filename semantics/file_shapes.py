@@ -71,7 +71,7 @@ LINE_LOGS: Sequence[tuple[re.Pattern[bytes], str]] = (
     (re.compile(rb"\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:.]+ \d{4}\] \["), "it is the error log of a web server"),
     (re.compile(rb"\d{4}/\d\d/\d\d [\d:]{8} \[\w+\] \d+#"), "it is the error log of a web server"),
     (
-        re.compile(rb"\d{4}-\d\d-\d\d[ T][\d:]{8}[,.]\d+ .*\b(DEBUG|INFO|WARN|ERROR)\b"),
+        re.compile(rb"\[?\d{4}-\d\d-\d\d[ T][\d:]{8}[,.]\d+\]? .*\b(TRACE|DEBUG|INFO|WARN|ERROR)\b"),
         "it is a log of a program",
     ),
 )
@@ -151,6 +151,7 @@ def require_known_kind(source: CsvSource) -> None:
         start = file.read(4096)
     what = next((what for mark, what in OTHER_KINDS.items() if start.startswith(mark)), "")
     what = what or next((what for mark, what in MARKS.items() if start.startswith(mark)), "")
+    what = what or ("it is a tar archive: unpack it first" if start[257:262] == b"ustar" else "")
     if what:
         raise InputError(f"{source.name}: {what}")
 

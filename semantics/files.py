@@ -21,6 +21,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any, Literal, cast, get_args
 
+from cerify.semantics.arguments import timed_items
 from cerify.semantics.errors import CerifyError, InputError
 from cerify.semantics.events import (
     TIME,
@@ -69,6 +70,8 @@ IPC_FILE, IPC_STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # how the two forms of Ar
 VALUE_BYTES = 8  # that a value takes in memory, about
 PART_ROWS = 2**20
 """The events of a large file that are read at a time, where it is read in parts."""
+DELTAS = {"DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"}
+"""Encodings of texts in Parquet of which Arrow makes no dictionary."""
 LARGEST_CLAIM, MOST_COMPRESSED = 2**30, 1000  # a file may unpack to a gigabyte, or to a thousand times its size
 
 
@@ -512,7 +515,7 @@ def read_in_parts(source: str | Path, attributes: Set[str]) -> tuple[int, Iterat
 
     def parts() -> Iterator[Stream]:
         first = 0
-        batches = parquet.iter_batches(PART_ROWS, columns=kept)
+        batches = parquet.iter_batches(_batch_rows(parquet), columns=kept)
         while True:
             with naming_file(str(source)), _errors_of_arrow(opened, "a Parquet file"):
                 if (batch := next(batches, None)) is None:
@@ -556,7 +559,29 @@ def _reads_alone(field: Any) -> bool:
 def _read_parquet(source: CsvSource, reserved: Mapping[str, str], attributes: Set[str] | None) -> pa.Table:
     with _errors_of_arrow(source, "a Parquet file"):
         parquet, kept = _open_parquet(source, reserved, attributes)
-        return _validated(parquet.read(kept))
+        if (rows := _batch_rows(parquet)) == PART_ROWS:
+            return _validated(parquet.read(kept))
+        with source.open() as file:
+            size = file.seek(0, io.SEEK_END)
+        batches, total = list[Any](), 0
+        for batch in timed_items(parquet.iter_batches(rows, columns=kept), 1):
+            batches.append(batch)
+            total += batch.nbytes
+            _require_plausible(total, size)
+        return _validated(pa.Table.from_batches(batches) if batches else parquet.read(kept))
+
+
+def _batch_rows(parquet: Any) -> int:
+    """Return how many rows of a Parquet file are read at a time.
+
+    A text that repeats the beginning of the one before it, as DELTA_BYTE_ARRAY writes them, may be as long as all
+    texts of its part of the file: a quarter of a gigabyte of such texts is read at a time.
+    """
+    data = parquet.metadata
+    groups = (data.row_group(g) for g in range(data.num_row_groups))
+    chunks = (group.column(i) for group in groups for i in range(group.num_columns))
+    longest = max((chunk.total_uncompressed_size for chunk in chunks if DELTAS & {*chunk.encodings}), default=0)
+    return min(PART_ROWS, max(1, 2**28 // longest)) if longest > 0 else PART_ROWS
 
 
 def _open_parquet(source: CsvSource, reserved: Mapping[str, str], attributes: Set[str] | None) -> tuple[Any, Any]:
@@ -580,7 +605,9 @@ def _open_parquet(source: CsvSource, reserved: Mapping[str, str], attributes: Se
         _require_plausible(data.num_rows * data.num_columns * VALUE_BYTES, size)
         names = parquet.schema_arrow.names
         # texts stay in the dictionaries of the file until their size is known: each row may stand for a megabyte
-        texts = [field.name for field in parquet.schema_arrow if is_text(field.type)]
+        chunks = [data.row_group(g).column(i) for g in range(data.num_row_groups) for i in range(data.num_columns)]
+        deltas = {chunk.path_in_schema for chunk in chunks if DELTAS & {*chunk.encodings}}
+        texts = [field.name for field in parquet.schema_arrow if is_text(field.type) and field.name not in deltas]
         parquet = pq.ParquetFile(native, metadata=data, read_dictionary=texts)
         if attributes is not None and len(set(names)) == len(names):
             wanted = {TYPE, *attributes, *reserved}

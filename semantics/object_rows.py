@@ -17,10 +17,12 @@ from cerify.semantics.errors import InputError
 from cerify.semantics.nanoseconds import NanosecondTime
 from cerify.semantics.schemas import TIME, TYPE, Event, Schema
 from cerify.semantics.time_columns import (
+    NO_TYPE,
     BadTime,
     FieldReading,
     TimeReading,
     are_date_times,
+    is_blank,
     times_as_declared,
     times_of_column,
     times_of_texts,
@@ -291,7 +293,7 @@ class ObjectRows:
             return str.__str__(value)
         if isinstance(value, int | float) and not isinstance(value, bool):
             return str(int(value) if float(value).is_integer() and abs(value) < 2**63 else value)
-        if value is None and self._reading.default_type is not None:
+        if is_blank(value) and self._reading.default_type is not None:
             return self._reading.default_type
         if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:  # a scalar of NumPy
             return self._type(value.item(), fields, row)
@@ -303,7 +305,7 @@ class ObjectRows:
             raise InputError(f"{self.where(row)}: no field {field!r} for the event type{near}{option}")
         if self._is_json:
             raise InputError(f"{self.where(row)}: an event has the key {field!r} with its event type, a string")
-        what = "empty; every event has a type" if value == "" else f"{value!r}; it is to be a text"
+        what = NO_TYPE if value == "" else f"{value!r}; it is to be a text"
         raise InputError(f"{self.where(row)}: its type is {what}")
 
     def _see(self, name: str, attributes: dict[str, Any], row: int) -> None:

@@ -8,20 +8,24 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from cerify.semantics.arguments import timed_items
 from cerify.semantics.events import TIME, Stream
 from cerify.semantics.file_joins import python_lists
 from cerify.semantics.predicates import TIME_NAMES, show_name
-from cerify.semantics.time_columns import FROM_1990, unit_of
+from cerify.semantics.time_columns import FROM_1990, likely_formats, unit_of
 from cerify.semantics.values import Value, ValueType, joined, plain, show_time, value_type_of
 
 MOST_DISTINCT = 100_000  # values of an attribute that are told apart
 TYPE_NAMES = (
     "type", "event", "kind", "action", "activity", "name", "eventname", "event.action", "event.category", "eventtype",
-    "event_type", "event_name", "eventid", "event_id", "method",
+    "event_type", "event_name", "eventid", "event_id", "method", "_path", "@stream",
 )  # fmt: skip
+LOG_NAMES = ("_path", "@stream")
+"""Fields with the log of Zeek that an event is from, which is its type even where all events are from one."""
+
 KEY_MIN_REPEATS, TYPE_MOST_KINDS = 2, 50
 
 
@@ -44,6 +48,12 @@ class AttributeSummary:
     def distinct(self) -> int | None:
         """The number of different values."""
         return None if self.values is None else len(self.values)
+
+    @cached_property
+    def time_formats(self) -> list[str]:
+        """The forms other than ISO 8601 in which the texts of an attribute are written whose name is that of a time."""
+        is_named = self.value_type == "string" and _rank(self.name, TIME_NAMES) < 2 * len(TIME_NAMES)
+        return likely_formats(self.values) if is_named and self.values else []
 
     def see(self, value: Value) -> None:
         """Take note of a value."""
@@ -97,9 +107,16 @@ class StreamSummary:
 
     def likely_times(self) -> list[AttributeSummary]:
         """Return the attributes that may be the time of an event, the likeliest one first."""
-        found = [one for one in self.attributes.values() if _may_be_time(one)]
+        found = [one for one in self.attributes.values() if _may_be_time(one) or one.time_formats]
         return sorted(
-            found, key=lambda one: (one.name != TIME, _is_of_case(one), _rank(one.name, TIME_NAMES), -one.present)
+            found,
+            key=lambda one: (
+                one.name != TIME,
+                _is_of_case(one),
+                bool(one.time_formats),
+                _rank(one.name, TIME_NAMES),
+                -one.present,
+            ),
         )
 
     def suggestions(self, typed: bool) -> list[str]:
@@ -108,7 +125,9 @@ class StreamSummary:
         if not typed:
             likely = [one for one in self.attributes.values() if one.values is not None]
             likely = [
-                one for one in likely if 1 < len(one.values or ()) <= TYPE_MOST_KINDS and one.present == self.events
+                one
+                for one in likely
+                if one.present == self.events and (one.name not in LOG_NAMES) < len(one.values or ()) <= TYPE_MOST_KINDS
             ]
             likely = [one for one in likely if one.value_type in ("string", "int") and not _is_of_case(one)]
             likely = [one for one in likely if _rank(one.name, TIME_NAMES) == 2 * len(TIME_NAMES)]
@@ -122,6 +141,7 @@ class StreamSummary:
             low, high = times[0].low, times[0].high
             if isinstance(low, int | float) and isinstance(high, int | float) and (unit := unit_of(low, high)) != "s":
                 found.append(f"--time-unit {unit}")
+            found += [f"--time-format {shlex.quote(form)}" for form in times[0].time_formats[:1]]
         return found
 
     def json(self) -> dict[str, Any]:

@@ -33,6 +33,7 @@ from cerify.semantics.errors import InputError, InputWarning
 from cerify.semantics.events import TIME, TYPE, Event, Schema, Stream
 from cerify.semantics.packages import arrow_csv, pa, pc
 from cerify.semantics.time_columns import (
+    NO_TYPE,
     BadTime,
     FieldReading,
     TimeReading,
@@ -202,8 +203,12 @@ def stream_of_csv(
     not clear what type Arrow would give to their column. With lenient such columns are left out of the events.
     """
     header, rows, lines = _table(source)
-    if reading.default_type is not None and reading.type_column not in header:
-        header, rows = [*header, reading.type_column], [[*row, reading.default_type] for row in rows]
+    default = reading.default_type
+    if default is not None and reading.type_column not in header:
+        header, rows = [*header, reading.type_column], [[*row, default] for row in rows]
+    elif default is not None:
+        at = header.index(reading.type_column)
+        rows = [row if row[at] else [*row[:at], default, *row[at + 1 :]] for row in rows]
     return stream_of_rows(source.name, header, rows, [f"line {line}" for line in lines], schema, reading, lenient)
 
 
@@ -542,7 +547,7 @@ def _types(types: pa.ChunkedArray, field: str, schema: Schema | None, place: Row
     if types.type != ARROW["string"]:
         raise InputError(f"{place(0)}, field {field!r}: the event type is a string, not {VALUE_TYPES[types.type]}")
     if (row := first(pc.fill_null(pc.equal(types, ""), True))) is not None:
-        raise InputError(f"{place(row)}, field {field!r}: empty; every event has a type")
+        raise InputError(f"{place(row)}, field {field!r}: {NO_TYPE}")
     if schema is not None:
         unknown = pc.invert(pc.is_in(types, pa.array(list(schema.types), ARROW["string"])))
         if (row := first(unknown)) is not None:

@@ -18,12 +18,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any, get_args
 
 from cerify.semantics.arguments import did_you_mean, require_kind
 from cerify.semantics.errors import IllFormed, InputError, InputWarning
 from cerify.semantics.nanoseconds import time_at_nanoseconds
-from cerify.semantics.packages import pa
+from cerify.semantics.packages import pa, pc
 from cerify.semantics.schemas import TIME, TYPE, Schema
 from cerify.semantics.values import (
     FRACTION,
@@ -63,6 +64,18 @@ def type_option(fields: Iterable[object], reserved: Iterable[str]) -> str:
 
 SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 """Characters that other programs write between the fields of a row."""
+
+_DATES = (
+    "%Y/%m/%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y.%m.%d", "%d %b %Y", "%d-%b-%Y",
+    "%b %d, %Y", "%b %d %Y", "%d/%m/%y", "%m/%d/%y",
+)  # fmt: skip
+_CLOCKS = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %H:%M:%S,%f", " %I:%M %p", " %I:%M:%S %p")
+FORMATS = (
+    *(date + clock for date in _DATES for clock in _CLOCKS),
+    "%d/%b/%Y:%H:%M:%S %z", "%d/%b/%Y:%H:%M:%S", "%a %b %d %H:%M:%S %Y", "%a, %d %b %Y %H:%M:%S %z",
+    "%Y-%m-%d-%H.%M.%S.%f", "%Y%m%d-%H:%M:%S:%f", "%b %d %H:%M:%S %Y",
+)  # fmt: skip
+"""Forms of times other than ISO 8601 that files often have, which messages propose for --time-format."""
 
 FORMS = "a time is ISO 8601, as 2013-01-31T14:05:00Z, or a number of seconds; --time-format or --time-unit names others"
 
@@ -198,6 +211,33 @@ def time_of_text(text: str, how: TimeReading = TimeReading()) -> datetime:
     return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
 
 
+def likely_formats(texts: Iterable[object]) -> list[str]:
+    """Return those of FORMATS in which all of these texts, of the first thousand, are written.
+
+    >>> likely_formats(["2024/03/01 10:00", "2024/03/14 9:30"]), likely_formats(["03/04/2024"])
+    (['%Y/%m/%d %H:%M'], ['%d/%m/%Y', '%m/%d/%Y'])
+    """
+    found = list(FORMATS)
+    for text in islice(texts, 1000):
+        found = [form for form in found if isinstance(text, str) and _has_form(text, form)]
+    return found
+
+
+def _has_form(text: str, form: str) -> bool:
+    try:
+        return bool(time_of_text(text, TimeReading(format=form)))
+    except ValueError:
+        return False
+
+
+def _what_to_write(texts: Iterable[object]) -> str:
+    """Return what a message says of texts that are no times: the option that reads them, or what times there are."""
+    if likely := likely_formats(texts):
+        forms = " or ".join(f"'{form}'" for form in likely)
+        return f"--time-format {forms}, in Python time_format, reads times of this form"
+    return FORMS
+
+
 def time_of_number(number: float, unit: TimeUnit, round_times: bool = False) -> datetime:
     """Return the time that is so many units after 1970; a fraction is rounded to microseconds.
 
@@ -281,7 +321,8 @@ def times_of_column(
                 raise BadTime(row, f"{quote_text(str(value))} is no time; {FORMS}")
             for row, value in known:
                 if not (IS_DATE_TIME.fullmatch(str(value)) or _is_iso(str(value))):
-                    raise BadTime(row, f"{quote_text(str(value))} is no time; {FORMS}")
+                    hint = _what_to_write(value for _, value in known)
+                    raise BadTime(row, f"{quote_text(str(value))} is no time; {hint}")
         return times_of_texts(values, how), None
     numbers: list[int | float | None] = []
     for row, cell in enumerate(values):
@@ -389,13 +430,29 @@ def first_doubled(names: Sequence[str]) -> str | None:
     return next((name for name in names if counts[name] > 1), None)
 
 
+NO_TYPE = "empty; every event has a type: --default-type, in Python default_type, gives one"
+
+
 def with_type(table: pa.Table, type_column: str, default_type: str | None) -> pa.Table:
-    """The table, with a column for the type if it has none and there is a default."""
-    if default_type is None or type_column in table.column_names:
+    """The table, with the default, if there is one, as the type of rows without a type."""
+    if default_type is None or table.column_names.count(type_column) > 1:
+        return table
+    if type_column in table.column_names:
+        types = table[type_column]
+        if pa.types.is_dictionary(types.type):
+            types = types.cast(types.type.value_type)
+        if pa.types.is_string(types.type) or pa.types.is_large_string(types.type):
+            types = pc.if_else(pc.fill_null(pc.equal(types, ""), True), default_type, types)
+            table = table.set_column(table.column_names.index(type_column), type_column, types)
         return table
     return table.append_column(type_column, pa.repeat(pa.scalar(default_type, pa.string()), table.num_rows))
 
 
 def typed(obj: Mapping[str, Any], type_column: str, default_type: str | None) -> Mapping[str, Any]:
     """The object with a type: its own, or else the default, if there is one."""
-    return obj if default_type is None or type_column in obj else {type_column: default_type, **obj}
+    return obj if default_type is None or not is_blank(obj.get(type_column)) else {**obj, type_column: default_type}
+
+
+def is_blank(type_: object) -> bool:
+    """Return whether this value of the field of the type says none."""
+    return type_ is None or (isinstance(type_, str) and not type_)

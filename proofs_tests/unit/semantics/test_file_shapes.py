@@ -302,6 +302,8 @@ def _workbook() -> bytes:
         ("i.log", "[Sun Dec 04 04:47:44 2005] [error] child 6 in error state\n", "the error log of a web server"),
         ("j.log", "2024/03/01 10:00:00 [error] 31#31: *1 open() failed\n", "the error log of a web server"),
         ("k.log", "2024-03-01 10:00:00,123 INFO main: started\n", "a log of a program, whose lines"),
+        ("k.log", "[2024-03-01 10:00:00,123] TRACE main: started\n", "a log of a program, whose lines"),
+        ("e.csv", "log.csv".ljust(257, "\0") + "ustar" + "\0" * 250, "it is a tar archive: unpack it first"),
         ("e.parquet", "version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "it is a pointer of Git LFS"),
         ("h.log", "CEF:0|Vendor|Product|1|100|name|5|src=10.0.0.1\n", "it is a log in CEF or LEEF"),
     ],

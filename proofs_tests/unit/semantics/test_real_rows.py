@@ -21,6 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cerify
+from cerify import funnel
 from cerify.languages import LANGUAGES
 from cerify.semantics.arrow_times import times_if_text, times_in_column
 from cerify.semantics.arrow_types import VALUE_TYPES
@@ -493,6 +494,36 @@ def test_the_named_field_is_the_time(reader: str, source: Callable[[str, Rows], 
     assert list(S) == [Event("A", {"time": 100}), Event("B", {"time": 200})]
     with pytest.raises(InputError, match="'gone'"):
         as_stream(source(reader, rows), time_column="gone")
+
+
+@pytest.mark.parametrize("reader", FLAT)
+def test_the_form_of_other_times_is_proposed(reader: str, source: Callable[[str, Rows], Any]) -> None:
+    rows = [{"type": "A", "at": "03/04/2024 10:00"}, {"type": "B", "at": "05/04/2024 9:30"}]
+    with pytest.raises(InputError, match="no time; --time-format '%d/%m/%Y %H:%M' or '%m/%d/%Y %H:%M', in Python"):
+        as_stream(source(reader, rows), time_column="at").require_read(["time"])
+    rows.append({"type": "C", "at": "31/04 10:00"})
+    with pytest.raises(InputError, match="no time; a time is ISO 8601"):
+        as_stream(source(reader, rows), time_column="at").require_read(["time"])
+
+
+@pytest.mark.parametrize("reader", FLAT)
+def test_rows_without_a_type_have_the_default(reader: str, source: Callable[[str, Rows], Any]) -> None:
+    for rows in ([{"id": "A", "x": 1}, {"id": None, "x": 2}], [{"id": 1, "x": 1}, {"id": None, "x": 2}]):
+        S = as_stream(source(reader, rows), type_column="id", default_type="none")
+        assert [event.type for event in S] == [str(rows[0]["id"]), "none"]
+
+
+@pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
+def test_texts_of_parquet_without_dictionaries(encoding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pa.table({"type": ["A", "B"] * 50, "x": [f"{i:030}" for i in range(100)]})
+    encodings = dict.fromkeys(table.column_names, encoding)
+    pq.write_table(table, tmp_path / "e.parquet", use_dictionary=False, column_encoding=encodings)
+    assert [event.attributes["x"] for event in as_stream(tmp_path / "e.parquet")] == table["x"].to_pylist()
+    assert [count.keys for count in funnel(tmp_path / "e.parquet", ["A", "B"], by="x").counts] == [50, 0]
+    monkeypatch.setattr("cerify.semantics.files.LARGEST_CLAIM", 0)
+    monkeypatch.setattr("cerify.semantics.files.MOST_COMPRESSED", 1)
+    with pytest.raises(InputError, match="it claims"):
+        as_stream(tmp_path / "e.parquet")
 
 
 @pytest.mark.parametrize("reader", FLAT)

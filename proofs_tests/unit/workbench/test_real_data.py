@@ -363,6 +363,10 @@ def test_a_file_is_summarized(tmp_path: Path, run: Run) -> None:
     assert out["events"] == 12
     assert out["attributes"]["user"] == {"kind": "string", "present": 12, "distinct": 4, "min": "u0", "max": "u3"}
     assert out["suggestions"] == ["--type action", "--time ts", "--time-unit ms"]
+    zeek = tmp_path / "conn.jsonl"
+    zeek.write_text('{"_path": "conn", "date": "2024/3/1 9:30", "proto": "tcp"}\n' * 2)
+    out = json.loads(run("schema", str(zeek), "--json")[1])
+    assert out["suggestions"] == ["--type _path", "--time date", "--time-format '%Y/%m/%d %H:%M'"]
     status, text, _ = run("schema", str(file), "--type", "action", "--time", "ts", "--time-unit", "ms")
     assert status == 0
     assert "a key?" in text
