@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import reduce
-from itertools import combinations, islice
+from itertools import combinations, islice, pairwise
+from math import floor, inf
 from random import Random
 from typing import Any, TypeAlias
 
@@ -30,7 +31,7 @@ from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import TIME, Event, Match, Stream
 from cerify.semantics.packages import installed
 from cerify.semantics.sigma import syntax as sigma
-from cerify.semantics.sigma.denote import DetectionTests, SigmaAlert, alerts_of
+from cerify.semantics.sigma.denote import DetectionTests, SigmaAlert, alerts_of, satisfies
 from cerify.semantics.sigma.parse import parse, show_documents
 from cerify.semantics.sigma.reading import SPECIFICATION, SigmaReading
 from cerify.semantics.trees import subtrees
@@ -366,7 +367,7 @@ class LogSearch:
 
     def _bounds(self) -> set[float]:
         bounds = {bound for rule in self.correlations for _, bound in rule.thresholds}
-        return {bound + d for bound in bounds for d in (-1, 0, 1)}
+        return {bound + d for bound in bounds for d in (-1, -0.5, 0, 0.5, 1)}
 
 
 def fires_on_some_log(query: sigma.SigmaQuery) -> bool | None:
@@ -437,8 +438,8 @@ def compare_sigma(
         return Undecided("rules are compared with the extra `solver`: pip install 'cerify[sigma,solver]'")
     try:
         search = LogSearch((left, right))
-        if search.alphabet.exact and _agree(left, right, search):
-            return SameRules("they have the same parts, and the detections agree on every event")
+        if _agree(left, right, search, claim):
+            return SameRules("they have the same parts, and the detections and thresholds agree")
     except BudgetExceeded as error:
         return Undecided(error.message)
 
@@ -464,22 +465,73 @@ def compare_sigma(
     return Different(Stream(log[: at + 1]), at, left_only, right_only, False)
 
 
-def _agree(left: sigma.SigmaQuery, right: sigma.SigmaQuery, search: LogSearch) -> bool:
-    """Whether two queries are the same but for conditions, and these agree on every event."""
-    pairs: list[tuple[int, int]] = []
+def _agree(left: sigma.SigmaQuery, right: sigma.SigmaQuery, search: LogSearch, claim: Claim = "equivalent") -> bool:
+    """Whether rules have the same parts, whose conditions agree on every event and whose thresholds on every number.
 
-    def alike(one: sigma.SigmaRule, other: sigma.SigmaRule) -> bool:
+    A rule is contained in one that raises alerts at more events or numbers: the events of an alert are the same.
+    """
+    pairs: list[tuple[int, int]] = []
+    implied: list[tuple[int, int]] = []
+
+    def alike(one: sigma.SigmaRule, other: sigma.SigmaRule, claim: Claim = "equivalent") -> bool:
         if isinstance(one, sigma.SigmaDetection) and isinstance(other, sigma.SigmaDetection):
-            pairs.append((search.detections.index(one), search.detections.index(other)))
+            numbers = search.detections.index(one), search.detections.index(other)
+            (pairs if claim == "equivalent" else implied).append(numbers)
             return True
         if isinstance(one, sigma.SigmaDetection) or isinstance(other, sigma.SigmaDetection):
             return False
+        one, other = _in_order(one), _in_order(other)
         parts = len(one.rules) == len(other.rules) and all(map(alike, one.rules, other.rules))
-        mine, theirs = (replace(rule, rules=(), name="") for rule in (one, other))
-        return parts and mine == theirs
+        mine, theirs = (replace(rule, rules=(), name="", thresholds=()) for rule in (one, other))
+        return parts and mine == theirs and _thresholds_hold(one, other, claim)
 
-    same = len(left.rules) == len(right.rules) and all(map(alike, left.rules, right.rules))
-    return same and search.alphabet.agree(pairs) and search.alphabet.exact
+    def all_alike(one: sigma.SigmaRule, other: sigma.SigmaRule) -> bool:
+        return alike(one, other, claim)
+
+    return (
+        len(left.rules) == len(right.rules)
+        and all(map(all_alike, left.rules, right.rules))
+        and search.alphabet.agree(pairs)
+        and all(search.alphabet.implies(i, j) for i, j in implied)
+        and search.alphabet.exact
+    )
+
+
+def _in_order(rule: sigma.SigmaCorrelation) -> sigma.SigmaCorrelation:
+    """The correlation with the fields of its group, and rules whose order means nothing, in the order of names."""
+    order = sorted(range(len(rule.group_by)), key=lambda i: rule.group_by[i])
+    group_by, *keys = (tuple(fields[i] for i in order) for fields in (rule.group_by, *rule.keys))
+    rule = replace(rule, group_by=group_by, keys=tuple(keys))
+    if rule.kind == "temporal_ordered" or len({part.name for part in rule.rules}) < len(rule.rules):
+        return rule
+    order = sorted(range(len(rule.rules)), key=lambda i: rule.rules[i].name)
+    return replace(
+        rule,
+        rules=tuple(rule.rules[i] for i in order),
+        keys=tuple(rule.keys[i] for i in order),
+        values=tuple(rule.values[i] for i in order),
+    )
+
+
+def _thresholds_hold(one: sigma.SigmaCorrelation, other: sigma.SigmaCorrelation, claim: Claim) -> bool:
+    """Whether the thresholds of the correlations hold for the same numbers, or those of the first one for no others.
+
+    Of counts they are whole numbers, which a window with an occurrence has; of rules there are no more than are named.
+    """
+    bounds = sorted({float(bound) for rule in (one, other) for _, bound in rule.thresholds})
+    if one.kind in ("value_sum", "value_avg", "value_percentile"):
+        near = {
+            -inf,
+            inf,
+            *(bound + d for bound in bounds for d in (-1, 0, 1)),
+            *((a + b) / 2 for a, b in pairwise(bounds)),
+        }
+    else:
+        most = len(one.rules) if one.kind in sigma.TEMPORAL else inf
+        near = {float(n) for bound in bounds for n in range(floor(bound) - 1, floor(bound) + 3)} | {1.0}
+        near = {n for n in near if 1 <= n <= most}
+    holds = [(satisfies(number, one.thresholds), satisfies(number, other.thresholds)) for number in near]
+    return all(mine == theirs if claim == "equivalent" else theirs or not mine for mine, theirs in holds)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -643,11 +695,11 @@ def make_sigma_tests(query: sigma.SigmaQuery) -> SigmaTests:
         if killer is None:
             detections = {rule for rule in sigma.rules_of(mutant) if isinstance(rule, sigma.SigmaDetection)}
             logs_of = logs_to_try()
-            if not detections <= set(search.detections):
-                both = LogSearch((query, mutant))
-                if both.alphabet.exact and _agree(query, mutant, both):
-                    equal.append(words)
-                    continue
+            both = search if detections <= set(search.detections) else LogSearch((query, mutant))
+            if _agree(query, mutant, both):
+                equal.append(words)
+                continue
+            if both is not search:
                 logs_of = both.logs(Random(0))
             found = find_log(islice(logs_of, MOST_LOGS_OF_TESTS), right, other)
             if found is None:

@@ -19,6 +19,7 @@ from cerify.automata.sigma import count_alerts, unsupported_rules
 from cerify.conformance.cases import claims_of_json, load
 from cerify.equivalence.sigma import (
     PROFILES,
+    SameRules,
     compare_sigma,
     features,
     make_sigma_tests,
@@ -26,7 +27,7 @@ from cerify.equivalence.sigma import (
     readings,
     sigma_to_cel,
 )
-from cerify.equivalence.verdict import Different
+from cerify.equivalence.verdict import Claim, Different
 from cerify.hypotheses.interpretation import choices_of
 from cerify.hypotheses.sigma import AXES, find_matches
 from cerify.protocol import MatchesAnswer, answer_of_json
@@ -253,6 +254,40 @@ def test_rules_are_compared(old: str, new: str, same: bool) -> None:
         at = {m.events for m in (*found.left_only, *found.right_only)}
         one, other = ({a.events for a in alerts_of(q, found.stream)} for q in (left, right))
         assert at <= one ^ other
+
+
+COUNT = {"type": "event_count", "rules": ["a"], "group-by": ["user", "host"], "condition": {"gte": 5}}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "claim", "kind"),
+    [
+        ({}, {"condition": {"gt": 4}}, "equivalent", SameRules),
+        ({}, {"condition": {"gt": 4.5}}, "equivalent", SameRules),
+        ({}, {"condition": {"gt": 5}}, "equivalent", Different),
+        ({}, {"condition": {"gte": 4}}, "contained", SameRules),
+        ({"condition": {"gte": 4}}, {}, "contained", Different),
+        ({"condition": {"gte": 5, "lte": 5}}, {"condition": {"eq": 5}}, "equivalent", SameRules),
+        ({"condition": {"gte": 0}}, {"condition": {"gte": 1}}, "equivalent", SameRules),  # an event is in its window
+        ({}, {"group-by": ["host", "user"]}, "equivalent", SameRules),
+        ({"rules": ["a", "b"]}, {"rules": ["b", "a"]}, "equivalent", SameRules),
+        ({"type": "temporal_ordered", "rules": ["a", "b"], "condition": None},
+         {"type": "temporal_ordered", "rules": ["b", "a"], "condition": None}, "equivalent", Different),
+        ({"type": "temporal", "rules": ["a", "b"], "condition": {"gte": 2}},
+         {"type": "temporal", "rules": ["a", "b"], "condition": {"eq": 2}}, "equivalent", SameRules),
+        ({"type": "value_count", "condition": {"gte": 1, "field": "n"}},
+         {"type": "value_count", "condition": {"gte": 0, "field": "n"}}, "equivalent", SameRules),
+        ({"type": "value_sum", "condition": {"gte": 5, "field": "n"}},
+         {"type": "value_sum", "condition": {"gt": 4, "field": "n"}}, "equivalent", Different),
+        ({"type": "value_avg", "condition": {"gt": 5, "field": "n"}},
+         {"type": "value_avg", "condition": {"gte": 5, "field": "n"}}, "contained", SameRules),
+    ],
+)  # fmt: skip
+def test_thresholds_are_compared_as_sets_of_numbers(
+    one: dict[str, Any], other: dict[str, Any], claim: Claim, kind: type
+) -> None:
+    left, right = (parse(rules({k: v for k, v in (COUNT | d).items() if v is not None})) for d in (one, other))
+    assert isinstance(found := compare_sigma(left, right, claim), kind), found
 
 
 def test_logs_find_the_mistakes_of_a_rule() -> None:
