@@ -696,7 +696,7 @@ def make_sigma_tests(query: sigma.SigmaQuery) -> SigmaTests:
             detections = {rule for rule in sigma.rules_of(mutant) if isinstance(rule, sigma.SigmaDetection)}
             logs_of = logs_to_try()
             both = search if detections <= set(search.detections) else LogSearch((query, mutant))
-            if _agree(query, mutant, both):
+            if mutant is not query and _agree(query, mutant, both):
                 equal.append(words)
                 continue
             if both is not search:

@@ -293,6 +293,7 @@ def test_thresholds_are_compared_as_sets_of_numbers(
 def test_logs_find_the_mistakes_of_a_rule() -> None:
     found = make_sigma_tests(parse(GOOD))
     assert found.tests[0].alerts
+    assert not any(words.startswith("reading") for words in found.same)
     assert {"a: other case" in words for words in found.left} <= {False}
     kills = {words for test in found.tests for words in test.kills}
     assert {"t: timespan 4s", "t: timespan 6s", "reading window=bucketed", "t: without the rule b"} <= kills
