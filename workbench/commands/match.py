@@ -62,6 +62,7 @@ from cerify.terminal import echo, echo_lines, on_terminal, printable, table_line
 
 TABLE_ROWS = 100
 MOST_LINES = 1_000_000  # of JSON, where no limit is given
+LINES_TOGETHER = 1_000  # of matches that have all been found; others are printed one by one, as they are found
 
 
 @dataclass(frozen=True)
@@ -235,13 +236,14 @@ def _print(
     if args.output == "rows":
         made = plan.output_table(S)
         return _print_rows(made if table is None else table.output(made, options.row_reading), args)
-    found = timed_items(_matches_to_show(plan, S, args))
+    matches = _matches_to_show(plan, S, args)
+    found = timed_items(matches)
     is_open = lang.evaluators.open_test(plan.query, S, options) or (lambda _: False)
     if args.out is not None:
         return _write(found, S, is_open, args)
     shown = Shown(S, args.attributes, is_open)
     if args.as_json:
-        return _print_json(found, shown, args.limit)
+        return _print_json(found, shown, args.limit, LINES_TOGETHER if isinstance(matches, list) else 1)
     results = lang.results and args.attributes is None
     return _print_table(found, shown, args.limit or TABLE_ROWS, args.valuations or results, results)
 
@@ -311,8 +313,16 @@ def _write(found: Iterable[Match], S: Stream, is_open: Callable[[Match], bool], 
     return 0 if matches else 1
 
 
-def _print_json(matches: Iterable[Match], shown: Shown, limit: int | None) -> int:
-    status, most = 1, limit or MOST_LINES
+def _print_json(matches: Iterable[Match], shown: Shown, limit: int | None, together: int) -> int:
+    lines, status = _json_lines(matches, shown, limit), 1
+    while block := list(islice(lines, together)):
+        echo("\n".join(block))
+        status = 0
+    return status
+
+
+def _json_lines(matches: Iterable[Match], shown: Shown, limit: int | None) -> Iterator[str]:
+    most = limit or MOST_LINES
     for number, match in enumerate(matches):
         if number == most:
             if limit is None:
@@ -329,9 +339,7 @@ def _print_json(matches: Iterable[Match], shown: Shown, limit: int | None) -> in
             line["shown"] = plain(shown.columns(match))
         if shown.is_open(match):
             line["open"] = True
-        echo(json.dumps(line | match.more(), ensure_ascii=False))
-        status = 0
-    return status
+        yield json.dumps(line | match.more(), ensure_ascii=False)
 
 
 def _print_rows(made: OutputTable, args: MatchArguments) -> int:
