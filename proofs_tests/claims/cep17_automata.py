@@ -427,7 +427,8 @@ def _deterministic(effort: Effort) -> Iterator[tuple[CEA, Stream]]:
 
 @claim(
     "cep17.lemC.16",
-    "Of an I/O-deterministic CEA, a run that begins in U and marks whatever the other one marks ends in U",
+    "Of the automaton of MAX of an I/O-deterministic CEA, whose states are pairs (T, U): a run of the CEA that begins "
+    "in U and marks whatever the other one marks ends in U",
     "lemma",
     LOST,
 )
@@ -453,7 +454,8 @@ def _(effort: Effort) -> Finding:
 
 @claim(
     "cep17.lemC.18",
-    "Of an I/O-deterministic CEA, each state of U is reached by a run with a larger complex event",
+    "Of the automaton of MAX of an I/O-deterministic CEA, whose states are pairs (T, U): each state of U is reached by "
+    "a run of the CEA with a larger complex event",
     "lemma",
     LOST,
 )

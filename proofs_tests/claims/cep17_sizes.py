@@ -336,8 +336,10 @@ def _size_of_strategy(strategy: str) -> None:
         sizes = range(1, 6 if effort == "quick" else 8)
         states = [guess(k).states for k in sizes]
         made = [reachable(guess(k), strategy) for k in sizes]
-        grows = f"{made[0]} to {made[-1]} states for |Q| from {states[0]} to {states[-1]}, 2 to the "
-        grows += f"{doublings(states, made):.2f} |Q|, where the last marks are to be remembered"
+        grows = (
+            f"{made[0]} to {made[-1]} states for |Q| from {states[0]} to {states[-1]}, where the last marks are to be "
+        )
+        grows += "remembered" + f": 2 to the {doublings(states, made):.2f} |Q|" * (strategy != "strict")
         limit = {"strict": "2 |Q|", "max": "4 to the |Q|"}.get(
             strategy, "|Q| times the sequences of disjoint sets of Q, 2 to the O(|Q| log |Q|)"
         )

@@ -40,8 +40,9 @@ def _agree_on_logs(rules: Iterable[eql.EqlQuery], rows: Sequence[Event], length:
 
     So it has on all shorter ones, since no match depends on what comes after it.
     """
-    cases = 0
+    cases = number = 0
     for query in rules:
+        number += 1
         wanted = other(query)
         for events in product(rows, repeat=length):
             S = Stream([Event(e.type, {**e.attributes, "time": n}) for n, e in enumerate(events)])
@@ -50,11 +51,11 @@ def _agree_on_logs(rules: Iterable[eql.EqlQuery], rows: Sequence[Event], length:
                 seen = {"rule": eql.show(query), "log": [f"{e.type}{e.get('k') or ''}" for e in S]}
                 return Finding("refuted", "exhaustive", eql.show(query), seen)
             cases += 1
-    return Finding(
-        "holds",
-        "exhaustive",
-        f"{cases} cases: rules of two {'and three ' * (length > 3)}steps on all logs of {length} events",
+    steps = "two steps over A and B" + ", and of three over A" * (length > 3)
+    bound = (
+        f"{cases} cases: {number} rules, all of {steps}, with and without a window and until, on all logs of {length} "
     )
+    return Finding("holds", "exhaustive", f"{bound}events")
 
 
 def _as_formula(query: eql.EqlQuery) -> Callable[[Stream], Iterable[Match]]:
@@ -70,13 +71,14 @@ def _by_slots(query: eql.EqlQuery) -> Callable[[Stream], Iterable[Match]]:
     "eql.keyless",
     "A sequence without keys is p1 ; (((p2 UNLESS p2 ; p2) ; ...) UNLESS ((p1 ; ... ; pn) OR u)) WITHIN w in CEL",
     "theorem",
-    "times ascend, and no field has several values",
+    "a statement of docs/guide/eql.md, as the documentation has no formulas; times ascend, and no field has several "
+    "values",
 )
 def _(effort: Effort) -> Finding:
     of_three = [parse(f"sequence {' '.join(f'[{step} where true]' for step in 'ABA')}")]
     rows, length = [*map(Event, "ABC")], 3 if effort == "quick" else 5
     found = _agree_on_logs(chain(_rules(effort), of_three), rows, length, _as_formula)
-    return replace(found, bound=found.bound.replace("steps", "steps, and A B A,"))
+    return replace(found, bound=found.bound.replace("until,", "until, and A B A,"))
 
 
 plant("eql.keyless", "of the runs that end at an event the first one is taken", denote, "_runs", broken.result(
@@ -88,7 +90,7 @@ plant("eql.keyless", "of the runs that end at an event the first one is taken", 
     "eql.by",
     "With a key that is the same at each step the formula stands under PER KEY",
     "theorem",
-    "every event has the key",
+    "a statement of docs/guide/eql.md, as the documentation has no formulas; every event has the key",
 )
 def _(effort: Effort) -> Finding:
     return _agree_on_logs(_rules(effort, " by k"), KEYED, 3 if effort == "quick" else 4, _as_formula)
@@ -99,9 +101,11 @@ plant("eql.by", "all events have one key", denote, "keys_of", broken.always(((),
 
 @claim(
     "eql.slots",
-    "The machine with one place for each step reports, of the runs that end at an event, the one that begins last",
+    "The machine with one place for each step reports, of the runs by skip till next match that end at an event, the "
+    "one that begins last",
     "theorem",
-    "the machine is that of the documentation, 'How sequence queries handle matches'",
+    "the machine is that of the documentation, 'How sequence queries handle matches', and the sentence about its runs "
+    "one of this book; from each event at the first step begins one run, which takes the next event at each step",
 )
 def _(effort: Effort) -> Finding:
     return _agree_on_logs(_rules(effort, " by k"), KEYED, 3 if effort == "quick" else 5, _by_slots)

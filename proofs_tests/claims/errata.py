@@ -52,12 +52,14 @@ TEXTS = {
 class DamagedText:
     """Claims of one paper that fail as the copy at hand has them, where damage of that copy would explain it.
 
-    They are no errata: no other copy that settles what was printed is at hand.
+    They are no errata: no other copy that settles what was printed is at hand. mended is what was read in the place of
+    what the copy has, where the check of the claim does not say it: a sign that is lost, or is another one beside.
     """
 
     claims: tuple[str, ...]
     printed: str
     damage: str
+    mended: str | None = None
 
 
 @dataclass(frozen=True)
@@ -167,8 +169,8 @@ def _and(values: Sequence[Any]) -> str:
 # Errata of cep17.
 
 NOTE = """The formulas and the listings are lost in the text at hand, so what is checked is what the text around them
-says. What rests on a formula or a listing that is lost is among the damaged texts. Automata are given by their
-transitions, • with a mark and ◦ without, on any event if none is named."""
+says. What rests on a formula or a listing that is lost is among the damaged texts, but for the + of Lemma B.12: that it
+chooses the variables anew that are bound in it is in words, in appendix C.2."""
 
 ERRATA = (
     Erratum(
@@ -176,7 +178,7 @@ ERRATA = (
         ("cep17.lemB.12:proof",),
         "A disjunct that is not safe matches nothing, and so it can be removed.",
         "Lemma B.12 stands, and Theorem 1 with it: only this step of the proof changes",
-        "It takes a definition with it, and the variable is then undefined in what is left: see "
+        "It takes a definition with it, and the variable is then no longer chosen anew in what is left: see "
         "[normal forms](decisions/normal-forms.md).",
     ),
     Erratum(
@@ -236,7 +238,8 @@ SASE_ERRATA = (
         "The identifiers on an edge are those up to its state, and neither `a.len` nor an aggregate of a[] is on take "
         "and ignore edges of a; on its proceed edge they may be.",
         DEFINITION,
-        "Figure 2 itself is otherwise, for `θ_a[i]_ignore` too.",
+        "Figure 2 itself is otherwise, for `θ_a[i]_ignore` too, as section 3.2 has it. With `b.volume < "
+        "avg(a[].volume)` for the last condition the two edges have an aggregate of all of a[].",
     ),
     Erratum(
         "Appendix A.2, the moves of a run",
@@ -244,8 +247,8 @@ SASE_ERRATA = (
         "The proceed move has `a.len = n`, the begin move `θ_{t_k}_begin`, and the take and proceed moves `e_{v_n}`.",
         DEFINITION,
         "In the state `a[n]` the event `a[n]` is only looked at, and the printed move takes it for the last one "
-        "selected. The edge by which a component begins leaves the state before it, so that the printed begin move is "
-        "wrong for any query of two components.",
+        "selected. A begin edge has the condition of the state that it leaves, t_{k−1}; the printed move takes that of "
+        "the state that it enters.",
         damage="Not all of it: an index may have been misread, but `a.len = n` lacks a whole `− 1`.",
     ),
     Erratum(
@@ -258,16 +261,6 @@ SASE_ERRATA = (
         "it is associative, on exact numbers.",
     ),
     Erratum(
-        "Section 4, Cayuga",
-        ("sase07.cayuga:sections",),
-        "Section 4: Cayuga has the power of SASE+ without negation and by skip till next match alone.",
-        "the two remarks differ for simple queries; with UNION and composition a query by skip till next match has "
-        "these matches, so that both may be right (`sase07.cayuga`)",
-        "Section 6 has partition contiguity or skip till next match, and so has icde08, section III. No simple query "
-        "by skip till next match has the matches of this one: on two A its components take an A each, and an event of "
-        "another type, put between them with their y, is passed over, where it ends the match of this one.",
-    ),
-    Erratum(
         "Lemma 4.2, the word problem of S5",
         ("sase07.lem4.2",),
         "An aggregate from v to π(v), with v = 1 at both ends.",
@@ -278,11 +271,10 @@ SASE_ERRATA = (
 
 SASE_DAMAGED = (
     DamagedText(
-        ("sase07.fig1",),
-        "Section 2.2.2, of Figure 1: after the match from point 1 to point 2, which has the price 20, Query 2 without "
-        "! can have more, e.g. at point 3, and ! takes them away. Each price is to be above the one before.",
-        "Perhaps: the lost strategy, if it is skip till any match, and ! is a cut, as that of Prolog. By section 3.2, "
-        "! stops only the run that has selected point 2, and changes nothing, under any of the four strategies.",
+        ("sase07.lem4.4:oREACH",),
+        "Lemma 4.4 has REACH_d, which is not defined, for skip till any match.",
+        "An o is lost, and the index of the sentence before is read once more; the proof has the general case there.",
+        "oREACH",
     ),
     DamagedText(
         ("sase07.fig2", "sase07.tab1"),
@@ -297,7 +289,9 @@ SASE_DAMAGED = (
 
 ITEM = "Not likely: a whole item of the list of cases would be lost."
 THEOREM_6_2 = "Theorem 6.2 stands, with other constructions"
-PROPOSITION_8_12 = "Proposition 8.12 stands: one case more, another range, and second names for variables"
+PROPOSITION_8_12 = (
+    "Proposition 8.12 stands for the formulas looked at: one case more, another range, and second names for variables"
+)
 DEFINITIONS = "a definition, with a sign or an order changed"
 
 TODS21_ERRATA = (
@@ -333,7 +327,7 @@ TODS21_ERRATA = (
         ("tods21.thm6.2:all",),
         "A product in which one operand may move alone while the other is in an initial or a final state.",
         THEOREM_6_2,
-        "While one operand is done and the other has not begun, neither may move, so that nothing can lie between the "
+        "While one operand is done and the other has not begun, neither may wait, so that nothing can lie between the "
         "two. Where an operand skips by itself before its first event this does not show; anchored by START it does.",
     ),
     Erratum(
@@ -354,7 +348,8 @@ TODS21_ERRATA = (
         "it, T for those that lose.",
         "Theorem 7.2 stands, with other constructions",
         "A run with the same support but other variables is in none of the sets, so that what it wins by afterwards is "
-        "not seen. The proof of the invariants passes over it; with one variable per event it holds.",
+        "not seen. The proof of the invariants passes over it; where the automaton marks with one set of variables "
+        "alone, there is no such run, and it holds.",
         damage="No: the invariants in words are about the same sets.",
     ),
     Erratum(
@@ -409,7 +404,8 @@ TODS21_ERRATA = (
         "Algorithm 1: line 7 calls ENUMERATE for the rest of the list. The text says that the number of backtracking "
         "steps is at most the size of the last output.",
         "Theorem 9.1 stands, with line 7 as a loop",
-        "Each node of a list has a call of its own, and the calls come back one by one. So the time between two "
+        "Each node of a list has a call of its own, and the calls come back one by one. The text beside the listing "
+        "has the algorithm iterate over the list, and that is what is meant. So the time between two "
         "outputs grows with the lengths of the lists, which the length of an output does not bound. With line 7 as a "
         "loop, or where a machine removes tail calls, there is one call for each event of the output.",
     ),
@@ -420,17 +416,6 @@ TODS21_ERRATA = (
         "Proposition 8.13 stands, with one case more",
         "The operand of STRICT may be a STRICT itself, which has no case; it does nothing.",
         damage=ITEM,
-    ),
-    Erratum(
-        "Proposition 8.15, unary predicates",
-        ("tods21.prop8.15:arity",),
-        "For a set of unary CEL predicates. Section 4 calls a predicate n-ary if it relates n sets of tuples.",
-        "Proposition 8.15 stands for pointwise predicates, those of unary formulas in Definition 4.1",
-        "The proof pushes a filter down to single events, which only a pointwise predicate allows. Section 8.2 speaks "
-        "of the restriction of the sections before, and for that one, Definition 4.1, the proposition holds; the "
-        "letter U of the statement is that of its predicates, too. But the statement says CEL predicates, section 4 "
-        "calls the windowing Q the unary predicate, and the caption of Figure 6 sets unary beside binary.",
-        damage="No: the statement and its proof say unary in words.",
     ),
     Erratum(
         "Section 9.1, the delay where nothing is output",
@@ -452,6 +437,43 @@ TODS21_ERRATA = (
 
 
 TODS21_DAMAGED = (
+    DamagedText(
+        ("tods21.fig3:seq",),
+        "Figure 3 has φ1 : φ2 on the left of the clause of ;.",
+        "A `:` for ;. The clause of `:` is there too, with the last condition that section 3 asks of it.",
+        "φ1 ; φ2 on the left",
+    ),
+    DamagedText(
+        ("tods21.fig3:plus", "tods21.fig3:cplus"),
+        "Figure 3 has φ + φ and φ ⊕ φ on the left, which are no formulas, and φ : φ+ on the right of the first.",
+        "A letter read twice, and `:` for ;. By section 3, + is without contiguity, and ⊕ with it.",
+        "φ+ and φ⊕ on the left, φ ; φ+ on the right of the first",
+    ),
+    DamagedText(
+        ("tods21.cor8.6:cseq",),
+        "Corollary 8.6 has a dot among the operators.",
+        "A dot for `:`, which the sentence before the corollary has.",
+        "`:`",
+    ),
+    DamagedText(
+        ("tods21.prop8.12:in-cseq",),
+        "Appendix B has OP ∈ {;, , OR}: nothing stands between two commas.",
+        "A lost `:`; the formulas are of CEL* and `:`.",
+        "OP ∈ {;, `:`, OR}",
+    ),
+    DamagedText(
+        ("tods21.prop8.12:example",),
+        "Section 8.2 has R ; (STRICT(T ; U) OR T+ STRICT(T ; U)), which is no formula.",
+        "A lost ; before the second STRICT.",
+        "R ; (STRICT(T ; U) OR T+ ; STRICT(T ; U))",
+    ),
+    DamagedText(
+        ("tods21.fig6",),
+        "Figure 6 has = under (b), between CEL* with STRICT and CEL* with ⊕; the caption and section 8.2 have the two "
+        "incomparable, by Theorem 8.14.",
+        "A sign of the drawing that was read as =.",
+        "neither contains the other, if there is a binary equality predicate",
+    ),
     DamagedText(
         ("tods21.def8.7",),
         "Definition 8.7: μ(A) = {i_k | A ∈ L_i}, for a run of k steps, so that all marks are at its last position.",
@@ -549,16 +571,19 @@ VLDB92_ERRATA = (
     Erratum(
         "The end of a point, by its three ways",
         ("vldb92.racket:points",),
-        "Section 7.1: H1 ∨ H2 ∨ H3.",
-        "the formula does not say what the text asks for, as it does not tell the players apart; the formulation with "
-        "prefix does",
+        "Section 7.1: H1 ∨ H2 ∨ H3, each of which is told without the players.",
+        "the disjunction stands, with a fourth way",
+        'Before, the text has "Players 1 and 2 now alternate in hitting the ball. The point terminates whenever the '
+        'above rules are violated".',
     ),
     Erratum(
         "The end of a point, by prefix",
         ("vldb92.racket:prefix",),
-        "Section 7.1: four exchanges, each a sequence, that may begin anywhere.",
-        "the formulation with prefix stands, with its exchanges anchored",
-        "An exchange that may begin anywhere lets every rally go on, so that the point never ends.",
+        "Section 7.1: four exchanges, each a sequence, that may begin anywhere; the point is looked at after "
+        "sequence(s1, front).",
+        "the formulation with prefix stands, with its exchanges anchored, and a bad serve beside them",
+        "An exchange that may begin anywhere lets every rally go on, so that the point never ends. A serve that does "
+        "not hit the front wall has nothing of what the expression begins with, and ends the point too.",
     ),
 )
 
@@ -587,6 +612,6 @@ def erratum_of(id_: str) -> Erratum | None:
     return next((erratum for erratum in ALL_ERRATA if id_ in erratum.claims), None)
 
 
-def is_damaged(id_: str) -> bool:
-    """Return whether a claim that fails as printed may fail because of the copy that was read."""
-    return any(id_ in text.claims for text in ALL_DAMAGED)
+def damaged_text(id_: str) -> DamagedText | None:
+    """Return the damage of the copy that was read which may be why a claim fails as printed there, if there is one."""
+    return next((text for text in ALL_DAMAGED if id_ in text.claims), None)

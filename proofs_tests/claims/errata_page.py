@@ -28,9 +28,10 @@ INTRODUCTION = """# Errata
 Written by `cerify claims --write docs/claims.md`, together with [claims](claims.md), with cerify {version}.
 
 This page lists what fails as printed. Each erratum names its claims, which have these ids in
-[claims](claims.md), with the smallest counterexample that the quick check found and a correction that passes
-the same check. *holds-corrected*: fails as printed, holds with the correction. *refuted*: fails. Claims that
-only damage of our copy makes fail stand in [a table of their own](#text-that-may-be-damaged).
+[claims](claims.md), with the smallest counterexample that the quick check found and, unless it is refuted, a
+correction that passes the same check. *holds-corrected*: fails as printed, holds with the correction. *refuted*:
+fails. Claims whose failure damage of our copy would explain stand in
+[a table of their own](#text-that-may-be-damaged).
 
 We read these copies, and had no others to settle a doubt:
 
@@ -71,7 +72,10 @@ def page() -> str:
 def _damaged() -> Iterator[str]:
     """The texts that may be damaged, and what holds if they are."""
     yield from ("## Text that may be damaged", "")
-    yield from ("What is read in the copy at hand fails; one sign more or another would mend it.", "")
+    yield from (
+        "What the copy at hand has fails, or makes no sense; damage of the copy, mostly of a sign, would explain it.",
+        "",
+    )
     yield from (
         "| claims | as the copy has it | what damage would explain it | and then it holds |",
         "|---|---|---|---|",
@@ -81,9 +85,8 @@ def _damaged() -> Iterator[str]:
 
 
 def _damaged_row(text: DamagedText) -> str:
-    corrections = _by_claim({id_: quick(id_)["correction"] for id_ in text.claims})
-    cells = (codes(text.claims), text.printed, text.damage, corrections)
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    cells = (codes(text.claims), *(cell.replace("|", "\\|") for cell in (text.printed, text.damage)))
+    return f"| {' | '.join(cells)} | {_by_claim({id_: quick(id_)['correction'] for id_ in text.claims})} |"
 
 
 def _results() -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from unittest.mock import patch
 
 from cerify.semantics.errors import InternalError
-from proofs_tests.claims.errata import is_damaged
+from proofs_tests.claims.errata import damaged_text
 from proofs_tests.claims.theorems import theorem
 
 Kind = Literal[
@@ -128,8 +128,11 @@ def entry(claim: Claim, effort: Effort = "full") -> dict[str, Any]:
     """The claim checked, as one object of the ledger."""
     started = time.perf_counter()
     finding = claim.check(effort)
-    if finding.status == "holds-corrected" and is_damaged(claim.id):
+    if finding.status == "holds-corrected" and damaged_text(claim.id) is not None:
         finding = replace(finding, status="text-damaged")
+    elif finding.status == "holds" and (text := damaged_text(claim.id)) is not None and text.mended is not None:
+        case = {"expected": text.mended, "got": text.printed}
+        finding = replace(finding, status="text-damaged", counterexample=case, correction=text.mended)
     return {
         "id": claim.id,
         "title": claim.title,

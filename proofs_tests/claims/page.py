@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from typing import Any
 
-from proofs_tests.claims.errata import erratum_of, escaped, is_damaged
+from proofs_tests.claims.errata import damaged_text, erratum_of, escaped
 from proofs_tests.claims.everything import LATER, PAPERS, of_paper
 from proofs_tests.claims.ledger import LEDGER, entry
 from proofs_tests.claims.run import checked
@@ -21,15 +21,16 @@ INTRODUCTION = """# The claims of the papers
 
 Written by `cerify claims --write docs/claims.md`, together with [errata](errata.md), with cerify {version}.
 
-Every numbered or displayed claim of the five papers has a row, and statements of [later
+Every numbered or displayed claim of the five papers has a row, and statements about [later
 work](theory/related.md) have. Where a step of a proof fails and the theorem stands, the row is about that step. A
 few rows are statements of this book about the language of a paper, and say so.
 `cerify claims ID` prints one of them, and `--json` its counterexample as data.
 
-- **Status.** *holds*: the claim as printed passes its check, which may look at less than the claim.
-  *holds-corrected*: it fails as printed, and a correction passes the same check. *refuted*: it fails.
-  *text-damaged*: it fails as our copy has it, and damage of that copy would explain it. *open*: nothing decides
-  it yet; the last column says why. The status of a claim that fails links to its erratum.
+- **Status.** *holds*: the claim as printed, in the reading named, passes its check, which may look at less than the
+  claim. *holds-corrected*: it fails as printed, and a correction passes the same check. *refuted*: it fails.
+  *text-damaged*: as our copy has it it fails, or makes no sense, and damage of that copy would explain it; it holds as
+  mended. *open*: nothing decides it yet; the last column says why. The status of a claim that fails links to its
+  erratum.
 - **Evidence.** *proof*: an argument that the book writes out, parts of it checked. *decided*: all streams or
   histories, for the formulas named. *exhaustive*: all cases up to the size named, and a sample beyond it if one
   is named. *solver*: all attribute values, at the lengths named. *random*: a sample with its number, and its seed
@@ -91,7 +92,7 @@ def _of(paper: str) -> Iterator[str]:
         status = found["status"]
         if (erratum := erratum_of(claim.id)) is not None:
             status = f"[{status}](errata.md#{erratum.anchor})"
-        elif is_damaged(claim.id):
+        elif damaged_text(claim.id) is not None:
             status = f"[{status}](errata.md#text-that-may-be-damaged)"
         bound = found["bound"] + (f". Reading: {found['reading']}" if found["reading"] else "")
         if found["theorem"]:

@@ -80,10 +80,15 @@ class Space:
         types = ", ".join(dict.fromkeys(event.type for event in self.alphabet))
         return f"all formulas to {self.nodes} nodes over {types} with {', '.join(self.operators)}"
 
-    def describe(self) -> str:
-        """What the space covers, in words and numbers."""
+    def describe(self, root: str | None = None) -> str:
+        """What the space covers, in words and numbers; with a root, of those operators only that fit below it."""
         streams = f"all streams to {self.events} events over {len(self.alphabet)} tuples"
-        return f"{self.formulas_in_words} below, {streams}"
+        if root is None:
+            return f"{self.formulas_in_words}, {streams}"
+        left = self.nodes - (2 if root in BINARY else 1)
+        below = ", ".join(name for name in self.operators if left >= (3 if name in BINARY else 2))
+        types = ", ".join(dict.fromkeys(event.type for event in self.alphabet))
+        return f"all formulas to {self.nodes} nodes over {types} with {root} on top of {below or 'types'}, {streams}"
 
     def formulas(self, size: int) -> Iterator[cel.Formula]:
         """All formulas of exactly the size in nodes."""

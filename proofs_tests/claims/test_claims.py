@@ -38,7 +38,6 @@ AS_PRINTED = [
 ]
 
 
-REFUTED = {"vldb92.racket:points", "sase07.cayuga:sections"}
 SLOW = {
     "acel26.bags",
     "cep17.alg1",
@@ -69,6 +68,7 @@ SLOW = {
     "cep17.lemC.14:nxt",
     "cep17.lemC.16",
     "cep17.lemC.18",
+    "cep17.not-in-cel",
     "cep17.prop1:complement",
     "cep17.prop1:io-determinization",
     "cep17.sec3:+",
@@ -127,6 +127,7 @@ SLOW = {
     "sase07.thm4.1:1-2",
     "sase07.thm4.1:5-1",
     "sase07.thm4.1:5-1-closure",
+    "sase07.thm4.1:times",
     "sase07.thm4.3",
     "sase07.thm4.5",
     "sase07.thm4.6",
@@ -141,8 +142,7 @@ SLOW = {
     "tods21.def6.1",
     "tods21.def8.4",
     "tods21.def8.7",
-    "tods21.fig3:filter-sets",
-    "tods21.fig3:laws",
+    *(id_ for id_ in LEDGER if id_.startswith("tods21.fig3:") and id_ != "tods21.fig3:event"),
     "tods21.fig6",
     "tods21.fig6:strict-not-in-cplus",
     "tods21.lem8.2",
@@ -177,6 +177,7 @@ SLOW = {
     "tods21.thm7.2:size",
     "tods21.thm8.9:to-cel",
     "tods21.thm9.1",
+    "tods21.window4",
     "vldb22.partition",
     "vldb22.window",
     "vldb23.joins",
@@ -193,6 +194,8 @@ SLOW = {
     "vldb92.minimal:and",
     "vldb92.minimal:not",
     "vldb92.minimal:relative",
+    "vldb92.racket:points",
+    "vldb92.racket:prefix",
     "vldb92.regular:to",
     "vldb92.sec2.1:history",
     "vldb92.sec2:masks",
@@ -210,7 +213,7 @@ HOLDS = Erratum("Holds", ("tods21.alg1",), "", "")
 def test_each_claim_passes_its_check_at_least_corrected(id_: str) -> None:
     found = quick(id_)
     assert found["bound"]
-    assert (found["status"] == "refuted") == (id_ in REFUTED), found
+    assert found["status"] != "refuted", found
     fails = ("holds-corrected", "refuted", "text-damaged")
     assert (found["status"] in fails) == (found["counterexample"] is not None)
     assert (found["status"] in ("holds-corrected", "text-damaged")) == (found["correction"] is not None)

@@ -83,7 +83,7 @@ def construction(
     @claim(id_, f"the automaton of the case {operator}", "construction")
     def check(effort: Effort) -> Finding:
         sized = spaces if effort == "full" else quick
-        bound = f"{operator} on top; " + "; and ".join(space.describe() for space in sized)
+        bound = "; and ".join(space.describe(operator) for space in sized)
         found = None
         if known is not None and effort == "quick":
             S = Stream(map(Event, known[1].split()))

@@ -32,7 +32,9 @@ def _update_exponent() -> tuple[float, int]:
 
 
 ONE_FRAME_A_NODE = "after ENUMERATE has come back from the last node of a list, it comes back from every node before it"
-A_LOOP = "line 7 goes on with next(n1) in the same call: `while n1 ≠ n2: n1 ← next(n1)` around lines 2 to 5"
+A_LOOP = (
+    "line 7 goes on with next(n1) in the same call: lines 2 to 5; then, while n1 ≠ n2: n1 ← next(n1), and lines 2 to 5"
+)
 
 
 def printed_delays(n: int, line_7_is_a_loop: bool) -> list[tuple[int, int]]:
@@ -98,10 +100,10 @@ def _(effort: Effort) -> Finding:
     as_printed, corrected = exponent(printed_lengths, printed), exponent(printed_lengths, looped)
     bound = (
         f"Algorithm 1 as printed: at most {', '.join(map(str, printed))} steps between outputs of three events at "
-        f"{', '.join(map(str, printed_lengths))} events, exponent {as_printed:.2f}; with line 7 a loop at most "
-        f"{max(looped)}, exponent {corrected:.2f}. Algorithm 2 as printed: at most {changes[-1]} changes of the data "
-        f"structure by an event, exponent {exponent(SIZES, changes):.2f} in the number of states, {SIZES[0]} to "
-        f"{SIZES[-1]}. The library, whose Enumerate has the loop: "
+        f"{', '.join(map(str, printed_lengths))} A and B B C behind them, exponent {as_printed:.2f}; with line 7 a "
+        f"loop at most {max(looped)}, exponent {corrected:.2f}. Algorithm 2 as printed: at most {changes[-1]} changes "
+        f"of the data structure by an event, exponent {exponent(SIZES, changes):.2f} in the number of states, "
+        f"{SIZES[0]} to {SIZES[-1]}. The library, whose Enumerate has the loop: "
         f"operations of an event: exponent {flat:.2f} in the length of the stream, {LENGTHS[0]} to {LENGTHS[-1]} "
         f"events, at most {most} for six queries, and {grows:.2f} in |A| from {sizes[0]} to {sizes[-1]}; before each "
         f"of the first {outputs} outputs at most {max(ratios):.1f} for each of its events, exponent {delay:.2f} in the "

@@ -61,6 +61,11 @@ END_OF_POINT = f"""
     H3 := !wall | (Twice | first) /+ (h1 ∨ h2 ∨ s1 ∨ s2);
     H1 ∨ H2 ∨ H3
 """
+END_OF_POINT_CORRECTED = (
+    END_OF_POINT.replace("(first ∧ !front) /+ (h1 ∨ h2)", "sequence(h1 ∨ h2, !front)")
+    .replace("H1 ∨ H2 ∨ H3", "H1 ∨ H2 ∨ H3 ∨ H4")
+    .replace("H2 :=", "H4 := (h1 ∨ h2 ∨ s1 ∨ s2) | (sequence(s1 ∨ h1, h1) ∨ sequence(s2 ∨ h2, h2)); H2 :=")
+)
 # As printed this never takes place: a sequence may begin anywhere, so that a rally may always still come.
 END_BY_PREFIX_AS_PRINTED = """
     one := sequence(h2, front, h1, front);
@@ -72,6 +77,7 @@ END_BY_PREFIX_AS_PRINTED = """
 """
 # An exchange that begins where the history does, and the next one after it, as the text means it.
 END_BY_PREFIX = END_BY_PREFIX_AS_PRINTED.replace("(h2,", "(first ∧ h2,").replace("(floor,", "(first ∧ floor,")
+END_BY_PREFIX_CORRECTED = END_BY_PREFIX.replace("front)\n", "front) ∨ sequence(s1, !front)\n")
 
 # Section 7.2. E: expected at a runway, L: landed there.
 AIRPORT = """
