@@ -143,8 +143,8 @@ def _(effort: Effort) -> Finding:
         "with ! and an aggregate made by hand: their states and edges are those of A.2, and the identifiers those of "
         "the correction",
         found,
-        "of a pair a[1], a[i] the take, ignore and proceed edges may speak of the next component too, and take and ignore "
-        "edges of `a.len` and `agg(a[].att)`",
+        "of a pair a[1], a[i] the take, ignore and proceed edges may speak of the next component too, and take and "
+        "ignore edges of `a.len` and `agg(a[].att)`",
     )
 
 
