@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import reduce
-from itertools import count
+from itertools import count, takewhile
 from random import Random
 from typing import Any, TypeAlias
 
@@ -24,9 +24,16 @@ from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import Stream
 from cerify.semantics.row_pattern import interpreter, syntax
 from cerify.semantics.row_pattern.check import require_wellformed
-from cerify.semantics.row_pattern.dialects import DIALECTS, STANDARD_SQL, SqlDialect, dialect_named, require_in_dialect
+from cerify.semantics.row_pattern.dialects import (
+    DIALECTS,
+    STANDARD_SQL,
+    SqlDialect,
+    dialect_named,
+    meant_reading,
+    require_in_dialect,
+)
 from cerify.semantics.row_pattern.interpreter import RowOutput
-from cerify.semantics.row_pattern.scalars import NumberedMatch
+from cerify.semantics.row_pattern.scalars import STANDARD, NumberedMatch, RowReading
 from cerify.semantics.row_pattern.show_dialects import write_in_dialect
 from cerify.semantics.row_pattern.syntax import (
     Count,
@@ -105,50 +112,69 @@ def compared(
     return kinds, ""
 
 
-def in_dialect(q: MatchRecognize, S: Stream, dialect: SqlDialect, kernel: str = "kernel") -> str:
-    """Which evaluator differs on a clause as it is read in a dialect; "" for none, "refused" if it is not carried.
+@dataclass
+class DialectCases:
+    """Random clauses on one table, as dialects read them; what two dialects mean alike is evaluated once.
 
-    The text is written for the dialect and read again. The definition follows the dialect's reading of that; the others
-    follow the clause in which the reading is written out, and the standard's definition the clause before it was
-    written, where the dialect keeps its meaning. kernel: the compiled evaluator to ask.
+    The definition follows the dialect's reading. The others follow the clause in which the reading is written out.
     """
-    try:
-        meant, text, differences = write_in_dialect(q, STANDARD_SQL, dialect)
-        pasted = read_pasted(text, dialect.name)
-        require_wellformed(pasted.clause)
-    except CerifyError:
-        return "refused"
-    if replace(pasted.clause, span=None) != replace(meant, span=None):
-        return f"the reader: {text}"
 
-    def by_reading(q: MatchRecognize, S: Stream, budget: Budget) -> Iterable[NumberedMatch]:
-        return interpreter.find_matches(q, S, pasted.reading, budget)
+    S: Stream
+    kernel: str
+    known: dict[Any, Answer] = field(default_factory=dict)
 
-    out = written_out(pasted.clause, pasted.reading)
-    answers = {"definition": matches_of(by_reading, pasted.clause, S)}
-    if out != pasted.clause:
-        answers["written out"] = matches_of(interpreter.find_matches, out, S)
-    answers |= {name: matches_of(JUDGED[name], out, S) for name in ("automaton", kernel)}
-    if not differences:
-        answers["standard"] = matches_of(interpreter.find_matches, q, S)
-    certain = {name: one for name, one in answers.items() if not {"budget", "unsupported"} & {*map(str, one[-1:])}}
-    right = next(iter(certain.values()), [])
-    if (wrong := next((name for name, one in certain.items() if one != right), "")) != "":
-        return f"{wrong}: {text}"
-    found = [one[0] for one in right if not isinstance(one, str)]
-    tables = [RowOutput(pasted.clause, S, pasted.reading), *([RowOutput(out, S)] if out != pasted.clause else [])]
-    shown = [list(table.rows(found)) for table in tables]
-    return f"the output: {text}" if shown[:-1] != shown[1:] else ""
+    def difference(self, q: MatchRecognize, dialect: SqlDialect, text: bool) -> str:
+        """Which evaluator differs on a clause in a dialect; "" for none, "refused" if the dialect does not have it.
 
+        With `text` the clause is written for the dialect and read again too, and means there what it did before.
+        """
+        try:
+            require_in_dialect(q, dialect)
+            require_wellformed(q)
+        except CerifyError:
+            return "refused"
+        is_open = any(one.nulls is None for one in q.order)
+        reading = replace(meant_reading([*q.keys, *q.expressions], dialect), nulls=dialect.nulls if is_open else "high")
+        out = written_out(q, reading)
+        answers = {"definition": self.answer("definition", q, reading)}
+        answers |= {name: self.answer(name, out) for name in ("automaton", self.kernel)}
+        if out != q:
+            answers["written out"] = self.answer("definition", out)
+        if text:
+            try:
+                meant, written, differences = write_in_dialect(q, STANDARD_SQL, dialect)
+                pasted = read_pasted(written, dialect.name)
+            except CerifyError:
+                return "refused"
+            if replace(pasted.clause, span=None) != replace(meant, span=None):
+                return f"the reader: {written}"
+            read = self.answer("definition", replace(pasted.clause, span=None), pasted.reading)
+            if not differences and len({str(read), str(self.answer("definition", q))}) > 1:
+                return f"the text: {written}"
+        certain = {name: one for name, one in answers.items() if not {"budget", "unsupported"} & {*map(str, one[-1:])}}
+        right = next(iter(certain.values()), [])
+        return next((f"{name}: {show(q)}" for name, one in certain.items() if one != right), "")
 
-def matches_of(find: Finder, q: MatchRecognize, S: Stream) -> Answer:
-    """The matches with the rows that they leave out, and the code of the error that ends them."""
-    found: Answer = []
-    try:
-        found += ((match, match.excluded) for match in find(q, S, budget=BUDGET))
-    except CerifyError as error:
-        found.append(error.code)
-    return found
+    def answer(self, name: str, q: MatchRecognize, reading: RowReading = STANDARD) -> Answer:
+        """The matches, the rows of the output, and the code of the error that ends them."""
+        if (name, q, reading) not in self.known:
+            self.known[name, q, reading] = found = []
+            try:
+                if name == "definition":
+                    found += interpreter.find_matches(q, self.S, reading, BUDGET)
+                else:
+                    found += JUDGED[name](q, self.S, budget=BUDGET)
+                found += self.output(q, found, reading)
+            except CerifyError as error:
+                found.append(error.code)
+        return self.known[name, q, reading]
+
+    def output(self, q: MatchRecognize, found: Sequence[NumberedMatch], reading: RowReading) -> Answer:
+        """The rows of the output for these matches."""
+        key = q, reading, tuple((match, match.excluded) for match in found)
+        if key not in self.known:
+            self.known[key] = [*RowOutput(q, self.S, reading).rows(found)]
+        return self.known[key]
 
 
 def fitted(q: MatchRecognize, dialect: SqlDialect) -> MatchRecognize:
@@ -207,37 +233,50 @@ def fitted(q: MatchRecognize, dialect: SqlDialect) -> MatchRecognize:
 
 
 def compared_in(
-    dialect: SqlDialect, carried: int, seed: int = 0, nodes: int = 8, rows: int = 8
-) -> tuple[Counter[str], str]:
-    """How many random clauses a dialect carries, up to that number, and refuses; the first difference, "" for none."""
-    kinds: Counter[str] = Counter()
+    dialects: Sequence[SqlDialect], carried: int, seed: int = 0, nodes: int = 8, rows: int = 8
+) -> tuple[dict[str, Counter[str]], str]:
+    """How many random clauses each dialect has, up to that number, and refuses; the first difference, "" for none.
+
+    Every fourth clause of a dialect is written and read again too.
+    """
+    kinds: dict[str, Counter[str]] = {one.name: Counter() for one in dialects}
     kernels = ("kernel", "kernel on columns")
-    for number in count(seed):
-        rng = Random(number)
-        few = "alternation" in (dialect.refused or {})
-        profile = rng.choice(["chain"] if few else ["columns", "everything", "extended", "chain"])
-        q, S = case(rng, PROFILES[profile], nodes, rows)
-        wrong = in_dialect(fitted(q, dialect) if rng.random() < 0.9 else q, S, dialect, kernels[number % 2])
-        kinds["refused" if wrong == "refused" else "carried"] += 1
-        if wrong not in ("", "refused"):
-            return kinds, f"{number}: {wrong} on {[dict(event.attributes) for event in S]}"
-        if kinds["carried"] >= carried:
-            break
+    numbers = takewhile(lambda _: any(one["carried"] < carried for one in kinds.values()), count(seed))
+    for number in numbers:
+        for few in (False, True):
+            mine = [one for one in dialects if ("alternation" in (one.refused or {})) == few]
+            if not mine:
+                continue
+            rng = Random(number)
+            profile = rng.choice(["chain"] if few else ["columns", "everything", "extended", "chain"])
+            q, S = case(rng, PROFILES[profile], nodes, rows)
+            asked, as_it_is = DialectCases(S, kernels[number % 2]), rng.random() < 0.1
+            for i, dialect in enumerate(mine):
+                if kinds[dialect.name]["carried"] >= carried:
+                    continue
+                clause = replace(q if as_it_is else fitted(q, dialect), span=None)
+                wrong = asked.difference(clause, dialect, (number + i) % 4 == 0)
+                kinds[dialect.name]["refused" if wrong == "refused" else "carried"] += 1
+                if wrong not in ("", "refused"):
+                    return kinds, f"{number}: {dialect.name}: {wrong} on {[dict(event.attributes) for event in S]}"
     return kinds, ""
 
 
 @click.command()
-@click.option("--dialect", type=click.Choice([*DIALECTS]), help="Compare clauses as they are read in this dialect.")
+@click.option(
+    "--dialect", multiple=True, type=click.Choice([*DIALECTS]), help="Compare clauses as they are read in it."
+)
 @click.option("--cases", default=20_000, show_default=True)
 @click.option("--seed", default=0, show_default=True)
 @click.option("--profile", default="everything", show_default=True, type=click.Choice([*PROFILES]))
 @click.option("--nodes", default=10, show_default=True, help="Of a pattern, at most.")
 @click.option("--rows", default=8, show_default=True, help="Of a table, at most.")
-def main(dialect: str | None, cases: int, seed: int, profile: str, nodes: int, rows: int) -> None:
+def main(dialect: tuple[str, ...], cases: int, seed: int, profile: str, nodes: int, rows: int) -> None:
     """Compare random clauses on random tables."""
-    if dialect is not None:
-        kinds, difference = compared_in(dialect_named(dialect), cases, seed, nodes, rows)
-        click.echo(f"{dialect}: {sum(kinds.values())} cases: {dict(kinds)}")
+    if dialect:
+        counted, difference = compared_in([*map(dialect_named, dialect)], cases, seed, nodes, rows)
+        for name, found in counted.items():
+            click.echo(f"{name}: {sum(found.values())} cases: {dict(found)}")
         if difference:
             raise click.ClickException(difference)
         return
