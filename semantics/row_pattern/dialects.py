@@ -101,7 +101,7 @@ _WITHOUT_EPOCH = {"EPOCH": "EXTRACT(EPOCH FROM …)"}
 DIALECTS: Mapping[DialectName, SqlDialect] = {
     one.name: one
     for one in (
-        SqlDialect("standard", "the standard", functions=_COMMON | {"REGEXP_LIKE"}),
+        SqlDialect("standard", "the standard", functions=_COMMON | {"REGEXP_LIKE", "TO_CHAR"}),
         SqlDialect(
             "trino",
             "Trino",
@@ -110,13 +110,13 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             unnamed=("_col", 0),
             functions=_COMMON
             | {"IF", "DATE_DIFF", "DATE_ADD", "TO_UNIXTIME", "FROM_ISO8601_TIMESTAMP", "DATE"}
-            | {"COUNT_IF", "STARTS_WITH", "REGEXP_LIKE"}
+            | {"COUNT_IF", "STARTS_WITH", "REGEXP_LIKE", "DATE_FORMAT"}
             | _PARTS_OF_TIMES,
             refused={
                 **_LONGEST,
                 **_KEYS,
                 **_WITHOUT_EPOCH,
-                **{name: name for name in ("DATEDIFF", "ADD_MONTHS")},
+                **{name: name for name in ("DATEDIFF", "ADD_MONTHS", "TO_CHAR")},
             },
             needs=frozenset({"define"}),
             spelled={"CHAR_LENGTH": "LENGTH", "TIMESTAMPDIFF": "DATE_DIFF"},
@@ -132,7 +132,7 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             dual=True,
             functions=_COMMON
             | {"NVL", "NVL2", "DECODE", "TRUNC", "NUMTODSINTERVAL", "TO_DATE", "TO_TIMESTAMP"}
-            | {"REGEXP_LIKE"},
+            | {"REGEXP_LIKE", "TO_CHAR"},
             refused={
                 **_LONGEST,
                 **_KEYS,
@@ -161,7 +161,7 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             functions=_COMMON
             | {"NVL", "NVL2", "IFNULL", "IFF", "DECODE", "LAG", "LEAD", "MATCH_SEQUENCE_NUMBER", "TO_DATE"}
             | {"TIMESTAMPDIFF", "TIMEDIFF", "DATEADD", "TIMEADD", "TIMESTAMPADD", "TO_TIMESTAMP", "DATE_PART"}
-            | {"DATE", "COUNT_IF", "STARTSWITH", "REGEXP_LIKE", "RLIKE"}
+            | {"DATE", "COUNT_IF", "STARTSWITH", "REGEXP_LIKE", "RLIKE", "TO_CHAR"}
             | _PARTS_OF_TIMES,
             texts=frozenset({"backslash", "dollars"}),
             match_operators=frozenset({"RLIKE", "REGEXP", "ILIKE"}),
@@ -192,7 +192,7 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             text_times=True,
             functions=_COMMON
             | {"IF", "IFNULL", "SAFE_DIVIDE", "UNIX_SECONDS", "DATE", "COUNTIF", "STARTS_WITH"}
-            | {"REGEXP_CONTAINS"}
+            | {"REGEXP_CONTAINS", "FORMAT_TIMESTAMP", "FORMAT_DATETIME", "FORMAT_DATE"}
             | {
                 f"{kind}_{name}"
                 for kind in ("TIMESTAMP", "DATETIME", "DATE")
@@ -201,7 +201,7 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             refused={
                 **_NO_WINDOW,
                 **_WITHOUT_EPOCH,
-                **{name: name for name in ("DATEDIFF", "TIMESTAMPDIFF", "ADD_MONTHS")},
+                **{name: name for name in ("DATEDIFF", "TIMESTAMPDIFF", "ADD_MONTHS", "TO_CHAR")},
                 "DATE_TRUNC": "the standard's DATE_TRUNC",
                 "all rows": "ALL ROWS PER MATCH",
                 "skip to a variable": "AFTER MATCH SKIP TO a variable",
@@ -231,11 +231,11 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             unnamed=("col", 0),
             functions=_COMMON
             | {"IF", "IFNULL", "DATE_DIFF", "DATE_SUB", "DATESUB", "DATE_ADD", "EPOCH", "DATE_PART"}
-            | {"COUNT_IF", "COUNTIF", "STARTS_WITH", "REGEXP_MATCHES", "REGEXP_FULL_MATCH"}
+            | {"COUNT_IF", "COUNTIF", "STARTS_WITH", "REGEXP_MATCHES", "REGEXP_FULL_MATCH", "STRFTIME"}
             | _PARTS_OF_TIMES,
             match_operators=frozenset({"ILIKE"}),
             ignores_null=True,
-            refused={**_LONGEST, "TIMESTAMPDIFF": "TIMESTAMPDIFF", "ADD_MONTHS": "ADD_MONTHS"},
+            refused={**_LONGEST, **{name: name for name in ("TIMESTAMPDIFF", "ADD_MONTHS", "TO_CHAR")}},
             spelled={"CHAR_LENGTH": "LENGTH", "REGEXP_LIKE": "REGEXP_MATCHES"},
             whole_seconds=True,
         ),
@@ -245,14 +245,16 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             nulls="low",
             default_skip="next row",
             backticks=True,
-            functions=_COMMON | {"IF", "IFNULL", "TIMESTAMPADD", "REGEXP"} | _PARTS_OF_TIMES,
+            functions=_COMMON
+            | {"IF", "IFNULL", "TIMESTAMPADD", "REGEXP", "DATE_FORMAT", "MATCH_ROWTIME"}
+            | _PARTS_OF_TIMES,
             spelled={"REGEXP_LIKE": "REGEXP"},
             refused={
                 **_LONGEST,
                 **_KEYS,
                 **_NO_WINDOW,
                 **_WITHOUT_EPOCH,
-                **{name: name for name in ("DATE_TRUNC", "DATEDIFF", "ADD_MONTHS")},
+                **{name: name for name in ("DATE_TRUNC", "DATEDIFF", "ADD_MONTHS", "TO_CHAR")},
                 "all rows": "ALL ROWS PER MATCH",
                 "subset": "SUBSET",
                 "permute": "PERMUTE",
@@ -285,7 +287,7 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             functions=_COMMON
             | {"IF", "IFF", "IFNULL", "NVL", "NVL2", "DECODE", "DATEDIFF", "DATE_DIFF", "DATEADD", "TIMESTAMPADD"}
             | {"DATE_ADD", "DATE_SUB", "DATE_PART", "UNIX_TIMESTAMP", "UNIX_SECONDS", "DATE", "COUNT_IF", "STARTSWITH"}
-            | {"REGEXP_LIKE", "RLIKE", "REGEXP"}
+            | {"REGEXP_LIKE", "RLIKE", "REGEXP", "DATE_FORMAT"}
             | _PARTS_OF_TIMES,
             texts=frozenset({"backslash", "raw"}),
             match_operators=frozenset({"RLIKE", "REGEXP", "ILIKE"}),
@@ -295,6 +297,7 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
                 **_NO_WINDOW,
                 **_WITHOUT_EPOCH,
                 "DATEDIFF": "the number of boundaries of a unit between two times",
+                "TO_CHAR": "TO_CHAR",
                 "subset": "SUBSET",
                 "exclusion": "{- -}",
                 "reluctant": "reluctant quantifiers",
@@ -322,6 +325,7 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
                 **_NO_WINDOW,
                 **_WITHOUT_EPOCH,
                 "ADD_MONTHS": "ADD_MONTHS",
+                "TO_CHAR": "TO_CHAR",
                 "REGEXP_LIKE": "regular expressions in conditions here: write LIKE",
                 "all rows": "ALL ROWS PER MATCH",
                 "skip past last row": "AFTER MATCH SKIP PAST LAST ROW",
@@ -665,6 +669,59 @@ def build_match(
     return rows.RowCall("REGEXP_LIKE", (text, pattern), span=span)
 
 
+_PERCENT = {"%Y": "YYYY", "%y": "YY", "%m": "MM", "%d": "DD", "%H": "HH24", "%I": "HH12", "%b": "Mon", "%a": "Dy",
+            "%p": "AM", "%f": "FF6", "%%": "%"}  # fmt: skip
+_STRFTIME = _PERCENT | {"%M": "MI", "%S": "SS", "%F": "YYYY-MM-DD", "%T": "HH24:MI:SS"}
+_MYSQL = _PERCENT | {"%i": "MI", "%s": "SS", "%S": "SS", "%T": "HH24:MI:SS"}
+_JAVA = {"yyyy": "YYYY", "yy": "YY", "MMM": "Mon", "MM": "MM", "dd": "DD", "HH": "HH24", "hh": "HH12", "mm": "MI",
+         "ss": "SS", "SSS": "FF3", "EEE": "Dy", "E": "Dy", "a": "AM"}  # fmt: skip
+_ORACLE = {one: one for one in ("YYYY", "YY", "MM", "MON", "DD", "DY", "HH24", "HH12", "MI", "SS", "FF3", "FF6", "FF9",
+                                "Q", "AM", "PM")} | {"HH": "HH12"}  # fmt: skip
+_FORMATS: Mapping[str, Mapping[str, str]] = {
+    "TO_CHAR": _ORACLE, "STRFTIME": _STRFTIME, "FORMAT_TIMESTAMP": _STRFTIME, "FORMAT_DATETIME": _STRFTIME,
+    "FORMAT_DATE": _STRFTIME,
+}  # fmt: skip
+
+
+def _formatted(name: str) -> Builder:
+    """Build the text of a time in a format that is written out; a text of any value where there is none."""
+
+    def build(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
+        if len(arguments) == 1:
+            return rows.Cast(arguments[0], "VARCHAR", span=span)
+        value, written = arguments[::-1] if name.startswith("FORMAT_") else arguments
+        parts = _FORMATS.get(name, _MYSQL if dialect.name == "trino" else _JAVA)
+        pattern = written.value if isinstance(written, rows.RowConstant) else None
+        fold = re.I if parts is _ORACLE else 0
+        quote = "'" if parts is _JAVA else '"'
+        known = "|".join(sorted(map(re.escape, parts), key=len, reverse=True))
+        shape = re.compile(f"{quote}(?P<text>[^{quote}]*){quote}|{known}|(?P<other>.)", fold | re.S)
+        found = [*shape.finditer(pattern)] if isinstance(pattern, str) else []
+        wrong = next((one[0] for one in found if one["other"] and (one[0].isalnum() or one[0] == "%")), None)
+        if not found or wrong is not None:
+            raise Unsupported(
+                f"{name} writes a time with {', '.join(parts)} in a format that is written out"
+                + ("" if wrong is None else f", not with {wrong}; CAST(x AS VARCHAR) writes a number"),
+                written.span or span,
+            )
+        own = {"MON": "Mon", "DY": "Dy"} if dialect.name == "snowflake" else {}
+        texts = (
+            one["other"] or (f'"{one["text"]}"' if one["text"] is not None else _part_of(one[0], parts, own))
+            for one in found
+        )
+        return rows.RowCall("TO_CHAR", (value, rows.RowConstant("".join(texts), span=written.span)), span=span)
+
+    return build
+
+
+def _part_of(written: str, parts: Mapping[str, str], own: Mapping[str, str]) -> str:
+    """Return a part of a format as TO_CHAR has it, in the case in which it is written."""
+    if parts is not _ORACLE:
+        return parts[written]
+    known = own.get(written.upper(), written)
+    return "HH12" if known.upper() == "HH" else known
+
+
 def _interval_of(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
     """NUMTODSINTERVAL(number, 'MINUTE')."""
     return rows.Product(arguments[0], "*", rows.RowConstant(LENGTHS[_unit_name(arguments[1], span, LENGTHS)]))
@@ -780,6 +837,10 @@ _FUNCTIONS: Mapping[str, tuple[int, int, Builder]] = {
         2,
         lambda arguments, _, span: build_match(arguments[0], arguments[1], r"\A(", r")\z", span),
     ),
+    "TO_CHAR": (1, 2, _formatted("TO_CHAR")),
+    "STRFTIME": (2, 2, _formatted("STRFTIME")),
+    "DATE_FORMAT": (2, 2, _formatted("DATE_FORMAT")),
+    **{name: (2, 2, _formatted(name)) for name in ("FORMAT_TIMESTAMP", "FORMAT_DATETIME", "FORMAT_DATE")},
     "TO_TIMESTAMP": (1, 2, _to_time),
     "DECODE": (3, _MANY, _decode),
     "DATE_PART": (2, 2, _date_part),
@@ -792,6 +853,7 @@ _FUNCTIONS: Mapping[str, tuple[int, int, Builder]] = {
     "LAG": (1, 2, _shifted("PREV")),
     "LEAD": (1, 2, _shifted("NEXT")),
     "MATCH_SEQUENCE_NUMBER": (0, 0, lambda _, __, ___: rows.Count()),
+    "MATCH_ROWTIME": (1, 1, lambda arguments, _, __: rows.Logical("LAST", arguments[0], semantics="FINAL")),
 }
 """Of each abbreviation its least and most arguments, and its tree."""
 BARE: Mapping[str, Callable[[], rows.Expression]] = {

@@ -41,7 +41,7 @@ from cerify.semantics.row_pattern.dialects import (
     unit_of,
 )
 from cerify.semantics.row_pattern.scalars import FUNCTIONS as SCALAR_FUNCTIONS
-from cerify.semantics.row_pattern.scalars import LENGTHS, SPELLINGS
+from cerify.semantics.row_pattern.scalars import LENGTHS, SPELLINGS, columns_in, with_columns
 from cerify.semantics.row_pattern.syntax import (
     MatchRecognize,
     Measure,
@@ -85,11 +85,13 @@ FUNCTIONS = (
 )
 MEANT = {
     "LAG": "PREV", "LEAD": "NEXT", "FIRST_VALUE": "FIRST", "LAST_VALUE": "LAST",
-    "NVL": "COALESCE", "IFNULL": "COALESCE",
+    "NVL": "COALESCE", "IFNULL": "COALESCE", "MATCH_PROCTIME": "MATCH_ROWTIME",
 }  # fmt: skip
 """Functions of other places in SQL that are often meant."""
 
 
+ROWTIME = "the first column of ORDER BY"
+"""The name that a column has until the clause is whole."""
 REGEXPS = ("REGEXP_LIKE", "REGEXP_CONTAINS", "REGEXP_MATCHES", "REGEXP")
 """What a match with a regular expression is called in the dialects."""
 
@@ -301,6 +303,8 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
     def other_function(self, meta: Meta, name: Token, *arguments: rows.Expression) -> rows.Expression:
         if name.upper() == "MATCH_ROW_NUMBER" and self.dialect.structures and not arguments:
             return cast("rows.Expression", RowPosition(span=span_of(meta)))
+        if name.upper() == "MATCH_ROWTIME" and name.upper() in self.dialect.functions and not arguments:
+            arguments = (rows.RowColumn(ROWTIME, span=span_of(meta)),)
         if (made := dialect_function(name.upper(), arguments, self.dialect, span_of(meta))) is not None:
             if name.upper() in ("LAG", "LEAD"):
                 self.shifted.add(span_of(meta))
@@ -363,7 +367,7 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
     def cast(self, meta: Meta, e: rows.Expression, type_: Token) -> rows.Expression:
         span = span_of(meta)
         name = re.split(r"\W", type_.upper())[0]
-        digits = [int(one) for one in re.findall(r"\d+", type_)]
+        digits = [int(one) for one in re.findall(r"\d+", type_.partition("(")[2])]
         own = {re.split(r"\W", spelt)[0]: standard for standard, spelt in (self.dialect.types or {}).items()}
         if name in ("DECIMAL", "NUMERIC", "NUMBER"):
             scale = digits[1] if len(digits) > 1 else 0 if digits else DECIMALS.get(self.dialect.name)
@@ -784,6 +788,10 @@ class _Builder(ExpressionBuilder):
         if self.time is not None:
             found.setdefault("order", (Order(self.time),))
         q = MatchRecognize(**found, span=span_of(meta))
+        if any(one.name == ROWTIME for one in columns_in(q)):
+            if not q.order or not isinstance(time := q.order[0].column, rows.RowColumn):
+                raise Unsupported("MATCH_ROWTIME() needs ORDER BY, whose first column is the time", q.span)
+            q = with_columns(q, lambda one: replace(time, span=one.span) if one.name == ROWTIME else one)
         return _bound_span(q, width[0], self.duration) if width else q
 
     def window(self, meta: Meta, *clauses: _Clause) -> MatchRecognize:

@@ -399,7 +399,37 @@ def searched_pattern(pattern: str) -> str | None:
 _ANCHORED = re.compile(r"(\^|\\A)?(.*?)(\$|\\z)?", re.S)
 
 
+TIME_FORMAT = re.compile(r'"(?P<text>[^"]*)"|YYYY|YY|MM|MON|DD|DY|HH24|HH12|MI|SS|FF[369]|Q|AM|PM', re.I)
+"""The parts of a format of TO_CHAR; what stands between quotation marks is written as it is."""
+_MONTH_NAMES = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+_DAY_NAMES = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+
+
+def _format_time(time: datetime, pattern: str) -> str:
+    """Write a time in Oracle's format, as YYYY-MM-DD HH24:MI:SS. The case of MON, DY and AM is that of the part."""
+
+    def written(found: re.Match[str]) -> str:
+        if found["text"] is not None:
+            return found["text"]
+        part = found[0].upper()
+        if part in ("MON", "DY", "AM", "PM"):
+            name = {"MON": _MONTH_NAMES[time.month - 1], "DY": _DAY_NAMES[time.weekday()]}
+            text = name.get(part, "AM" if time.hour < 12 else "PM")
+            return text.upper() if found[0].isupper() else text.lower() if found[0].islower() else text.title()
+        if part.startswith("FF"):
+            return f"{nanoseconds(time) % 10**9:09}"[: int(part[2])]
+        values = {
+            "YYYY": f"{time.year:04}", "YY": f"{time.year % 100:02}", "MM": f"{time.month:02}", "DD": f"{time.day:02}",
+            "HH24": f"{time.hour:02}", "HH12": f"{(time.hour - 1) % 12 + 1:02}", "MI": f"{time.minute:02}",
+            "SS": f"{time.second:02}", "Q": str((time.month + 2) // 3),
+        }  # fmt: skip
+        return values[part]
+
+    return TIME_FORMAT.sub(written, pattern)
+
+
 FUNCTIONS: Mapping[str, ScalarFunction] = {
+    "TO_CHAR": ScalarFunction(("timestamp", "string"), "string", _format_time),
     "REGEXP_LIKE": ScalarFunction(("string", "string"), "bool", _regexp_like),
     "UPPER": ScalarFunction(("string",), "string", str.upper),
     "LOWER": ScalarFunction(("string",), "string", str.lower),

@@ -944,8 +944,38 @@ def test_regular_expressions(dialect: str, condition: str, found: list[int]) -> 
 
 
 @pytest.mark.parametrize(
+    ("dialect", "measure", "text"),
+    [
+        ("oracle", "TO_CHAR(A.t, 'YYYY-MM-DD HH24:MI:SS')", "2026-03-01 15:05:07"),
+        ("oracle", "TO_CHAR(A.t, 'dd-MON-yy hh:mi AM')", "01-MAR-26 03:05 PM"),
+        ("oracle", "TO_CHAR(A.t, 'Dy FF3 \"Q\"Q') || TO_CHAR(1)", "Sun 123 Q11"),
+        ("oracle", "CAST(TO_CHAR(A.t, 'YYYY-MM-DD') AS VARCHAR2(7))", "2026-03"),
+        ("snowflake", "TO_CHAR(A.t, 'DD MON YYYY')", "01 Mar 2026"),
+        ("bigquery", "FORMAT_TIMESTAMP('%F %T', MAX(A.t))", "2026-03-01 15:05:07"),
+        ("duckdb", "STRFTIME(A.t, '%d.%m.%Y %H:%M')", "01.03.2026 15:05"),
+        ("trino", "DATE_FORMAT(A.t, '%Y-%m-%d %H:%i:%s')", "2026-03-01 15:05:07"),
+        ("databricks", "DATE_FORMAT(A.t, \"yyyy-MM-dd'T'HH:mm\")", "2026-03-01T15:05"),
+        ("flink", "DATE_FORMAT(MATCH_ROWTIME(), 'yyyy-MM-dd')", "2026-03-01"),
+    ],
+)
+def test_times_are_written_in_a_format(dialect: str, measure: str, text: str) -> None:
+    clause = f"MATCH_RECOGNIZE (ORDER BY t MEASURES {measure} AS c PATTERN (A) DEFINE A AS 1 = 1)"
+    table = [{"t": datetime(2026, 3, 1, 15, 5, 7, 123000, tzinfo=UTC)}]
+    assert select(clause, table, dialect=dialect).rows == ((text,),)
+    if dialect in ("oracle", "snowflake"):
+        q = read_pasted(clause, dialect).clause
+        assert show_in_dialect(q, dialect_named(dialect), dialect_named("oracle"))[0]
+        with pytest.raises(Unsupported, match="DuckDB does not have TO_CHAR"):
+            show_in_dialect(q, dialect_named(dialect), dialect_named("duckdb"))
+
+
+@pytest.mark.parametrize(
     ("dialect", "condition", "kind", "message"),
     [
+        ("oracle", "TO_CHAR(o, '999.9') = 'a'", Unsupported, "not with 9; CAST"),
+        ("trino", "TO_CHAR(o, 'YYYY') = 'a'", Unsupported, "Trino does not have TO_CHAR"),
+        ("trino", "DATE_FORMAT(o, '%q') = 'a'", Unsupported, "not with %; CAST"),
+        ("flink", "MATCH_PROCTIME() = o", Unsupported, "did you mean MATCH_ROWTIME"),
         ("trino", "REGEXP_LIKE(u, '(?=a)')", Unsupported, "without lookahead"),
         ("oracle", "REGEXP_LIKE(u, 'a', 'q')", Unsupported, "letters of 'icmn'"),
         ("bigquery", r"REGEXP_CONTAINS(u, '\d')", ParseError, r"write \\\\d for a backslash and d, or r'…'"),
