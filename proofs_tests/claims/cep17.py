@@ -245,8 +245,8 @@ def _(effort: Effort) -> Finding:
 
 @claim(
     "cep17.not-in-cel",
-    "No formula of CEL has the complex events of all formulas of core-CEL that are not well-formed at the positions at "
-    "which they end",
+    "A formula of core-CEL that is not well-formed may have no formula of CEL with its complex events at the positions "
+    "at which they end",
     "remark",
     "no statement of the paper, but of docs/theory/expressiveness.md",
 )

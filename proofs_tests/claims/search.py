@@ -88,7 +88,8 @@ class Space:
         left = self.nodes - (2 if root in BINARY else 1)
         below = ", ".join(name for name in self.operators if left >= (3 if name in BINARY else 2))
         types = ", ".join(dict.fromkeys(event.type for event in self.alphabet))
-        return f"all formulas to {self.nodes} nodes over {types} with {root} on top of {below or 'types'}, {streams}"
+        on_top = f"{root.upper()} on top, above {below or 'types'}"
+        return f"all formulas to {self.nodes} nodes over {types} with {on_top}, {streams}"
 
     def formulas(self, size: int) -> Iterator[cel.Formula]:
         """All formulas of exactly the size in nodes."""

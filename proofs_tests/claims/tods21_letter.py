@@ -209,7 +209,8 @@ def _by_runs(A: CEA, S: Stream, i: int) -> dict[int, frozenset[frozenset[int]]]:
 )
 def _(effort: Effort) -> Finding:
     cases = 0
-    for phi in Space(("seq", "plus", "or", "in"), nodes=3, events=3).every():
+    space = Space(("seq", "plus", "or", "in"), nodes=3, events=3)
+    for phi in space.every():
         A = io_determinize(single_variable(compile_cel(phi)))
         for S in STREAMS.streams(3):
             cases += 1
@@ -228,7 +229,7 @@ def _(effort: Effort) -> Finding:
         "why": "⟦A⟧_1 is about t_0, and (**) as printed asks t_1 for the step to it; (†), (‡) and the definition of "
         "A_i, all of them about t_0 ... t_{i-1}, are right",
     }
-    bound = f"with t_{{i-1}} and i - 1: {cases} cases, all formulas to 3 nodes, all streams of 3 events"
+    bound = f"with t_{{i-1}} and i - 1: {cases} cases, {space.formulas_in_words}, all streams of 3 events"
     return Finding(
         "holds-corrected" if printed != expected else "holds",
         "exhaustive",

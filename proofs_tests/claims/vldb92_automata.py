@@ -91,7 +91,8 @@ def _construction(name: str, reading: str | None = None) -> None:
                 if name != "slashplus":
                     return Finding("refuted", "decided", against, shown(E, h, M))
                 correction = "M' goes on reading E, on the whole history, and begins F anew at each of its events"
-                return Finding("holds-corrected", "exhaustive", against, shown(E, h, M), correction)
+                bound = f"corrected: {len(Es)} expressions over a and b, {few}; {against}"
+                return Finding("holds-corrected", "exhaustive", bound, shown(E, h, M), correction)
         return Finding("holds", "decided", bound)
 
     if name == "slashplus":
