@@ -88,6 +88,15 @@ MEANT = {
     "NVL": "COALESCE", "IFNULL": "COALESCE", "MATCH_PROCTIME": "MATCH_ROWTIME",
 }  # fmt: skip
 """Functions of other places in SQL that are often meant."""
+INSTEAD = {
+    **dict.fromkeys(("CONTAINS", "CONTAINS_SUBSTR", "STRPOS", "INSTR", "CHARINDEX"), "write name LIKE '%a%'"),
+    **dict.fromkeys(("ENDSWITH", "ENDS_WITH"), "write name LIKE '%a'"),
+    **dict.fromkeys(
+        ("REGEXP_SUBSTR", "REGEXP_EXTRACT", "REGEXP_REPLACE", "REGEXP_COUNT", "REGEXP_INSTR", "SPLIT_PART"),
+        "match a text with LIKE or a regular expression, and cut one as a column of the table",
+    ),
+}
+"""What to write for functions that are not here."""
 
 
 ROWTIME = "the first column of ORDER BY"
@@ -314,11 +323,9 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
         require_function(name.upper(), self.dialect, span_of(name))
         if (known := scalar_function(name.upper(), arguments, span_of(meta))) is not None:
             return known
-        found = (
-            f"did you mean {MEANT[name.upper()]}?"
-            if name.upper() in MEANT
-            else f"there are {', '.join(self._functions())}"
-        )
+        found = INSTEAD.get(name.upper(), f"there are {', '.join(self._functions())}")
+        if name.upper() in MEANT:
+            found = f"did you mean {MEANT[name.upper()]}?"
         raise Unsupported(f"there is no function {name}; {found}", span_of(name))
 
     def _functions(self) -> list[str]:
@@ -646,7 +653,8 @@ def _outside_brackets(text: str, span: Span, tokens: Sequence[Token]) -> str | N
     if text.startswith("(", span.start) and tokens:
         return None
     if not tokens:
-        return WHOLE if _PART.search(text) else None
+        piped = "the syntax with |> is not read; write SELECT * FROM table MATCH_RECOGNIZE (…)"
+        return piped if "|>" in text else WHOLE if _PART.search(text) else None
     if len(tokens) == 1:
         return f"brackets are missing after {tokens[0].upper()}; {WHOLE}"
     if tokens[-1].type != "_PATTERN":

@@ -322,6 +322,12 @@ class _Reader:
         inner = re.compile(r"\s*\(\s*(?=(?:SELECT|VALUES)\b)", re.I).match(self.plain, at, end)
         if inner is not None:
             closing = _closing(self.plain, inner.start() + self.plain[inner.start() :].index("("))
+            if (nested := re.compile(r"\bMATCH_RECOGNIZE\b", re.I).search(self.plain, at, closing)) is not None:
+                raise Unsupported(
+                    "the clause stands in a subquery: give the query in its parentheses alone; its list may have "
+                    "COUNT(*) and other aggregates of all rows",
+                    _span_of(nested),
+                )
             return _Head(listed, "", self.source(inner.end(), closing - 1, common), closing)
         if (values := _VALUES.match(self.plain, at, end)) is not None:
             return _Head(listed, "", *self.values(values.end(), end))

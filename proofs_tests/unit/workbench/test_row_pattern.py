@@ -543,6 +543,7 @@ def test_what_a_statement_gives(statement: str, columns: tuple[str, ...], rows: 
         ("SELECT sym, COUNT(*) FROM t {}", IllFormed, "beside an aggregate of all rows", "sym"),
         ("SELECT *, COUNT(*) FROM t {}", IllFormed, "beside an aggregate of all rows", "COUNT(*)"),
         ("SELECT n FROM t {} WHERE COUNT(*) > 1", Unsupported, "not around the clause", "COUNT(*)"),
+        ("SELECT COUNT(*) FROM (SELECT * FROM t {})", Unsupported, "stands in a subquery", "MATCH_RECOGNIZE"),
         ("SELECT DISTINCT sym FROM t {}", Unsupported, "DISTINCT is not carried", "DISTINCT"),
         ("WITH u AS (t) SELECT * FROM u {}", Unsupported, "SELECT list FROM table", "t"),
         ("SELECT * FROM t, u {}", Unsupported, "two tables", " t, u "),
@@ -982,6 +983,8 @@ def test_times_are_written_in_a_format(dialect: str, measure: str, text: str) ->
         ("bigquery", "REGEXP_LIKE(u, 'a') AND u RLIKE 'a'", Unsupported, r"write REGEXP_CONTAINS\(name, '\^a'\)"),
         ("standard", "u SIMILAR TO 'a%'", Unsupported, "SIMILAR TO is not read in the standard: write REGEXP_LIKE"),
         ("azure", "REGEXP_LIKE(u, 'a')", Unsupported, "does not have REGEXP_LIKE"),
+        ("snowflake", "CONTAINS(u, 'a')", Unsupported, "write name LIKE '%a%'"),
+        ("oracle", "REGEXP_SUBSTR(u, 'a') = 'a'", Unsupported, "match a text with LIKE or a regular expression"),
     ],
 )
 def test_regular_expressions_that_are_refused(
