@@ -211,6 +211,12 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
         if escape and len(escape[0]) != 1:
             raise ParseError("ESCAPE is followed by one character in quotation marks", span_of(meta))
         negated = any(is_token(one, "NOT") for one in rest)
+        if (
+            not escape
+            and "\\" in str(getattr(pattern, "value", ""))
+            and self.dialect.name in ("bigquery", "databricks")
+        ):
+            escape = ("\\",)  # which these have where the text says none
         return rows.RowLike(e, pattern, escape, negated, span=span_of(meta))
 
     def matches(self, meta: Meta, e: rows.Expression, *rest: Any) -> rows.Expression:

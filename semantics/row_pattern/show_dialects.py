@@ -86,6 +86,8 @@ def write_in_dialect(
         parts["rows"] = ""
     keyword = "MATCH_RECOGNIZE" if q.window is None else "WINDOW"
     text = _TOKEN.sub(lambda found: _spelt(found, target), f"{keyword} ({' '.join(filter(None, parts.values()))})")
+    if target.name == "bigquery":
+        text = _without_escape(text, target)
     differences = []
     if source.days and not target.days and (number := _number_of_days(q)) is not None:
         shown = show_expression(number)
@@ -96,6 +98,14 @@ def write_in_dialect(
         exact = "exact" if target.integer_division == "exact" else "truncated"
         differences.append(f"a division of whole numbers is {exact} in {target.title}, and is not in {source.title}")
     return q, text, tuple(differences)
+
+
+def _without_escape(text: str, target: SqlDialect) -> str:
+    r"""Return a text without ESCAPE '\\', which is meant there. Raises Unsupported for another character."""
+    text = text.replace(r" ESCAPE '\\'", "")
+    if re.search(r"' ESCAPE '", text):
+        raise Unsupported(f"{target.title} has no ESCAPE after LIKE: write a backslash before % and _")
+    return text
 
 
 def _number_of_days(q: MatchRecognize) -> rows.Expression | None:
@@ -259,7 +269,8 @@ def _expression_text(e: rows.Expression, target: SqlDialect) -> str:
     _require_functions([e], target)
     written = _changed(e, _modulo) if target.name in _WITHOUT_MODULO else e
     written = _changed(written, lambda one: _own_pattern(one, target))
-    return _TOKEN.sub(lambda found: _spelt(found, target), show_expression(written))
+    text = _TOKEN.sub(lambda found: _spelt(found, target), show_expression(written))
+    return _without_escape(text, target) if target.name == "bigquery" else text
 
 
 def _name_text(name: str, target: SqlDialect, quoted: bool = False) -> str:

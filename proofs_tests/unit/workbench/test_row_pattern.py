@@ -931,6 +931,8 @@ def test_statements_of_dialects(dialect: str, text: str, rows: tuple[object, ...
         ("bigquery", r"REGEXP_CONTAINS(u, r'b/\d+$')", [1]), ("bigquery", r'REGEXP_CONTAINS(u, r"\d'"'"'?x")', [2]),
         ("bigquery", r"u = '\x2fa'", [0]), ("duckdb", r"REGEXP_MATCHES(u, '\dX', 'i')", [2]),
         ("duckdb", r"REGEXP_FULL_MATCH(u, '/b/\d+')", [1]), ("flink", r"REGEXP(u, '\d+$')", [1, 3]),
+        ("bigquery", r"u LIKE '%\\_'", []), ("databricks", r"u LIKE r'/b\_%'", []),
+        ("databricks", "u LIKE '/b_%'", [1, 2]),
         ("databricks", r"u RLIKE '^/b/\\d+$'", [1]), ("databricks", r"REGEXP_LIKE(u, r'\d+$')", [1, 3]),
     ],
 )  # fmt: skip
