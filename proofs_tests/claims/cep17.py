@@ -45,7 +45,7 @@ EVENTS = (Event("A", {"a": 0}), Event("A", {"a": 1}), Event("B", {"a": 1}))
 CHOSEN_ANEW = (
     "Left out, and not to be had to this size, are those in which a + between a filter and what binds its variable "
     "chooses the variable anew, as A AS x ; ((B AS y FILTER x.a = 1) OR A AS x)+: well-formed by the words, they "
-    "depend on later events all the same (docs/decisions/normal-forms.md); the clause of + is among the formulas that "
+    "depend on later events all the same (docs/decisions/core-cel.md); the clause of + is among the formulas that "
     "are lost"
 )
 STRATEGIES = (core.CoreStrict, core.CoreNext, core.CoreLast, core.CoreMax)
