@@ -20,9 +20,6 @@ from typing import TYPE_CHECKING, Any, Literal, Never, cast, overload
 
 from cerify.automata.evaluate.scope import Unordered
 from cerify.automata.evaluator import Consumption, Evaluator, Output
-from cerify.draw.automata import hoa_of_automaton
-from cerify.draw.diagram import Diagram, document, svg
-from cerify.draw.recording import Recording
 from cerify.equivalence.verdict import Level, Order, Undecided, Verdict
 from cerify.explanations.explanation import Request
 from cerify.languages import COMMON, DEFAULT, LANGUAGES, LanguageName, language_named, language_of
@@ -72,6 +69,8 @@ from cerify.semantics.sase.syntax import DECIDED, Operations, Reading
 from cerify.semantics.sigma.reading import SPECIFICATION, SigmaReading
 
 if TYPE_CHECKING:
+    from cerify.draw.diagram import Diagram
+    from cerify.draw.recording import Recording
     from cerify.equivalence.rewrite.laws import Law
     from cerify.equivalence.rewrite.simplify import Simplified
     from cerify.explanations.near_misses import NearMissReport
@@ -928,6 +927,8 @@ def svg_of(
     Raises ParseError, IllFormed, Unsupported where no automaton carries the query, and BudgetExceeded where the
     automaton is too large, to be made or to be read.
     """
+    from cerify.draw.diagram import document, svg
+
     return document(svg(diagram_of(query, language, schema, budget)))
 
 
@@ -961,6 +962,8 @@ def hoa_of(
 
     Raises ParseError, IllFormed, Unsupported where no automaton without a buffer carries the query, BudgetExceeded.
     """
+    from cerify.draw.automata import hoa_of_automaton
+
     lang, tree = read_query(query, language, schema)
     with errors_in(query):
         return hoa_of_automaton(lang.explanations.automaton(tree, schema, budget), _line(query))

@@ -131,6 +131,12 @@ class _Languages(Mapping[str, Language[Any]]):
         """Remove a language that was added."""
         del self._loaded[language.name]
 
+    def loaded_first(self) -> Iterator[Language[Any]]:
+        """Yield all languages; of the built-in ones those first that are imported already."""
+        known = [name for name in MODULES if name in self._loaded]
+        yield from (self[name] for name in known)
+        yield from (self[name] for name in self if name not in known)
+
     def _entry_points(self) -> dict[str, EntryPoint]:
         if self._installed is None:
             from importlib.metadata import entry_points  # a fiftieth of a second
@@ -173,7 +179,7 @@ def meant_language(name: str) -> str:
 
 def language_of(query: object) -> Language[Any]:
     """The language of a syntax tree. Raises IllFormed for what is no syntax tree of any."""
-    for language in LANGUAGES.values():
+    for language in LANGUAGES.loaded_first():
         if isinstance(query, language.syntax.trees):
             return language
     raise IllFormed(f"a query is a text or a parsed formula, not {query!r}")
