@@ -404,6 +404,8 @@ class ObjectRows:
         for attributes, value in zip(self._rows, values, strict=True):
             if value is not None:
                 attributes[name] = value
+            else:
+                attributes.pop(name, None)
 
     def _join(self, name: str, classes: Mapping[type, int]) -> None:
         """Make numbers of one type of whole numbers and floats; set aside what has several kinds."""

@@ -305,8 +305,10 @@ def times_of_column(
 ) -> tuple[list[Value | None], str | None]:
     """Return the values of the column of the time as whole seconds or as times, with a warning about their unit.
 
-    field is what the data calls the column. Raises BadTime for what is no time, or where kinds are mixed.
+    field is what the data calls the column. An empty text is no value, as in CSV. Raises BadTime for what is no time,
+    or where kinds are mixed.
     """
+    values = [None if isinstance(value, str) and not value else value for value in values]
     known = [(row, value) for row, value in enumerate(values) if value is not None]
     if not known:
         return list(values), None

@@ -507,6 +507,13 @@ def test_the_form_of_other_times_is_proposed(reader: str, source: Callable[[str,
 
 
 @pytest.mark.parametrize("reader", FLAT)
+def test_an_empty_text_is_no_time(reader: str, source: Callable[[str, Rows], Any]) -> None:
+    rows = [{"type": "A", "at": ""}, {"type": "A", "at": "2024-03-01T10:00:00Z"}]
+    S = as_stream(source(reader, rows), time_column="at")
+    assert [event.get("time") for event in S] == [None, datetime(2024, 3, 1, 10, tzinfo=UTC)]
+
+
+@pytest.mark.parametrize("reader", FLAT)
 def test_rows_without_a_type_have_the_default(reader: str, source: Callable[[str, Rows], Any]) -> None:
     for rows in ([{"id": "A", "x": 1}, {"id": None, "x": 2}], [{"id": 1, "x": 1}, {"id": None, "x": 2}]):
         S = as_stream(source(reader, rows), type_column="id", default_type="none")
