@@ -25,7 +25,7 @@ from cerify.semantics.events import TIME, TYPE, ObservedSchema
 from cerify.semantics.object_rows import COUNT, asked_element
 from cerify.semantics.predicates import Attribute, Problem
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.time_columns import TimeReading
+from cerify.semantics.time_columns import LAST_SECOND, PER_SECOND, TimeReading
 from cerify.semantics.values import TimeUnit, ValueType
 from cerify.spark.rows import DOT, EXACT, Columns, type_of_decimals
 from cerify.spark.runs import SparkQuery
@@ -389,8 +389,10 @@ def _with_times(df: DataFrame, order: Sequence[str], unit: TimeUnit) -> DataFram
     if name not in df.columns:
         return df  # which is refused with the columns
     kind = df.schema[name].dataType
+    if isinstance(kind, T.FloatType | T.DoubleType):
+        return df.withColumn(TIME, _time_of_fraction(name, PER_SECOND[unit]))
     if not isinstance(kind, WHOLE):
-        raise InputError(f"column {name!r} is {kind.simpleString()}; time_unit is for whole numbers since 1970")
+        raise InputError(f"column {name!r} is {kind.simpleString()}; time_unit is for numbers since 1970")
     number = column(name).cast("bigint")
     match unit:
         case "s":
@@ -406,6 +408,16 @@ def _with_times(df: DataFrame, order: Sequence[str], unit: TimeUnit) -> DataFram
             micros = F.timestamp_micros(F.call_function("div", number, F.lit(1000)))
             time = F.when(number % 1000 != 0, F.raise_error(problem)).otherwise(micros)
     return df.withColumn(TIME, time)
+
+
+def _time_of_fraction(name: str, per: int) -> Column:
+    """Return the timestamp, in microseconds, that a float is of which `per` are a second, as files are read."""
+    number = column(name).cast("double")
+    ticks = number * (10**6 / per) if per <= 10**6 else number / (per / 10**6)
+    problem = F.concat(F.lit(f"column {name}: "), number.cast("string"), F.lit(" is outside the years 1 to 9999"))
+    time = F.timestamp_micros(F.rint(ticks).cast("bigint"))
+    in_years = F.abs(number) / per <= LAST_SECOND  # NaN is not
+    return F.when(number.isNull(), None).when(in_years, time).otherwise(F.raise_error(problem))
 
 
 def resolved(

@@ -306,6 +306,11 @@ def _require_seconds(times: pa.Array, batch: pa.RecordBatch, columns: Columns) -
 
     A unit is not found out here as it is for files: a batch is a part of the data, and another one may look otherwise.
     """
+    if pa.types.is_floating(times.type) and times.null_count < len(times):
+        raise InputError(
+            f"{place(batch, 0, columns)}: the column {columns.time!r} has floats; if they are seconds since "
+            "1970, write time_unit='s'"
+        )
     if not pa.types.is_integer(times.type) or times.null_count == len(times):
         return
     extremes = pc.min_max(times).as_py()

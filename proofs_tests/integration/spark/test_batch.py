@@ -104,6 +104,19 @@ def test_ids_stand_for_positions_also_of_a_key_that_lasts_over_many_batches(spar
     assert pairs == {("a", f"a{t + 1}", (f"a{t}", f"a{t + 1}")) for t in range(0, 300, 2)} | {("b", "b1", ("b0", "b1"))}
 
 
+def test_fractions_of_seconds_are_times_where_the_unit_is_named(spark: SparkSession) -> None:
+    rows = [(1, 1588205199.82437, "A"), (1, 1588205200.82436, "B"), (1, None, "B"), (1, 1588205200.82438, "B")]
+    df = spark.createDataFrame(rows, "k int, time double, type string")
+    query = "A ; B WITHIN 1 second"
+    found = match(df, query, order_by="time", partition_by="k", time_unit="s").collect()
+    assert [list(row.events) for row in found] == [[1, 2]]  # the row without a time comes first
+    with pytest.raises(InputError, match=r"'time' has floats; .* write time_unit='s'"), worker_errors():
+        match(df, query, order_by="time", partition_by="k").collect()
+    bad = spark.createDataFrame([(1, float("nan"), "A")], "k int, time double, type string")
+    with pytest.raises(Exception, match="NaN is outside the years 1 to 9999"):
+        match(bad, query, order_by="time", partition_by="k", time_unit="s").collect()
+
+
 @pytest.mark.parametrize(("unit", "per"), [("s", 1), ("ms", 10**3), ("us", 10**6), ("ns", 10**9)])
 @pytest.mark.parametrize("named", [True, False])
 def test_times_in_a_unit(unit: Any, per: int, named: bool, spark: SparkSession) -> None:
@@ -117,7 +130,7 @@ def test_times_in_a_unit(unit: Any, per: int, named: bool, spark: SparkSession) 
     assert match(df, at, order_by=name, partition_by="k", time_unit=unit).count() == 1
     with pytest.raises(IllFormed, match="there is no unit 'min' of times"):
         match(df, at, order_by=name, partition_by="k", time_unit="min")  # type: ignore[typeddict-item]
-    with pytest.raises(InputError, match="time_unit is for whole numbers since 1970"):
+    with pytest.raises(InputError, match="time_unit is for numbers since 1970"):
         match(df.withColumn(name, df[name].cast("string")), at, order_by=name, time_unit=unit)
 
 
