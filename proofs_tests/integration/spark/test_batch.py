@@ -117,8 +117,10 @@ def test_fractions_of_seconds_are_times_where_the_unit_is_named(spark: SparkSess
         match(bad, query, order_by="time", partition_by="k", time_unit="s").collect()
 
 
-@pytest.mark.parametrize(("unit", "per"), [("s", 1), ("ms", 10**3), ("us", 10**6), ("ns", 10**9)])
-@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize(
+    ("unit", "per", "named"),
+    [("s", 1, True), ("s", 1, False), ("ms", 10**3, True), ("us", 10**6, False), ("ns", 10**9, True)],
+)
 def test_times_in_a_unit(unit: Any, per: int, named: bool, spark: SparkSession) -> None:
     """Whole numbers since 1970, in a column `time` or in the order, of which two are within a minute."""
     name = "time" if named else "ts"
