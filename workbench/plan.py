@@ -55,7 +55,7 @@ from cerify.semantics.events import (
 from cerify.semantics.packages import pa, pc
 from cerify.semantics.predicates import Problem, Rule
 from cerify.semantics.sigma.reading import SPECIFICATION
-from cerify.semantics.trees import children
+from cerify.semantics.trees import children, rebuilt
 from cerify.semantics.values import INT64, Value, ValueType, is_exact_float, kind, plain, quote_text, value_type_of
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -583,11 +583,22 @@ Found: TypeAlias = ReachBounds | None
 
 def reach_of(phi: Formula) -> Found:
     """The reach of a formula; None if it may depend on all events before."""
-    phi = cel.expanded(phi)
+    phi = _without_hiding(cel.expanded(phi))
     known, found = extents(phi), dict[int, Found]()
     for psi in reversed(list(cel.subformulas(phi))):
         found[id(psi)] = _reach(psi, [found[id(child)] for child in children(psi)], known[id(psi)].inherits)
     return found[id(phi)]
+
+
+def _without_hiding(phi: Formula) -> Formula:
+    """The formula without each PROJECT that drops no event: over a shorter interval its operand has what it has."""
+    psi, kept = cel.split_projection(phi)
+    if kept is not None:
+        from cerify.automata.evaluate.evaluation_plan import analyze_bindings
+
+        if all(kind & kept for kind in analyze_bindings(psi).possible):
+            return _without_hiding(psi)
+    return rebuilt(phi, [_without_hiding(child) for child in children(phi)])
 
 
 def _reach(phi: Formula, below: list[Found], inherits: bool) -> Found:

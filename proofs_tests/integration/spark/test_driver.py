@@ -558,6 +558,7 @@ REACHES = {
     "STRICT(A ; B) WITHIN 4 EVENTS PARTITION BY [k]": ReachBounds(4),
     "NXT(A ; B WITHIN 5 EVENTS)": ReachBounds(5),
     "PROJECT[A](A ; B WITHIN 5 EVENTS)": ReachBounds(5),
+    "LAST(A{2 DISTINCT [x]} WITHIN 5 EVENTS)": ReachBounds(5),
     "MAX(A+ WITHIN 5 EVENTS) WITHIN 3 EVENTS": ReachBounds(5),
     "A ; B": None,
     "(A ; B WITHIN 5 EVENTS) ; C": None,

@@ -41,11 +41,13 @@ from cerify.automata.evaluate.scope import Unordered
 from cerify.automata.evaluate.tables import classify
 from cerify.automata.evaluator import VERSION, Evaluator, Output, _checksum, seal, unseal
 from cerify.automata.exploration import classes, explore
+from cerify.conformance.cases import NAMED_SUITES, load
 from cerify.equivalence.decide.cel import difference
 from cerify.equivalence.generate import cel as generate
 from cerify.equivalence.generate.cel import CORE, EVERYTHING, formula
 from cerify.equivalence.generate.cel import stream as stream_cel
 from cerify.equivalence.generate.core_cel import ANYTHING, case
+from cerify.plan import DefinitionEvaluator
 from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import denote, interpreter
 from cerify.semantics.cel import syntax as cel
@@ -60,6 +62,7 @@ from cerify.semantics.events import Event, Stream
 from cerify.semantics.predicates import Anything, Attribute, Both, Comparison, Constant, Not, OfType, holds
 from proofs_tests.campaigns.per_key import in_batches
 from proofs_tests.claims.cea_runs import valuations
+from proofs_tests.pages import ROOT
 from proofs_tests.support import sampled, stream
 from proofs_tests.unit.automata.test_per_key import long_stream, pushed
 
@@ -565,10 +568,11 @@ def test_windows_and_keys_inside_of_a_strategy_choose_among_what_is_in_them(seed
             assert in_batches(partial(compile, phi, output=output), S, rng) == right, f"{show(phi)} {S.events}"
 
 
-def test_what_is_out_of_reach_is_forgotten() -> None:
+@pytest.mark.parametrize("counted", ["A{2,60}", "A{3 DISTINCT [x]}"])
+def test_what_is_out_of_reach_is_forgotten(counted: str) -> None:
     """Where no automaton reads batches, the events of the window are read again with each."""
-    phi = parse("LAST(A{2,60} WITHIN 29 seconds) PER KEY [k]")
-    S = Stream(Event("A" if n % 3 else "B", {"k": n % 2, "time": n}) for n in range(300))
+    phi = parse(f"LAST({counted} WITHIN 29 seconds) PER KEY [k]")
+    S = Stream(Event("A" if n % 3 else "B", {"k": n % 2, "x": n % 5, "time": n}) for n in range(300))
     E = compile(phi)
     assert sorted(match for start in range(0, 300, 7) for match in E.push(S.part(start, min(7, 300 - start)))) == (
         streaming.matches(phi, S)
@@ -576,7 +580,18 @@ def test_what_is_out_of_reach_is_forgotten() -> None:
     assert len(E.save()) < 4_000
     assert E.position == 300
     with pytest.raises(Unordered):
-        E.push([Event("A", {"k": 1, "time": 7})])
+        E.push([Event("A", {"k": 1, "x": 1, "time": 7})])
+
+
+@pytest.mark.thorough
+def test_what_batches_leave_to_the_definition() -> None:
+    """The guide has the numbers of the different queries of the suites."""
+    cases = [case for suite in (None, *(path.stem for path in NAMED_SUITES.glob("*.jsonl"))) for case in load(suite)]
+    guide = (ROOT / "docs" / "guide" / "streaming.md").read_text(encoding="utf-8")
+    for language in ("cel", "core-cel"):
+        queries = {case.query for case in cases if case.language == language}
+        left = sum(type(compile(query, language=language)) is DefinitionEvaluator for query in queries)
+        assert f"({left} of {len(queries):,}" in guide
 
 
 @pytest.mark.parametrize("seed", sampled(range(20), range(3)))
