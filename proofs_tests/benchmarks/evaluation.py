@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
 from statistics import median
@@ -16,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numba import njit
 
+import cerify
 from cerify.automata.evaluate.compiled import CompiledCelEvaluator
 from cerify.automata.evaluate.tables import EventBatch, enlarged
 from cerify.semantics.cel.parse import parse
@@ -26,6 +28,7 @@ from proofs_tests.benchmarks.loop import loop_in_c
 from proofs_tests.benchmarks.workloads import QUERIES, in_turn, uniform
 
 Work = Callable[[], object]
+BATCH = 50_000  # events
 FAST = {f"Q{i}" for i in range(1, 7)}
 
 
@@ -166,11 +169,28 @@ def keyed(quick: bool) -> Iterator[Figure]:
             f"keyed.{name}", len(S), "events/s", from_columns(ours, S), "PARTITION BY", from_columns(other, S),
             "≥ 0.9 of it", lambda value, ratio: ratio >= 0.9,
         )  # fmt: skip
+    ours, other = (f"({QUERIES['Q1']}) {operator} [k] WITHIN 1000 EVENTS" for operator in ("PER KEY", "PARTITION BY"))
+    works: dict[str, Callable[[str], object]] = {
+        "match": lambda query: cerify.match(query, S, evaluator="kernel"),
+        "count": lambda query: cerify.count(query, S, evaluator="kernel"),
+        "stream": lambda query: _push(query, S),
+    }
+    for name, work in works.items():
+        yield rate(
+            f"keyed.{name}", len(S), "events/s", partial(work, ours), "PARTITION BY", partial(work, other),
+            "≥ 0.9 of it", lambda value, ratio: ratio >= 0.9,
+        )  # fmt: skip
     for name, query in (("60", "LAST(A{60})"), ("60.30", "LAST(A{60} ; B{30})")):
         yield rate(
             f"keyed.count.{name}", len(S), "events/s", from_columns(f"{query} PER KEY [k]", S), "A ; B PER KEY",
             from_columns("A ; B PER KEY [k]", S), "≥ 2e+07", lambda value, ratio: value >= 2e7,
         )  # fmt: skip
+
+
+def _push(query: str, S: Stream) -> int:
+    """The number of matches of batches, as they come from a stream."""
+    evaluator = cerify.compile(query, evaluator="kernel")
+    return sum(len(evaluator.push(S.table.slice(start, BATCH))) for start in range(0, len(S), BATCH))
 
 
 def strategy(quick: bool) -> Iterator[Figure]:

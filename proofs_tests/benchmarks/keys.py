@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import click
 import pyarrow as pa
 
+from cerify.spark.batch import match
 from proofs_tests.benchmarks.figure import Figure
 from proofs_tests.benchmarks.spark import QUERY, QUICK, generate, watched, written
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 RUNS = 5
 TARGETS = {1_000: 0.85, 100: 0.7, 10: 0.5}
 """By rows of a key, what share of an identity's speed is to be reached."""
+WHOLE = "A ; B ; C"
 DENSE, DENSE_ROWS = "A ; B WITHIN 114 EVENTS", 5_000
 CLOCKS = {"": "rows/s", ".cpu": "rows/CPU s"}  # by the wall, and of the JVM and Python's workers together
 OURS = ("matches", "count")
@@ -51,6 +53,29 @@ def keys(quick: bool) -> Iterator[Figure]:
                 yield from figures(int(per_key), cores, rows, taken)
 
 
+def keyed_spark(quick: bool) -> Iterator[Figure]:
+    """PER KEY and PARTITION BY in a query over one stream on Spark, in turns in one session of one core."""
+    from cerify.spark.session import session
+
+    rows = QUICK // (4 if quick else 1)
+    spark = session("local[1]", **{"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "4"})
+    with tempfile.TemporaryDirectory() as folder:
+        generate(Path(folder) / "rows", rows, per_key=1_000)
+        df = spark.read.parquet(f"{folder}/rows")
+        taken: dict[str, list[float]] = {"PER KEY": [], "PARTITION BY": []}
+        for run in range(RUNS + 1):  # the first one does not count
+            for name, seconds in taken.items():
+                query = f"({WHOLE}) {name} [key] WITHIN 1000 EVENTS"
+                seconds += [watched(partial(written, partial(match, df, query, order_by="n")))[1]] * (run > 0)
+    spark.stop()
+    ratio = median(other / ours for ours, other in zip(*taken.values(), strict=True))
+    rates = sorted(rows / seconds for seconds in taken["PER KEY"])
+    yield Figure(
+        "keyed.spark", median(rates), "rows/CPU s", "PARTITION BY", ratio, len(rates), (rates[0], rates[-1]),
+        "≥ 0.9 of it", ratio >= 0.9,
+    )  # fmt: skip
+
+
 def figures(per_key: int, cores: int, rows: int, taken: Taken) -> Iterator[Figure]:
     """The rows that are read in a second, against each of the others."""
     for name in OURS:
@@ -69,8 +94,6 @@ def figures(per_key: int, cores: int, rows: int, taken: Taken) -> Iterator[Figur
 
 def ours(df: DataFrame, query: str, output: str) -> DataFrame:
     """The answer."""
-    from cerify.spark import match
-
     return match(df, query, partition_by="key", order_by="n", output=output)
 
 

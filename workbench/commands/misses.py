@@ -13,6 +13,7 @@ from cerify.commands.rules import with_rule_of
 from cerify.explanations.near_misses import NearMissReport
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import errors_in
+from cerify.semantics.values import plain
 from cerify.terminal import Line, echo, echo_lines, table_lines
 
 
@@ -67,8 +68,15 @@ def misses_command(args: MissesArguments) -> int:
 
 
 def _table(funnel: NearMissReport) -> list[Line]:
+    names = list(dict.fromkeys(name for miss in funnel.misses for name in miss.key))
     rows = [
-        (str(miss.start), f"{miss.depth} of {len(funnel.steps)}", ", ".join(map(str, miss.events)), miss.message)
+        (
+            str(miss.start),
+            *(str(plain(miss.key.get(name, ""))) for name in names),
+            f"{miss.depth} of {len(funnel.steps)}",
+            ", ".join(map(str, miss.events)),
+            miss.message,
+        )
         for miss in funnel.misses
     ]
-    return table_lines(("start", "steps", "events", "what is missing"), rows)
+    return table_lines(("start", *names, "steps", "events", "what is missing"), rows)

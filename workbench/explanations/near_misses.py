@@ -7,10 +7,11 @@ work is bounded; starts that were not looked at are counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from fractions import Fraction
+from math import inf
 from typing import Any, Literal
 
 from cerify.automata.evaluate.scope import Key, key_of, lookback_bounds, within_width
@@ -21,7 +22,7 @@ from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import TIME, Stream
 from cerify.semantics.predicates import Predicate, show_value
-from cerify.semantics.values import show_seconds
+from cerify.semantics.values import Value, plain, show_seconds
 
 Cause = Literal["forbidden", "not_next", "late", "filter", "open", "none", "overwritten"]
 """Why a start did not complete: an event that must not be there; another event is the next one; the event comes after
@@ -38,7 +39,8 @@ class NearMiss:
     """A start that did not complete.
 
     events: one of its deepest partial matches, as many positions as steps. missing: the step after these. event: the
-    position of the event that the cause is about, if there is one.
+    position of the event that the cause is about, if there is one. key: the value of each attribute of PER KEY and
+    PARTITION BY around the sequence.
     """
 
     start: int
@@ -47,6 +49,7 @@ class NearMiss:
     cause: Cause
     event: int | None
     message: str
+    key: Mapping[str, Value] = field(default_factory=dict)
 
     @property
     def depth(self) -> int:
@@ -56,7 +59,9 @@ class NearMiss:
 
 @dataclass(frozen=True)
 class NearMissReport:
-    """The number of starts that took each step, and the near misses, the deepest first.
+    """The number of starts that took each step, and the near misses.
+
+    The deepest come first, and of one depth those that were too late by least.
 
     steps: the texts of the steps. reached: of each step how many starts came that far; the first are all starts that
     were looked at, the last those that completed. causes: of each step how many starts stopped before it, by cause.
@@ -99,6 +104,7 @@ class NearMissReport:
                     "cause": miss.cause,
                     "event": miss.event,
                     "message": miss.message,
+                    **({"key": {a: plain(value) for a, value in miss.key.items()}} if miss.key else {}),
                 }
                 for miss in self.misses
             ],
@@ -167,7 +173,7 @@ class _Tally:
     reached: list[int]
     causes: list[dict[Cause, int]]
     nearest: list[tuple[float, int, int, str] | None]
-    misses: list[NearMiss] = field(default_factory=list)
+    misses: list[tuple[tuple[float, ...], NearMiss]] = field(default_factory=list)  # each with its place in the order
 
 
 class _Search:
@@ -232,7 +238,7 @@ class _Search:
                 break
             self._follow(p, tally)
             read += 1
-        misses = sorted(tally.misses, key=lambda miss: (-miss.depth, miss.start))
+        misses = [miss for _, miss in sorted(tally.misses, key=lambda pair: pair[0])]
         return NearMissReport(
             tuple(step.text for step in self.steps),
             tuple(tally.reached),
@@ -256,9 +262,11 @@ class _Search:
         miss = self._miss(found)
         causes = tally.causes[depth]
         causes[miss.cause] = causes.get(miss.cause, 0) + 1
-        tally.misses.append(miss)
+        distance, text = inf, ""
         if miss.cause == "late" and miss.event is not None:
             distance, text = self._apart(start, miss.event)
+        tally.misses.append(((-depth, distance, start), miss))
+        if miss.cause == "late" and miss.event is not None:
             nearest = tally.nearest[depth]
             if nearest is None or distance < nearest[0]:
                 tally.nearest[depth] = distance, start, miss.event, text
@@ -328,7 +336,9 @@ class _Search:
         start, depth = found.deepest[0], len(found.deepest)
         step = self.steps[depth]
         cause, event, message = self._cause(found, step, depth)
-        return NearMiss(start, found.deepest, step.text, cause, event, message)
+        names = (*self.scope.keys, *self.scope.attributes)
+        key = {a: value for a in names if (value := self.S[start].get(a)) is not None}
+        return NearMiss(start, found.deepest, step.text, cause, event, message, key)
 
     def _cause(self, found: _Partial, step: StepOfSequence, depth: int) -> tuple[Cause, int | None, str]:
         start, last = found.deepest[0], found.deepest[-1]
@@ -349,7 +359,8 @@ class _Search:
         if (failing := self._failing(start, last, step)) is not None:
             return "filter", failing, f"event {failing} is of the type, but does not satisfy the filter of {step.text}"
         if not found.over and self._open(start):
-            return "open", None, f"no {step.text} so far; the window is not over at the end of the stream"
+            rest = "so far; the window is not over at the end" if self.scope.windowed else "up to the end"
+            return "open", None, f"no {step.text} {rest} of the stream"
         return "none", None, f"no {step.text} after event {last}"
 
     def _late(self, found: _Partial, after: Sequence[int], depth: int) -> int | None:

@@ -102,6 +102,19 @@ CAUSES = [
 ]
 
 
+LATE = [("A", "x", 0), ("A", "y", 1), ("A", "z", 2), ("B", "x", 30), ("B", "z", 35), ("B", "y", 40)]
+
+
+def test_the_nearest_come_first_with_their_keys() -> None:
+    """Of one depth those too late by least; without a window the stream's end is what is waited for."""
+    S = Stream(Event(R, {"k": k, "time": t}) for R, k, t in LATE)
+    misses = near_misses(parse("A ; B PER KEY [k] WITHIN 9 [time]"), S).misses
+    assert [miss.key for miss in misses] == [{"k": "x"}, {"k": "z"}, {"k": "y"}]
+    (miss,) = near_misses(parse("A ; C PARTITION BY [k]"), S.part(0, 1)).misses
+    assert (miss.key, miss.message) == ({"k": "x"}, "no C up to the end of the stream")
+    assert near_misses(parse("A ; C"), S).misses[0].key == {}
+
+
 @pytest.mark.parametrize(("query", "types", "keys", "cause", "event"), CAUSES)
 def test_the_cause_is_named(query: str, types: str, keys: str, cause: str, event: int | None) -> None:
     rows = zip(types.split(), keys, strict=True)
