@@ -15,7 +15,7 @@ from cerify.semantics.json_events import event_of_json, kind_in_json, parse_json
 from cerify.semantics.object_rows import ObjectRows, fitted_objects, flattened
 from cerify.semantics.packages import arrow_json, installed, pa, pc
 from cerify.semantics.tables import CsvSource, native_buffer, require_text
-from cerify.semantics.time_columns import FORMS, FieldReading, type_option, typed
+from cerify.semantics.time_columns import FORMS, FieldReading, how_to_type, typed
 from cerify.semantics.values import (
     ValueType,
     is_exact_float,
@@ -113,7 +113,7 @@ def reserving(obj: Any, reserved: Mapping[str, str], where: str) -> Any:
         return obj
     for name, meant in reserved.items():
         if meant == TYPE and name not in obj:
-            option = type_option(obj, reserved.values()) if name == TYPE else ""
+            option = how_to_type(name, obj, reserved.values())
             raise InputError(f"{where}: no field {name!r} for the event type{option}")
     hidden = {meant for name, meant in reserved.items() if name != meant} - reserved.keys()
     return {reserved.get(name, name): value for name, value in obj.items() if name not in hidden}

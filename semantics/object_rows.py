@@ -22,11 +22,11 @@ from cerify.semantics.time_columns import (
     FieldReading,
     TimeReading,
     are_date_times,
+    how_to_type,
     is_blank,
     times_as_declared,
     times_of_column,
     times_of_texts,
-    type_option,
 )
 from cerify.semantics.values import INT64, Value, ValueType, is_exact_float, is_text, joined, value_of, value_type_of
 
@@ -299,7 +299,7 @@ class ObjectRows:
             return self._type(value.item(), fields, row)
         if field not in fields:
             near = f"; the fields are {', '.join(map(str, list(fields)[:20]))}" if not self._is_json else ""
-            option = type_option(fields, self._reading.reserved.values()) if field == TYPE else ""
+            option = how_to_type(field, fields, self._reading.reserved.values())
             if lists := listed_objects(fields):
                 option = f"; lists of objects in it are {', '.join(lists[:10])}: name that of the events with --records"
             raise InputError(f"{self.where(row)}: no field {field!r} for the event type{near}{option}")

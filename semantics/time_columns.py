@@ -432,7 +432,8 @@ def first_doubled(names: Sequence[str]) -> str | None:
     return next((name for name in names if counts[name] > 1), None)
 
 
-NO_TYPE = "empty; every event has a type: --default-type, in Python default_type, gives one"
+GIVE_TYPE = "--default-type, in Python default_type, gives one"
+NO_TYPE = f"empty; every event has a type: {GIVE_TYPE}"
 
 
 def with_type(table: pa.Table, type_column: str, default_type: str | None) -> pa.Table:
@@ -453,6 +454,14 @@ def with_type(table: pa.Table, type_column: str, default_type: str | None) -> pa
 def typed(obj: Mapping[str, Any], type_column: str, default_type: str | None) -> Mapping[str, Any]:
     """The object with a type: its own, or else the default, if there is one."""
     return obj if default_type is None or not is_blank(obj.get(type_column)) else {**obj, type_column: default_type}
+
+
+def how_to_type(field: str, fields: Iterable[object], reserved: Iterable[str]) -> str:
+    """Return what a message advises where an object has no field for its type."""
+    names = list(map(str, fields))
+    if field == TYPE:
+        return type_option(names, reserved)
+    return did_you_mean(field, names) or f"; {GIVE_TYPE}"
 
 
 def is_blank(type_: object) -> bool:

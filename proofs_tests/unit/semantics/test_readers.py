@@ -28,7 +28,7 @@ from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.files import IPC_STREAM, Format, read_schema, read_stream
 from cerify.semantics.json_events import json_of_event, lines_of, parse_json, text_of
 from cerify.semantics.tables import SAVE_AS_UTF_8, CsvSource, native_buffer
-from cerify.semantics.time_columns import FORMS, NO_TYPE, rename_fields
+from cerify.semantics.time_columns import FORMS, GIVE_TYPE, NO_TYPE, rename_fields
 
 SCHEMA = Schema(
     {
@@ -439,7 +439,16 @@ def test_a_message_names_the_column_of_the_file(
 def test_a_missing_reserved_column_is_named(write: Callable[..., Path]) -> None:
     refuses(write("e.csv", "type,x\nT,1\n"), ": no column 'at' for the time; the columns are type, x", time_column="at")
     refuses(write("e.jsonl", '{"type": "T"}\n'), ": no event has the field 'at' for the time", time_column="at")
-    refuses(write("f.jsonl", '{"type": "T"}\n'), ", line 1: no field 'kind' for the event type", type_column="kind")
+    refuses(
+        write("f.jsonl", '{"type": "T"}\n'),
+        f", line 1: no field 'kind' for the event type; {GIVE_TYPE}",
+        type_column="kind",
+    )
+    refuses(
+        write("g.jsonl", '{"kinds": "T"}\n'),
+        ", line 1: no field 'kind' for the event type; did you mean 'kinds'?",
+        type_column="kind",
+    )
 
 
 # --- JSON Lines -------------------------------------------------------------------------------------------------------
