@@ -158,12 +158,17 @@ class Facts:
         """
         return in_relation(atom, tuple(tuple(self.S[p] for p in sorted(C)) for C in Cs), self.predicates)
 
+    def same_key(self, names: tuple[str, ...], j: int) -> tuple[int, ...]:
+        """Return the positions with the key of the event at j."""
+        return same_key(names, j, self.S)
+
 
 class RememberedFacts(Facts):
-    """The same; the truth of a tuple predicate on an event is computed once."""
+    """The same; the truth of a tuple predicate on an event is computed once, and so are the keys of the events."""
 
     def __init__(self, S: Stream, predicates: Predicates = NO_PREDICATES) -> None:
         super().__init__(S, predicates)
+        self._keys: dict[tuple[str, ...], list[tuple[int, ...]]] = {}
         self._computed: dict[tuple[int, int], bool] = {}
         self._alive: list[Predicate] = []  # the keys are identities of predicates, which must not be reused
 
@@ -174,6 +179,23 @@ class RememberedFacts(Facts):
             self._alive.append(predicate)
             found = self._computed[id(predicate), p] = super().holds(predicate, p)
         return found
+
+    def same_key(self, names: tuple[str, ...], j: int) -> tuple[int, ...]:
+        """Return the positions with the key of the event at j."""
+        if names not in self._keys:
+            of_key: dict[object, list[int]] = {}
+            for p in range(len(self.S)):
+                values = [self.S[p].get(a) for a in names]
+                if all(value is not None and value == value for value in values):
+                    of_key.setdefault(tuple((kind(value), value) for value in values if value is not None), []).append(
+                        p
+                    )
+            found: list[tuple[int, ...]] = [()] * len(self.S)
+            for positions in map(tuple, of_key.values()):
+                for p in positions:
+                    found[p] = positions
+            self._keys[names] = found
+        return self._keys[names][j]
 
 
 Valuations: TypeAlias = frozenset[Valuation]
@@ -246,7 +268,7 @@ def clause(
         case cel.PartitionBy(psi, a):
             return (mu for mu in meaning(psi, i, j) if agree(a, sup(mu), S))
         case cel.PerKey(psi, names):
-            return per_key(psi, same_key(names, j, S), i, j, part or _by_clauses(S, facts))
+            return per_key(psi, (facts or Facts(S)).same_key(names, j), i, j, part or _by_clauses(S, facts))
         case cel.Derived():
             return meaning(phi.expansion, i, j)
         case _:

@@ -19,7 +19,6 @@ from cerify.semantics.cel.denote import (
     interleavings,
     last_at_most,
     next_at_most,
-    same_key,
     sup,
 )
 from cerify.semantics.cel.interpreter import Interpreter
@@ -94,7 +93,7 @@ Asked: TypeAlias = Interpreter | KeyOracle
 
 def of_key(oracle: Asked, names: tuple[str, ...], j: int) -> KeyOracle:
     """The oracle over the events of this stream that have the key of the one at j."""
-    C = same_key(names, j, oracle.S)
+    C = (oracle.whole if isinstance(oracle, KeyOracle) else oracle).facts.same_key(names, j)
     return KeyOracle(oracle, tuple(p for p in C if not isinstance(oracle, KeyOracle) or p in oracle.positions))
 
 
