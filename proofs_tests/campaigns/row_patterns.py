@@ -33,7 +33,7 @@ from cerify.semantics.row_pattern.dialects import (
     require_in_dialect,
 )
 from cerify.semantics.row_pattern.interpreter import RowOutput
-from cerify.semantics.row_pattern.scalars import STANDARD, NumberedMatch, RowReading
+from cerify.semantics.row_pattern.scalars import STANDARD, NumberedMatch, RowReading, with_expressions
 from cerify.semantics.row_pattern.show_dialects import write_in_dialect
 from cerify.semantics.row_pattern.syntax import (
     Count,
@@ -177,6 +177,17 @@ class DialectCases:
         return self.known[key]
 
 
+def halved(q: MatchRecognize) -> MatchRecognize:
+    """The clause with x / 2 for x, whose value is a choice of the dialects."""
+
+    def changed(e: Any) -> Any:
+        if e == RowColumn("x", getattr(e, "variable", None)):
+            return syntax.Product(e, "/", RowConstant(2))
+        return trees.rebuilt(e, [changed(one) for one in syntax.below(e)]) if e.operands else e
+
+    return replace(with_expressions(q, changed), partition=q.partition, order=q.order)
+
+
 def fitted(q: MatchRecognize, dialect: SqlDialect) -> MatchRecognize:
     """The clause, as far as is easily done without what the dialect refuses, and with what it asks for."""
     refused = dialect.refused or {}
@@ -250,6 +261,7 @@ def compared_in(
             rng = Random(number)
             profile = rng.choice(["chain"] if few else ["columns", "everything", "extended", "chain"])
             q, S = case(rng, PROFILES[profile], nodes, rows)
+            q = halved(q) if rng.random() < 0.3 else q
             asked, as_it_is = DialectCases(S, kernels[number % 2]), rng.random() < 0.1
             for i, dialect in enumerate(mine):
                 if kinds[dialect.name]["carried"] >= carried:
