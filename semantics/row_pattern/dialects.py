@@ -397,15 +397,22 @@ def plain_texts(text: str, dialect: SqlDialect) -> str:
     if not dialect.texts:
         return text
     quotes = r"'''|\"\"\"|'|\"" if dialect.text_quotes else "'"
-    skipped = r"--[^\n]*|/\*.*?\*/|`[^`]*`" + ("" if dialect.text_quotes else r'|"(?:[^"]|"")*"')
+    skipped = r"--[^\n]*|/\*.*?(?:\*/|\Z)|`[^`]*`" + ("" if dialect.text_quotes else r'|"(?:[^"]|"")*"')
     raw = r"(?P<raw>\b[rR])?" if "raw" in dialect.texts else "(?P<raw>(?!))?"
     dollars = r"\$\$(?P<dollars>.*?)\$\$" if "dollars" in dialect.texts else "(?P<dollars>(?!))"
-    shape = rf"{skipped}|{dollars}|{raw}(?P<quote>{quotes})(?P<inner>(?:\\.|(?!(?P=quote))[^\\])*)(?P=quote)"
+    closed = (
+        r"(?P<inner>(?:\\.|(?!(?P=quote))[^\\])*)(?P<end>(?P=quote)|\\?\Z)"  # or open up to the end: in linear time
+    )
+    shape = rf"{skipped}|{dollars}|{raw}(?P<quote>{quotes}){closed}"
 
     def written(found: re.Match[str]) -> str:
         value, inner, span = found["dollars"], found["inner"], Span(found.start(), found.end())
         if value is None:
-            if inner is None or not (found["raw"] or "\\" in inner or len(found["quote"]) > 1):
+            if (
+                inner is None
+                or found["end"] != found["quote"]
+                or not (found["raw"] or "\\" in inner or len(found["quote"]) > 1)
+            ):
                 return found[0]
             value = inner if found["raw"] else _ESCAPE.sub(lambda one: _unescaped(one, dialect, span), inner)
         plain = "'" + value.replace("'", "''") + "'"

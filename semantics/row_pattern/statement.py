@@ -26,7 +26,7 @@ from cerify.semantics.row_pattern.parse import Duration, ListedMeasure, parse
 from cerify.semantics.row_pattern.syntax import MatchRecognize, show_expression
 from cerify.semantics.trees import subtrees
 
-_SKIPPED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|--[^\n]*|/\*.*?\*/", re.DOTALL)
+_SKIPPED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|--[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _NAME = r"(?:[A-Za-z_]\w*|\"(?:[^\"]|\"\")+\"|`[^`]+`)"
 _FROM = re.compile(r"\bFROM\b", re.I)
 _UNION = re.compile(r"\bUNION\b(?P<all>\s+ALL\b)?", re.I)
