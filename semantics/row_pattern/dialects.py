@@ -729,6 +729,46 @@ def _part_of(written: str, parts: Mapping[str, str], own: Mapping[str, str]) -> 
     return "HH12" if known.upper() == "HH" else known
 
 
+FROM_THE_END = frozenset({"trino", "oracle", "snowflake", "bigquery", "duckdb", "databricks"})
+ZERO_IS_ONE = frozenset({"oracle", "snowflake", "bigquery", "databricks"})
+
+
+def counted_from_the_end(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
+    """Build SUBSTRING, whose start counts from the end of the text where it is negative, but in the standard.
+
+    A start before the text gives the empty text in Trino and Snowflake, NULL in Oracle, and elsewhere all of it.
+    """
+    text, start, *length = arguments
+    value = start.value if isinstance(start, rows.RowConstant) else None
+    if value == 0 and dialect.name in ZERO_IS_ONE:
+        return rows.RowCall("SUBSTRING", (text, rows.RowConstant(1, span=start.span), *length), span=span)
+    if not isinstance(value, int) or value >= 0 or dialect.name not in FROM_THE_END:
+        return rows.RowCall("SUBSTRING", arguments, span=span)
+    size = rows.RowCall("CHAR_LENGTH", (text,), span=span)
+    first = rows.Sum(size, "-", rows.RowConstant(-value - 1, span=start.span), span=span)
+    cut = rows.RowCall("SUBSTRING", (text, first, *length), span=span)
+    if dialect.name not in ("trino", "oracle", "snowflake"):
+        return cut
+    outside = rows.RowComparison(size, "<", rows.RowConstant(-value), span=span)
+    return rows.RowCase(outside, rows.RowConstant(None if dialect.name == "oracle" else ""), cut, span=span)
+
+
+def join_texts(left: rows.Expression, right: rows.Expression, span: Span) -> rows.Expression:
+    """Build left || right as Oracle has it: it passes over NULL, which is its empty text."""
+    if rows.RowConstant(None) in (left, right):
+        return right if left == rows.RowConstant(None) else left
+    empty = rows.RowConstant("")
+    sure = [isinstance(e, rows.RowConstant) or (isinstance(e, rows.Sum) and e.operator == "||") for e in (left, right)]
+    parts = [
+        e if known else rows.Coalesce((e, empty), span=e.span) for e, known in zip((left, right), sure, strict=True)
+    ]
+    joined = rows.Sum(parts[0], "||", parts[1], span=span)
+    if any(sure):
+        return joined
+    both = rows.RowAnd(rows.IsNull(left), rows.IsNull(right))
+    return rows.RowCase(both, rows.RowConstant(None), joined, span=span)
+
+
 def _interval_of(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
     """NUMTODSINTERVAL(number, 'MINUTE')."""
     return rows.Product(arguments[0], "*", rows.RowConstant(LENGTHS[_unit_name(arguments[1], span, LENGTHS)]))

@@ -8,6 +8,7 @@ it names a variable.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -23,7 +24,7 @@ from lark.visitors import Transformer_NonRecursive, v_args
 
 from cerify.semantics import trees
 from cerify.semantics.arguments import depth_limited
-from cerify.semantics.errors import BudgetExceeded, ParseError, Span, Unsupported, errors_in
+from cerify.semantics.errors import BudgetExceeded, ParseError, QueryWarning, Span, Unsupported, errors_in
 from cerify.semantics.parsing import MAX_DEPTH, explained, number_of, parsed, parser_of, place_of, read_before, span_of
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.dialects import (
@@ -32,10 +33,12 @@ from cerify.semantics.row_pattern.dialects import (
     TIME_UNITS,
     SqlDialect,
     build_regexp_like,
+    counted_from_the_end,
     day_of,
     days_between,
     default_skip,
     dialect_function,
+    join_texts,
     plain_texts,
     require_function,
     unit_of,
@@ -246,6 +249,8 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
             and any(isinstance(getattr(e, "value", None), int | float) for e in (left, right))
         ):
             self.dates.add(span_of(meta))
+        if op == "||" and self.dialect.name == "oracle":
+            return join_texts(left, right, span_of(meta))
         made = rows.Product if op in ("*", "/", "%") else rows.Sum
         return made(left, cast("Any", str(op)), right, span=span_of(meta))
 
@@ -327,6 +332,13 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
                 self.dates.add(span_of(meta))
             return made
         require_function(name.upper(), self.dialect, span_of(name))
+        if self.dialect.name == "oracle" and name.upper() == "CONCAT" and arguments:
+            return reduce(lambda left, right: join_texts(left, right, span_of(meta)), arguments)
+        if self.dialect.name == "oracle" and name.upper() == "REPLACE" and len(arguments) in (2, 3):
+            last = arguments[2] if len(arguments) == 3 else rows.RowConstant(None)
+            arguments = (*arguments[:2], rows.RowConstant("") if last == rows.RowConstant(None) else last)
+        if SPELLINGS.get(name.upper(), name.upper()) == "SUBSTRING" and len(arguments) in (2, 3):
+            return counted_from_the_end(arguments, self.dialect, span_of(meta))
         if (known := scalar_function(name.upper(), arguments, span_of(meta))) is not None:
             return known
         found = INSTEAD.get(name.upper(), f"there are {', '.join(self._functions())}")
@@ -393,6 +405,9 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
         if name not in TYPES and name not in own:
             raise ParseError(f"{name} is no type here; there is {', '.join(dict.fromkeys(TYPES))}", span_of(type_))
         found = rows.Cast(e, TYPES[own.get(name, name)], span=span)
+        if found.type == "BIGINT" and self.dialect.name in ("databricks", "flink"):
+            wrong = f"CAST to {name} drops the fraction in {self.dialect.title}, and rounds here: write FLOOR"
+            warnings.warn(QueryWarning(wrong, span), stacklevel=2)
         if found.type == "VARCHAR" and digits and digits[0] < LONG:
             length = rows.RowConstant(digits[0], span=span)
             return rows.RowCall("SUBSTRING", (found, rows.RowConstant(1, span=span), length), span=span)
@@ -420,7 +435,8 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
         return rows.RowConstant(number_of(token), span=span_of(meta))
 
     def string(self, meta: Meta, token: Token) -> rows.Expression:
-        return rows.RowConstant(_unquoted(token), span=span_of(meta))
+        text = _unquoted(token)
+        return rows.RowConstant(None if self.dialect.name == "oracle" and not text else text, span=span_of(meta))
 
     def truth(self, meta: Meta, token: Token) -> rows.Expression:
         return rows.RowConstant(token.upper() == "TRUE", span=span_of(meta))

@@ -81,6 +81,7 @@ def write_in_dialect(
     _require_functions((*q.keys, *q.expressions), target)
     written = _with_expressions(q, _modulo) if target.name in _WITHOUT_MODULO else q
     written = _with_expressions(written, lambda e: _own_pattern(e, target))
+    written = _with_expressions(written, _plain_join) if target.name == "oracle" else written
     parts = texts(written)
     if target.name in _WITHOUT_ROWS:
         parts["rows"] = ""
@@ -269,6 +270,7 @@ def _expression_text(e: rows.Expression, target: SqlDialect) -> str:
     _require_functions([e], target)
     written = _changed(e, _modulo) if target.name in _WITHOUT_MODULO else e
     written = _changed(written, lambda one: _own_pattern(one, target))
+    written = _changed(written, _plain_join) if target.name == "oracle" else written
     text = _TOKEN.sub(lambda found: _spelt(found, target), show_expression(written))
     return _without_escape(text, target) if target.name == "bigquery" else text
 
@@ -365,6 +367,27 @@ def _own_pattern(e: rows.Expression, target: SqlDialect) -> rows.Expression:
         value = found["whole"]
     options = (found["flags"] or "").replace("s", "n" if target.name == "oracle" else "s")
     return replace(e, arguments=(text, rows.RowConstant(value), *([rows.RowConstant(options)] if options else [])))
+
+
+def _plain_join(e: rows.Expression) -> rows.Expression:
+    """Return a || b for what passes over NULL, as Oracle writes it. Raises Unsupported for what does not."""
+    empty = rows.RowConstant("")
+    match e:
+        case rows.RowCase(rows.RowAnd(rows.IsNull(), rows.IsNull()), rows.RowConstant(None), rows.Sum(_, "||", _)):
+            return e.otherwise
+        case rows.Sum(left, "||", right):
+            plain = []
+            for one in (left, right):
+                if isinstance(one, rows.Coalesce) and len(one.arguments) == 2 and one.arguments[1] == empty:
+                    plain.append(one.arguments[0])
+                elif isinstance(one, rows.RowConstant) or (isinstance(one, rows.Sum) and one.operator == "||"):
+                    plain.append(one)
+                else:
+                    raise Unsupported(
+                        f"Oracle passes over NULL in ||, and here {show_expression(one)} || makes NULL", e.span
+                    )
+            return replace(e, left=plain[0], right=plain[1])
+    return e
 
 
 def _modulo(e: rows.Expression) -> rows.Expression:

@@ -47,7 +47,7 @@ _OPERATORS = frozenset(
     | {"WHEN", "THEN", "ELSE", "CASE", "ESCAPE"}
 )
 _OTHER = re.compile(
-    r"\b(JOIN|GROUP\s+BY|HAVING|UNION|INTERSECT|EXCEPT|QUALIFY|WINDOW|OVER|OFFSET|SELECT|EXISTS|VALUES)\b",
+    r"\b(JOIN|GROUP\s+BY|HAVING|UNION|INTERSECT|EXCEPT|QUALIFY|WINDOW|OVER|OFFSET|SELECT|EXISTS|VALUES|FILTER(?=\s*\())\b",
     re.I,
 )
 _DIRECTION = re.compile(r"\s*(?P<direction>\b(?:ASC|DESC)\b)?\s*(?P<nulls>\bNULLS\s+(?:FIRST|LAST)\b)?\s*\Z", re.I)
@@ -310,8 +310,10 @@ class _Reader:
         place = next(_outside(self.plain, _FROM, start, end), None)
         if select is None:
             raise _shape(self.plain[start:end], start, end)
-        if (distinct := re.compile(r"\s*(DISTINCT)\b", re.I).match(self.plain, select.end(), end)) is not None:
-            raise _not_carried("DISTINCT", Span(*distinct.span(1)))
+        if (
+            distinct := re.compile(r"\s*(DISTINCT\b|TOP\b(?=\s*\(?\d))", re.I).match(self.plain, select.end(), end)
+        ) is not None:
+            raise _not_carried(distinct[1].upper(), Span(*distinct.span(1)))
         listed = Span(select.end(), end if place is None else place.start())
         _refuse_others(self.plain[listed.start : listed.end], listed.start)
         if place is None:
@@ -517,7 +519,7 @@ def _expression(text: str, span: Span, dialect: SqlDialect, aggregates: bool = F
     if (plain := _LITERAL.fullmatch(text, span.start, span.end)) is not None:  # a table in the text has many of them
         value: Any = {"NULL": None, "TRUE": True, "FALSE": False}.get((plain["word"] or "").upper())
         if plain["text"] is not None:
-            value = plain["text"].replace("''", "'")
+            value = plain["text"].replace("''", "'") or (None if dialect.name == "oracle" else "")
         elif plain["number"] is not None:
             value = float(plain["number"]) if "." in plain["number"] else int(plain["number"])
         written = plain[0].strip()

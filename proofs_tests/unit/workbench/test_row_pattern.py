@@ -544,6 +544,8 @@ def test_what_a_statement_gives(statement: str, columns: tuple[str, ...], rows: 
         ("SELECT *, COUNT(*) FROM t {}", IllFormed, "beside an aggregate of all rows", "COUNT(*)"),
         ("SELECT n FROM t {} WHERE COUNT(*) > 1", Unsupported, "not around the clause", "COUNT(*)"),
         ("SELECT COUNT(*) FROM (SELECT * FROM t {})", Unsupported, "stands in a subquery", "MATCH_RECOGNIZE"),
+        ("SELECT TOP 7 sym FROM t {}", Unsupported, "TOP is not carried", "TOP"),
+        ("SELECT COUNT(*) FILTER (WHERE n > 1) FROM t {}", Unsupported, "FILTER is not carried", "FILTER"),
         ("SELECT DISTINCT sym FROM t {}", Unsupported, "DISTINCT is not carried", "DISTINCT"),
         ("WITH u AS (t) SELECT * FROM u {}", Unsupported, "SELECT list FROM table", "t"),
         ("SELECT * FROM t, u {}", Unsupported, "two tables", " t, u "),
@@ -947,6 +949,33 @@ def test_regular_expressions(dialect: str, condition: str, found: list[int]) -> 
 
 
 @pytest.mark.parametrize(
+    ("dialect", "condition", "found"),
+    [
+        ("trino", "SUBSTR(u, -3) = '/12'", [0]), ("trino", "SUBSTR(u, -3) = ''", [1]),
+        ("oracle", "SUBSTR(u, -3) IS NULL", [1, 2, 3]), ("oracle", "SUBSTR(u, 0, 1) = 'a'", [1]),
+        ("snowflake", "SUBSTR(u, -2, 1) = '1'", [0]), ("bigquery", "SUBSTR(u, -3) = 'ab'", [1]),
+        ("duckdb", "SUBSTRING(u, -3) = '/12'", [0]), ("databricks", "SUBSTR(u, 0, 1) = 'a'", [1]),
+        ("standard", "SUBSTRING(u, -3) = '/12'", []), ("duckdb", "SUBSTRING(u, 0, 1) = ''", [0, 1]),
+        ("oracle", "u || 'x' = 'x'", [2, 3]), ("oracle", "u || v = 'y'", [2]), ("oracle", "u || v IS NULL", [3]),
+        ("oracle", "CONCAT(u, v) = 'abx'", [1]), ("oracle", "u <> ''", []), ("oracle", "COALESCE(u, '') IS NULL", [2, 3]),
+        ("oracle", "REPLACE(u, '/', '') = 'shop12'", [0]), ("oracle", "u || v || 'z' = 'z'", [3]),
+        ("trino", "u || v = 'abx'", [1]), ("trino", "u <> ''", [0, 1]),
+    ],
+)  # fmt: skip
+def test_texts_of_dialects(dialect: str, condition: str, found: list[int]) -> None:
+    """A start from the end, NULL in || and the empty text; Oracle's own text is read as the same again."""
+    table = [{"o": 0, "u": "/shop/12"}, {"o": 1, "u": "ab", "v": "x"}, {"o": 2, "v": "y"}, {"o": 3}]
+    clause = f"MATCH_RECOGNIZE (ORDER BY o MEASURES MAX(A.o) AS i PATTERN (A) DEFINE A AS {condition})"
+    assert [row[0] for row in select(clause, table, dialect=dialect).rows] == found
+    if "||" in condition or dialect == "oracle":
+        q, own = read_pasted(clause, dialect).clause, dialect_named(dialect)
+        assert show_in_dialect(q, own, own)[0]
+        if dialect == "trino" and "||" in condition:
+            with pytest.raises(Unsupported, match="Oracle passes over NULL"):
+                show_in_dialect(q, own, dialect_named("oracle"))
+
+
+@pytest.mark.parametrize(
     ("dialect", "measure", "text"),
     [
         ("oracle", "TO_CHAR(A.t, 'YYYY-MM-DD HH24:MI:SS')", "2026-03-01 15:05:07"),
@@ -1003,6 +1032,8 @@ def test_texts_and_keys_of_dialects() -> None:
     clause = "MATCH_RECOGNIZE (ORDER BY o PATTERN (A) DEFINE A AS u = {})"
     with pytest.warns(QueryWarning, match=r"\\d in a text is d in Snowflake; write \\\\d"):
         assert "u = 'd'" in show(read_pasted(clause.format(r"'\d'"), "snowflake").clause)
+    with pytest.warns(QueryWarning, match="CAST to INT drops the fraction in Flink SQL, and rounds here"):
+        read_pasted(clause.format("CAST(z AS INT)"), "flink")
     whole = read_pasted(clause.replace("u = {}", "REGEXP_LIKE(u, 'a')"), "trino").clause
     with pytest.raises(Unsupported, match="REGEXP_LIKE of Snowflake is of the whole text"):
         show_in_dialect(whole, dialect_named("trino"), dialect_named("snowflake"))
