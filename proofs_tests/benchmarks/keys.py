@@ -71,7 +71,7 @@ def keyed_spark(quick: bool) -> Iterator[Figure]:
     ratio = median(other / ours for ours, other in zip(*taken.values(), strict=True))
     rates = sorted(rows / seconds for seconds in taken["PER KEY"])
     yield Figure(
-        "keyed.spark", median(rates), "rows/CPU s", "PARTITION BY", ratio, len(rates), (rates[0], rates[-1]),
+        "keyed-spark", median(rates), "rows/CPU s", "PARTITION BY", ratio, len(rates), (rates[0], rates[-1]),
         "≥ 0.9 of it", ratio >= 0.9,
     )  # fmt: skip
 
