@@ -375,6 +375,11 @@ def fires_on_some_log(query: sigma.SigmaQuery) -> bool | None:
 
     Raises BudgetExceeded.
     """
+    for rule in query.rules:
+        if isinstance(rule, sigma.SigmaCorrelation):
+            never = replace(rule, thresholds=(("gt", 0), ("lt", 0)))
+            if _thresholds_hold(rule, never, "contained"):
+                return False
     search, left = LogSearch((query,)), {rule.name for rule in query.rules}
     passing = {number for letter in search.letters for number in letter.passes}
     for rule in query.rules if search.alphabet.exact else ():

@@ -40,7 +40,7 @@ from cerify.semantics.eql.reading import EqlReading
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Event
 from cerify.semantics.sigma.reading import SPECIFICATION, SigmaCase, SigmaReading, SigmaWindow
-from cerify.semantics.sigma.syntax import SigmaCorrelation, SigmaDetection, SigmaQuery, SigmaRule, Threshold
+from cerify.semantics.sigma.syntax import TEMPORAL, SigmaCorrelation, SigmaDetection, SigmaQuery, SigmaRule, Threshold
 from cerify.semantics.trees import children, rebuilt
 from cerify.semantics.values import Microseconds, Value, kind
 
@@ -215,7 +215,12 @@ class LogOfRules:
             held, used = False, -1
             moments = list(self._moments(group))
             when = self.alerts_when(rule)
+            least, before = _least_number(rule), len(group) if when == "last" or not self._in_order else 0
             for p, t, of_p in moments[-1:] if when == "last" else moments:
+                before += len(of_p)
+                if before < least:  # a shortcut: a window has no more occurrences than there were
+                    held = False
+                    continue
                 left = [o for o in group if o.at > used] if when == "consumed" else group
                 window = self.window(rule, left, p, t)
                 number, events = self.measure(rule, window, of_p)
@@ -304,6 +309,12 @@ class LogOfRules:
         low = math.floor(place)
         high = min(low + 1, len(numbers) - 1)
         return numbers[low] + (place - low) * (numbers[high] - numbers[low])
+
+
+def _least_number(rule: SigmaCorrelation) -> float:
+    """The number of occurrences without which no condition of a count holds."""
+    bounds = [bound for name, bound in rule.thresholds if name in ("gt", "gte", "eq")]
+    return max(bounds, default=0) if rule.kind in ("event_count", "value_count", *TEMPORAL) else 0
 
 
 def _events_of(occurrences: Iterable[AlertOccurrence]) -> tuple[int, ...]:

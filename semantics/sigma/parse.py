@@ -59,6 +59,10 @@ def parse(text: str) -> SigmaQuery:
     for document, start in zip(documents, starts, strict=True):
         if not isinstance(document, dict) or not all(isinstance(key, str) for key in document):
             raise ParseError("a rule is a mapping with `detection` or `correlation`", _line_at(text, start))
+        for name in set(document) & LISTS:  # without a meaning, so that a text in their place does not matter
+            document[name] = document[name] if isinstance(document[name], list) else []
+        if isinstance(document.get("correlation"), dict) and "generate" in document:  # as the specification's schema
+            document["correlation"].setdefault("generate", document.pop("generate"))
     ranges = [_without_second_threshold(document) for document in documents if "correlation" in document]
     flaws = (SigmaError, ValueError, TypeError, KeyError, AttributeError)
     try:
@@ -94,6 +98,10 @@ def parse(text: str) -> SigmaQuery:
         of_condition = isinstance(error, ParseError) or "condition" in error.message
         condition = text.find("condition:", start) if of_condition else -1
         raise type(error)(error.message, _line_at(text, max(condition, start))) from None
+
+
+LISTS = frozenset({"references", "tags", "falsepositives", "fields"})
+"""The metadata of a rule that are lists."""
 
 
 def _loader() -> Any:

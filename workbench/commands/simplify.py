@@ -50,6 +50,7 @@ from cerify.semantics.files import write_whole
 from cerify.semantics.funnel_queries import SequenceQuestion
 from cerify.semantics.funnel_steps import FunnelQuestion
 from cerify.semantics.json_events import json_of_event
+from cerify.semantics.packages import installed
 from cerify.semantics.parsing import MAX_DEPTH
 from cerify.semantics.row_pattern.dialects import DIALECTS as SQL
 from cerify.semantics.row_pattern.dialects import dialect_named
@@ -250,9 +251,14 @@ def check_command(
         if problem.span is not None:
             echo(underline(query, problem.span))
         echo(f"to mend it: {problem.mend}")
-    if not known.problems:
+    if not known.problems and known.satisfiable is None and language in ("eql", "sigma") and installed("z3"):
+        echo(NOT_FOUND, colour="yellow")
+    elif not known.problems:
         echo("no problems" if schema_text else "no problems; give a schema to have its types checked too")
     return 1 if known.problems else 0
+
+
+NOT_FOUND = "undecided: no log on which the rule fires was found, and it is not known that there is none"
 
 
 def _checked(query: str, schema: Schema | None, language: str, single: bool) -> Checked:
@@ -298,13 +304,14 @@ def _check_folder(
                 echo(f"  {problem.rule}: {problem.message}; to mend it: {problem.mend}", colour="red")
         for rule in (rule for rule, known in found if known.satisfiable is None and not known.problems):
             echo(*names_of([rule]))
-            echo("  undecided: no log on which the rule fires was found in ten seconds", colour="yellow")
+            echo(f"  {NOT_FOUND}", colour="yellow")
         for bad in folder.unreadable:
             echo(f"cerify: {bad.place}: {bad.message}", error=True)
         answers = [known.satisfiable for _, known in found]
         counted = [f"{len(found)} rules: {answers.count(True)} can fire", f"{answers.count(False)} never"]
         counted += [f"{answers.count(None)} undecided"] * (None in answers)
-        counted += [f"{len(broken)} with problems"] * bool(broken)
+        more = sum(1 for _, known in broken if known.satisfiable is not False)
+        counted += [f"{more} with problems"] * bool(more)
         counted += [f"{len(folder.unreadable)} not read"] * bool(folder.unreadable)
         other = f"; {folder.other} in other languages were not looked at" if folder.other else ""
         echo(f"{', '.join(counted)}{other}")

@@ -27,12 +27,12 @@ from cerify.semantics.arguments import Budget
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.check import problems, require_typed, require_wellformed
 from cerify.semantics.eql.parse import parse
-from cerify.semantics.errors import BudgetExceeded, Unsupported
+from cerify.semantics.errors import BudgetExceeded, Span, Unsupported
 from cerify.semantics.events import TIME, Event, Match, Schema, Stream
 from cerify.semantics.packages import installed
 from cerify.semantics.predicates import Problem
 from cerify.semantics.sase.syntax import Reading
-from cerify.semantics.trees import subtrees
+from cerify.semantics.trees import children, subtrees
 from cerify.semantics.values import Value, joined, value_type_of
 
 if TYPE_CHECKING:
@@ -270,8 +270,36 @@ def check_rule(query: eql.EqlQuery, schema: Schema | None = None, arrays: bool =
     fragment: dict[str, Any] = {"constructs": found}
     wrong, fires = problems(query, schema), _fires(query, arrays)
     if fires is False:
-        wrong.append(Problem("never", "the rule fires on no log", query.span))
+        why, span = _never_passed(query, arrays)
+        wrong.append(Problem("never", f"the rule fires on no log{why}", span))
     return Checked(fragment, f"EQL: {', '.join(found)}", wrong, satisfiable=fires)
+
+
+def _never_passed(query: eql.EqlQuery, arrays: bool) -> tuple[str, Span | None]:
+    """Name the first step that no event passes, by few conditions that are never true together, and their place."""
+    body = query.body
+    parts = [body] if isinstance(body, eql.EventFilter) else [step.filter for step in body.steps if not step.missing]
+    for number, part in enumerate(parts, 1):
+        if _fires(eql.EqlQuery(part), arrays) is not False:
+            continue
+        condition = part.condition
+        core: list[eql.Condition] = [condition]
+        if isinstance(condition, eql.AllConditions):
+            core = list(children(condition))
+        for one in list(core):
+            fewer = [other for other in core if other is not one]
+            rest = (
+                eql.EventFilter(part.category, eql.AllConditions(tuple(fewer)) if len(fewer) > 1 else fewer[0])
+                if fewer
+                else None
+            )
+            if rest is not None and _fires(eql.EqlQuery(rest), arrays) is False:
+                core = fewer
+        spans = [one.span for one in core if one.span is not None]
+        place = Span(min(s.start for s in spans), max(s.end for s in spans)) if spans else part.span
+        step = "" if part is body else f"step {number}, "
+        return f": no event passes {step}{' and '.join(map(eql.show_condition, core))}", place
+    return "", query.span
 
 
 def _fires(query: eql.EqlQuery, arrays: bool) -> bool | None:

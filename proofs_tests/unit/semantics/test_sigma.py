@@ -22,6 +22,7 @@ from cerify.equivalence.sigma import (
     SameRules,
     compare_sigma,
     features,
+    fires_on_some_log,
     make_sigma_tests,
     random_case,
     readings,
@@ -104,6 +105,20 @@ def test_conditions(selection: Any, passing: list[dict[str, Any]], failing: list
 
 
 # --- correlations -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("thresholds", [{"gt": 6, "lt": 5}, {"lt": 1}, {"gt": 5, "lt": 6}])
+def test_a_count_that_no_number_satisfies_never_fires(thresholds: dict[str, int]) -> None:
+    text = rules({"type": "event_count", "rules": ["a"], "condition": thresholds})
+    assert fires_on_some_log(parse(text)) is False
+
+
+def test_generate_stands_beside_the_correlation_too_and_references_may_be_a_text() -> None:
+    text = rules({"type": "event_count", "rules": ["a"], "condition": {"gte": 2}})
+    beside = text.replace("title: t\n", "title: t\ngenerate: true\nreferences: x\n")
+    assert beside != text
+    assert {rule.name for rule in parse(beside).rules} == {rule.name for rule in parse(text).rules} | {"a"}
+
 
 COUNT = {"type": "event_count", "rules": ["a"], "group-by": ["user"], "timespan": "5s", "condition": {"gte": 2}}
 INNER = {"title": "inner", "name": "inner", "correlation": COUNT}
