@@ -448,11 +448,11 @@ def test_rules_of_a_folder_refer_to_each_other(tmp_path: Path, run: Run) -> None
 
 
 def test_a_message_about_a_key_is_at_its_line() -> None:
-    text = "title: a\nlogsource: {category: test}\nreferences: none\ndetection: {s: {k: x}, condition: s}\n"
-    with pytest.raises(ParseError, match="references must be a list") as raised:
+    text = "title: a\nlogsource: {category: test}\ndate: none\ndetection: {s: {k: x}, condition: s}\n"
+    with pytest.raises(ParseError, match="date") as raised:
         parse(text)
     assert raised.value.span is not None
-    assert text[raised.value.span.start : raised.value.span.end] == "references: none"
+    assert text[raised.value.span.start : raised.value.span.end] == "date: none"
 
 
 def test_the_table_of_a_converter_has_the_fields_of_rules_and_events_and_no_others() -> None:
