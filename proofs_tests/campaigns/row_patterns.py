@@ -146,6 +146,8 @@ class DialectCases:
                 pasted = read_pasted(written, dialect.name)
             except CerifyError:
                 return "refused"
+            if dialect.name == "oracle" and "''" in written:  # its empty text is NULL, which show_in_dialect refuses
+                return "refused"
             if replace(pasted.clause, span=None) != replace(meant, span=None):
                 return f"the reader: {written}"
             read = self.answer("definition", replace(pasted.clause, span=None), pasted.reading)

@@ -349,7 +349,7 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
     def _functions(self) -> list[str]:
         refused = self.dialect.refused or {}
         own = sorted(self.dialect.functions.difference(FUNCTIONS))
-        return [*(name for name in FUNCTIONS if name not in refused), *own]
+        return [*(name for name in FUNCTIONS if name not in refused), *SPELLINGS, "CONCAT", *own]
 
     def structure(self, meta: Meta, mark: Token, *fields: tuple[rows.Expression, str]) -> rows.Expression:
         if not self.dialect.structures:

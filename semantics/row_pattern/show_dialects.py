@@ -90,11 +90,11 @@ def write_in_dialect(
     if target.name == "bigquery":
         text = _without_escape(text, target)
     differences = []
-    if source.days and not target.days and (number := _number_of_days(q)) is not None:
+    of_times = source.between_dates == "fraction of days" and target.name != source.name
+    if source.days and (of_times or not target.days) and (number := _number_of_days(q)) is not None:
         shown = show_expression(number)
-        differences.append(
-            f"if {shown} is of times, its number is one of days in {source.title}, and not in {target.title}"
-        )
+        there = f"in {target.title} of DATEs alone" if target.days else f"not in {target.title}"
+        differences.append(f"if {shown} is of times, its number is one of days in {source.title}, and {there}")
     if meant_reading(q.expressions, source) != meant_reading(q.expressions, target):
         exact = "exact" if target.integer_division == "exact" else "truncated"
         differences.append(f"a division of whole numbers is {exact} in {target.title}, and is not in {source.title}")
