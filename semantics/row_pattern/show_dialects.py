@@ -114,12 +114,17 @@ def _number_of_days(q: MatchRecognize) -> rows.Expression | None:
     keys = {e.name.lower() for one in q.order for e in subtrees(one.column) if isinstance(e, rows.RowColumn)}
     for e in (node for root in q.expressions for node in subtrees(root)):
         if isinstance(e, rows.Sum | rows.RowComparison):
-            numbers = [
-                one for one in rows.below(e) if isinstance(one, rows.RowConstant) and type(one.value) in (int, float)
-            ]
+            numbers = [one for one in rows.below(e) if _is_number(one)]
             if numbers and any(isinstance(one, rows.RowColumn) and one.name.lower() in keys for one in subtrees(e)):
                 return e
     return None
+
+
+def _is_number(e: rows.Expression) -> bool:
+    """Whether an expression is made of numbers alone, as 30 / 1440."""
+    if isinstance(e, rows.RowConstant):
+        return type(e.value) in (int, float)
+    return isinstance(e, rows.Sum | rows.Product) and all(map(_is_number, rows.below(e)))
 
 
 def show_table(

@@ -1035,6 +1035,8 @@ def test_texts_and_keys_of_dialects() -> None:
         assert "u = 'd'" in show(read_pasted(clause.format(r"'\d'"), "snowflake").clause)
     with pytest.warns(QueryWarning, match="CAST to INT drops the fraction in Flink SQL, and rounds here"):
         read_pasted(clause.format("CAST(z AS INT)"), "flink")
+    days = read_pasted(clause.replace("u = {}", "o <= PREV(o) + 30 / 1440"), "oracle").clause
+    assert "in Snowflake of DATEs alone" in show_in_dialect(days, *map(dialect_named, ("oracle", "snowflake")))[1][0]
     whole = read_pasted(clause.replace("u = {}", "REGEXP_LIKE(u, 'a')"), "trino").clause
     with pytest.raises(Unsupported, match="REGEXP_LIKE of Snowflake is of the whole text"):
         show_in_dialect(whole, dialect_named("trino"), dialect_named("snowflake"))
