@@ -75,8 +75,14 @@ def _sampled(effort: Effort) -> str:
     return ", every third of all" if effort == "quick" else ", all that there are"
 
 
+SIMPLE = (
+    "of simple queries to two components with at most one condition, beside the tests, and none underlined: that may "
+    "make of partition contiguity skip till next match (thm4.3:underlined)"
+)
+
+
 def _proper(id_: str, title: str, fragment: Fragment, witnesses: Sequence[str]) -> None:
-    @claim(id_, title, "remark", "of simple queries to two components with at most one condition, beside the tests")
+    @claim(id_, title, "remark", SIMPLE)
     def check(effort: Effort) -> Finding:
         candidates, streams = _candidates(fragment, effort), list(small.streams(4))
         outside = not any(fragment(query(text)) for text in witnesses)
