@@ -103,7 +103,7 @@ class _SlotColumns:
         found = np.empty((int(np.count_nonzero(bits >> (n - 1) & 1)), n), np.int64)
         count = _run_kernel(
             rows + first, bits, keys, of_step, times, -1 if window is None else window, n, self.places, self.begun,
-            found,
+            found, self.reading.until == "between",
         )  # fmt: skip
         if window is not None and len(times):
             self.latest = max(self.latest, int(times.max()))
@@ -250,13 +250,18 @@ class EqlColumnEvaluator(Evaluator):
 
 @bare
 def _run_kernel(
-    rows: Any, bits: Any, keys: Any, of_step: Any, times: Any, window: Any, n: Any, places: Any, begun: Any, found: Any
-) -> Any:
-    """The number of matches, which are written to found. places: for key and step the positions, -1 for none."""
+    rows: Any, bits: Any, keys: Any, of_step: Any, times: Any, window: Any, n: Any, places: Any, begun: Any, found: Any,
+    after_steps: Any,
+) -> Any:  # fmt: skip
+    """The number of matches, which are written to found. places: for key and step the positions, -1 for none.
+
+    after_steps: whether an event of `until` empties the places of its key after the steps of that event, not before.
+    """
     count = 0
     for r in range(len(rows)):
         b = bits[r]
-        if (b >> MOST_STEPS) & 1:
+        ends = (b >> MOST_STEPS) & 1
+        if ends and not after_steps:
             key = keys[of_step[n], r]
             if key != NO_KEY:
                 for i in range(n):
@@ -287,4 +292,9 @@ def _run_kernel(
                     found[count, i] = rows[r]
                     count += 1
             places[key, i - 1, 0] = -1
+        if ends and after_steps:
+            key = keys[of_step[n], r]
+            if key != NO_KEY:
+                for i in range(n):
+                    places[key, i, 0] = -1
     return count

@@ -138,9 +138,8 @@ class SlotMachine(Evaluator):
 
     def _moved_by(self, program: SlotProgram, event: Event) -> list[Match]:
         n, time, found = len(program.steps), time_of(event), list[Match]()
-        for K in program.keys_at(program.until, event) if program.until is not None else ():
-            if K in self._places:
-                self._places[K].pending = [None] * n
+        if self.reading.until == "last":
+            self._end_sequences(program, event)
         for i in range(n - 1, -1, -1):
             for number, K in enumerate(program.keys_at(program.steps[i], event)):
                 self._require_in_order(time)
@@ -159,6 +158,8 @@ class SlotMachine(Evaluator):
                         heappush(self._deadlines, (deadline, moved.positions[-1], number, K))
                     else:
                         found.append(Match(self.position, moved.positions))
+        if self.reading.until == "between":
+            self._end_sequences(program, event)
         if program.missing:
             self._miss(program, event, time)
         if time is not None:
@@ -167,6 +168,12 @@ class SlotMachine(Evaluator):
             if len(self._places) >= self._evict_at and program.window is not None:
                 self._evict(program.window)
         return found if len(found) < 2 else list(dict.fromkeys(found))  # two keys may have the same events
+
+    def _end_sequences(self, program: SlotProgram, event: Event) -> None:
+        """Empty the places of the keys for which an event is at `until`."""
+        for K in program.keys_at(program.until, event) if program.until is not None else ():
+            if K in self._places:
+                self._places[K].pending = [None] * len(program.steps)
 
     def _move(self, program: SlotProgram, at: Places, i: int, time: Microseconds | None) -> Pending | None:
         """The sequence that the event at step i makes: a new one, or that from the place before, which is emptied."""

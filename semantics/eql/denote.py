@@ -100,7 +100,9 @@ def _of_sequence(query: eql.EventSequence, S: Sequence[Event], reading: EqlReadi
         last_to_begin: dict[int, Run] = {}  # runs begin in order, so that a later one takes the place
         for run in _runs(view, meter):
             last_to_begin[run[-1]] = run
-        yield from (run for run in last_to_begin.values() if _holds(run, view, times, w))
+        for run in last_to_begin.values():
+            if not _ended_between(run, view, reading) and _holds(run, view, times, w):
+                yield run
 
 
 def _by_key(
@@ -129,12 +131,17 @@ def _runs(view: _KeyView, meter: _Meter) -> Iterator[Run]:
             yield tuple(run)
 
 
+def _ended_between(run: Run, view: _KeyView, reading: EqlReading) -> bool:
+    """Whether an event of `until` ends a run: after its first event, up to and with the last, or as the reading says."""
+    if reading.until == "between":
+        return any(run[0] <= p < run[-1] for p in view.until)
+    return any(run[0] < p <= run[-1] for p in view.until)
+
+
 def _holds(run: Run, view: _KeyView, times: Sequence[Microseconds | None], w: int | None) -> bool:
-    """Whether a run is within the span, no event of `until` ends it, and no missing event is in its gap."""
+    """Whether a run is within the span, and no missing event is in its gap."""
     begin, end = times[run[0]], times[run[-1]]
     if w is not None and (begin is None or end is None or end - begin > w):
-        return False
-    if any(run[0] < p <= run[-1] for p in view.until):
         return False
     return not any(_in_gap(p, before, run, times, w) for before, places in view.missing for p in places)
 

@@ -13,16 +13,19 @@ class EqlReading:
     case: whether `==`, `!=`, `<`, `in`, `like`, keys and functions without `~` tell upper from lower case (exact), or
     do not (folded). absent: a test of a field without a value is false, so that `not` makes it true (false), or it has
     no truth value, and `not` neither (unknown). null_keys: events without a value of a key join none (apart), or join
-    each other (joined). maxspan: the span to the microsecond (exact), or cut to whole seconds (seconds).
+    each other (joined). maxspan: the span to the microsecond (exact), or cut to whole seconds (seconds). until: a
+    sequence is ended by an event after its first one, up to and with the last (last), as in the engine for Python, or
+    from the first one on, before the last (between), as in Elasticsearch.
     """
 
     case: Literal["exact", "folded"] = "exact"
     absent: Literal["false", "unknown"] = "false"
     null_keys: Literal["apart", "joined"] = "apart"
     maxspan: Literal["exact", "seconds"] = "exact"
+    until: Literal["last", "between"] = "last"
 
 
 ELASTIC = EqlReading()
-"""What Elasticsearch means, as its documentation says it."""
+"""What Elasticsearch means, as its documentation says it, but for `until` at a step; see EqlReading."""
 ENDGAME = EqlReading("folded", "unknown", "joined", "seconds")
 """What the engine for Python means, whose language came before Elasticsearch's."""

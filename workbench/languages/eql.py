@@ -299,6 +299,8 @@ def _never_passed(query: eql.EqlQuery, arrays: bool) -> tuple[str, Span | None]:
         place = Span(min(s.start for s in spans), max(s.end for s in spans)) if spans else part.span
         step = "" if part is body else f"step {number}, "
         return f": no event passes {step}{' and '.join(map(eql.show_condition, core))}", place
+    if isinstance(body, eql.EventSequence) and body.until is not None:
+        return ", where `until` also ends a sequence at its last event (the reading until=last)", query.span
     return "", query.span
 
 

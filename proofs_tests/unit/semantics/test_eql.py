@@ -351,6 +351,20 @@ def test_events_without_a_key_join_none_unless_it_is_optional() -> None:
     assert found("sequence by x [A] [B]", "AB", EqlReading(null_keys="joined")) == [(0, 1)]
 
 
+@pytest.mark.parametrize("evaluator", ["denotational", "automaton", "kernel"])
+def test_until_at_a_step_is_a_reading(evaluator: str) -> None:
+    for query, log, last, between in (
+        ("sequence [A] [B] until [B]", "AB", [], [(0, 1)]),
+        ("sequence [A] [B] until [A]", "AB", [(0, 1)], []),
+        ("sequence [A] [B] [C] until [B]", "ABC", [], []),
+        ("sequence [A] [B] until [C]", "ACAB", [(2, 3)], [(2, 3)]),
+    ):
+        for reading, expected in ((ELASTIC, last), (EqlReading(until="between"), between)):
+            events = [{"type": c} for c in log]
+            matches = cerify.match(steps(query), events, language="eql", evaluator=evaluator, eql_reading=reading)
+            assert [m.events for m in matches] == expected
+
+
 def test_a_sample_takes_different_events_in_any_order() -> None:
     log = keyed(("B", {"x": 1}), ("A", {"x": 2}), ("A", {"x": 1}), ("A", {"x": 1}), ("B", {"x": 2}))
     assert found("sample by x [A] [B]", log) == [(0, 2), (1, 4)]
