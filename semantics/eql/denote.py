@@ -132,7 +132,7 @@ def _runs(view: _KeyView, meter: _Meter) -> Iterator[Run]:
 
 
 def _ended_between(run: Run, view: _KeyView, reading: EqlReading) -> bool:
-    """Whether an event of `until` ends a run: after its first event, up to and with the last, or as the reading says."""
+    """Whether an event of `until` ends a run: after its first event, up to and with the last, or by the reading."""
     if reading.until == "between":
         return any(run[0] <= p < run[-1] for p in view.until)
     return any(run[0] < p <= run[-1] for p in view.until)
