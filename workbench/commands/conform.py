@@ -523,9 +523,12 @@ def _note(name: str, finding: AxisFinding, profile: EngineProfile) -> str:
     if finding.value not in (None, default):
         notes.append(f"not the definition's {default}")
     if len(finding.alike) == 1 and finding.value is None:
-        notes.append(f"perhaps {finding.alike[0]}: it fits, but other answers about the axis are explained by nothing")
+        notes.append(
+            f"perhaps {finding.alike[0]}: it fits, but an axis of which no value fits changes other answers too"
+        )
     elif finding.alike and finding.value is None:
-        notes.append(f"{', '.join(finding.alike)}: nothing that was asked and explained tells them apart")
+        apart = "only answers that an axis of which no value fits changes too may tell them apart"
+        notes.append(f"{', '.join(finding.alike)}: {apart}")
     elif finding.alike:
         notes.append(f"or {', '.join(finding.alike)}: no question tells them apart")
     if finding.exception is not None:

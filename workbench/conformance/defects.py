@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,7 +16,7 @@ from cerify.conformance.judgement import ChoiceScorer, operators_in, silent_oper
 from cerify.conformance.model import Case, CaseResult, Defect, DefectCause
 from cerify.conformance.oracle import stream_of
 from cerify.conformance.peeling import Elements, Kernel, Peeler
-from cerify.conformance.prediction import INTERPRETATIONS, interpretation_of
+from cerify.conformance.prediction import AXES, INTERPRETATIONS, interpretation_of
 from cerify.conformance.watch import OVER, DiagnosisStopped, Watch
 from cerify.equivalence.shrink.shrink import shrink, shrink_stream
 from cerify.explanations.explanation import Request, explanation_lines
@@ -177,12 +177,13 @@ Progress = Callable[[str, int, int], None]
 class DefectGroup:
     """Kernels that are one defect, the smallest first, with the choice that explains them, if there is one.
 
-    beside: the choices that explain other defects.
+    beside: the choices that explain other defects. stopped: why the search for a choice ended early, "" if it did not.
     """
 
     kernels: tuple[Kernel, ...]
     choice: Choice | None = None
     beside: tuple[Choice, ...] = ()
+    stopped: str = ""
 
     @property
     def cases(self) -> tuple[str, ...]:
@@ -292,12 +293,26 @@ def _standing(
             stands = together
         else:
             stands = judge.confirm(stands)
+    unexplained = _unexplained(choices, stands, kernels)
+    stands = [choice for choice in stands if not _is_refuted(choices, choice, kernels, unexplained)]
     suite = ChoiceScorer(choices, answered)
     for choice in stands:
         choices.alike[choice] = rivals = tuple(judge.alike(choice, stands))
         choices.apart[choice] = inquiry.telling_apart(choice, rivals[0], stands) if rivals else ""
         choices.replayed[choice] = suite.failing_under(()), suite.failing_under([choice])
     return stands
+
+
+def _is_refuted(choices: Choices, choice: Choice, kernels: Sequence[Kernel], unexplained: Collection[Elements]) -> bool:
+    """Return whether a failure that nothing explains needs all that one needs which a choice explains.
+
+    Only failures are compared that need more than operators, such as an absent attribute or a division: the engine then
+    has a meaning of these that is near to the value, and is another one.
+    """
+    own = set(AXES[choices.language][choice[0]].operators)
+    needed = [k for k in kernels if own and own <= k.signature.blamed and choices.reproduces([choice], k.result)]
+    special = [k.signature.blamed for k in needed if not k.signature.blamed <= operators_in(k.result.case)]
+    return any(blamed <= other for blamed in special for other in unexplained)
 
 
 def _is_open(choices: Choices, stands: Sequence[Choice], smallest: Sequence[CaseResult]) -> bool:
@@ -356,7 +371,7 @@ def _group_kernels(
     made smaller until another defect took its place: what is left to explain is looked for again, beside the choices
     that are known. If time runs out, the choices that stand until then are used.
     """
-    found, chosen = list(kernels), list[Choice]()
+    found, chosen, stopped = list(kernels), list[Choice](), ""
     try:
         chosen = _standing(peeler, found, failing, choices, answered)
         for _ in range(HIDDEN_ROUNDS if chosen else 0):
@@ -376,7 +391,8 @@ def _group_kernels(
                 chosen = _standing(peeler, found, failing, choices, answered) or chosen
     except (DiagnosisStopped, KeyboardInterrupt) as error:
         peeler.stop(error)
-    return _together(found, chosen, choices)
+        stopped = peeler.stopped
+    return [replace(one, stopped="" if one.choice else stopped) for one in _together(found, chosen, choices)]
 
 
 def _is_given(choices: Choices, chosen: Sequence[Choice], result: CaseResult) -> bool:
@@ -439,7 +455,7 @@ def _defect(id_: str, group: DefectGroup, choices: Choices, by_id: dict[str, Cas
         causes=_causes(choices, [first.result, *recorded], group) if choices.passed else (),
         description=described([first.result, *recorded], choices.excluded, first.signature.blamed & choices.silent),
         why="" if hurried else why_of(first.result, {name: choices.held[name] for name in bearing}),
-        stopped=first.stopped,
+        stopped=first.stopped or group.stopped,
         held=choices.held,
         bearing=bearing,
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, product
 from random import Random
@@ -21,7 +21,7 @@ from cerify.conformance.harness import Engine, Limits, Losses
 from cerify.conformance.model import Case, evaluated_output, of_output
 from cerify.conformance.oracle import AxisFinding, EngineProfile, merged
 from cerify.conformance.prediction import STAGES, EngineAnswer, Predictor
-from cerify.hypotheses.interpretation import Axis, Choices, EngineQuestion, Stage, Template, questions
+from cerify.hypotheses.interpretation import Choices, EngineQuestion, Stage, Template, questions
 from cerify.languages import LANGUAGES
 from cerify.semantics.errors import CerifyError, InputError
 from cerify.semantics.events import Match
@@ -39,6 +39,7 @@ CARRIED = 8  # hypotheses that no question has distinguished, and that are looke
 RESERVED = 60  # questions that are kept for the end, where the best hypotheses are told apart
 FEW = 40  # questions of a template among which those are that no value asks for
 FURTHER = 3  # of these, at most
+CORROBORATING = 3  # questions, at least, that separate what is found from each other value of an axis
 CONFIRMATIONS = 2  # questions of a stage on which what is left agrees
 RICH = 4  # events of the stream of a question that confirms
 LOOKED_AT = 60  # questions of one length among which the best is looked for, if one of them splits
@@ -262,48 +263,50 @@ class Identification:
     def findings(self) -> dict[str, AxisFinding]:
         """Return the findings of the answers about each axis, without axes that do not affect any answer about them.
 
-        Where no value of an axis fits, answers to queries with its operators do not count for another axis that has
-        answers to queries without them.
+        Where no value of an axis fits, answers that depend on this axis do not count for another axis that has answers
+        which do not.
         """
         about = {name: found for name in self.seen() if (found := self.about(name))}
         suspected = {name for name, found in about.items() if self.misfit(found)}
         unfit = {*suspected}
         while True:
-            clear = {name: self.without(unfit - {name}, name, found) for name, found in about.items()}
+            clear = {name: self.without(unfit - {name}, found) for name, found in about.items()}
             ranked = sorted((self.misfit(clear[name]), self.misfit(about[name]), name) for name in unfit)
             if not ranked or ranked[0][0]:
                 break
             unfit.remove(ranked[0][2])
         torn = {name for name in suspected - unfit if self.is_torn(name, unfit, about[name])}
         clear |= {name: about[name] for name in torn}
-        findings = {
-            name: self.finding(
-                name, found, len(found) < len(about[name]) or self.is_blurred(unfit - {name}, name, found)
-            )
-            for name, found in clear.items()
-        }
+        findings = {name: self.finding(name, found, about[name], unfit - {name}) for name, found in clear.items()}
         return {name: finding for name, finding in findings.items() if finding is not None}
 
     def is_torn(self, name: str, unfit: Iterable[str], answered: Sequence[Answered]) -> bool:
         """Return whether a question about this axis and one of `unfit` has an answer that nothing explains.
 
-        Then nothing says which of the two has the meaning without a name.
+        Then nothing says which of the two has the meaning without a name, but where only the other changes the answer.
         """
-        wrong = [one for one in self.wrong(self.left[0], answered) if not one.settles]
-        return any(name in one.axes and other in one.axes for one in wrong for other in unfit)
+        wrong = [one for one in self.wrong(self.left[0], answered) if not one.settles and name in one.axes]
+        return any(
+            other in one.axes and (self.depends(name, one) or not self.depends(other, one))
+            for one in wrong
+            for other in unfit
+        )
 
     def always_empty(self) -> bool:
         """Whether all answers are without matches, though several of them should have some."""
         due = [one for one in self.answered if self.predictor.answer(one.question, self.predictor.default)]
         return len(due) >= EMPTY and all(one.answer == frozenset() for one in self.answered)
 
-    def finding(self, name: str, mine: Sequence[Answered], partial: bool) -> AxisFinding | None:
-        """Return the finding of these answers about an axis; None where it does not show.
+    def finding(
+        self, name: str, mine: Sequence[Answered], every: Sequence[Answered], unfit: Collection[str]
+    ) -> AxisFinding | None:
+        """Return the finding of these answers about an axis, of all about it; None where it does not show.
 
-        partial: whether there are other answers about the axis.
+        unfit: other axes of which no value fits.
         """
         axis, best = self.predictor.interpretation.axes[name], self.left[0]
-        if partial:
+        spoilt = [one for one in every if self.is_blurred(unfit, one) and self.depends(name, one)]
+        if spoilt:
             others = [{**best, name: value} for value in axis.values]
             best = min([best, *others], key=lambda one: len(self.wrong(one, mine)))
         alike = tuple(value for value in axis.values if value != best[name] and {**best, name: value} in self.left)
@@ -311,13 +314,14 @@ class Identification:
         fits = not wrong  # one answer that a value contradicts is enough: a wrong name costs more than none
         if fits and len(alike) == len(axis.values) - 1:
             return None
-        unexplained = (one.question for one in wrong)
+        unexplained = (one.question for one in wrong or self.wrong(best, spoilt))
         exception = min(unexplained, key=lambda one: (len(one.events), len(one.query)), default=None)
-        if partial and fits:
+        if fits and spoilt:
             as_good = [v for v in axis.values if v == best[name] or not self.wrong({**best, name: v}, mine)]
             # What would tell values apart, or contradict one, may be lost among the answers that nothing explains.
             if len(as_good) > 1 or best[name] != axis.default:
-                return AxisFinding(None, tuple(as_good), len(mine), len(mine))
+                return AxisFinding(None, tuple(as_good), len(mine), len(mine), exception)
+            exception = None
         return AxisFinding(
             best[name] if fits else None, alike if fits else (), len(mine), len(mine) - len(wrong), exception
         )
@@ -347,25 +351,13 @@ class Identification:
         values = self.predictor.interpretation.axes[name].values
         return len({self.predictor.answer(one.question, {**self.left[0], name: value}) for value in values}) > 1
 
-    def without(self, unfit: Iterable[str], name: str, answered: list[Answered]) -> list[Answered]:
-        """Return the answers about an axis that no axis of `unfit` blurs; all answers if none are left."""
-        return [one for one in answered if not self.is_blurred(unfit, name, [one])] or answered
+    def without(self, unfit: Iterable[str], answered: list[Answered]) -> list[Answered]:
+        """Return the answers that no axis of `unfit` changes; all answers if none are left."""
+        return [one for one in answered if not self.is_blurred(unfit, one)] or answered
 
-    def is_blurred(self, unfit: Iterable[str], name: str, answered: Sequence[Answered]) -> bool:
-        """Whether all of these answers about an axis are to queries with operators of `unfit`, which nothing explains.
-
-        Of such an axis that bears on no other operators than this one the answer has to depend, too.
-        """
-        axes = self.predictor.interpretation.axes
-        own = set(axes[name].operators)
-        others = [axes[one] for one in unfit if axes[one].operators]
-
-        def blurs(other: Axis, one: Answered) -> bool:
-            bears = other in self.predictor.axes_of(one.question.query)
-            foreign = not own.issuperset(other.operators)
-            return bears and (foreign or self.depends(other.name, one))
-
-        return all(any(blurs(other, one) for other in others) for one in answered)
+    def is_blurred(self, unfit: Iterable[str], one: Answered) -> bool:
+        """Whether an answer depends on an axis of `unfit`, of which no value fits."""
+        return any(self.depends(other, one) for other in unfit)
 
 
 class Pool:
@@ -404,26 +396,39 @@ class Pool:
     def corroborating(
         self, hypothesis: Choices, names: Iterable[str], answered: Sequence[Answered], predictor: Predictor
     ) -> EngineQuestion | None:
-        """Take out of the pool a shortest question that tests one of these axes by a query not used for it yet; None if
-        there is none.
+        """Take out of the pool a shortest question that tests one of these axes; None if there is none.
+
+        Each value is separated from that of the hypothesis by each query, by a match that only it has and by one that
+        it lacks, and by CORROBORATING questions, as far as there are some.
         """
         for axis in (predictor.interpretation.axes[name] for name in names):
             for other in ({**hypothesis, axis.name: value} for value in axis.values if value != hypothesis[axis.name]):
-                asked = {
-                    one.question.query
+                telling = [
+                    one.question
                     for one in answered
                     if predictor.answer(one.question, hypothesis) != predictor.answer(one.question, other)
-                }
-                if (question := self.between(hypothesis, other, predictor, asked)) is not None:
+                ]
+                question = self.between(hypothesis, other, predictor, {one.query for one in telling})
+                for more, less in ((hypothesis, other), (other, hypothesis)):
+                    if question is None and not any(predictor.exceeds(one, more, less) for one in telling):
+                        question = self.between(more, less, predictor, exceeding=True)
+                if question is None and len(telling) < CORROBORATING:
+                    question = self.between(hypothesis, other, predictor)
+                if question is not None:
                     return question
         return None
 
     def between(
-        self, one: Choices, other: Choices, predictor: Predictor, without: Container[str] = ()
+        self,
+        one: Choices,
+        other: Choices,
+        predictor: Predictor,
+        without: Container[str] = (),
+        exceeding: bool = False,
     ) -> EngineQuestion | None:
         """Take out of the pool a shortest question on which two hypotheses differ; None if there is none.
 
-        without: queries that it does not have.
+        without: queries that it does not have. exceeding: whether the first has to have a match that the other lacks.
         """
         for length in sorted(self.by_length):
             for number, question in enumerate(self.by_length[length]):
@@ -432,6 +437,7 @@ class Pool:
                     and question.query not in without
                     and predictor.choose_values(question.query, one) != predictor.choose_values(question.query, other)
                     and predictor.answer(question, one) != predictor.answer(question, other)
+                    and (not exceeding or predictor.exceeds(question, one, other))
                 ):
                     return self.by_length[length].pop(number)
         return None

@@ -24,7 +24,7 @@ from cerify.hypotheses.interpretation import EngineQuestion
 from cerify.languages import LANGUAGES
 from cerify.semantics.errors import CerifyError
 
-SHOWING = 4  # questions about each cause on which it changes the answer, each with another query
+SHOWING = 4  # questions about each cause on which it changes the answer, with other queries first
 SEPARATING = 6  # questions that tell a cause from one other choice
 LOOKED_AT = 24  # questions about each cause on which it need not show
 LOOKED_NEAR = 40  # questions about other axes of the same operators
@@ -59,15 +59,19 @@ class Inquiry:
         return {**self.predictor.default, **self.choices.held, **dict(chosen)}
 
     def show(self, choice: Choice, beside: Sequence[Choice]) -> None:
-        """Ask some questions on which a choice changes the answer, each with another query."""
+        """Ask some questions on which a choice changes the answer: with other queries, if there are some, and such that
+        it adds a match and takes one away."""
         others = [other for other in beside if other != choice]
-        queries: set[str] = set()
+        with_it, queries = [*others, choice], set[str]()
         for _ in range(SHOWING):
-            question = self.between([*others, choice], others, queries)
+            question = self.between(with_it, others, queries) or self.between(with_it, others, set())
             if question is None:
                 return
             queries.add(question.query)
             self.ask(question)
+        for more, less in ((with_it, others), (others, with_it)):
+            if (question := self.between(more, less, set(), exceeding=True)) is not None:
+                self.ask(question)
 
     def separate(self, choice: Choice, rival: Choice, beside: Sequence[Choice]) -> None:
         """Ask questions to which an engine with a choice gives another answer than one with its rival, until one is
@@ -133,11 +137,13 @@ class Inquiry:
             return ""
         return f"{question.query} on {' '.join(event_text(dict(event)) for event in question.events)}"
 
-    def between(self, one: Sequence[Choice], other: Sequence[Choice], without: set[str]) -> EngineQuestion | None:
+    def between(
+        self, one: Sequence[Choice], other: Sequence[Choice], without: set[str], exceeding: bool = False
+    ) -> EngineQuestion | None:
         """Return a shortest question on which two engines differ; None without one, or where no more are asked."""
         if self.peeler.stopped or len(self.asked) >= MOST:
             return None
-        return self.pool.between(self.point(one), self.point(other), self.predictor, without)
+        return self.pool.between(self.point(one), self.point(other), self.predictor, without, exceeding)
 
     def ask(self, question: EngineQuestion) -> bool:
         """Ask the engine a question, and keep its answer; return whether there is one."""

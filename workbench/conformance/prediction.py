@@ -202,6 +202,11 @@ class Predictor(MatchPredictor):
             self._answers[key] = found if isinstance(found, str) else self.compared_part(found)
         return self._answers[key]
 
+    def exceeds(self, question: EngineQuestion, choices: Choices, others: Choices) -> bool:
+        """Return whether an engine with these choices has a match that one with the others lacks."""
+        mine, other = self.answer(question, choices), self.answer(question, others)
+        return not isinstance(mine, str) and not isinstance(other, str) and bool(mine - other)
+
     def compared_part(self, matches: Iterable[Match]) -> EngineAnswer:
         """Return the part of the matches of an answer that a profile compares."""
         if self.interpretation.compared == "matches":

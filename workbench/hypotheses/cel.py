@@ -925,6 +925,7 @@ STAGES = (
         (
             Template("A PARTITION BY [k]", events("A", k=(None, 1)), 2),
             Template("(A ; B) PARTITION BY [k]", events("A B", k=(None, 1)), 3),
+            Template("(A ; A) PARTITION BY [k]", events("A", k=(None, 0)), 2),
         ),
     ),
     Stage(("overlap@partition",), (Template("(A ; A) PARTITION BY [k]", events("A", k=(1, 2)), 5),)),

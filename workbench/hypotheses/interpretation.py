@@ -737,13 +737,18 @@ CONDITION_STAGES = (
         2,
         ("{0}x = 0", "not {0}x = 1", "{0}x = {0}y", "{0}x != 1", "{0}x < 1"),
     ),
-    ("integer-division", events("A", x=(3,)), 1, ("{0}x / 2 = 1",)),
     ("strings", events("A", s=("a", "A", "b")), 1, ("{0}s = 'a'", "{0}s != 'a'", "{0}s >= 'a'", "{0}s < 'b'")),
     ("like", events("A", s=("a", "ab", "ba")), 1, ("{0}s like 'a'",)),
     ("range", events("A", x=(1, 2, 3)), 1, ("{0}x in range(1, 3)",)),
     ("floats", events("A", x=(1.0, 1.5)), 1, ("{0}x = 1", "{0}x > 1")),
     ("integers", events("A", x=(2**53, 2**53 + 1)), 1, (f"{{0}}x = {2**53}", f"{{0}}x > {2**53}")),
-    ("constants", events("A", x=(1, 2, 3)), 1, ("{0}x > 1.5", "{0}x >= 2.5")),
+    ("constants", events("A", x=(1, 2, 3)), 1, ("{0}x > 1.5", "{0}x >= 2.5", "{0}x < 1.5", "{0}x = 1.5")),
+    (
+        "integer-division",
+        events("A", x=(1, 3)),
+        1,
+        ("{0}x / 2 = 1", "{0}x / 2 = 1.5", "{0}x / 2 > 1", "{0}x / 2 < 1.5"),
+    ),
 )
 """Of each axis the events, the length of the longest stream, and the conditions; {0} is before an attribute."""
 

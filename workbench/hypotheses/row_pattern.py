@@ -599,7 +599,12 @@ STAGES = (
     ),
     _make_stage("union", _rows("A B", "SUBSET U = (A, B)", "CLASSIFIER(U) AS c")),
     _make_stage("count", _rows("A A", "", "COUNT(x) AS n"), _one_row("A A", "COUNT(x) AS n"), letters=WITH_NULL),
-    _make_stage("integer_division", _rows("A", "DEFINE A AS x / 2 = 1"), letters=X3, longest=2),
+    _make_stage(
+        "integer_division",
+        *(_rows("A", f"DEFINE A AS x / 2 {text}") for text in ("= 1", "= 1.5", "> 1", "< 1.5")),
+        letters=X3,
+        longest=2,
+    ),
     Stage(
         (),
         (

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,12 +20,15 @@ from click.testing import CliRunner
 
 from cerify.commands import fuzz, options
 from cerify.conformance import cases as cases_second_opinion
+from cerify.conformance import defects as defects_module
 from cerify.conformance.cases import line_of_case, load
-from cerify.conformance.choices import Choices
+from cerify.conformance.choices import Choice, Choices
 from cerify.conformance.defects import (
     SUSPECTS,
     Evidence,
     Piece,
+    _is_refuted,
+    _unexplained,
     causes,
     defects_behind,
     evaluate_by_definition,
@@ -231,6 +235,24 @@ def test_more_evidence_never_gives_a_worse_name() -> None:
             assert not names or names & right, (feature, names)
 
 
+def test_a_failure_with_the_same_absent_key_refutes_a_value() -> None:
+    """Absent keys are the key 0: A and A(0) have one key, which one-key does not say."""
+    one_key = ("partition@absent", "one-key")
+
+    def kernel(query: str, events: list[dict[str, Any]], reported: list[Match], *blamed: str) -> Any:
+        case = Case("", "", "", "cel", query, {"A": {"x": "int"}}, events, "matches", [])
+        return SimpleNamespace(
+            signature=SimpleNamespace(blamed=frozenset((ABSENT, *blamed))), result=CaseResult(case, "failed", reported)
+        )
+
+    explained = kernel("A PARTITION BY [x]", [{"type": "A"}], [Match(0, (0,))], "partition")
+    query, events = "(A ; A) PARTITION BY [x]", [{"type": "A"}, {"type": "A", "x": 0}]
+    refuting = kernel(query, events, [Match(1, (0, 1))], "partition", "seq")
+    left = _unexplained(Choices("cel"), [one_key], [explained, refuting])
+    assert _is_refuted(Choices("cel"), one_key, [explained, refuting], left)
+    assert not _is_refuted(Choices("cel"), one_key, [explained], [frozenset({"seq"}), frozenset({ABSENT, "filter"})])
+
+
 def silent_negation(case: Case, *_: object) -> CaseResult:
     found = [] if "UNLESS" in case.query else list(case.matches)
     return CaseResult(case, "passed" if set(found) == set(case.matches) else "failed", found)
@@ -306,6 +328,17 @@ def test_a_search_without_time_has_all_cases_all_the_same() -> None:
     defects, failing = failing_somewhere(Watch(0.0), lambda case: recorded({"loop": "single"}, case))
     assert sum(len(defect.cases) for defect in defects) == failing
     assert all("stopped after 0 s" in defect.stopped for defect in defects)
+
+
+def test_a_search_for_causes_that_is_cut_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def cut(*_: object) -> list[Choice]:
+        raise DiagnosisStopped("stopped after 7 s")
+
+    monkeypatch.setattr(defects_module, "_standing", cut)
+    case = next(case for case in cases() if recorded({"loop": "single"}, case).outcome == "failed")
+    results = [recorded({"loop": "single"}, case)]
+    peeler = Peeler(lambda case, query, S: recorded({"loop": "single"}, case))
+    assert [defect.stopped for defect in defects_behind(peeler, results, results)] == ["stopped after 7 s"]
 
 
 @pytest.mark.thorough
