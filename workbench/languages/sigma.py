@@ -67,6 +67,11 @@ class SigmaSyntax(Syntax[sigma.SigmaQuery]):
             for name in dict.fromkeys(field.name for field in _fields(query))
             if name not in known and name not in (CATEGORY, TIMESTAMP, TIME)
         ]
+        numeric = (rule for rule in sigma.rules_of(query) if isinstance(rule, sigma.SigmaCorrelation))
+        for kind, name in ((rule.kind, name) for rule in numeric for names in rule.values for name in names):
+            if kind in ("value_sum", "value_avg", "value_percentile") and known.get(name) == "string":
+                message = f"{kind} is of numbers, and {name} is a text in these events, which it passes over"
+                found.append(Problem("kind", message, None, advice=f"write the values of {name} as numbers"))
         if TIME not in known and any(isinstance(rule, sigma.SigmaCorrelation) for rule in query.rules):
             message = "a timespan measures the time of events, and these have none, so that no correlation sees them"
             found.append(Problem("window", message, None, advice="name the column with the time, as --time timestamp"))

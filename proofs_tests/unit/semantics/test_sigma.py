@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
+import cerify
 from cerify import api
 from cerify.automata.sigma import count_alerts, unsupported_rules
 from cerify.conformance.cases import claims_of_json, load
@@ -33,7 +34,7 @@ from cerify.hypotheses.interpretation import choices_of
 from cerify.hypotheses.sigma import AXES, find_matches
 from cerify.protocol import MatchesAnswer, answer_of_json
 from cerify.semantics.arguments import Budget
-from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, ParseError, Unsupported
+from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, ParseError, QueryWarning, Unsupported
 from cerify.semantics.events import Event, Stream, result_of
 from cerify.semantics.json_events import stream_of_json
 from cerify.semantics.sigma.denote import alerts_of, detection_test
@@ -111,6 +112,13 @@ def test_conditions(selection: Any, passing: list[dict[str, Any]], failing: list
 def test_a_count_that_no_number_satisfies_never_fires(thresholds: dict[str, int]) -> None:
     text = rules({"type": "event_count", "rules": ["a"], "condition": thresholds})
     assert fires_on_some_log(parse(text)) is False
+
+
+def test_a_sum_of_texts_warns() -> None:
+    text = rules({"type": "value_sum", "rules": ["a"], "condition": {"gte": 2, "field": "n"}})
+    log = [{"type": "event", "kind": "a", "time": 1, "n": n} for n in ("3", "4")]
+    with pytest.warns(QueryWarning, match="value_sum is of numbers, and n is a text"):
+        assert not cerify.match(text, log, language="sigma")
 
 
 def test_generate_stands_beside_the_correlation_too_and_references_may_be_a_text() -> None:
