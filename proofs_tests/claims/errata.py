@@ -169,8 +169,8 @@ def _and(values: Sequence[Any]) -> str:
 # Errata of cep17.
 
 NOTE = """The formulas and the listings are lost in the text at hand, so what is checked is what the text around them
-says. What rests on a formula or a listing that is lost is among the damaged texts, but for the + of Lemma B.12: that it
-chooses the variables anew that are bound in it is in words, in appendix C.2."""
+says. What rests on a formula or a listing that is lost is among the damaged texts, but for the + of Lemma B.12 and of
+Theorems 2 and 3: that it chooses the variables anew that are bound in it is in words, in appendix C.2."""
 
 ERRATA = (
     Erratum(
@@ -180,6 +180,17 @@ ERRATA = (
         "Lemma B.12 stands, and Theorem 1 with it: only this step of the proof changes",
         "It takes a definition with it, and the variable is then no longer chosen anew in what is left: see "
         "[normal forms](decisions/normal-forms.md).",
+    ),
+    Erratum(
+        "Theorems 2 and 3, well-formed formulas",
+        ("cep17.thm2", "cep17.thm3"),
+        "Theorem 3: for every well-formed formula in unary core-CEL there is an equivalent CEA. Theorem 2: there is an "
+        "equivalent formula in LP-normal form. Well-formed: each filter is in a formula that binds its variables.",
+        "Theorems 2 and 3 stand, for formulas that bind a variable where it is asked",
+        "The + chooses x anew in each round, and a round of B leaves it at any event. So a match may depend on later "
+        "events, as section 5.1 wants to exclude. The proof of Theorem 2 renames the variable in the +; but then the "
+        "filter speaks of the x outside: see [core-CEL](decisions/core-cel.md).",
+        damage="Of the clause of + perhaps, which is lost; not of the words about it in appendix C.2.",
     ),
     Erratum(
         "Section 8.2, Figure 5",
