@@ -31,7 +31,7 @@ from cerify.commands.options import (
     progress_bar,
     takes,
 )
-from cerify.commands.rules import SUFFIXES, cases_of_rules, is_rule_folder
+from cerify.commands.rules import SUFFIXES, UnreadableRule, cases_of_rules, is_rule_folder
 from cerify.conformance.cases import NAMED_SUITES, SUITES, load
 from cerify.conformance.engines import (
     NAMES,
@@ -79,7 +79,7 @@ from cerify.semantics.files import write_whole
 from cerify.semantics.packages import rich_table
 from cerify.semantics.row_pattern.scalars import RowReading
 from cerify.semantics.sase.syntax import read_reading
-from cerify.terminal import echo, printable, screen
+from cerify.terminal import echo, echo_error, printable, screen
 
 SKIPS = 12  # reasons for skips that are listed
 INTERRUPTED = 130
@@ -168,11 +168,16 @@ class ConformArguments:
         alone = self.language is not None and (NAMED_SUITES / f"{self.language}.jsonl").exists()
         return self.language if self.suite is None and alone else self.suite
 
-    def cases(self) -> list[Case]:
-        """The cases to run. Raises InputError for the suite, and UsageError for a feature or a case that it has not."""
-        named = self.suite_named
+    def cases(self) -> tuple[list[Case], bool]:
+        """The cases to run, and whether all rules of a folder were read; those that were not are named.
+
+        Raises InputError for the suite, and UsageError for a feature or a case that it has not.
+        """
+        named, unreadable = self.suite_named, tuple[UnreadableRule, ...]()
         if named is not None and (is_rule_folder(named) or Path(named).suffix in SUFFIXES):
-            cases = cases_of_rules(Path(named))
+            cases, unreadable = cases_of_rules(Path(named))
+            for bad in unreadable:
+                echo_error(f"{bad.place}: {bad.message}")
         else:
             cases = load(named, self.time_limit)
         cases = [case for case in cases if self.language in (None, case.language)]
@@ -188,7 +193,7 @@ class ConformArguments:
         if self.ids:
             _require("case", self.ids, {case.id for case in cases})
             cases = [case for case in cases if case.id in self.ids]
-        return cases
+        return cases, not unreadable
 
     def suite_asked(self) -> str:
         """The name of the suite, with what of it is asked."""
@@ -241,16 +246,17 @@ def conform_command(args: ConformArguments) -> int:
 
     Exit status: 0 if something passed and nothing failed or is disputed (skips and what is known do not fail), 1
     otherwise, 2 if it cannot be started or an option is wrong, 130 if it was interrupted (the report says how far it
-    came).
+    came). If a rule of a folder cannot be read, the others are tested, and the status is 2.
     """
     if args.listed:
-        for (language, feature), count in Counter((case.language, case.feature) for case in args.cases()).items():
+        cases, all_read = args.cases()
+        for (language, feature), count in Counter((case.language, case.feature) for case in cases).items():
             echo(f"{language}\t{feature}\t{plural(count, 'case')}")
-        return 0
+        return 0 if all_read else 2
     args.require_consistent()
     oracle = args.oracle()
     baseline = None if args.baseline is None else read_stored(args.baseline)
-    cases = args.cases()
+    cases, all_read = args.cases()
     limits = Limits(run_seconds=args.time_limit, memory=args.memory * 2**20, restarts=args.restarts)
     early = EarlyResults()
 
@@ -280,7 +286,7 @@ def conform_command(args: ConformArguments) -> int:
             _print(report)
     finally:  # whoever reads standard output may have gone, as head does
         args.write(report)
-    return INTERRUPTED if report.ended else 0 if report.conforms else 1
+    return INTERRUPTED if report.ended else 2 if not all_read else 0 if report.conforms else 1
 
 
 def _require(what: str, wanted: Sequence[str], known: set[str]) -> None:

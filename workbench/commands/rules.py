@@ -107,15 +107,16 @@ def read_rule(source: str) -> DetectionRule:
     return rule
 
 
-def cases_of_rules(path: Path) -> list[Case]:
+def cases_of_rules(path: Path) -> tuple[list[Case], tuple[UnreadableRule, ...]]:
     """Return a case for each test log that `cerify vectors` writes for the rules of a file or a folder.
 
-    The feature of a case is the name of its rule, or its path. Raises InputError for a rule that cannot be read.
+    The feature of a case is the name of its rule, or its path. The rules of a folder that cannot be read come with
+    them. Raises InputError where none has a test log.
     """
     from cerify.conformance.model import Case, evaluated_output, of_output
 
     folder = read_rules(path)
-    for bad in folder.unreadable:
+    for bad in () if folder.rules else folder.unreadable:
         raise InputError(f"{bad.place}: {bad.message}")
     cases = []
     for rule in folder.rules.values():
@@ -136,7 +137,7 @@ def cases_of_rules(path: Path) -> list[Case]:
             cases.append(Case(id_, name, clause, rule.language, text, None, events, output, matches))
     if not cases:
         raise InputError(f"{path}: no rule in EQL or Sigma has a test log")
-    return cases
+    return cases, folder.unreadable
 
 
 def _has_one_type_a_field(events: Sequence[Mapping[str, Any]]) -> bool:

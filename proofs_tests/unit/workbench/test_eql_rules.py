@@ -487,7 +487,7 @@ def test_test_logs_of_rules_are_a_suite(tmp_path: Path, run: Run) -> None:
         "---\nname: a\ntitle: a\nlogsource: {category: test}\ndetection: {s: {k: x}, condition: s}\n",
         encoding="utf-8",
     )
-    cases = cases_of_rules(tmp_path / "rules")
+    cases, _ = cases_of_rules(tmp_path / "rules")
     assert {(case.language, case.feature, case.output) for case in cases} == {
         ("eql", "a.eql", "matches"), ("sigma", "two", "valuations"),
     }  # fmt: skip
@@ -495,5 +495,5 @@ def test_test_logs_of_rules_are_a_suite(tmp_path: Path, run: Run) -> None:
     status, out, _ = run("conform", "--suite", str(tmp_path / "rules"), "--language", "eql", "--list")
     assert (status, out.split("\t")[:2]) == (0, ["eql", "a.eql"])
     rule_file(tmp_path / "rules", "c.eql", "A where")
-    status, _, err = run("conform", "--suite", str(tmp_path / "rules"), "--list")
-    assert (status, "c.eql:1" in err) == (2, True)
+    status, out, err = run("conform", "--suite", str(tmp_path / "rules"), "--list")
+    assert (status, "c.eql:1" in err, "a.eql" in out) == (2, True, True)
