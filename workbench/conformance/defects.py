@@ -13,10 +13,11 @@ from cerify.api import match
 from cerify.conformance.choices import Choice, Choices, Given, given_by
 from cerify.conformance.inquiry import ROUNDS, Inquiry
 from cerify.conformance.judgement import ChoiceScorer, operators_in, silent_operators
-from cerify.conformance.model import Case, CaseResult, Defect, DefectCause
+from cerify.conformance.model import Case, CaseResult, Defect, DefectCause, plural
 from cerify.conformance.oracle import stream_of
 from cerify.conformance.peeling import Elements, Kernel, Peeler
 from cerify.conformance.prediction import AXES, INTERPRETATIONS, interpretation_of
+from cerify.conformance.report import event_text
 from cerify.conformance.watch import OVER, DiagnosisStopped, Watch
 from cerify.equivalence.shrink.shrink import shrink, shrink_stream
 from cerify.explanations.explanation import Request, explanation_lines
@@ -31,6 +32,7 @@ from cerify.semantics.events import Match, Stream
 # The likely causes of defects: the choices of another semantics that give the answers which the engine gave.
 
 MOSTLY = 0.5  # the share of the answers that a cause has to give
+CONTRADICTED = 0.3  # of the answers that a choice changes, the share at most against what is nearly a cause
 SAMPLE = 120  # failing cases on which choices are compared
 COMPARED = 60  # answers to failing cases, and as many right ones, on which each choice is compared with its rivals
 SHOWN = 3  # causes of a defect that are listed
@@ -300,7 +302,36 @@ def _standing(
         choices.alike[choice] = rivals = tuple(judge.alike(choice, stands))
         choices.apart[choice] = inquiry.telling_apart(choice, rivals[0], stands) if rivals else ""
         choices.replayed[choice] = suite.failing_under(()), suite.failing_under([choice])
+    with suppress(DiagnosisStopped):
+        _doubt(suite, stands, [choice for choice in choices.nearly if choice not in stands], failing)
     return stands
+
+
+def _doubt(
+    suite: ChoiceScorer, stands: Sequence[Choice], fallen: Sequence[Choice], failing: Sequence[CaseResult]
+) -> None:
+    """Keep which choices are not named although with the others they give most of the other wrong answers, and why."""
+    choices = suite.choices
+    fallen = [choice for choice in fallen if not _is_axis_taken(choice, stands)]
+    while fallen:
+        shares = {choice: suite.weigh(choice, [*stands, *fallen]).share_against for choice in fallen}
+        if max(shares.values()) <= CONTRADICTED:
+            break
+        fallen.remove(max(fallen, key=lambda choice: shares[choice]))
+    open_ = [one for one in failing if not (stands and choices.reproduces(stands, one))]
+    together = [*stands, *fallen]
+    given = sum(choices.reproduces(together, one) for one in open_)
+    against = [one.case for one in suite.answers if choices.answer(one.case, together) not in (None, one.given)]
+    if not fallen or not against or given < MOSTLY * len(open_):
+        return
+    case = min(against, key=lambda case: (len(case.events), len(case.query), case.id))
+    names = " and ".join("=".join(choice) for choice in fallen)
+    choices.nearly = together
+    choices.doubt = (
+        f"perhaps {names}, which would give {given} of the {plural(len(open_), 'answer')} without a cause;\n"
+        f"not named, since {plural(len(against), 'answer')} would be another, such as that to "
+        f"{case.query} on {' '.join(map(event_text, case.events)) or 'no events'}"
+    )
 
 
 def _is_refuted(choices: Choices, choice: Choice, kernels: Sequence[Kernel], unexplained: Collection[Elements]) -> bool:
@@ -343,6 +374,7 @@ def _settle_choices(
     stands: list[Choice] = []
     for _ in range(ROUNDS):
         chosen = chosen_for(choices, smallest, failing)
+        choices.nearly = choices.nearly or chosen
         judge = ChoiceScorer(choices, [*answered, *smallest, *inquiry.asked], _unexplained(choices, chosen, kernels))
         stands = inquiry.settle(judge, chosen)
         fallen = set(chosen) - set(stands)
@@ -453,7 +485,8 @@ def _defect(id_: str, group: DefectGroup, choices: Choices, by_id: dict[str, Cas
         variants=others,
         # Where no case was passed nothing speaks against a choice.
         causes=_causes(choices, [first.result, *recorded], group) if choices.passed else (),
-        description=described([first.result, *recorded], choices.excluded, first.signature.blamed & choices.silent),
+        description=described([first.result, *recorded], choices.excluded, first.signature.blamed & choices.silent)
+        or (choices.doubt if group.choice is None and choices.reproduces(choices.nearly, first.result) else ""),
         why="" if hurried else why_of(first.result, {name: choices.held[name] for name in bearing}),
         stopped=first.stopped or group.stopped,
         held=choices.held,

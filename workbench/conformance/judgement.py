@@ -50,6 +50,13 @@ class Weight:
         """Whether the choice gives some wrong answers, and contradicts none."""
         return any(one.wrong for one in self.for_) and not self.against
 
+    @property
+    def share_against(self) -> float:
+        """The share of the answers that contradict the choice; 2.0, above all shares, if it explains no wrong one."""
+        if not any(one.wrong for one in self.for_):
+            return 2.0
+        return len(self.against) / (len(self.for_) + len(self.against))
+
 
 @dataclass
 class ChoiceScorer:
@@ -117,7 +124,7 @@ class ChoiceScorer:
         left = [choice for choice in chosen if self.speaks(choice)]
         while left:
             weights = {choice: self.weigh(choice, left) for choice in left}
-            worst = max(left, key=lambda c: _share_against(weights[c]))
+            worst = max(left, key=lambda c: (weights[c].share_against, len(weights[c].against)))
             if all(weights[choice].stands for choice in left):
                 break
             left.remove(worst)
@@ -181,14 +188,6 @@ def answer_of(result: CaseResult) -> AnsweredCase | None:
         return AnsweredCase(result.case, frozenset(result.case.matches), wrong=False)
     given = given_by(result)
     return None if given is None else AnsweredCase(result.case, given, wrong=True)
-
-
-def _share_against(weight: Weight) -> tuple[float, int]:
-    """Return what orders choices by how much speaks against them; one that explains nothing is above all."""
-    all_ = len(weight.for_) + len(weight.against)
-    if not any(one.wrong for one in weight.for_):
-        return 2.0, len(weight.against)
-    return len(weight.against) / all_, len(weight.against)
 
 
 def silent_operators(results: Sequence[CaseResult], least: int) -> list[str]:

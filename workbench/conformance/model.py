@@ -135,10 +135,10 @@ class Defect:
     kind: what is wrong with its answers; operators: without any one of these the answer to the smallest case is right.
     result: what the engine did on the smallest case found; original: on the case of the suite that this was found from;
     variants: on the smallest cases of other kinds or operators that have the same cause. cases: the ids of the failing
-    cases that it explains. causes: the likely ones, the best first. description: what is wrong in a
-    sentence, where that has nothing to do with the operators. why: an explanation of the difference. stopped:
-    why the search for a smaller case ended early, "" if it did not. held: the choices of a policy or a reading by which
-    its cases are judged, by axis; bearing: the axes of these that bear on the smallest case.
+    cases that it explains. causes: the likely ones, the best first. description: what is wrong in a sentence, where
+    that has nothing to do with the operators, or what is nearly a cause. why: an explanation of the difference.
+    stopped: why the search for a smaller case or a cause ended early, "" if it did not. held: the choices of a policy
+    or a reading by which its cases are judged, by axis; bearing: the axes of these that bear on the smallest case.
     baseline: whether all its cases fail in the same way in a baseline; "" without one.
     """
 

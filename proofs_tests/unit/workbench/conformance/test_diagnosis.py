@@ -27,6 +27,7 @@ from cerify.conformance.defects import (
     SUSPECTS,
     Evidence,
     Piece,
+    _doubt,
     _is_refuted,
     _unexplained,
     causes,
@@ -251,6 +252,19 @@ def test_a_failure_with_the_same_absent_key_refutes_a_value() -> None:
     left = _unexplained(Choices("cel"), [one_key], [explained, refuting])
     assert _is_refuted(Choices("cel"), one_key, [explained, refuting], left)
     assert not _is_refuted(Choices("cel"), one_key, [explained], [frozenset({"seq"}), frozenset({ABSENT, "filter"})])
+
+
+def test_what_is_nearly_a_cause_is_told_with_what_contradicts_it() -> None:
+    choice = ("seq", "next-from-left")
+    some = [case for case in cases() if case.feature in ("seq", "within", "filter") and ";" in case.query]
+    right = [recorded({"seq": "next-from-left"}, case) for case in some]
+    failing = [one for one in right if one.outcome == "failed"]
+    other = replace(failing[0], matches=[])
+    for results, told in (([*right, other], True), (right, False)):
+        choices = Choices("cel")
+        _doubt(ChoiceScorer(choices, results), [], [choice], failing)
+        assert (choices.nearly == [choice]) == told
+        assert (f"{other.case.query} on " in choices.doubt) == told
 
 
 def silent_negation(case: Case, *_: object) -> CaseResult:
