@@ -283,8 +283,8 @@ def _(effort: Effort) -> Finding:
     told = ", ".join(f"{name} {n:.1f}" for name, n in zip(QUERIES, outputs, strict=True))
     bound = (
         f"{lengths[0]} to {lengths[-1]} events: exponents {min(exponents):.2f} to {max(exponents):.2f} of all "
-        f"operations in the length, {min(averages):.1f} to {max(averages):.1f} operations an event; complex events "
-        f"each time: {told}"
+        f"operations in the length, {min(averages):.1f} to {max(averages):.1f} operations an event, {spread:.1f} "
+        f"times; complex events each time: {told}"
     )
     return Finding("holds" if max(exponents) < LINEAR and spread < 4 else "refuted", "measured", bound)
 

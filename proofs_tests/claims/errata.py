@@ -235,8 +235,8 @@ DAMAGED = (
 # Errata of sase07; icde08 has none.
 
 SASE_NOTE = """\
-A match is the positions of each component. Why each reading was taken: [SASE+](decisions/sase.md). No theorem
-is touched."""
+A match is the positions of each component. Why each reading was taken: [SASE+](decisions/sase.md). The theorems
+stand, 4.1 for sets without the empty word, 4.3 and 4.5 for partitions by equivalence tests."""
 NOTE_OF_ICDE08 = """What `icde08.break` says of ! holds in the readings that [claims](claims.md) gives; others are in
 [SASE+](decisions/sase.md)."""
 
@@ -276,7 +276,9 @@ SASE_ERRATA = (
         ("sase07.lem4.2",),
         "An aggregate from v to π(v), with v = 1 at both ends.",
         "Lemma 4.2 stands, with another aggregate",
-        "That v = 1 at both ends says that 1 is fixed, not that the product is the identity.",
+        "That v = 1 at both ends says that 1 is fixed, not that the product is the identity. What Theorem 4.3 takes "
+        "from it stands all the same: a problem that is complete for NC1 has words whose product is the identity or "
+        "moves 1.",
     ),
 )
 
@@ -405,8 +407,9 @@ TODS21_ERRATA = (
         "Proposition 8.15, the rewriting of contiguous iteration",
         ("tods21.prop8.15",),
         "The rewriting of `:` and ⊕ by cases, with those of Proposition 8.12.",
-        "Proposition 8.15 stands for pointwise filters and the formulas looked at, with one case more",
-        "As for Proposition 8.12: there is no case for STRICT beside `:`.",
+        "Proposition 8.15 stands for pointwise filters and the formulas looked at, with two cases more",
+        "As for Proposition 8.12: there is no case for STRICT beside `:`. And of the two operands of an OR one may be "
+        "an OR itself, as in ((A OR B) OR A)⊕, which has no case.",
         damage=ITEM,
     ),
     Erratum(
@@ -484,6 +487,12 @@ TODS21_DAMAGED = (
         "incomparable, by Theorem 8.14.",
         "A sign of the drawing that was read as =.",
         "neither contains the other, if there is a binary equality predicate",
+    ),
+    DamagedText(
+        ("tods21.thm8.14",),
+        "Appendix D has P_≤ where the formula is used last, and P_= before; P_≤ is nowhere defined.",
+        "A sign that was read as ≤.",
+        "P_=",
     ),
     DamagedText(
         ("tods21.def8.7",),

@@ -33,9 +33,9 @@ few rows are statements of this book about the language of a paper, and say so.
   erratum.
 - **Evidence.** *proof*: an argument that the book writes out, parts of it checked. *decided*: all streams or
   histories, for the formulas named. *exhaustive*: all cases up to the size named, and a sample beyond it if one
-  is named. *solver*: all attribute values, at the lengths named. *random*: a sample with its number, and its seed
-  or step. *measured*: what was counted. *example*: one case, or a few queries made by hand, be it on all small
-  streams.
+  is named; of a claim about one query or a few, all streams up to it. *solver*: all attribute values, at the
+  lengths named. *random*: a sample with its number, and its seed or step. *measured*: what was counted. *example*:
+  one case, or, of a claim about more, a few queries made by hand, be it on all small streams.
 - *In Coq* names a theorem about all queries and streams of a [model](theory/mechanised.md).
 - The bounds are those of the quick check; `cerify claims --budget full` looks at more. `cerify claims
   --planted` plants an error beside each entry that has a check and shows that the check finds it.

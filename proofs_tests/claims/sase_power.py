@@ -448,8 +448,9 @@ _named_by_proceeding(
     "Without skip till any match: within DSPACE[log n], with complete problems",
     ("strict_contiguity", "partition_contiguity", "skip_till_next_match"),
     "Lemma 4.4",
-    "is the step on which the proof rests. Numbers have O(log n) bits: others do not fit into that space where a "
-    "condition has a running aggregate",
+    "is the step on which the proof rests. Partitions are those of equivalence tests: by a combination of underlined "
+    "predicates that nothing satisfies, partition contiguity is skip till any match. Numbers have O(log n) bits: "
+    "others do not fit into that space where a condition has a running aggregate",
 )
 
 

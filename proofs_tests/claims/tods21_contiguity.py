@@ -192,7 +192,8 @@ _containment(
     Rewriting.without_contiguity,
     Space(("filter", "cseq", "cplus", "seq", "plus", "or"), nodes=6, events=0),
     {"STRICT"},
-    "as for prop8.12, for pointwise predicates (prop8.15:arity)",
+    "as for prop8.12, for pointwise predicates (prop8.15:arity); and the cases of OR of all its operands at once, "
+    "where some are an OR themselves",
     "part (5) of its case of OR as in prop8.15:or, corrected",
 )
 

@@ -121,7 +121,6 @@ plant("tods21.lemD.1", "a filter across events rejects nothing", denote, "satisf
     "tods21.thm8.14",
     "((A ; E) FILTER A.a = E.a):+ has no equivalent in CEL* and STRICT",
     "theorem",
-    reading="the formula is printed once with = and once with <=; it is taken with =",
 )
 def _(effort: Effort) -> Finding:
     phi, largest = parse("((A ; E) FILTER A.a = E.a):+"), 4 if effort == "quick" else 7

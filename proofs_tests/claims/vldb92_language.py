@@ -159,7 +159,7 @@ def _derived(
         of = f"all operands to 2 nodes over {', '.join(map(show, leaves))}, " if arity else ""
         return f"{looked_at} cases: {of}all histories to {length(effort)} events, also behind start"
 
-    @claim(f"vldb92.derived:{name}", f"{title}: its printed definition", "definition", READINGS.get(name))
+    @claim(f"vldb92.derived:{name}", f"{title}: its printed formula is as its words", "definition", READINGS.get(name))
     def check(effort: Effort) -> Finding:
         if not any(meaning(E, h) for E, h in cases(effort)):
             return Finding("refuted", "exhaustive", "it takes place nowhere, so that nothing is compared")
