@@ -283,14 +283,10 @@ class Identification:
     def is_torn(self, name: str, unfit: Iterable[str], answered: Sequence[Answered]) -> bool:
         """Return whether a question about this axis and one of `unfit` has an answer that nothing explains.
 
-        Then nothing says which of the two has the meaning without a name, but where only the other changes the answer.
+        Then nothing says which of the two has the meaning without a name.
         """
-        wrong = [one for one in self.wrong(self.left[0], answered) if not one.settles and name in one.axes]
-        return any(
-            other in one.axes and (self.depends(name, one) or not self.depends(other, one))
-            for one in wrong
-            for other in unfit
-        )
+        wrong = [one for one in self.wrong(self.left[0], answered) if not one.settles]
+        return any(name in one.axes and other in one.axes for one in wrong for other in unfit)
 
     def always_empty(self) -> bool:
         """Whether all answers are without matches, though several of them should have some."""

@@ -270,7 +270,7 @@ def null_as_a_value(question: EngineQuestion) -> EngineAnswer:
 @pytest.mark.parametrize(
     ("ask", "language", "stages", "unfit", "named"),
     [
-        (both_orders, "cel", {"event-order"}, "event-order", {"ties": "in-order"}),
+        (both_orders, "cel", {"event-order"}, "event-order", {}),
         (as_the_constant, "cel", {"constants", "integer-division"}, "integer-division", {"constants": "exact"}),
         (absent_as_zero, "cel", {"partition", "partition@absent"}, "partition@absent", {"partition": "filter"}),
         (null_as_a_value, "row-pattern", {"unknown", "integer_division"}, "unknown", {"integer_division": "exact"}),
