@@ -1055,28 +1055,30 @@ plant(
 
 @claim(
     "sase07.cel-not-in",
-    "A match of a simple query ends at the event at which it is reported, if no negated component is last; "
-    "PROJECT[A](A ; B) of CEL is reported later",
+    "A simple query without a negation at the end reports the same events once; PROJECT[A](A ; B) of CEL has the A at "
+    "each B behind it",
     "remark",
-    "no statement of the paper, but of docs/theory/related.md: so CEL is not in SASE+ without a negation at the end",
+    "no statement of the paper, but of docs/theory/related.md: so CEL, with the positions at which it reports, is not "
+    "in simple queries of SASE+ without a negation at the end. With which event a Kleene plus in last place is "
+    "reported (docs/decisions/sase.md) does not matter there: one event alone has one run, which is left once",
 )
 def _(effort: Effort) -> Finding:
     every, cases = 20 if effort == "quick" else 2, 0
     for q in [*small.queries(1), *small.queries(2, step=every)]:
         for S in small.streams(3, ("A1/k", "A2/l", "B1/k")):
-            for m in matches_of_sase(q, S, bindings):
-                cases += 1
-                if m.at != max(m.events):
-                    return Finding("refuted", "random", f"{show_sase(q)} over {S.events}")
-    late = [(m.at, m.events) for m in matches(parse("PROJECT[A](A ; B)"), Stream(map(Event, "AB")))]
-    bound = f"{cases} matches: all queries of one component and every {every}. of two, all streams of 3 events"
-    return Finding("holds" if late == [(1, (0,))] else "refuted", "random", bound)
+            found = {(m.at, m.events) for m in matches_of_sase(q, S, bindings)}
+            cases += len(found)
+            if len({events for _, events in found}) < len(found):
+                return Finding("refuted", "random", f"{show_sase(q)} over {S.events}")
+    again = [(m.at, m.events) for m in matches(parse("PROJECT[A](A ; B)"), Stream(map(Event, "ABB")))]
+    bound = f"{cases} matches: all queries of one component and every {every}. of two, all streams of 3 events; A B B"
+    return Finding("holds" if again == [(1, (0,)), (2, (0,))] else "refuted", "random", bound)
 
 
 plant(
     "sase07.cel-not-in",
-    "a match is reported an event later",
+    "a match is reported again with the next event",
     sys.modules[__name__],
     "matches_of_sase",
-    broken.result(lambda found: [replace(m, at=m.at + 1) for m in found]),
+    broken.result(lambda found: [m for one in found for m in (one, replace(one, at=one.at + 1))]),
 )

@@ -147,7 +147,13 @@ def _pair_property(phi: cel.Formula, a: Event, b: Event, between: Event) -> bool
     return not together or apart or alone
 
 
-@claim("tods21.fig6:strict-not-in-cplus", "STRICT(R ; T) has no equivalent in CEL* and :+", "figure")
+@claim(
+    "tods21.fig6:strict-not-in-cplus",
+    "STRICT(R ; T) has no equivalent in CEL* and :+",
+    "figure",
+    "filters are pointwise, or compare two variables. With any predicates the property is another, and not checked: "
+    "neighbours that :+ forces are of two rounds of one operand, so that with R T also T R would be a match",
+)
 def _(effort: Effort) -> Finding:
     operators = ("filter", "correlated", "cplus", "seq", "plus", "or")
     space = Space(operators if effort == "quick" else ("in", *operators), 4, 3)
