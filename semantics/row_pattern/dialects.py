@@ -405,7 +405,7 @@ def plain_texts(text: str, dialect: SqlDialect) -> str:
     )
     shape = rf"{skipped}|{dollars}|{raw}(?P<quote>{quotes}){closed}"
 
-    def written(found: re.Match[str]) -> str:
+    def write_text(found: re.Match[str]) -> str:
         value, inner, span = found["dollars"], found["inner"], Span(found.start(), found.end())
         if value is None:
             if (
@@ -420,7 +420,7 @@ def plain_texts(text: str, dialect: SqlDialect) -> str:
             raise Unsupported("write a text with that many quotation marks in single ones", span)
         return plain.ljust(len(found[0]))
 
-    return re.sub(shape, written, text, flags=re.S)
+    return re.sub(shape, write_text, text, flags=re.S)
 
 
 def _unescaped(found: re.Match[str], dialect: SqlDialect, span: Span) -> str:

@@ -408,7 +408,7 @@ _DAY_NAMES = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 def _format_time(time: datetime, pattern: str) -> str:
     """Write a time in Oracle's format, as YYYY-MM-DD HH24:MI:SS. The case of MON, DY and AM is that of the part."""
 
-    def written(found: re.Match[str]) -> str:
+    def write_part(found: re.Match[str]) -> str:
         if found["text"] is not None:
             return found["text"]
         part = found[0].upper()
@@ -425,7 +425,7 @@ def _format_time(time: datetime, pattern: str) -> str:
         }  # fmt: skip
         return values[part]
 
-    return TIME_FORMAT.sub(written, pattern)
+    return TIME_FORMAT.sub(write_part, pattern)
 
 
 FUNCTIONS: Mapping[str, ScalarFunction] = {
