@@ -103,6 +103,7 @@ def _broken(rule: Callable[[ast.Module], Iterator[int]]) -> list[str]:
     return [f"{path}:{line}" for path, tree in _trees().items() for line in rule(tree)]
 
 
+@pytest.mark.thorough
 def test_no_default_takes_an_operator_that_is_added() -> None:
     assert not _broken(shape.open_defaults)
 

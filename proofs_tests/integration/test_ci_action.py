@@ -98,6 +98,7 @@ def test_a_wrong_option_and_an_engine_that_does_not_start_are_no_report(engine: 
     assert "COMMAND is not set" in printed
 
 
+@pytest.mark.thorough
 def test_a_policy_and_the_command_as_a_shell_writes_it(engine: Path) -> None:
     """The engine of the page on conformance takes the next event that fits, and says so in a policy."""
     page = (ROOT / "docs" / "guide" / "conformance.md").read_text(encoding="utf-8")

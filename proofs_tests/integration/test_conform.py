@@ -60,6 +60,7 @@ def test_our_engines_conform_on_all_they_claim(run: Run, engine: str) -> None:
         assert case["outcome"] != "skipped" or any(reason in case["detail"] for reason in SKIPS)
 
 
+@pytest.mark.thorough
 def test_a_broken_engine_gets_a_report_in_every_form(run: Run, tmp_path: Path) -> None:
     html, junit = tmp_path / "report.html", tmp_path / "report.xml"
     engine = [sys.executable, *BROKEN, "cseq: off by one"]

@@ -172,6 +172,7 @@ def test_the_loops_are_found() -> None:
     assert len(LOOPS) >= 6
 
 
+@pytest.mark.thorough
 def test_the_fingerprint_covers_all_modules_that_the_loops_import() -> None:
     """What an import of each module loads, beside packages, is what `sources` reads."""
     code = """

@@ -431,7 +431,7 @@ METHODS: dict[str, tuple[Any, str, Wrap]] = {
 }
 
 
-@pytest.mark.parametrize("shares", sampled([SHARES, SHARES[-1:]], [SHARES[-1:]]))
+@pytest.mark.parametrize("shares", sampled([SHARES, SHARES[-1:]], []))
 @pytest.mark.slow
 def test_without_a_fault_nothing_differs(shares: Sequence[int]) -> None:
     assert not differs(shares=shares)

@@ -220,7 +220,12 @@ def test_clauses_that_are_equivalent(left: str, right: str) -> None:
         ("PATTERN (A) DEFINE A AS s < 'b'", "PATTERN (A) DEFINE A AS s <= 'a'", 1),
         ("PATTERN (A B{3})", "PATTERN (A B{4})", 4),
         ("PATTERN (A) DEFINE A AS REGEXP_LIKE(s, '^a.*')", "PATTERN (A) DEFINE A AS REGEXP_LIKE(s, '^a.*b$')", 1),
-        ("PATTERN (A) DEFINE A AS UPPER(s) LIKE 'A%'", "PATTERN (A) DEFINE A AS s LIKE 'A%'", 1),
+        pytest.param(  # found or not by what z3 proposes, which depends on what it was asked before
+            "PATTERN (A) DEFINE A AS UPPER(s) LIKE 'A%'",
+            "PATTERN (A) DEFINE A AS s LIKE 'A%'",
+            1,
+            marks=pytest.mark.thorough,
+        ),
     ],
 )
 def test_a_shortest_table_shows_a_difference(left: str, right: str, rows: int) -> None:

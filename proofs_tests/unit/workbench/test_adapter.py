@@ -25,6 +25,7 @@ from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import show
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.json_events import json_of_event, json_of_schema
+from proofs_tests.support import sampled
 
 SOURCE = Path(adapter.__file__).resolve()
 
@@ -198,7 +199,7 @@ def test_an_engine_of_chains_answers_as_the_definition_does() -> None:
     assert carried > 1000, carried
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("name", sampled(FAULTS, [*FAULTS][:2]))
 def test_a_fault_in_the_library_is_noticed(name: str) -> None:
     library = planted(name)
     assert any(is_wrong(library, case) for case in cases())

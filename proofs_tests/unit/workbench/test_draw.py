@@ -46,6 +46,7 @@ from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, Pars
 from cerify.semantics.event_expressions.parse import parse as parse_expression
 from cerify.semantics.events import Event, Match, Schema, Stream
 from cerify.semantics.predicates import holds
+from proofs_tests.support import sampled
 from proofs_tests.unit.workbench.test_html import HOSTILE
 
 # ---- draw ----
@@ -123,7 +124,7 @@ def test_masks_are_said_where_they_matter() -> None:
     assert {"w[n < 5]", "w", "w[not n < 5]", "all but a, w"} & lines >= {"w[n < 5]", "w"}
 
 
-@pytest.mark.parametrize("name", ["core", "everything"])
+@pytest.mark.parametrize("name", sampled(["core", "everything"], ["core"]))
 def test_what_stands_at_the_arrows_of_an_automaton_is_its_predicates(name: str) -> None:
     """Each text is read again by hand: on a witness of every type of events, a line is true just if a predicate is."""
     rng, seen = Random(1), 0

@@ -285,6 +285,7 @@ def test_a_meaning_without_a_name_has_none_and_leaves_the_others_theirs(
     assert {name: found[name].value for name in named} == named
 
 
+@pytest.mark.thorough
 def test_what_the_engine_skips_is_not_in_the_profile() -> None:
     known = predictor("cel")
 

@@ -254,6 +254,7 @@ def test_a_reading_is_named_and_is_right_where_it_is_declared(step: int) -> None
     assert all(closed(oracle.expecting(case)).outcome == "passed" for case in asked)
 
 
+@pytest.mark.thorough
 def test_the_report_of_defects_is_whole() -> None:
     """The JSON fits its schema; a text for a bug tracker has all that is needed to see it again."""
     engine = ENGINES["filters"]
