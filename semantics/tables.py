@@ -563,9 +563,9 @@ def _times(times: pa.ChunkedArray, field: str, place: RowLocation) -> pa.Chunked
     if times.type == ARROW["string"]:
         cell = next((cell.as_py() for cell in times if cell.is_valid), "")
         return values_of_text(times, "int" if cell.lstrip("-").isdecimal() else "timestamp", field, place)
-    if times.type in (ARROW["bool"], ARROW["float"]) and (row := first(times.is_valid())) is not None:
+    if times.type == ARROW["bool"] and (row := first(times.is_valid())) is not None:
         raise InputError(
-            f"{place(row)}, field {field!r}: {VALUE_TYPES[times.type]}; a time is in whole seconds or ISO 8601, "
+            f"{place(row)}, field {field!r}: {VALUE_TYPES[times.type]}; a time is in seconds or ISO 8601, "
             "such as 2013-01-31T14:05:00Z"
         )
     return times

@@ -441,7 +441,7 @@ CSV_COLUMNS = st.lists(st.sampled_from(CELLS), min_size=1, max_size=3)
 @example([("A", "1", "2.5", ""), ("B", "7", "", "60")], SCHEMAS[1])
 @example([("A", "", "nan", "")], SCHEMAS[1])
 @example([("A", "true", "2013-01-31", "0"), ("A", "False", "2013-02-01", "1")], None)
-@settings(max_examples=500, deadline=None, derandomize=True)  # with a schema, fractions of seconds are refused by one
+@settings(max_examples=500, deadline=None, derandomize=True)
 def test_what_is_read_in_plain_python_is_what_arrow_reads(rows: list[tuple[str, ...]], schema: Schema | None) -> None:
     source = _source("type,x,y,time\n" + "".join(",".join(row) + "\n" for row in rows))
     try:
