@@ -1,9 +1,10 @@
 """The slot machine of EQL: for each key one place for each step, in which at most one pending sequence waits.
 
-An event (1) empties the places of its key if it is at `until`; (2) moves, from the last step to the first, the sequence
-that waits at the step before into the place of its step, over what is there, or reports it at the last step; (3) begins
-a sequence if it is at the first step. So an event costs as much as the query has steps, and memory is bounded by the
-number of keys times that of steps; places that are too old to end within maxspan are given up as keys get many.
+An event (1) moves, from the last step to the first, the sequence that waits at the step before into the place of its
+step, over what is there, or reports it at the last step; (2) begins a sequence if it is at the first step; (3) empties
+the places of its key if it is at `until`, which the reading until=last does first. So an event costs as much as the
+query has steps, and memory is bounded by the number of keys times that of steps; places that are too old to end within
+maxspan are given up as keys get many.
 
 The window is looked at when a sequence ends. That is the same as to empty old places at once: a sequence in a later
 place began earlier, so what an old sequence overwrites is older still.

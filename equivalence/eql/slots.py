@@ -27,7 +27,7 @@ class SlotRule:
 
     def after(self, slots: Slots, passes: frozenset[int], event: int) -> tuple[Slots, tuple[int, ...]]:
         """Return the places after an event that passes these filters, and the sequence that it completes, or ()."""
-        places: list[tuple[int, ...]] = [()] * len(slots) if self.until in passes else list(slots)
+        places = list(slots)
         ended: tuple[int, ...] = ()
         for i in range(len(self.steps) - 1, -1, -1):
             if self.steps[i] not in passes:
@@ -41,7 +41,7 @@ class SlotRule:
                 ended = (*moved, event)
             else:
                 places[i] = (*moved, event)
-        return tuple(places), ended
+        return ((),) * len(slots) if self.until in passes else tuple(places), ended
 
 
 def key_fields(query: eql.EqlQuery) -> Iterator[eql.EventField]:

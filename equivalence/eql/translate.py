@@ -4,9 +4,10 @@ A translation has the same complex events as its source; where there is none, Un
 
 A sequence p1 ... pn `until` u is in CEL
 
-    p1 ; (((p2 UNLESS (p2 ; p2)) ; ... ; (pn UNLESS (pn ; pn))) UNLESS ((p1 ; ... ; pn) OR u)) WITHIN w
+    p1 ; (((p2 UNLESS (p2 ; p2)) ; ... ; (pn UNLESS (pn ; pn))) UNLESS ((p1 ; ... ; pn) OR (u ; pn))) WITHIN w
 
-`p UNLESS (p ; p)` is the next p, and no run that begins later, and no u, may stand in what follows the first event.
+where p1 is not at u. `p UNLESS (p ; p)` is the next p, and no run that begins later, and no u before the last event,
+may stand in what follows the first event.
 With keys that are the same at each step the formula stands under PER KEY. Without it UNLESS would see the events of all
 keys.
 
@@ -23,7 +24,7 @@ The fields of the logs have one value each, of one type each; times are whole mi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from fractions import Fraction
@@ -46,6 +47,8 @@ SECONDS = 1_000_000
 SPECIAL = frozenset(r"\.+*?()|[]{}^$")
 MOST_PARTS = 400  # of a row pattern
 MOST_CLAUSES = 64
+ALWAYS = pred.Anything()
+NEVER = pred.Not(ALWAYS)
 UNITS = {"second": "s", "minute": "m", "hour": "h"}
 
 
@@ -57,6 +60,7 @@ def eql_to_cel(query: eql.EqlQuery) -> cel.Formula:
     """
     plain = _PlainRule.from_query(query, "CEL")
     steps = [_filter(part, f"e{i}" if len(plain.steps) > 1 else "a") for i, part in enumerate(plain.steps, 1)]
+    steps[0] = _filter(plain.steps[0], "e1" if len(steps) > 1 else "a", plain.until)
     if len(steps) == 1:
         return steps[0]
     if plain.keys_by_step is not None:
@@ -64,7 +68,7 @@ def eql_to_cel(query: eql.EqlQuery) -> cel.Formula:
     following: list[cel.Formula] = [cel.Unless(p, cel.Seq(p, p)) for p in steps[1:]]
     against: cel.Formula = reduce(cel.Seq, steps)
     if plain.until is not None:
-        against = cel.Or(against, _filter(plain.until, "u"))
+        against = cel.Or(against, cel.Seq(_filter(plain.until, "u"), steps[-1]))
     phi: cel.Formula = cel.Seq(steps[0], cel.Unless(reduce(cel.Seq, following), against))
     if plain.window is not None:
         seconds, rest = divmod(plain.window, SECONDS)
@@ -118,28 +122,38 @@ class _PlainRule:
         return cls(tuple(filters), until, window, keys[0] if same else (), None if same else tuple(keys), body.span)
 
 
-def _filter(part: eql.EventFilter, variable: str) -> cel.Formula:
+def _filter(part: eql.EventFilter, variable: str, until: eql.EventFilter | None = None) -> cel.Formula:
+    """The events that pass a filter, and are not at `until`."""
     if part.category is None:
         raise Unsupported("CEL has no event of any type; write a category", part.span)
-    event: cel.Formula = cel.EventAtom(part.category)
-    if part.condition == eql.FieldConstant(True):
-        return event
-    return cel.Filter(cel.In(event, variable), cel.Every(variable, _predicate(part.condition)))
+    event = cel.EventAtom(part.category)
+    test = _outside(part, until)
+    if test == NEVER:
+        return cel.Unless(event, event)
+    return event if test == ALWAYS else cel.Filter(cel.In(event, variable), cel.Every(variable, test))
+
+
+def _outside(part: eql.EventFilter, until: eql.EventFilter | None) -> pred.Predicate:
+    """The predicate of the events of a category that pass its filter, and are not at `until`."""
+    test = _predicate(part.condition)
+    if until is None or until.category not in (part.category, None):
+        return test
+    return _joined((test, _not(_predicate(until.condition))), pred.Both, ALWAYS)
 
 
 def _predicate(condition: eql.Condition) -> pred.Predicate:
     """The predicate that an event satisfies if the condition is true of it. Raises Unsupported."""
     match condition:
         case eql.AllConditions(parts):
-            return reduce(pred.Both, map(_predicate, parts))
+            return _joined(map(_predicate, parts), pred.Both, ALWAYS)
         case eql.AnyConditions(parts):
-            return reduce(pred.Either, map(_predicate, parts))
+            return _joined(map(_predicate, parts), pred.Either, NEVER)
         case eql.NegatedCondition(part):
             if _has_function(part):
                 raise Unsupported("a function of a null has no truth value, which CEL does not have", part.span)
-            return pred.Not(_predicate(part))
+            return _not(_predicate(part))
         case eql.FieldConstant(value):
-            return pred.Anything() if value is True else pred.Not(pred.Anything())
+            return ALWAYS if value is True else NEVER
         case eql.EventField():
             return pred.Comparison("=", _attribute(condition), pred.Constant(True))
         case eql.FieldComparison(comparator, eql.EventField() as field, eql.FieldConstant(value)):
@@ -155,6 +169,16 @@ def _predicate(condition: eql.Condition) -> pred.Predicate:
         case _:
             assert_never(condition)
     raise Unsupported(f"CEL has no condition for {eql.show_condition(condition)}", condition.span)
+
+
+def _joined(parts: Iterable[pred.Predicate], join: Any, unit: pred.Predicate) -> pred.Predicate:
+    """The parts joined, without those that are always true or never."""
+    kept = [part for part in parts if part != unit]
+    return _not(unit) if _not(unit) in kept else reduce(join, kept) if kept else unit
+
+
+def _not(part: pred.Predicate) -> pred.Predicate:
+    return ALWAYS if part == NEVER else pred.Not(part)
 
 
 def _has_function(condition: eql.Condition) -> bool:
@@ -239,12 +263,9 @@ def eql_to_sase(query: eql.EqlQuery) -> sase.SaseQuery:
         if part.category is None:
             raise Unsupported("SASE+ has no event of any type; write a category", part.span)
         components.append(sase.Component(part.category, variable, negated=negated))
-        if part.condition != eql.FieldConstant(True):
-            split = _conjuncts(_referring(_predicate(part.condition), variable))
-            conjuncts += map(sase.Conjunct, split)
-    if plain.until is not None and plain.until.category == plain.steps[-1].category:
-        wanted = pred.Not(_predicate(plain.until.condition))
-        conjuncts += map(sase.Conjunct, _conjuncts(_referring(wanted, "b")))
+        test = _outside(part, plain.until if variable == "a" else None)
+        if test != ALWAYS:
+            conjuncts += map(sase.Conjunct, _conjuncts(_referring(test, variable)))
     where = (sase.Block(None, (), tuple(conjuncts)),) if conjuncts else ()
     within = None if plain.window is None else sase.SaseWindow((plain.window + 1) / SECONDS, "seconds")
     return sase.SaseQuery(tuple(components), sase.Return(()), where, within)
@@ -341,9 +362,10 @@ def sase_to_eql(query: sase.Tree) -> eql.EqlQuery:
     if len(others) > 1:
         raise Unsupported("a rule of EQL has one `until`", query.span)
     until = others[0] if others else None
-    if until is not None and until.category == last.category and _negation(until) not in _conditions(last):
+    if until is not None and until.category == first.category and _negation(until) not in _conditions(first):
         raise Unsupported(
-            f"`until` ends a sequence at its last event too; add to {last.category} that it is none of the absent ones",
+            f"`until` ends a sequence at its first event too; add to {first.category} that it is none of the absent "
+            "ones",
             query.span,
         )
     fields = tuple(map(eql.EventField, keys))
@@ -438,9 +460,8 @@ class _RowAutomaton:
         self._parts = 0
 
     def clause(self) -> rows.MatchRecognize:
-        first = rows.RowVariable("E1")
-        there = [rows.IsNull(_column(name), negated=True) for name in self._keys(0)]
-        self._define["E1"] = reduce(rows.RowAnd, [self._passes(0), *there])
+        there: list[rows.Expression] = [rows.IsNull(_column(name), negated=True) for name in self._keys(0)]
+        first = self._variable("E1", [self._passes(0), *there])
         pattern = first if self.n == 1 else rows.RowConcatenation(first, self._from(1, 0))
         define = tuple(rows.RowDefinition(name, condition) for name, condition in self._define.items())
         partition = tuple(map(_column, self.plain.keys))
@@ -476,8 +497,8 @@ class _RowAutomaton:
         return rows.RowConcatenation(own, self._from(s + 1, t + further))
 
     def _variable(self, name: str, conditions: list[rows.Expression]) -> rows.RowVariable:
-        """A variable with these conditions, of a row that is not at `until`."""
-        if self.plain.until is not None:
+        """A variable with these conditions, of a row that is not at `until` unless it is the last one."""
+        if self.plain.until is not None and name != f"E{self.n}":
             conditions = [*conditions, self._negated(self.plain.until, len(self.plain.steps))]
         self._define[name] = reduce(rows.RowAnd, conditions)
         return rows.RowVariable(name)

@@ -22,14 +22,15 @@ from proofs_tests.claims.ledger import Effort, Finding, claim, plant
 
 Evaluation: TypeAlias = Callable[[eql.EqlQuery], Callable[[Stream], Iterable[Match]]]
 TYPES = "AB"
-SPANS = ("", " with maxspan=1s")
+SPANS = (("", ""), ("", "A"), (" with maxspan=1s", ""), (" with maxspan=1s", "B"))
+"""A window, and the type at `until`."""
 KEYED = tuple(Event(type_, {"k": key}) for type_ in TYPES for key in (1, 2))
 
 
 def _rules(effort: Effort, keys: str = "") -> Iterator[eql.EqlQuery]:
     """Rules of two steps, and of three, over the types A, B and C, with and without a window and `until`."""
     for number in (2, 3)[: 1 if effort == "quick" else None]:
-        for steps, span, until in product(product("ABC"[: 4 - number], repeat=number), SPANS, ("", "B")):
+        for steps, (span, until) in product(product("ABC"[: 4 - number], repeat=number), SPANS):
             ended = f" until [{until} where true]" if until else ""
             chain = " ".join(f"[{step} where true]" for step in steps)
             yield parse(f"sequence{keys}{span} {chain}{ended}")
@@ -69,7 +70,8 @@ def _by_slots(query: eql.EqlQuery) -> Callable[[Stream], Iterable[Match]]:
 
 @claim(
     "eql.keyless",
-    "A sequence without keys is p1 ; (((p2 UNLESS p2 ; p2) ; ...) UNLESS ((p1 ; ... ; pn) OR u)) WITHIN w in CEL",
+    "A sequence without keys is p1 ; (((p2 UNLESS p2 ; p2) ; ...) UNLESS ((p1 ; ... ; pn) OR u ; pn)) WITHIN w "
+    "in CEL, where p1 is not at u",
     "theorem",
     "a statement of docs/guide/eql.md, as the documentation has no formulas; times ascend, and no field has several "
     "values",

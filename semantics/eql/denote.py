@@ -9,7 +9,7 @@ ends with an event at step n. The matches that end at an event e are: **of the r
 last**, if
 
 - the time of e is at most w after that of the first event (without maxspan: whatever the times are),
-- no event after the first one, up to and with e, is at u,
+- no event from the first one on, before e, is at u,
 - no missing event is in its gap: between the steps around it; before the first step, after the time of e less w; after
   the last step, up to the time of the first event plus w.
 
@@ -132,10 +132,10 @@ def _runs(view: _KeyView, meter: _Meter) -> Iterator[Run]:
 
 
 def _ended_between(run: Run, view: _KeyView, reading: EqlReading) -> bool:
-    """Whether an event of `until` ends a run: after its first event, up to and with the last, or by the reading."""
-    if reading.until == "between":
-        return any(run[0] <= p < run[-1] for p in view.until)
-    return any(run[0] < p <= run[-1] for p in view.until)
+    """Whether an event of `until` ends a run: from its first event on, before the last, or by the reading."""
+    if reading.until == "last":
+        return any(run[0] < p <= run[-1] for p in view.until)
+    return any(run[0] <= p < run[-1] for p in view.until)
 
 
 def _holds(run: Run, view: _KeyView, times: Sequence[Microseconds | None], w: int | None) -> bool:

@@ -185,6 +185,8 @@ def with_rule_of(
     takes_rows = _takes_rows(language)
     query = _sql_text(query) if takes_rows else query
     if not takes_rows and (dialect is not None or readings):
+        if readings and any(name.endswith("reading") for name in language_named(language).settings):
+            raise click.UsageError("--reading: this command takes the default reading; cerify match takes others")
         raise click.UsageError("--dialect and --reading are for queries in MATCH_RECOGNIZE")
     if not takes_rows or takes_statements or not (is_statement(query) or dialect is not None or readings):
         return query, language

@@ -136,16 +136,16 @@ class _Follower:
 
     def after(self, position: int, event: Event) -> None:
         """Follow the sequences through one event."""
+        for i in range(len(self.steps) - 1, -1, -1):
+            test, fields = self.steps[i]
+            if test(event):
+                self._at_step(i, position, keys_of(event, fields))
         if self.until is not None and self.until[0](event):
             for K in keys_of(event, self.until[1]):
                 for waiting in filter(None, self.places.get(K, [])):
                     self._stop(waiting, "until", position, f"by event {position}")
                 if K in self.places:
                     self.places[K] = [()] * len(self.steps)
-        for i in range(len(self.steps) - 1, -1, -1):
-            test, fields = self.steps[i]
-            if test(event):
-                self._at_step(i, position, keys_of(event, fields))
         for j, (_, (test, fields)) in enumerate(self.gaps):
             for K in keys_of(event, fields) if test(event) else ():
                 self.missed.setdefault((j, K), []).append(position)

@@ -300,7 +300,7 @@ def _never_passed(query: eql.EqlQuery, arrays: bool) -> tuple[str, Span | None]:
         step = "" if part is body else f"step {number}, "
         return f": no event passes {step}{' and '.join(map(eql.show_condition, core))}", place
     if isinstance(body, eql.EventSequence) and body.until is not None:
-        return ", where `until` also ends a sequence at its last event (the reading until=last)", query.span
+        return ": an event at a step before the last that is at `until` too ends the sequence", query.span
     return "", query.span
 
 

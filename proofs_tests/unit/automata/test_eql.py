@@ -23,7 +23,7 @@ from proofs_tests.support import sampled
 # ---- eql kernel ----
 #
 
-READINGS = (ELASTIC, ENDGAME, EqlReading(null_keys="joined"), EqlReading(absent="unknown"), EqlReading(until="between"))
+READINGS = (ELASTIC, ENDGAME, EqlReading(null_keys="joined"), EqlReading(absent="unknown"), EqlReading(until="last"))
 
 
 @pytest.mark.parametrize("cases", sampled((800, 200_000), (800,)))

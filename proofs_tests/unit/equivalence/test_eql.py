@@ -52,9 +52,10 @@ FIRES = {"claim": "contained", "level": "positions"}
 @pytest.mark.parametrize(
     ("left", "right", "asked", "kind"),
     [
-        ("sequence [A] [B] until [A]", "sequence [A] [B]", SINGLE, Same),
-        ("sequence [A] [B] until [A]", "sequence [A] [B]", {}, Different),  # an event may be both A and B
-        ("sequence with maxspan=5s [A] [B] until [A]", "sequence with maxspan=5000ms [A] [B]", SINGLE, Same),
+        ("sequence [A] [B] until [B]", "sequence [A] [B]", SINGLE, Same),
+        ("sequence [A] [B] until [B]", "sequence [A] [B]", {}, Different),  # an event may be both A and B
+        ("sequence with maxspan=5s [A] [B] until [B]", "sequence with maxspan=5000ms [A] [B]", SINGLE, Same),
+        ("sequence [A] [B] until [A]", "sequence [A] [C] until [A]", {}, Same),  # neither fires
         ("sequence [A where x == 4] [B]", "sequence [A] [B]", CONTAINED, Different),
         ("sequence [A where x == 4] [B]", "sequence [A] [B]", FIRES, Same),
         ("sequence with maxspan=5s [A where x == 4] [B]", "sequence with maxspan=5s [A] [B]", FIRES, Same),
@@ -595,7 +596,8 @@ def test_a_rule_comes_back_from_sase(cases: int) -> None:
         ("SEQ(A x, ~C u, ~A n, B b) WHERE n.k = 2 and x.k = 2", "sequence [A where k == 2] [B] until [C]"),
         ("SEQ(A a, B b)", "on A A B SEQ has {0, 2} besides {1, 2}"),
         ("SEQ(A a, ~A n, B b) WHERE a.x = 1", "on A A B SEQ has"),
-        ("SEQ(A a, ~A n, ~B u, B b) WHERE u.x = 1", "ends a sequence at its last event too"),
+        ("SEQ(A a, ~A n, ~A u, B b) WHERE u.x = 1", "ends a sequence at its first event too"),
+        ("SEQ(A a, ~A n, ~B u, B b) WHERE u.x = 1", "sequence [A] [B] until [B where x == 1]"),
         ("SEQ(A a, B b, C c)", "on A B A B C"),
         ("SEQ(A a, ~A n, B b) WHERE a.x < b.x", "only [attribute] compares events"),
         ("SEQ(A+ a[])", "not one or more"),

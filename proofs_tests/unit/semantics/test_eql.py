@@ -259,8 +259,8 @@ def test_wildcards_take_time_linear_in_the_text(cases: int) -> None:
         ("sequence [A] [B] [C]", "ABACBC", [(0, 1, 3), (2, 4, 5)]),
         ("sequence [A] [B] until [C]", "ACB", []),
         ("sequence [A] [B] until [C]", "ABC", [(0, 1)]),
-        ("sequence [A] [B] until [B]", "AB", []),
-        ("sequence [A] [B] until [A]", "AAB", [(1, 2)]),
+        ("sequence [A] [B] until [B]", "AB", [(0, 1)]),
+        ("sequence [A] [B] until [A]", "AAB", []),
         ("sequence [A] with runs=3", "AAAA", [(0, 1, 2), (1, 2, 3)]),
         ("sequence [A] [B] | head 1", "ABAB", [(0, 1)]),
         ("sequence [A] [B] | tail 1", "ABAB", [(2, 3)]),
@@ -359,7 +359,7 @@ def test_until_at_a_step_is_a_reading(evaluator: str) -> None:
         ("sequence [A] [B] [C] until [B]", "ABC", [], []),
         ("sequence [A] [B] until [C]", "ACAB", [(2, 3)], [(2, 3)]),
     ):
-        for reading, expected in ((ELASTIC, last), (EqlReading(until="between"), between)):
+        for reading, expected in ((EqlReading(until="last"), last), (ELASTIC, between)):
             events = [{"type": c} for c in log]
             matches = cerify.match(steps(query), events, language="eql", evaluator=evaluator, eql_reading=reading)
             assert [m.events for m in matches] == expected
