@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
@@ -18,21 +18,20 @@ Equations between formulas: {holding} that hold, and {failing} that one might ex
 smallest witness that a search found. φ, ψ and χ stand for any formulas, P and Q for any predicates on one event. Other
 names and numbers stand for themselves; a law with X and Y is one for any two different variables.
 
-*All* in the column "same" says that both sides have the same valuations at every position of every stream; *events*,
-that they have the same complex events, while variables may be bound differently. What matches nowhere is written
-φ UNLESS φ.
+Both sides have the same valuations at every position of every stream; where "complex events only" stands, variables may
+be bound differently. What matches nowhere is written φ UNLESS φ.
 
-The laws are data, in [one file](../equivalence/rewrite/holding.jsonl) for those that hold and
-[one](../equivalence/rewrite/failing.jsonl) for those that fail. Those that hold are tested on small and on random
-instances, those that fail are replayed. A reason is a sentence, not a proof. This page is written by
-`python -m proofs_tests.laws --write docs/laws.md`.
+Each group of laws begins with its reason, which is no proof. The laws are data, in
+[one file](../equivalence/rewrite/holding.jsonl) for those that hold and [one](../equivalence/rewrite/failing.jsonl) for
+those that fail. Those that hold are tested on small and on random instances, those that fail are replayed. This page is
+written by `python -m proofs_tests.laws --write docs/laws.md`.
 """
 
 FAILS = """## What fails
 
-A witness says what the letters stand for, the stream, and what the two sides have after its last event: complex events,
-as sets of positions counted from 0, or, where only these differ, the valuations that one side has alone. P is x > 0 and
-Q is x < 1; a number behind an event is its x.
+A witness says what the letters stand for, the stream, and what the two sides have after its last event: complex events
+as sets of positions, or, if these are equal, the valuations that one side has alone. P is x > 0 and Q is x < 1; a
+number behind an event is its x.
 """
 
 
@@ -47,28 +46,24 @@ def main(path: Path | None) -> None:
 
 
 def page() -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     counts = {"holding": sum(map(len, HOLDING.values())), "failing": sum(map(len, FAILING.values()))}
     parts = [INTRODUCTION.format(**counts)]
     for title, laws in HOLDING.items():
-        rows = (
-            _row(law.name, _equation(law), "all" if law.level == "valuations" else "events", _why(law)) for law in laws
-        )
-        parts.append("\n".join([f"## {title}\n", *_table("law", "equation", "same", "because"), *rows, ""]))
+        parts.append(f"## {title}\n\n{_grouped(laws)}")
     parts.append(FAILS)
     for title, laws in FAILING.items():
-        rows = (_row(law.name, _equation(law), law.reason, _witness(law)) for law in laws)
-        parts.append("\n".join([f"### {title}\n", *_table("not a law", "equation", "because", "witness"), *rows, ""]))
+        parts.append(f"### {title}\n\n{_grouped(laws, lambda law: f': {_witness(law)}')}")
     return "\n".join(parts)
 
 
-def _table(*heads: str) -> Iterator[str]:
-    yield f"| {' | '.join(heads)} |"
-    yield "|---" * len(heads) + "|"
-
-
-def _row(*cells: str) -> str:
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+def _grouped(laws: Sequence[Law], more: Callable[[Law], str] = lambda law: "") -> str:
+    """Return a list of laws under each reason, with what `more` adds to an equation."""
+    reasons: dict[str, list[str]] = {}
+    for law in laws:
+        line = f"- {_equation(law)} ({_named(law)}){more(law)}"
+        reasons.setdefault(_greek(law.reason), []).append(line)
+    return "\n".join(line for reason, lines in reasons.items() for line in (f"*{reason}*", "", *lines, ""))
 
 
 def _greek(text: str) -> str:
@@ -81,10 +76,12 @@ def _equation(law: Law) -> str:
     return f"`{_greek(show(law.left))}` = `{_greek(show(law.right))}`"
 
 
-def _why(law: Law) -> str:
-    conditions = [f"If every match of {_greek(letter)} has an event." for letter in law.binding]
-    conditions += [f"If {_greek(letter)} does not have {variable}." for letter, variable in law.without]
-    return _greek(" ".join([*conditions, law.reason]))
+def _named(law: Law) -> str:
+    """Return the name of a law, with the conditions under which it holds."""
+    conditions = ["complex events only"] if law.level == "events" else []
+    conditions += [f"if every match of {_greek(letter)} has an event" for letter in law.binding]
+    conditions += [f"if {_greek(letter)} does not have {variable}" for letter, variable in law.without]
+    return _greek("; ".join([law.name, *conditions]))
 
 
 def _witness(law: Law) -> str:
@@ -99,7 +96,7 @@ def _witness(law: Law) -> str:
         said = [", ".join("{" + ", ".join(map(str, C)) + "}" for C in Cs) or "nothing" for Cs in has]
     else:
         said = [_only(left - right), _only(right - left)]
-    return f"{operands or 'none needed'} on `{events}`: {said[0]} against {said[1]}"
+    return f"{operands and operands + ' '}on `{events}`: {said[0]} against {said[1]}"
 
 
 def _only(mus: frozenset[frozenset[tuple[str, int]]]) -> str:

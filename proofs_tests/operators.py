@@ -58,7 +58,7 @@ def hand_written(page: str) -> str:
 
 def table(name: str) -> str:
     """The operators of a language, a row for each, and which of them bind tighter than which."""
-    rows = ["| text | also | meaning | defined in |", "|---|---|---|---|"]
+    rows = []
     levels: dict[int, list[str]] = {}
     operators, show, operands = LANGUAGES[name]
     for operator in operators.values():
@@ -67,25 +67,39 @@ def table(name: str) -> str:
             symbol = examples[0] if operator.symbol.startswith(("a ", "an ")) else operator.symbol
             levels.setdefault(operator.level, []).append(f"`{symbol}`")
         also = [examples[0].replace(operator.symbol, alias, 1) for alias in operator.aliases]
-        rows.append(f"| {_code(examples)} | {_code(also)} | {operator.title} | {operator.clause} |")
+        rows.append((_code(examples, also), operator.title, _place(operator.clause)))
     order = "; then ".join(", ".join(levels[n]) for n in sorted(levels, reverse=True))
-    return "\n".join([*rows, "", f"Tightest first: {order}.", ""])
+    return "\n".join([*_table(("text", "meaning", "defined in"), rows), "", f"Tightest first: {order}.", ""])
 
 
 def constructs() -> str:
     """The constructs of SASE+, a row for each."""
-    rows = ["| text | also | meaning | part of a query | defined in |", "|---|---|---|---|---|"]
-    for c in CONSTRUCTS:
-        rows.append(f"| {_code([c.symbol])} | {_code([*c.aliases])} | {c.title} | {c.clause} | {c.source} |")
-    return "\n".join([*rows, ""])
+    heads = ("text", "meaning", "part of a query", "defined in")
+    rows = [(_code([c.symbol], [*c.aliases]), c.title, c.clause, _place(c.source)) for c in CONSTRUCTS]
+    return "\n".join([*_table(heads, rows), ""])
+
+
+def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
+    """Return the lines of a table; what all rows have in common in the last column stands once, above it."""
+    if len(common := {row[-1] for row in rows}) > 1:
+        head, *lines = (f"| {' | '.join(row)} |" for row in (heads, *rows))
+        return [head, "|---" * len(heads) + "|", *lines]
+    return [f"Defined in {common.pop()}:", "", *_table(heads[:-1], [row[:-1] for row in rows])]
+
+
+def _place(source: str) -> str:
+    """Return where an operator is defined, without the name that a place has for it: the meaning stands beside it."""
+    place, _, name = source.partition(", ")
+    return source if re.fullmatch(r"\d|[a-z]( and [a-z])?|R\d.*", name) else place
 
 
 def _arity(operator: Operator) -> int:
     return max(len(operator.node.operands), 2 if operator.node.operands == ("parts",) else 0)
 
 
-def _code(texts: list[str]) -> str:
-    return ", ".join(f"`{text}`" for text in dict.fromkeys(texts)).replace("|", "\\|")
+def _code(texts: list[str], also: list[str]) -> str:
+    shown = [", ".join(f"`{text}`" for text in dict.fromkeys(some)) for some in (texts, also) if some]
+    return "; also ".join(shown).replace("|", "\\|")
 
 
 if __name__ == "__main__":
