@@ -234,7 +234,9 @@ class Certificate:
     Of event expressions the automata are deterministic: a pair is of one state of each, and both count from 0. solver
     says whether the types of events were listed with the solver's help: the states depend on that. Of clauses of
     MATCH_RECOGNIZE there are facts about their conditions and no pairs: whoever checks them follows both patterns. Of
-    EQL there are neither: whoever checks it decides it again.
+    EQL there are letters: the sets of filters that one event can pass, but for none of them. The filters are numbered
+    as they come first in the left and then in the right rule. Whoever checks them follows both rules; without letters
+    they decide the claim again. arrays: whether the claim is of events whose fields may have several values.
 
     order is that of the times for which the claim is proved. Of formulas with partitions or windows on values the pairs
     are in cases; others may be proved from their parts, by a derivation.
@@ -252,6 +254,8 @@ class Certificate:
     order: Order = "any"
     cases: tuple[PieceProof, ...] | None = None
     derivation: RuleProof | None = None
+    letters: tuple[States, ...] | None = None
+    arrays: bool = True
 
     @property
     def pairs(self) -> int:
@@ -311,6 +315,10 @@ class Certificate:
             found["cases"] = [case.to_json() for case in self.cases]
         if self.derivation is not None:
             found["derivation"] = self.derivation.to_json()
+        if self.letters is not None:
+            found["letters"] = self.letters
+        if not self.arrays:
+            found["arrays"] = False
         if self.order != "any":
             found["order"] = self.order
         return json.dumps({"format": "cerify-certificate", "version": 1, **stated, **found}, ensure_ascii=False)
@@ -338,6 +346,8 @@ class Certificate:
             data.get("order", "any"),
             tuple(map(PieceProof.from_json, data["cases"])) if "cases" in data else None,
             _derivation(data["derivation"], where) if "derivation" in data else None,
+            tuple(tuple(map(int, letter)) for letter in data["letters"]) if "letters" in data else None,
+            data.get("arrays", True),
         )
 
 

@@ -62,6 +62,7 @@ Z3 = {
     "automata/algebra/solver.py",
     "equivalence/bounded.py",
     "equivalence/decide/row_solver.py",
+    "equivalence/eql/checker.py",
     "equivalence/eql/letters.py",
     "semantics/packages.py",
 }

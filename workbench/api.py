@@ -750,6 +750,7 @@ def equivalent(
     languages: tuple[LanguageName | str, LanguageName | str] = (DEFAULT, DEFAULT),
     budget: Budget = Budget(),
     order: Order | None = None,
+    arrays: bool = True,
 ) -> Verdict:
     """Decide whether two queries have the same matches at every position of every stream.
 
@@ -768,6 +769,7 @@ def equivalent(
     order: that of the times of the streams: "strict", "non-decreasing" or "any"; None takes that of the schema, or
       "non-decreasing".
     budget: how much may be computed before the verdict is Undecided.
+    arrays: whether fields of events may have several values, in rules in EQL.
 
     Where the queries look at one event at a time, or have windows and partitions around whole matches, the verdict is
     Equivalent with a certificate, or Different with a shortest stream. Others are compared on all streams of up to
@@ -776,7 +778,10 @@ def equivalent(
     where no order is needed. Raises ParseError, IllFormed.
     """
     return _compared(
-        left, right, languages, DecisionQuestion("equivalent", level, schema, bound, budget, _order(order, schema))
+        left,
+        right,
+        languages,
+        DecisionQuestion("equivalent", level, schema, bound, budget, _order(order, schema), arrays),
     )
 
 
@@ -790,6 +795,7 @@ def contained(
     languages: tuple[LanguageName | str, LanguageName | str] = (DEFAULT, DEFAULT),
     budget: Budget = Budget(),
     order: Order | None = None,
+    arrays: bool = True,
 ) -> Verdict:
     """Decide whether the right query has all matches that the left one has, on every stream.
 
@@ -800,7 +806,10 @@ def contained(
     The parameters and the verdicts are those of `equivalent`, with Contained in place of Equivalent.
     """
     return _compared(
-        left, right, languages, DecisionQuestion("contained", level, schema, bound, budget, _order(order, schema))
+        left,
+        right,
+        languages,
+        DecisionQuestion("contained", level, schema, bound, budget, _order(order, schema), arrays),
     )
 
 
@@ -827,6 +836,8 @@ def _compare_queries(left: Any, right: Any, languages: tuple[str, str], question
     for lang in (mine, theirs):
         if question.level == "valuations" and lang.answer:
             raise IllFormed(f"{lang.answer}; compare at the level of events")
+    if not question.arrays and (mine.name, theirs.name) != ("eql", "eql"):
+        raise IllFormed("arrays=False, or --single, is for two rules in EQL; other languages have no arrays")
     if mine is theirs or mine == theirs:
         return mine.deciders.compare(phi, psi, question)
     in_cel = []

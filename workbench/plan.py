@@ -449,7 +449,7 @@ def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = F
 
 
 def _times_back(query: Any, S: Stream) -> Iterator[QueryWarning]:
-    """Yield a warning if the query has a window of time and a time goes back: perhaps the stream is to be sorted."""
+    """Yield a warning if a query depends on the order of times and one goes back: a stream that is not sorted."""
     if not is_timed(query):
         return
     from cerify.semantics.eql.conditions import TIMESTAMP

@@ -53,9 +53,13 @@ KEYS_TRIED = 4
 
 @dataclass(frozen=True)
 class Same:
-    """The rules mean the same on every log, or the left one is contained in the right one; how it was found out."""
+    """The rules mean the same on every log, or the left one is contained in the right one; how it was found out.
+
+    sorted: whether this holds only for logs whose events have times that never decrease.
+    """
 
     reason: str
+    sorted: bool = False
 
 
 @dataclass(frozen=True)
@@ -194,7 +198,7 @@ class _Comparison:
         )
         self.filters = list(dict.fromkeys((*eql.filters_of(left), *eql.filters_of(right))))
         self.number = {f: i for i, f in enumerate(self.filters)}
-        self._followed_keys = False
+        self._followed_keys = self._sorted = False
         self.has_all_keys = True  # whether the values of keys that are compared stand for all others
 
     def verdict(self) -> Same | Different | Undecided:
@@ -229,7 +233,7 @@ class _Comparison:
             return differs
         if not (exact and self.has_all_keys):
             return Undecided("a condition is not decided exactly, and no log was found that tells the rules apart")
-        return Same("no log of one key tells the rules apart")
+        return Same("no log of one key tells the rules apart", self._sorted)
 
     def _over_keys(self, arrays: bool, key: PartialKey) -> Different | Undecided | None:
         """Compare the rules over the letters of one value of the key.
@@ -342,6 +346,7 @@ class _Comparison:
             or any(step.missing for body in sequences if isinstance(body, eql.EventSequence) for step in body.steps)
         ):
             return False
+        self._sorted |= getattr(self.left.body, "maxspan", None) is not None
         one, other = ([self.number[f] for f in expanded_filters(q)] for q in (self.left, self.right))
         return alphabet.agree(zip(one[1:], other[1:], strict=True)) and alphabet.implies(one[0], other[0])
 
@@ -393,6 +398,7 @@ class _Comparison:
             and (quick := self._along_steps(letters, key, rules)) is not None
         ):
             return quick
+        self._sorted |= rules[0].window is not None
         start: State = tuple(((),) * (len(rule.steps) - 1) for rule in rules)  # type: ignore[assignment]
         back: dict[State, tuple[State, int, int] | None] = {start: None}
         pending, hidden = deque([start]), False  # whether another key hid a difference

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, assert_never
 from cerify.automata.algebra.values import decidable, samples_of_strings
 from cerify.equivalence.eql.texts import language_of, samples_of
 from cerify.semantics.eql import syntax as eql
-from cerify.semantics.eql.functions import fold, network_of
+from cerify.semantics.eql.functions import fold, network_of, same_folded
 from cerify.semantics.patterns import (
     Characters,
     Node,
@@ -124,7 +124,7 @@ def _addresses(blocks: list[Block], constants: set[str]) -> Iterator[str]:
             spelled = chain.from_iterable(_spellings(kind(n), len(folded)) for n in near)
             yield from islice((text for text in spelled if fold(text) not in folded), 1)
     for text in sorted(constants):
-        cases = map("".join, product(*((c, c.upper()) if fold(c.upper()) == fold(c) else (c,) for c in fold(text))))
+        cases = map("".join, product(*map(same_folded, text)))
         yield from islice((other for other in cases if other not in constants), 1)
     yield "q" * (1 + max(map(len, constants)))
 

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from cerify.semantics.arguments import check_time
 from cerify.semantics.eql import syntax as eql
-from cerify.semantics.eql.functions import fold
+from cerify.semantics.eql.functions import same_folded
 
 ANY: Final = "*"  # any text, also none
 ONE: Final = "?"  # any one character
@@ -31,19 +31,12 @@ class TooManyTexts(Exception):
 
 def exact(text: str, folded: bool) -> Pattern:
     """Return the pattern of one text, or of all that differ from it in case alone."""
-    return tuple(_cases(c) if folded else (c,) for c in text)
-
-
-def _cases(c: str) -> tuple[str, ...]:
-    low = fold(c)
-    return tuple(
-        sorted({c, low} | {other for other in (c.upper(), c.lower()) if len(other) == 1 and fold(other) == low})
-    )
+    return tuple(same_folded(c) if folded else (c,) for c in text)
 
 
 def wild(text: str, folded: bool) -> Pattern:
     """Return the pattern of a text with wildcards."""
-    return tuple(c if c in (ANY, ONE) else _cases(c) if folded else (c,) for c in text)
+    return tuple(c if c in (ANY, ONE) else same_folded(c) if folded else (c,) for c in text)
 
 
 def language_of(test: eql.Condition) -> Language | None:

@@ -36,7 +36,7 @@ from cerify.semantics import predicates as pred
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.conditions import CATEGORY, TIMESTAMP
-from cerify.semantics.eql.functions import fold
+from cerify.semantics.eql.functions import same_folded
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import TIME, TYPE
 from cerify.semantics.row_pattern import syntax as rows
@@ -230,9 +230,9 @@ def _pattern(text: str, folded: bool, wild: bool) -> str:
 
 
 def _letter(c: str, folded: bool) -> str:
-    cases = {c} | ({o for o in (c.lower(), c.upper()) if len(o) == 1 and fold(o) == fold(c)} if folded else set())
+    cases = same_folded(c) if folded else (c,)
     if len(cases) > 1:
-        return f"[{''.join(sorted(cases))}]"
+        return f"[{''.join(cases)}]"
     return f"\\{c}" if c in SPECIAL else c
 
 
@@ -590,7 +590,7 @@ def _sql(condition: eql.Condition, wanted: bool) -> rows.Expression:
 def _like(operator: str, field: eql.EventField, value: Any, wanted: bool) -> rows.Expression:
     if not isinstance(value, str) or "\\" in value or "%" in value or "_" in value:
         raise Unsupported("texts with %, _ or a backslash are not written as patterns of LIKE here", field.span)
-    if operator != "like" and any(fold(c) != c or fold(c.upper()) == c != c.upper() for c in value):
+    if operator != "like" and any(len(same_folded(c)) > 1 for c in value):
         raise Unsupported("LIKE tells upper from lower case, and there is no LOWER here; use `like`", field.span)
     pattern = rows.RowConstant(value if operator == "in~" else value.replace("*", "%").replace("?", "_"))
     return _or_null(field, rows.RowLike(_field(field), pattern, negated=not wanted), wanted)

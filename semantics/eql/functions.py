@@ -18,6 +18,8 @@ from cerify.semantics.values import show_time
 
 Function: TypeAlias = Callable[[list[Any], bool], Any]
 LONGEST_TEXT = 1_000_000
+BEYOND_CASED = 0x1F000
+"""A character after all letters that have a lower case."""
 
 
 def _is_number(value: Any) -> bool:
@@ -30,6 +32,25 @@ def fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     return "".join(low if len(low := c.lower()) == 1 else c for c in text)
+
+
+def same_folded(c: str) -> tuple[str, ...]:
+    """Return the characters that `fold` makes the same, in order; some letters have three, as K, k and the Kelvin sign.
+
+    >>> same_folded("k")
+    ('K', 'k', '\u212a')
+    """
+    return _folded_to().get(fold(c), (c,))
+
+
+@lru_cache(maxsize=1)
+def _folded_to() -> Mapping[str, tuple[str, ...]]:
+    """The characters by what they are folded to, where that is another character."""
+    found: dict[str, list[str]] = {}
+    for c in map(chr, range(BEYOND_CASED)):
+        if len(low := c.lower()) == 1 and low != c:
+            found.setdefault(low, []).append(c)
+    return {low: tuple(sorted((low, *others))) for low, others in found.items()}
 
 
 def _fold(text: str, folded: bool) -> str:

@@ -102,6 +102,7 @@ class EquivArguments:
         help="Ask about streams whose times are each later than those before, never decrease, or are in any order.  "
         "[default: the key $order of the schema, or non-decreasing]",
     )
+    single: bool = option("--single", is_flag=True, help="EQL: take it that no field has several values.")
     certificate_file: Path | None = option(
         "--certificate", type=OUTPUT, metavar="FILE", help="Write the proof, for cerify verify."
     )
@@ -142,6 +143,7 @@ def equiv_command(args: EquivArguments) -> int:
         schema=schema,
         bound=args.bound,
         order=args.order,
+        arrays=not args.single,
     )
     file = args.certificate_file
     if file is not None and isinstance(verdict, Equivalent | Contained):
@@ -232,7 +234,8 @@ def _bounded(claim: Claim, length: int) -> str:
 
 def _proof(certificate: Certificate) -> str:
     if certificate.language == "eql":
-        return "decided by following both rules on all logs of one key"
+        single = "" if certificate.arrays else ", where no field has several values"
+        return f"decided by following both rules on all logs of one key{single}"
     if certificate.facts is not None:
         facts = len(certificate.facts)
         return f"the proof needs {facts or 'no'} fact{'s' * (facts != 1)} about the conditions"
@@ -328,6 +331,7 @@ def verify_command(file: Path, as_json: bool) -> int:
     if as_json:
         answer = picked(certificate, "language", "claim", "level", "left", "right")
         answer |= {"schema": bool(certificate.schema), "order": certificate.order}
+        answer |= {} if certificate.arrays else {"arrays": False}
         answer |= {"proved": wrong is None, "reason": wrong}
         echo(json.dumps(answer, ensure_ascii=False))
         return 0 if wrong is None else 1
@@ -335,12 +339,12 @@ def verify_command(file: Path, as_json: bool) -> int:
     what = LEVEL_WORDS[certificate.level]
     under = "" if certificate.schema is None else f", under the schema {_format_schema(certificate.schema)}"
     times = certificate.times.replace(" whose", ", where")
-    under += times
+    under += times + (", where no field has several values" if not certificate.arrays else "")
     stated = f"{printable(certificate.left)}  {claim}  {printable(certificate.right)}  ({what}{under})"
     if wrong is None:
         echo(f"proved: {stated}", colour="green")
-        if deciders.decides_again:
-            echo("it was decided again: certificates of this language hold no proof that could be checked apart")
+        if deciders.decides_again(certificate):
+            echo("it was decided again: the certificate holds no proof that could be checked apart")
         return 0
     echo(f"not proved: {stated}", colour="red")
     echo(printable(wrong))

@@ -54,9 +54,9 @@ def attributes_in(language: Language[Any], query: Any) -> frozenset[str] | None:
 
 
 def is_timed(query: Any) -> bool:
-    """Return whether a query has a window on the time of events in the order of the stream."""
+    """Return whether a query has a window on the time of events, or is for events in the order of their times."""
     return any(
-        isinstance(node, cel.TimeWindow | sase.SaseWindow | eql.MaximalSpan | sigma.SigmaCorrelation)
+        isinstance(node, cel.TimeWindow | sase.SaseWindow | eql.EventSequence | sigma.SigmaCorrelation)
         or (isinstance(node, cel.AttributeWindow) and node.attribute == TIME)
         for node in nodes_of(query)
     )

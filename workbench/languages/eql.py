@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -26,6 +27,7 @@ from cerify.languages.language import (
 from cerify.semantics.arguments import Budget
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.check import problems, require_typed, require_wellformed
+from cerify.semantics.eql.conditions import time_of
 from cerify.semantics.eql.parse import parse
 from cerify.semantics.errors import BudgetExceeded, Span, Unsupported
 from cerify.semantics.events import TIME, Event, Match, Schema, Stream
@@ -189,7 +191,7 @@ class EqlDeciders(Deciders[eql.EqlQuery]):
         from cerify.equivalence.eql.decide import Asked, Same, compare_rules
         from cerify.equivalence.verdict import Certificate, Contained, Different, Equivalent, Undecided
 
-        asked = Asked(question.claim, question.level, schema=question.schema)
+        asked = Asked(question.claim, question.level, question.arrays, question.schema)
         budget = replace(question.budget, seconds=question.budget.seconds or LONG)
         found: Same | Different | Undecided
         try:
@@ -198,9 +200,16 @@ class EqlDeciders(Deciders[eql.EqlQuery]):
         except BudgetExceeded as error:
             found = Undecided(error.message)
         if isinstance(found, Same):
-            texts = eql.show(left), eql.show(right)
-            certificate = Certificate(question.claim, *texts, question.level, question.schema, True, (), "eql")
+            if found.sorted and question.order == "any":
+                return Undecided("with maxspan it is decided for times that never decrease; ask for that order")
+            certificate = Certificate(
+                question.claim, eql.show(left), eql.show(right), question.level, question.schema, True, (), "eql",
+                order="non-decreasing" if found.sorted else "any", arrays=question.arrays,
+            )  # fmt: skip
+            certificate = replace(certificate, letters=_letters_of(certificate, left, right))
             return (Equivalent if question.claim == "equivalent" else Contained)(certificate)
+        if isinstance(found, Different) and question.order == "strict" and not _times_increase(found.stream):
+            return Undecided("the rules differ on a log in which events have the same time; ask for another order")
         schema = question.schema
         if schema is not None and isinstance(found, Different):
             if all(_is_of(event, schema) for event in found.stream):
@@ -223,19 +232,51 @@ class EqlDeciders(Deciders[eql.EqlQuery]):
 
         return {"cel": in_cel, "sase": in_sase, "row-pattern": in_row_pattern}
 
-    decides_again = True
+    def decides_again(self, certificate: Certificate) -> bool:
+        return certificate.letters is None
 
     def unproved(self, certificate: Certificate, budget: Budget, /) -> str | None:
-        """Return the error in a certificate, found by a new decision, or by the definition on some hundred logs."""
+        """Return the error in a certificate, of which its letters are checked.
+
+        Without letters it is found by a new decision, or by the definition on some hundred logs.
+        """
+        from cerify.equivalence.eql.checker import find_flaw
         from cerify.equivalence.eql.decide import Asked, Same, compare_rules, find_counterexample
 
         left, right = self.language.syntax.parse(certificate.left), self.language.syntax.parse(certificate.right)
-        asked = Asked(certificate.claim, certificate.level, schema=certificate.schema)
+        if certificate.letters is not None:
+            return find_flaw(certificate, left, right, budget)
+        asked = Asked(certificate.claim, certificate.level, certificate.arrays, certificate.schema)
         found = compare_rules(left, right, asked, budget)
+        if isinstance(found, Same) and found.sorted and certificate.order == "any":
+            return "with maxspan the claim needs times that never decrease"
         if not isinstance(found, Same):
             return f"the rules are not {certificate.claim} by a new decision"
         S = find_counterexample(left, right, asked)
         return None if S is None else f"by the definition the rules are not {certificate.claim} on {list(S)}"
+
+
+def _letters_of(
+    certificate: Certificate, left: eql.EqlQuery, right: eql.EqlQuery
+) -> tuple[tuple[int, ...], ...] | None:
+    """Return letters with which a certificate is proved by its checker; None where it is not soon."""
+    from cerify.equivalence.eql.checker import find_flaw
+    from cerify.equivalence.eql.letters import FilterAlphabet
+
+    filters = list(dict.fromkeys((*eql.filters_of(left), *eql.filters_of(right))))
+    with suppress(BudgetExceeded), Budget(seconds=SOON).timed():
+        if find_flaw(replace(certificate, letters=()), left, right, Budget()) is None:
+            return ()
+        found = FilterAlphabet(filters, certificate.arrays).letters()
+        letters = tuple(sorted(tuple(sorted(letter.passes)) for letter in found))
+        if find_flaw(replace(certificate, letters=letters), left, right, Budget()) is None:
+            return letters
+    return None
+
+
+def _times_increase(S: Stream) -> bool:
+    times = [time for event in S if (time := time_of(event)) is not None]
+    return all(a < b for a, b in pairwise(times))
 
 
 def _constructs(query: eql.EqlQuery) -> Iterable[str]:

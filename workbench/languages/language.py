@@ -233,7 +233,7 @@ class DecisionQuestion:
     """A question to decide about two queries, on the streams of a schema (None: on all).
 
     bound: the length in events of the streams that are searched where no automaton decides. order: of the times of the
-    streams.
+    streams. arrays: whether fields may have several values, where a language has such fields.
     """
 
     claim: Claim = "equivalent"
@@ -242,6 +242,7 @@ class DecisionQuestion:
     bound: int = 4
     budget: Budget = Budget()
     order: Order = "non-decreasing"
+    arrays: bool = True
 
     def __post_init__(self) -> None:
         if self.level not in get_args(Level):
@@ -658,8 +659,9 @@ class Deciders(LanguagePart[F]):
             certificate.require_typed(self.language.syntax.parse, self.language.syntax.require_typed)
             return self.unproved(certificate, budget)
 
-    decides_again: ClassVar[bool] = False
-    """Whether certificates hold no proof that could be checked apart, so that `flaw` decides the claim again."""
+    def decides_again(self, certificate: Certificate) -> bool:
+        """Return whether a certificate holds no proof that could be checked apart, so that `flaw` decides it again."""
+        return False
 
     def unproved(self, certificate: Certificate, budget: Budget, /) -> str | None:
         """Return the error in a certificate whose queries fit the schema; None if it proves its claim."""

@@ -193,7 +193,8 @@ class SigmaDeciders(Deciders[sigma.SigmaQuery]):
             return (Equivalent if question.claim == "equivalent" else Contained)(certificate)
         return found
 
-    decides_again = True
+    def decides_again(self, certificate: Certificate) -> bool:
+        return True
 
     def unproved(self, certificate: Certificate, budget: Budget, /) -> str | None:
         """Return the error in a certificate, found by a new comparison: it has no proof that could be checked alone."""

@@ -123,14 +123,19 @@ def _attributes(rows: T.StructType, query: SparkQuery, listed: Sequence[str]) ->
             f"the query needs {missing[0]!r}; the columns are {', '.join(listed)}{_near(rows, missing[0])}"
         )
     found = [name for name in rows.names if name in named and (not declared or name in declared)]
+    fields_ = query.language == "eql"
     for name in found:
         require_no_dot(name, "attributes")
         kind = rows[name].dataType
+        if fields_ and name not in declared and isinstance(kind, T.ArrayType):
+            kind = kind.elementType  # a field may have several values
         fitting = FITTING[declared[name]] if name in declared else ATTRIBUTES
         wanted = f"the schema has {declared[name]}" if name in declared else f"an attribute is {', '.join(ARROW)}"
-        if not (isinstance(kind, fitting) and is_attribute(kind)) and (name in declared or name in _certain(query)):
-            raise InputError(f"column {name!r} is {kind.simpleString()}; {wanted}{_digits(kind)}, so convert it")
-    return [name for name in found if is_attribute(rows[name].dataType)], timed or placed
+        fits = isinstance(kind, fitting) and is_attribute(kind)
+        if not fits and (fields_ or name in declared or name in _certain(query)):
+            found_, shown = rows[name].dataType.simpleString(), Columns.attribute(name)
+            raise InputError(f"column {shown!r} is {found_}; {wanted}{_digits(kind)}, so convert it")
+    return [name for name in found if fields_ or is_attribute(rows[name].dataType)], timed or placed
 
 
 def require_frame(df: object) -> None:
@@ -195,11 +200,12 @@ def fields_named(schema: T.StructType, name: str) -> list[str]:
     return [path for path, field in fields(schema).items() if field == name]
 
 
-def fields(schema: T.StructType) -> dict[str, str]:
-    """The fields of structs: the name of each by the path to it."""
+def fields(schema: T.StructType, lists: bool = False) -> dict[str, str]:
+    """The fields of structs, and of structs in arrays if lists is true: the name of each by the path to it."""
     found, pending = dict[str, str](), [(one.name, one.dataType) for one in schema]
     while pending:
         path, kind = pending.pop(0)
+        kind = kind.elementType if lists and isinstance(kind, T.ArrayType) else kind
         if isinstance(kind, T.StructType):
             found |= {f"{path}.{one.name}": one.name for one in kind}
             pending += [(f"{path}.{one.name}", one.dataType) for one in kind]
@@ -282,10 +288,10 @@ def column_of_field(name: str) -> str:
 def with_fields(df: DataFrame, query: SparkQuery) -> DataFrame:
     """The data frame with a column for each field with dots that a query of EQL names and the rows have.
 
-    That is a column with dots in its name, or the field of a struct.
+    That is a column with dots in its name, or the field of a struct; of structs in an array it is an array.
     """
     wanted = {node.name for node in _nodes(query.parsed) if isinstance(node, eql.EventField) and "." in node.name}
-    have = {*df.schema.names, *fields(df.schema)}
+    have = {*df.schema.names, *fields(df.schema, lists=True)}
     added = {column_of_field(name): F.col(sql_path(df.schema, name)) for name in sorted(wanted & have)}
     return df.withColumns(added) if added else df
 
@@ -556,9 +562,11 @@ def problems(
     """Yield problems of the query with the types of the columns, and with the event types if they are known."""
     attributes: dict[str, ValueType] = {}
     for one in rows:
-        if one.name not in (TYPE, columns.type) and (found := value_type(one.dataType)) is not None:
+        kind = one.dataType
+        kind = kind.elementType if query.language == "eql" and isinstance(kind, T.ArrayType) else kind
+        if one.name not in (TYPE, columns.type) and (found := value_type(kind)) is not None:
             attributes[one.name.replace(DOT, ".")] = found
     if columns.time is not None and TIME not in attributes:
         attributes[TIME] = "timestamp" if value_type(rows[columns.time].dataType) == "timestamp" else "int"
-    seen = event_types(query.parsed) if types is None else types
+    seen = event_types(query.parsed) or {"event"} if types is None else types
     return misfits(query.plugin, query.parsed, query.schema or ObservedSchema(dict.fromkeys(seen, attributes)))

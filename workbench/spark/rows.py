@@ -139,6 +139,7 @@ def plain_numbers(column: pa.Array) -> pa.Array:
 # type.
 
 AT_ONCE = 65_536  # rows
+MOST_VALUES = 1_000  # of an array
 DOT = "\u2024"
 """What stands for a dot in the name of a column with a field of EQL; mapInArrow takes one for a field of a struct."""
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
@@ -294,11 +295,35 @@ def events_of(batch: pa.RecordBatch, columns: Columns, schema: Schema | None) ->
     if columns.id is not None and batch.column(columns.id).null_count:
         row = pc.index(batch.column(columns.id).is_null(), True).as_py()
         raise InputError(f"{place(batch, row, columns)}: the column {columns.id!r} is empty; it identifies the event")
-    parts = {columns.attribute(name): plain_numbers(batch.column(name)) for name in columns.attributes} | {TYPE: types}
+    parts: dict[str, pa.Array] = {}
+    for name in columns.attributes:
+        parts |= _values_of_field(columns.attribute(name), batch.column(name))
+    parts[TYPE] = types
     if columns.time is not None:
         parts[TIME] = batch.column(columns.time)
         _require_seconds(parts[TIME], batch, columns)
     return fitted_table(pa.table(parts), schema, {}, "the data", lambda row: place(batch, row, columns))
+
+
+def _values_of_field(name: str, column: pa.Array) -> dict[str, pa.Array]:
+    """The columns of a field of EQL: of an array one for each place, as `name`, `name[1]`; nulls have none.
+
+    Raises InputError for an array that is longer than MOST_VALUES.
+    """
+    if not pa.types.is_list(column.type):
+        return {name: plain_numbers(column)}
+    parents, values = pc.list_parent_indices(column).to_numpy(), pc.list_flatten(column)
+    there = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False))
+    parents = parents[there]
+    places = np.arange(len(parents)) - np.searchsorted(parents, parents)
+    if (longest := int(places.max(initial=0)) + 1) > MOST_VALUES:
+        raise InputError(f"the field {name!r} has an array of {longest:,} values; at most {MOST_VALUES:,} are read")
+    found = {}
+    for n in range(longest):
+        rows = np.full(len(column), -1)
+        rows[parents[places == n]] = there[places == n]
+        found[f"{name}[{n}]" if n else name] = plain_numbers(values.take(pa.array(rows, mask=rows < 0)))
+    return found
 
 
 def _require_seconds(times: pa.Array, batch: pa.RecordBatch, columns: Columns) -> None:

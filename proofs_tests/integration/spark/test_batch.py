@@ -163,6 +163,47 @@ def test_a_rule_in_eql_over_fields_of_structs(spark: SparkSession) -> None:
         match(df.select("time", "cat", "process", "id"), rule, partition_by=None, **given)
 
 
+RULES_WITH_ARRAYS = (
+    ("sequence by tags with maxspan=6s [A where true] [B where true]", None),
+    ('sequence by host, tags [any where p.q == "u"] [any where p.q == "v"] until [C where true]', "host"),
+    (
+        'sequence by host with maxspan=4s [A where tags : "X"] [B where not tags == "y"] until [C where ?p.q == "u"]',
+        None,
+    ),
+    ('any where tags == "x" and not tags == "y" and ?r.s == "b"', None),
+)
+
+
+def test_fields_that_are_arrays_are_those_of_local_events(spark: SparkSession) -> None:
+    rng, rows, events = Random(1), [], list[Event]()
+    for n in range(60):
+        drawn: list[list[str | None]] = [
+            rng.choices(values, k=rng.randint(0, 3)) for values in (["x", "y", None], "uv", "bc")
+        ]
+        row = (rng.choice("ab"), n, rng.choice("ABC"), drawn[0] or None, [(v,) for v in drawn[1]], (drawn[2],))
+        rows.append(row)
+        given: dict[str, Any] = {"host": row[0], "time": n}
+        for name, values in zip(("tags", "p.q", "r.s"), drawn, strict=True):
+            there = [v for v in values if v is not None]
+            given |= {f"{name}[{i}]" if i else name: v for i, v in enumerate(there)}
+        events.append(Event(row[2], given))
+    kinds = (
+        "host string, time long, type string, tags array<string>, p array<struct<q:string>>, r struct<s:array<string>>"
+    )
+    df = spark.createDataFrame(rows, kinds)
+    for rule, key in RULES_WITH_ARRAYS:
+        got = match(df, rule, language="eql", partition_by=key, order_by="time", id_col="time").collect()
+        local = sorted(m.events for m in local_match(rule, events, language="eql"))
+        assert local
+        assert sorted(tuple(row["events"]) for row in got) == local, rule
+    for rule, key, reason in (
+        ("sequence by tags [A where true] [B where true]", "tags", "grouped and ordered by atomic values"),
+        ('A where ?p == "a"', None, "so convert it"),
+    ):
+        with pytest.raises(InputError, match=reason):
+            match(df, rule, language="eql", partition_by=key, order_by="time")
+
+
 def test_the_outputs(spark: SparkSession) -> None:
     df = seen(spark, *letters("a", "AAB"), *letters("b", "BA")).cache()
     (count_a, count_b) = sorted(match(df, "A ; B", output="count").collect())

@@ -16,8 +16,10 @@ import pytest
 import cerify
 from cerify.equivalence.decide.checker import flaw
 from cerify.equivalence.decide.general import compare_formulas
+from cerify.equivalence.eql.checker import find_flaw
 from cerify.equivalence.eql.decide import Asked, Same, compare_rules, find_counterexample
 from cerify.equivalence.eql.letters import FilterAlphabet
+from cerify.equivalence.eql.mutants import mutants_of
 from cerify.equivalence.eql.slots import SlotRule, step_rules
 from cerify.equivalence.eql.texts import SearchLimit, TooManyTexts, exact, find_text, wild
 from cerify.equivalence.eql.times import Moment, times_of
@@ -30,6 +32,7 @@ from cerify.semantics.cel.parse import parse as parse_cel
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.conditions import filter_test
 from cerify.semantics.eql.denote import matches_of
+from cerify.semantics.eql.functions import fold, same_folded
 from cerify.semantics.eql.parse import parse
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.events import TIME, Event, Match, Schema, Stream
@@ -488,6 +491,108 @@ def test_all_are_decided_with_evidence(claim: Claim) -> None:
     assert not refused
     slowest_but_5_percent = statistics.quantiles(seconds, n=20)[-1]
     assert slowest_but_5_percent < 0.5, "the goal is 0.1; the machine of the tests may be slow"
+
+
+# ---- certificates ----
+# The checker follows runs and asks a solver; it shares nothing with the search (a contract of import-linter).
+
+PROVED: list[tuple[str, str, dict[str, Any]]] = [
+    ('A where x : ("ks", "Ks")', 'A where x in~ ("kS")', {}),
+    ("sequence by h with maxspan=5s [A where x == 4] [B]", "sequence by h with maxspan=5s [A] [B]", FIRES),
+    ("sequence [A] [B] until [B]", "sequence [A] [B]", SINGLE),
+    ("sequence [A] [B] until [A]", "sequence [A] [C] until [A]", {}),
+    ("sequence [A] [A] [B]", "sequence [A] with runs=2 [B]", {}),
+    ("sequence with maxspan=1s [A] [B]", "sequence with maxspan=2s [A] [B]", CONTAINED),
+    ("A where x < 3 or x >= 3", "A where x >= 1 or x < 2", {}),
+    ('A where startsWith~(x, "ab")', 'A where x : "AB*"', {}),
+    ("sequence by h with maxspan=5s [A] ![B] [C]", "sequence by h with maxspan=5000ms [A] ![B] [C]", {}),
+    ("sequence [A where length(x) > 1 and y == 1] [B]", "sequence [A where y == 1 and length(x) > 1] [B]", {}),
+]  # fmt: skip
+
+
+def claimed(left: str, right: str, asked: dict[str, Any]) -> Certificate:
+    decide = cerify.contained if asked.get("claim") == "contained" else cerify.equivalent
+    given = {name: value for name, value in asked.items() if name != "claim"}
+    verdict = decide(read(left), read(right), languages=("eql", "eql"), **given)
+    assert isinstance(verdict, Equivalent | Contained), verdict
+    return verdict.certificate
+
+
+@pytest.mark.parametrize(("left", "right", "asked"), PROVED)
+def test_a_certificate_is_checked_apart_and_forged_ones_are_refused(
+    left: str, right: str, asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificate = Certificate.from_json(claimed(left, right, asked).to_json())
+    deciders = language_named("eql").deciders
+    assert not deciders.decides_again(certificate)
+    monkeypatch.setattr("cerify.equivalence.eql.decide.compare_rules", None)  # the search has no part in the check
+    assert deciders.flaw(certificate) is None
+    forged = [replace(certificate, right=show) for show in (eql.show(read("sequence by h [A] [D]")), "D where true")]
+    forged += [
+        replace(certificate, letters=(*letters[:n], *letters[n + 1 :]))
+        for letters in [certificate.letters or ()]
+        for n in range(len(letters))[:2]
+    ]
+    if asked == SINGLE:
+        forged.append(replace(certificate, arrays=True))
+    if asked == FIRES:
+        forged += [
+            replace(certificate, **one) for one in ({"level": "events"}, {"claim": "equivalent"}, {"order": "any"})
+        ]
+    if asked == CONTAINED:
+        forged.append(replace(certificate, claim="equivalent"))
+    for one in forged:
+        assert deciders.flaw(one) is not None, one
+    assert deciders.flaw(replace(certificate, letters=((99,),))) is not None or not certificate.letters
+
+
+def test_what_the_checker_cannot_follow_is_decided_again() -> None:
+    left, right = ("A where length(x) >= 2 and length(x) >= 1", "A where length(x) >= 2")
+    certificate = Certificate("equivalent", left, right, "events", None, True, (), "eql", letters=((0, 1),))
+    assert "do not list" in str(language_named("eql").deciders.flaw(certificate))
+
+
+@pytest.mark.parametrize("cases", sampled((8, 4_000), (8,)))
+def test_no_random_certificate_is_accepted_of_rules_that_differ(cases: int) -> None:
+    proved = 0
+    for seed in range(cases):
+        rng = Random(seed)
+        query = random_query(rng, replace(PROFILES["sequences"], steps=2 + seed % 2), 3)
+        others = [query, *(mutant for _, mutant in mutants_of(query))]
+        other = rng.choice(others)
+        asked = Asked(rng.choice(["equivalent", "contained"]), rng.choice(["events", "positions"]), rng.random() < 0.5)  # type: ignore[arg-type]
+        filters = list(dict.fromkeys((*eql.filters_of(query), *eql.filters_of(other))))
+        letters = tuple(tuple(sorted(one.passes)) for one in FilterAlphabet(filters, asked.arrays).letters())
+        texts = eql.show(query), eql.show(other)
+        certificate = Certificate(asked.claim, *texts, asked.level, None, True, (), "eql", order="strict")
+        certificate = replace(certificate, letters=letters, arrays=asked.arrays)
+        if find_flaw(certificate, query, other, Budget()) is None:
+            proved += 1
+            assert find_counterexample(query, other, asked) is None, texts
+            assert not isinstance(compare_rules(query, other, asked), Different), texts
+    assert proved > cases / 10
+
+
+def test_times_that_go_back_are_no_part_of_a_claim_with_a_window() -> None:
+    narrow, wide = read("sequence with maxspan=5s [A where x == 4] [B]"), read("sequence with maxspan=5s [A] [B]")
+    log = [("A", 4, 0), ("A", 1, -100), ("B", 0, 1)]
+    S = Stream(Event(R, {"x": x, "time": time}) for R, x, time in log)
+    assert [m.at for m in matches_of(narrow, S)] == [2]
+    assert matches_of(wide, S) == []
+    given: dict[str, Any] = {"level": "positions", "languages": ("eql", "eql")}
+    verdict = cerify.contained(narrow, wide, **given)
+    assert isinstance(verdict, Contained)
+    assert verdict.certificate.order == "non-decreasing"
+    assert isinstance(cerify.contained(narrow, wide, order="any", **given), Undecided)
+
+
+def test_letters_with_three_cases_are_told_apart() -> None:
+    verdict = compare_rules(parse('A where x : "k"'), parse('A where x in ("k", "K")'))
+    assert isinstance(verdict, Different)
+    assert verdict.stream[0].attributes["x"] == "\u212a"
+    everything = [chr(code) for code in range(0x1F000)]
+    assert all(c in same_folded(fold(c)) for c in everything if c.lower() != c)
+    assert "\u212a" in str(eql_to_cel(parse('A where x : "k"')))
 
 
 # ---- translations ----

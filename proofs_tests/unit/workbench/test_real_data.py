@@ -294,6 +294,7 @@ def test_matches_are_counted_where_a_window_needs_no_order(window: str, tmp_path
         ("cel", "A ; B WITHIN 60 [time]"),
         ("sase", "PATTERN SEQ(A a, B b) WITHIN 1 minute"),
         ("eql", "sequence with maxspan=1m [A where true] [B where true]"),
+        ("eql", "sequence [A where true] [B where true]"),
         ("sigma", SIGMA_COUNT),
         ("cel", "A ; B WITHIN 3 EVENTS"),  # needs no time
     ],

@@ -1,0 +1,410 @@
+"""Check a certificate of two rules in EQL, with code of its own.
+
+The search (decide.py) moves sequences from place to place, and looks for the values of an event field by field. Here
+*runs* are followed, as the definition has them, and a solver's theory of strings and numbers says what one event can
+pass. The two share the syntax of EQL, and what a test of one event is, as the oracle and the evaluators do.
+
+The solver is not told what regular expressions, blocks of addresses, most functions, and tests of several fields mean:
+such a test may be true or false, the same one alike in both rules. So it takes more events to be possible than there
+are. A claim that holds for these holds for all; where it does not, the certificate is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import reduce
+from math import inf, isfinite
+from typing import Any, TypeAlias
+
+from cerify.equivalence.verdict import Certificate
+from cerify.semantics.arguments import Budget, check_time
+from cerify.semantics.eql import syntax as eql
+from cerify.semantics.eql.conditions import CATEGORY, is_plain
+from cerify.semantics.eql.functions import same_folded
+from cerify.semantics.errors import BudgetExceeded
+from cerify.semantics.packages import z3
+from cerify.semantics.trees import children, rebuilt
+
+Run: TypeAlias = tuple[int, ...]
+"""The events of a run, numbered as they came."""
+MOST_ROUNDS = 4_000
+PATIENCE = 500
+"""Milliseconds for a question about the values of one field."""
+LAST_CHARACTER = 0x2FFFF  # of the solver's texts
+TEXT, NUMBER, TRUTH, OTHER = range(4)
+
+
+def find_flaw(certificate: Certificate, left: eql.EqlQuery, right: eql.EqlQuery, budget: Budget) -> str | None:
+    """Return what a certificate of two rules does not prove; None if it proves its claim. Raises BudgetExceeded."""
+    filters = list(dict.fromkeys((*eql.filters_of(left), *eql.filters_of(right))))
+    events = _PossibleEvents(filters, certificate.arrays)
+    mine, theirs = ([filters.index(f) for f in _filters_in_order(query)] for query in (left, right))
+    if _outline(left) == _outline(right) and events.agree(mine, theirs):
+        return None
+    if certificate.claim == "contained" and _is_wider(left, right) and events.agree(mine, theirs):
+        return None
+    if (reason := _why_not_followed(left, right)) is not None:
+        return f"{reason}, and are not the same step by step"
+    windowed = isinstance(left.body, eql.EventSequence) and left.body.maxspan is not None
+    if windowed and certificate.order == "any":
+        return "with maxspan the claim needs times that never decrease"
+    letters = [frozenset(letter) for letter in certificate.letters or ()]
+    if any(not 0 <= number < len(filters) for letter in letters for number in letter):
+        return f"the letters number {len(filters)} filters, from 0 on"
+    if (missing := events.beyond(letters)) is not None:
+        shown = ", ".join(eql.show_filter(filters[number]) for number in missing) or "none"
+        return f"the letters do not list an event that passes just these filters: {shown}"
+    rules = _RunRule(left, mine), _RunRule(right, theirs)
+    return _difference(rules, letters, windowed, certificate, budget)
+
+
+# --- the shape of a rule ----------------------------------------------------------------------------------------------
+
+
+def _asked(query: eql.EqlQuery) -> list[eql.SequenceStep]:
+    """The steps of a rule one by one, with those of `runs`, and `until` last."""
+    body = query.body
+    if isinstance(body, eql.EventFilter):
+        return [eql.SequenceStep(body)]
+    found = [step for step in body.steps for _ in range(1 if step.missing else step.runs)]
+    if isinstance(body, eql.EventSequence) and body.until is not None:
+        found.append(body.until)
+    return found
+
+
+def _filters_in_order(query: eql.EqlQuery) -> list[eql.EventFilter]:
+    return [step.filter for step in _asked(query)]
+
+
+def _outline(query: eql.EqlQuery) -> tuple[Any, ...]:
+    """What there is in a rule besides its filters; the order of the fields of a key does not count."""
+    body, window, keys = query.body, None, tuple[eql.EventField, ...]()
+    if not isinstance(body, eql.EventFilter):
+        keys = body.keys
+    if isinstance(body, eql.EventSequence):
+        window = (body.until is not None, None if body.maxspan is None else body.maxspan.microseconds)
+    steps = _asked(query)
+    columns = zip(*((*keys, *step.keys) for step in steps), strict=True)
+    by_step = sorted(tuple((field.name, field.optional) for field in column) for column in columns)
+    return type(body), window, by_step, [step.missing for step in steps], query.pipes
+
+
+def _why_not_followed(left: eql.EqlQuery, right: eql.EqlQuery) -> str | None:
+    """Return why the runs of two rules are not followed side by side, as the start of a sentence; None if they are."""
+    if left.pipes or right.pipes:
+        return "the rules have pipes"
+    if isinstance(left.body, eql.EventFilter) and isinstance(right.body, eql.EventFilter):
+        return None
+    keys, windows = set[frozenset[tuple[str, bool]]](), set[int | None]()
+    for body in (left.body, right.body):
+        if not isinstance(body, eql.EventSequence):
+            return "the rules are not both sequences"
+        if any(step.missing for step in body.steps):
+            return "the rules have missing events"
+        for step in (*body.steps, *([] if body.until is None else [body.until])):
+            keys.add(frozenset((field.name, field.optional) for field in (*body.keys, *step.keys)))
+        windows.add(None if body.maxspan is None else body.maxspan.microseconds)
+    if len(keys) > 1:
+        return "the rules have keys that differ by step or rule"
+    return "the rules have different windows" if len(windows) > 1 else None
+
+
+def _is_wider(left: eql.EqlQuery, right: eql.EqlQuery) -> bool:
+    """Whether two sequences without missing events differ in the window alone, and the right one's is wider."""
+    one, other = left.body, right.body
+    if not (isinstance(one, eql.EventSequence) and isinstance(other, eql.EventSequence)) or left.pipes or right.pipes:
+        return False
+    if any(step.missing for step in (*one.steps, *other.steps)):
+        return False
+    widths = [inf if body.maxspan is None else body.maxspan.microseconds for body in (one, other)]
+    same = replace(right, body=replace(other, maxspan=one.maxspan))
+    return widths[0] <= widths[1] and _outline(left) == _outline(same)
+
+
+# --- runs -------------------------------------------------------------------------------------------------------------
+
+
+class _RunRule:
+    """The numbers of the filters of a sequence, or of one event, and of `until`."""
+
+    def __init__(self, query: eql.EqlQuery, numbers: Sequence[int]) -> None:
+        ends = isinstance(query.body, eql.EventSequence) and query.body.until is not None
+        self.steps = numbers[:-1] if ends else numbers
+        self.until = numbers[-1] if ends else None
+
+    def advance(self, runs: Iterable[Run], passes: frozenset[int], event: int) -> tuple[tuple[Run, ...], Run]:
+        """The runs after an event, as they began, and the one that it completes, or ().
+
+        Each run takes the next event at its next step. Of runs that have come equally far the last to begin is kept:
+        they take the same events from then on, and of those that end together the last to begin is the match.
+        """
+        furthest: dict[int, Run] = {}
+        for run in (*runs, ()):
+            taken = (*run, event) if self.steps[len(run)] in passes else run
+            furthest[len(taken)] = taken
+        ended = furthest.pop(len(self.steps), ())
+        waiting = () if self.until in passes else sorted(run for run in furthest.values() if run)
+        return tuple(waiting), ended
+
+
+def _difference(
+    rules: tuple[_RunRule, _RunRule], letters: list[frozenset[int]], windowed: bool, asked: Certificate, budget: Budget
+) -> str | None:
+    """Follow both rules over all logs of one key; what refutes the claim, or None. Raises BudgetExceeded.
+
+    Where times never decrease, the runs that are too old at an event are those that began first, and stay too old.
+    """
+    start: tuple[tuple[Run, ...], tuple[Run, ...]] = ((), ())
+    seen, pending = {start}, [start]
+    while pending:
+        check_time()
+        state = pending.pop()
+        begins = sorted({run[0] for runs in state for run in runs})
+        event = 1 + max((p for runs in state for run in runs for p in run), default=-1)
+        for letter in letters:
+            for old in range(len(begins) + 1 if windowed else 1):
+                young = begins[old:]
+                sides = [
+                    rule.advance((run for run in runs if run[0] in young), letter, event)
+                    for rule, runs in zip(rules, state, strict=True)
+                ]
+                (left, ended), (right, theirs) = sides
+                if asked.level == "positions":
+                    ended, theirs = ended[-1:], theirs[-1:]
+                if ended != theirs and (ended or asked.claim == "equivalent"):
+                    return "after some events of the letters only one of the rules has a match"
+                names = {p: n for n, p in enumerate(sorted({p for runs in (left, right) for run in runs for p in run}))}
+                after = tuple(tuple(tuple(names[p] for p in run) for run in runs) for runs in (left, right))
+                if after not in seen:
+                    seen.add(after)  # type: ignore[arg-type]
+                    pending.append(after)  # type: ignore[arg-type]
+                    if len(seen) > budget.states:
+                        raise BudgetExceeded(f"more than {budget.states} states; allow more: Budget(states=...)")
+    return None
+
+
+# --- what one event can pass ------------------------------------------------------------------------------------------
+
+
+class _PossibleEvents:
+    """Which filters an event can pass together; what the solver is not told is possible.
+
+    arrays: whether a field may have several values; a test is true if it is of one of them.
+    """
+
+    def __init__(self, filters: Sequence[eql.EventFilter], arrays: bool) -> None:
+        self._context = z3.Context()  # of its own, so that no other answer of the solver depends on it
+        self._arrays, self._solver = arrays, z3.Solver(ctx=self._context)
+        self._true: dict[eql.Condition, Any] = {}
+        self._false: dict[eql.Condition, Any] = {}
+        self._there: dict[str, Any] = {}
+        self._fields: dict[str, dict[eql.Condition, Callable[[Any], Any]]] = {}
+        kinds = ((z3.Int, "kind"), (z3.String, "text"), (z3.Real, "number"), (z3.Bool, "truth"))
+        self._value = [make(name, self._context) for make, name in kinds]
+        self._passes = [self._bool(f"filter{n}") for n in range(len(filters))]
+        for variable, part in zip(self._passes, filters, strict=True):
+            categories = [] if part.category is None else [eql.FieldConstant(part.category)]
+            of_category = [eql.FieldComparison("==", eql.EventField(CATEGORY), one) for one in categories]
+            self._solver.add(
+                variable == z3.And([self._is(c, True) for c in (*of_category, _without_marks(part.condition))])
+            )
+
+    def _bool(self, name: str) -> Any:
+        return z3.Bool(name, self._context)
+
+    def agree(self, left: Sequence[int], right: Sequence[int]) -> bool:
+        """Return whether no event passes one filter of a pair and not the other."""
+        pairs = {(i, j) for i, j in zip(left, right, strict=True) if i != j}
+        return not pairs or self._model(z3.Or([self._passes[i] != self._passes[j] for i, j in pairs])) is None
+
+    def beyond(self, letters: Iterable[frozenset[int]]) -> frozenset[int] | None:
+        """Return filters that an event passes, and no others, which are no letter; None if there are none such."""
+        others = [z3.Or([p != (n in letter) for n, p in enumerate(self._passes)]) for letter in {*letters, frozenset()}]
+        return self._model(z3.And(others))
+
+    def _model(self, formula: Any) -> frozenset[int] | None:
+        """The filters that a possible event of which a formula is true passes; None if there is none."""
+        self._solver.push()
+        self._solver.add(formula)
+        learned: list[Any] = []
+        found: frozenset[int] | None = frozenset()
+        for _ in range(MOST_ROUNDS):
+            check_time()
+            if self._solver.check() == z3.unsat:
+                found = None
+                break
+            model = self._solver.model()
+            conflicts = list(self._conflicts(model))
+            if not conflicts:
+                found = frozenset(n for n, p in enumerate(self._passes) if z3.is_true(model.evaluate(p)))
+                break
+            learned += conflicts
+            self._solver.add(conflicts)
+        else:
+            raise BudgetExceeded("the conditions of the rules are too large to be checked")
+        self._solver.pop()
+        self._solver.add(learned)
+        return found
+
+    # --- conditions as formulas: is a condition true, or false, of the event ------------------------------------------
+
+    def _is(self, condition: eql.Condition, wanted: bool) -> Any:
+        match condition:
+            case eql.AllConditions(parts) | eql.AnyConditions(parts):
+                join = z3.And if isinstance(condition, eql.AllConditions) else z3.Or
+                whole = join([self._is(part, True) for part in parts])
+                return whole if wanted else z3.Not(whole)
+            case eql.NegatedCondition(part):
+                return self._is(part, not wanted)
+            case eql.FieldConstant(value):
+                return z3.BoolVal(value is wanted, self._context)
+            case eql.FieldComparison("==" | "!=" as sign, one, other) if _NULL in (one, other):
+                field = other if one == _NULL else one
+                whole = (
+                    z3.Not(self._present(field.name)) if isinstance(field, eql.EventField) else self._atom(condition)
+                )
+                return whole if (sign == "==" or not isinstance(field, eql.EventField)) is wanted else z3.Not(whole)
+            case eql.FieldComparison("!=", one, other):
+                return self._is(eql.FieldComparison("==", one, other), not wanted)
+        atom = self._atom(condition)
+        if wanted:
+            return atom
+        return z3.Not(atom) if is_plain(condition) else self._false[condition]
+
+    def _present(self, name: str) -> Any:
+        if name == CATEGORY:
+            return z3.BoolVal(True, self._context)
+        return self._there.setdefault(name, self._bool(f"there {name}"))
+
+    def _atom(self, test: eql.Condition) -> Any:
+        if test in self._true:
+            return self._true[test]
+        number = len(self._true)
+        self._true[test], self._false[test] = self._bool(f"true{number}"), self._bool(f"false{number}")
+        self._solver.add(z3.Not(z3.And(self._true[test], self._false[test])))
+        names = {field.name for field in eql.fields_of(test)}
+        meaning = _meaning(test, self._context)
+        if len(names) == 1 and meaning is not None:
+            (name,) = names
+            self._fields.setdefault(name, {})[test] = meaning
+            self._solver.add(z3.Implies(self._true[test], self._present(name)))
+        return self._true[test]
+
+    # --- values -------------------------------------------------------------------------------------------------------
+
+    def _conflicts(self, model: Any) -> Iterable[Any]:
+        """Clauses against truths of the model that no value of a field has."""
+        for tests in self._fields.values():
+            truths = {test: z3.is_true(model.evaluate(self._true[test], model_completion=True)) for test in tests}
+            chosen = [test for test in tests if truths[test]]
+            for together in [[one] for one in chosen] if self._arrays else [chosen] * bool(chosen):
+                core = self._core(tests, together, [test for test in tests if not truths[test]])
+                if core:
+                    yield z3.Not(z3.And([self._true[t] if truths[t] else z3.Not(self._true[t]) for t in core]))
+
+    def _core(
+        self, tests: Mapping[eql.Condition, Callable[[Any], Any]], true: list[eql.Condition], false: list[eql.Condition]
+    ) -> list[eql.Condition]:
+        """Few of the tests of which one value cannot have these truths; none if one can, or it is not known."""
+        solver = z3.Solver(ctx=self._context)
+        solver.set("timeout", PATIENCE)
+        named = {self._bool(f"a{n}"): (test, test in true) for n, test in enumerate((*true, *false))}
+        for name, (test, truth) in named.items():
+            meaning = tests[test](self._value)
+            solver.add(z3.Implies(name, meaning if truth else z3.Not(meaning)))
+        if solver.check(list(named)) != z3.unsat:
+            return []
+        core = {str(name) for name in solver.unsat_core()}
+        return [test for name, (test, _) in named.items() if str(name) in core]
+
+
+_NULL = eql.FieldConstant(None)
+
+
+def _without_marks(condition: eql.Condition) -> eql.Condition:
+    """The condition without `?` before fields, which do not change what is true of an event."""
+    if isinstance(condition, eql.EventField):
+        return eql.EventField(condition.name)
+    found: eql.Condition = rebuilt(condition, [_without_marks(child) for child in children(condition)])
+    return found
+
+
+def _meaning(test: eql.Condition, context: Any) -> Callable[[Any], Any] | None:
+    """Return what a value has to be for a test to be true of it; None for what the solver is not told."""
+    match test:
+        case eql.EventField():
+            return lambda v: z3.And(v[0] == TRUTH, v[3])
+        case eql.FieldComparison(sign, eql.EventField(), eql.FieldConstant(value)):
+            return _compared(sign, value, context)
+        case eql.ValueLookup("in" | "in~" as operator, eql.EventField(), values):
+            folded = operator == "in~"
+            constants = [value for value in values if value is not None]
+            texts = [_text(value, folded, False, context) for value in constants if isinstance(value, str)]
+            others = [_compared("==", value, context) for value in constants if not isinstance(value, str)]
+            if any(part is None for part in (*texts, *others)):
+                return None
+            return lambda v: z3.Or(_among(v, texts), *(other(v) for other in others if other is not None))
+        case eql.ValueLookup(":" | "like" | "like~" as operator, eql.EventField(), values):
+            wild = [_text(str(value), operator != "like", True, context) for value in values]
+            return None if any(part is None for part in wild) else lambda v: _among(v, wild)
+        case eql.FunctionCall(name, folded, (eql.EventField(), eql.FieldConstant(str() as text))):
+            before, after = name in ("endsWith", "stringContains"), name in ("startsWith", "stringContains")
+            if not (text and (before or after)) or (inner := _text(text, folded, False, context)) is None:
+                return None
+            whole = z3.Concat(*[_anything(context)] * before, inner, *[_anything(context)] * after)
+            return lambda v: _among(v, [whole])
+    return None
+
+
+def _compared(sign: str, value: Any, context: Any) -> Callable[[Any], Any] | None:
+    if isinstance(value, bool):
+        return lambda v: z3.And(v[0] == TRUTH, v[3] == value) if sign == "==" else z3.BoolVal(False, context)
+    if isinstance(value, str):
+        if _text(value, False, False, context) is None:
+            return None
+        place, constant, kind = 1, z3.StringVal(_escaped(value), context), TEXT
+    elif isinstance(value, int | float) and isfinite(value):
+        exact = Fraction(value)
+        place, constant, kind = 2, z3.RealVal(f"{exact.numerator}/{exact.denominator}", context), NUMBER
+    else:
+        return None
+    signs: Mapping[str, Callable[[Any, Any], Any]] = {
+        "==": lambda a, b: a == b, "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: b < a,
+        ">=": lambda a, b: b <= a,
+    }  # fmt: skip
+    return lambda v: z3.And(v[0] == kind, signs[sign](v[place], constant))
+
+
+def _among(v: Any, texts: Sequence[Any]) -> Any:
+    return z3.And(v[0] == TEXT, z3.Or([v[0] != TEXT, *(z3.InRe(v[1], text) for text in texts)]))
+
+
+def _anything(context: Any) -> Any:
+    return z3.Star(_any_one(context))
+
+
+def _any_one(context: Any) -> Any:
+    return z3.AllChar(z3.ReSort(z3.StringSort(context)), context)
+
+
+def _text(text: str, folded: bool, wild: bool, context: Any) -> Any | None:
+    """The regular expression of a text, with wildcards or not; None for one with characters beyond the solver's."""
+    pieces: list[Any] = []
+    for c in text:
+        if wild and c in "*?":
+            pieces.append(_anything(context) if c == "*" else _any_one(context))
+            continue
+        cases = same_folded(c) if folded else (c,)
+        if any(ord(one) > LAST_CHARACTER for one in cases):
+            return None
+        pieces.append(reduce(z3.Union, [z3.Re(z3.StringVal(_escaped(one), context)) for one in cases]))
+    if not pieces:
+        return z3.Re(z3.StringVal("", context))
+    return pieces[0] if len(pieces) == 1 else z3.Concat(*pieces)
+
+
+def _escaped(text: str) -> str:
+    """The text as the solver reads it, with every character by its number where it is more than a letter of ASCII."""
+    return "".join(c if c.isascii() and c.isalnum() else f"\\u{{{ord(c):x}}}" for c in text)
