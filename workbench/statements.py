@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from pathlib import Path
@@ -17,7 +17,7 @@ from cerify.semantics.errors import IllFormed, MissingPackage, QueryWarning, Uns
 from cerify.semantics.events import TYPE, Event, Events, Stream
 from cerify.semantics.files import as_stream
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.check import Types, types_of, with_days
+from cerify.semantics.row_pattern.check import Types, types_of, whole_divisions, with_days
 from cerify.semantics.row_pattern.dialects import (
     STANDARD_SQL,
     DialectName,
@@ -109,10 +109,12 @@ class Pasted:
                     reading,
                 )
                 S, columns = _stream_of(names, found), names
+            if self.dialect.empty_is_null:
+                S = _without_empty_texts(S)
             if self.windows:
                 S = _with_windows(self.windows, clause, S, reading)
             if self.dialect.days:
-                clause = with_days(clause, _types_in(clause, S), self.dialect.text_times)
+                clause = with_days(clause, types_in(clause, S), self.dialect.text_times, self.dialect.text_numbers)
         if self.dialect.passes_null and (column := _navigated_null(clause, S)) is not None:
             message = (
                 f"{column.name} is NULL in some rows; FIRST and LAST pass over it in {self.dialect.title}, and here "
@@ -220,7 +222,27 @@ def _with_windows(windows: Sequence[WindowColumn], q: MatchRecognize, S: Stream,
     return Stream(events)
 
 
-def _types_in(q: MatchRecognize, S: Stream) -> Types:
+def _without_empty_texts(S: Stream) -> Stream:
+    """Return the rows in which an empty text is NULL."""
+    if not any("" in values for values in column_values(S).values()):
+        return S
+    return Stream(
+        [
+            Event(event.type, {name: value for name, value in event.attributes.items() if value != ""})
+            for event in S.events
+        ]
+    )
+
+
+def truncated_divisions(q: MatchRecognize, S: Stream) -> Iterator[rows.Product]:
+    """Yield the divisions of a clause that drop what is after the point, as their parts are whole in these rows."""
+    if any(isinstance(e, rows.Product) and e.operator == "/" for root in q.expressions for e in trees.subtrees(root)):
+        types = types_in(q, S)
+        for root in q.expressions:
+            yield from whole_divisions(root, types)
+
+
+def types_in(q: MatchRecognize, S: Stream) -> Types:
     """Return the types of the columns that a clause mentions, as their values have them; None where they are mixed."""
     names = columns_of(S)
     mentioned = {resolve_column(one, names) for one in columns_in(q)}

@@ -23,6 +23,7 @@ from cerify.semantics.row_pattern.scalars import (
     TIMED,
     RowReading,
     columns_in,
+    combined,
     resolve_column,
     with_expressions,
 )
@@ -149,6 +150,10 @@ def _number(operands: Sequence[rows.Expression], types: Types) -> ValueType:
     return "float" if any(type_of(operand, types) == "float" for operand in operands) else "int"
 
 
+WHOLE = "is a whole number, as its parts are: CAST one AS DOUBLE, or give --reading integer_division=exact"
+"""What a message says of a division of whole numbers."""
+
+
 def whole_divisions(e: rows.Expression, types: Types) -> Iterator[rows.Product]:
     """The divisions of whole numbers in an expression, in which the decided reading drops what is after the point."""
     for node in subtrees(e):
@@ -158,11 +163,17 @@ def whole_divisions(e: rows.Expression, types: Types) -> Iterator[rows.Product]:
             yield node
 
 
-def with_days(q: MatchRecognize, types: Types, text_times: bool = False) -> MatchRecognize:
+TextNumbers: TypeAlias = Literal["none", "written", "all"]
+"""Which texts beside a number are numbers: none, those that are written out in the clause, or all."""
+
+
+def with_days(
+    q: MatchRecognize, types: Types, text_times: bool = False, text_numbers: TextNumbers = "none"
+) -> MatchRecognize:
     """Return the clause in which a number beside a time or an interval is one of days, as Oracle has it.
 
     types: those of the columns; a number is one of days where both types are known. text_times: whether a text that is
-    written beside a time is a time too, as Snowflake has it.
+    written beside a time is a time too, as Snowflake has it. text_numbers: which texts beside a number are numbers.
 
     >>> from cerify.semantics.row_pattern.parse import parse
     >>> q = parse("MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS t <= PREV(t) + 1)")
@@ -170,10 +181,12 @@ def with_days(q: MatchRecognize, types: Types, text_times: bool = False) -> Matc
     "t <= PREV(t) + 1 * INTERVAL '1' DAY"
     """
 
-    return with_expressions(q, lambda e: with_meant_operands(e, types, text_times))
+    return with_expressions(q, lambda e: with_meant_operands(e, types, text_times, text_numbers))
 
 
-def with_meant_operands(e: rows.Expression, types: Types, text_times: bool) -> rows.Expression:
+def with_meant_operands(
+    e: rows.Expression, types: Types, text_times: bool, text_numbers: TextNumbers = "none"
+) -> rows.Expression:
     """Return an expression as `with_days` has it."""
 
     def kind(e: rows.Expression) -> ValueKind | None:
@@ -193,6 +206,8 @@ def with_meant_operands(e: rows.Expression, types: Types, text_times: bool) -> r
             below = [*map(days, below)]
         if text_times and isinstance(e, rows.RowComparison | rows.RowBetween | rows.RowIn) and "timestamp" in kinds:
             below = [*map(_time_of_text, below)]
+        if text_numbers != "none" and _takes_numbers(e, kinds, text_numbers):
+            below = [_number_of_text(one, text_numbers) if kind(one) == "string" else one for one in below]
         if text_times and isinstance(e, rows.RowCall):
             wanted = FUNCTIONS[e.function].kinds
             below = [_time_of_text(x) if k == "timestamp" else x for x, k in zip(below, wanted, strict=False)]
@@ -207,6 +222,28 @@ def _time_of_text(e: rows.Expression) -> rows.Expression:
         with suppress(ValueError):
             return replace(e, value=parse_time(e.value))
     return e
+
+
+def _takes_numbers(e: rows.Expression, kinds: Collection[ValueKind | None], text_numbers: TextNumbers) -> bool:
+    """Whether an expression whose operands have these kinds makes numbers of texts."""
+    if isinstance(e, rows.RowComparison | rows.RowBetween | rows.RowIn):
+        return "number" in kinds
+    if text_numbers == "written" or {"timestamp", "interval"} & {*kinds}:
+        return False
+    if isinstance(e, rows.RowAggregate):
+        return e.function in ("SUM", "AVG")
+    return isinstance(e, rows.Product) or (isinstance(e, rows.Sum) and e.operator != "||")
+
+
+def _number_of_text(e: rows.Expression, text_numbers: TextNumbers) -> rows.Expression:
+    """Return the number that a text is, else the text itself, which is unknown beside a number."""
+    if isinstance(e, rows.RowConstant):
+        value = combined(rows.Cast(e, "BIGINT"), [e.value], STANDARD)
+        value = combined(rows.Cast(e, "DOUBLE"), [e.value], STANDARD) if value is None else value
+        return e if value is None else replace(e, value=value)
+    if text_numbers == "written":
+        return e
+    return rows.Coalesce((rows.Cast(e, "BIGINT", span=e.span), rows.Cast(e, "DOUBLE", span=e.span)), span=e.span)
 
 
 def type_problems(e: rows.Expression, types: Types, condition: bool = False) -> Iterator[Problem]:

@@ -51,7 +51,10 @@ class SqlDialect:
     interval, or a number of days, whole or not. text_times: whether a text beside a time is read as one. windows:
     whether DEFINE may have aggregates with OVER. texts: how it writes a text besides: with escapes after a backslash,
     without them as r'…' (raw), or between $$. match_operators: its words between a text and a regular expression, and
-    ILIKE.
+    ILIKE. pattern_lists: whether LIKE ANY, SOME and ALL of several patterns are read, also after NOT. casts: what a
+    CAST to a whole number does with a fraction; halves go away from zero, or to the even number. whole_means: whether
+    AVG of whole numbers is one. text_numbers: which texts beside a number are read as one: those that are written out,
+    or all. empty_is_null: whether the empty text is NULL.
     unnamed: what the columns of VALUES are called that have no name, and the number of the first; dual: whether FROM
     DUAL is one row.
     """
@@ -89,6 +92,11 @@ class SqlDialect:
     dual: bool = False
     texts: frozenset[Literal["backslash", "raw", "dollars"]] = frozenset()
     match_operators: frozenset[str] = frozenset()
+    pattern_lists: Literal["none", "plain", "negated"] = "none"
+    casts: Literal["away from zero", "to even", "truncated"] = "away from zero"
+    whole_means: bool = False
+    text_numbers: Literal["none", "written", "all"] = "none"
+    empty_is_null: bool = False
 
 
 _LONGEST = {"longest match": "the longest match (OPTIONS)"}
@@ -130,6 +138,8 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             days=True,
             between_dates="fraction of days",
             dual=True,
+            text_numbers="all",
+            empty_is_null=True,
             functions=_COMMON
             | {"NVL", "NVL2", "DECODE", "TRUNC", "NUMTODSINTERVAL", "TO_DATE", "TO_TIMESTAMP"}
             | {"REGEXP_LIKE", "TO_CHAR"},
@@ -157,6 +167,8 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             days=True,
             between_dates="days",
             text_times=True,
+            text_numbers="all",
+            pattern_lists="plain",
             windows=True,
             functions=_COMMON
             | {"NVL", "NVL2", "IFNULL", "IFF", "DECODE", "LAG", "LEAD", "MATCH_SEQUENCE_NUMBER", "TO_DATE"}
@@ -190,6 +202,7 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             structures=True,
             days=True,
             text_times=True,
+            pattern_lists="negated",
             functions=_COMMON
             | {"IF", "IFNULL", "SAFE_DIVIDE", "UNIX_SECONDS", "DATE", "COUNTIF", "STARTS_WITH"}
             | {"REGEXP_CONTAINS", "FORMAT_TIMESTAMP", "FORMAT_DATETIME", "FORMAT_DATE"}
@@ -228,6 +241,8 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             days=True,
             between_dates="days",
             text_times=True,
+            text_numbers="written",
+            casts="to even",
             unnamed=("col", 0),
             functions=_COMMON
             | {"IF", "IFNULL", "DATE_DIFF", "DATE_SUB", "DATESUB", "DATE_ADD", "EPOCH", "DATE_PART"}
@@ -245,6 +260,8 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             nulls="low",
             default_skip="next row",
             backticks=True,
+            casts="truncated",
+            whole_means=True,
             functions=_COMMON
             | {"IF", "IFNULL", "TIMESTAMPADD", "REGEXP", "DATE_FORMAT", "MATCH_ROWTIME"}
             | _PARTS_OF_TIMES,
@@ -283,6 +300,9 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             cast_suffix=True,
             days=True,
             text_times=True,
+            text_numbers="all",
+            pattern_lists="negated",
+            casts="truncated",
             unnamed=("col", 1),
             functions=_COMMON
             | {"IF", "IFF", "IFNULL", "NVL", "NVL2", "DECODE", "DATEDIFF", "DATE_DIFF", "DATEADD", "TIMESTAMPADD"}
@@ -750,7 +770,7 @@ def counted_from_the_end(arguments: Arguments, dialect: SqlDialect, span: Span) 
     if dialect.name not in ("trino", "oracle", "snowflake"):
         return cut
     outside = rows.RowComparison(size, "<", rows.RowConstant(-value), span=span)
-    return rows.RowCase(outside, rows.RowConstant(None if dialect.name == "oracle" else ""), cut, span=span)
+    return rows.RowCase(outside, rows.RowConstant(None if dialect.empty_is_null else ""), cut, span=span)
 
 
 def join_texts(left: rows.Expression, right: rows.Expression, span: Span) -> rows.Expression:
@@ -767,6 +787,70 @@ def join_texts(left: rows.Expression, right: rows.Expression, span: Span) -> row
         return joined
     both = rows.RowAnd(rows.IsNull(left), rows.IsNull(right))
     return rows.RowCase(both, rows.RowConstant(None), joined, span=span)
+
+
+EMPTIED = frozenset({"SUBSTRING", "TRIM", "REPLACE"})
+"""The functions that may make an empty text of another."""
+
+
+def null_if_empty(e: rows.Expression) -> rows.Expression:
+    """Return an expression with NULL in place of the empty texts of its functions, as Oracle has it."""
+    if isinstance(e, rows.RowCase):
+        return replace(e, otherwise=null_if_empty(e.otherwise))
+    if not isinstance(e, rows.RowCall) or e.function not in EMPTIED:
+        return e
+    return rows.RowCase(rows.RowComparison(e, "=", rows.RowConstant("")), rows.RowConstant(None), e, span=e.span)
+
+
+def mean_of(e: rows.RowAggregate) -> rows.Expression:
+    """Return AVG as the sum divided by the number of values: of whole numbers it is whole, as Flink has it."""
+    parts = (replace(e, function=name) for name in ("SUM", "COUNT"))
+    return rows.Product(next(parts), "/", next(parts), span=e.span)
+
+
+def whole_cast(e: rows.Cast, dialect: SqlDialect) -> rows.Expression:
+    """Return a CAST to a whole number as a dialect has it; where this is not rounded, it is a CASE of two.
+
+    A float of 2 to the power of 52 and more is whole. A text with a fraction is NULL, as no dialect takes it.
+    """
+    if dialect.casts == "away from zero" or _is_whole(e.operand, dialect):
+        return e
+    number = rows.Cast(e.operand, "DOUBLE", span=e.span)
+    rest = rows.Product(number, "%", rows.RowConstant(1), span=e.span)
+    cut = rows.Cast(rows.Sum(number, "-", rest, span=e.span), "BIGINT", span=e.span)
+    if dialect.casts == "truncated":
+        differs = rows.RowComparison(rows.Absolute(number, span=e.span), "<", rows.RowConstant(2**52), span=e.span)
+    else:
+        if any(isinstance(one, rows.RowConstant) and isinstance(one.value, float) for one in subtrees(e)):
+            return e  # a constant with a point makes it a DECIMAL, whose halves go away from zero
+        halves = rows.Absolute(rows.Product(number, "%", rows.RowConstant(2), span=e.span), span=e.span)
+        differs = rows.RowComparison(halves, "=", rows.RowConstant(0.5), span=e.span)
+    return rows.RowCase(rows.RowAnd(differs, rows.IsNull(e, True, span=e.span), span=e.span), cut, e, span=e.span)
+
+
+_WHOLE = frozenset({"FLOOR", "CEIL", "ROUND", "SIGN", "CHAR_LENGTH", "DATEDIFF", "TIMESTAMPDIFF"})
+
+
+def _is_whole(e: rows.Expression, dialect: SqlDialect) -> bool:
+    """Whether an expression has no fraction in a dialect, whatever the columns are."""
+    match e:
+        case rows.RowConstant(value):
+            return not isinstance(value, float)
+        case rows.Count() | rows.RowMatchNumber() | rows.RowAggregate("COUNT"):
+            return True
+        case rows.Cast(_, type_):
+            return type_ == "BIGINT"
+        case rows.RowCall(function, arguments):
+            return function in _WHOLE and (function != "ROUND" or len(arguments) == 1)
+        case rows.Extract(part):
+            return part not in ("SECOND", "EPOCH")
+        case rows.Product(_, "/", _) if dialect.integer_division == "exact":
+            return False
+        case rows.Sum(number, "-", rows.Product(other, "%", rows.RowConstant(1))) if number == other:
+            return True
+        case rows.Negative() | rows.Absolute() | rows.Sum() | rows.Product():
+            return all(_is_whole(one, dialect) for one in rows.below(e))
+    return False
 
 
 def _interval_of(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:

@@ -39,9 +39,12 @@ from cerify.semantics.row_pattern.dialects import (
     default_skip,
     dialect_function,
     join_texts,
+    mean_of,
+    null_if_empty,
     plain_texts,
     require_function,
     unit_of,
+    whole_cast,
 )
 from cerify.semantics.row_pattern.scalars import FUNCTIONS as SCALAR_FUNCTIONS
 from cerify.semantics.row_pattern.scalars import LENGTHS, SPELLINGS, columns_in, with_columns
@@ -222,6 +225,28 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
             escape = ("\\",)  # which these have where the text says none
         return rows.RowLike(e, pattern, escape, negated, span=span_of(meta))
 
+    def like_list(self, meta: Meta, e: rows.Expression, *rest: Any) -> rows.Expression:
+        """e LIKE ANY (p, q) is e LIKE p OR e LIKE q, and with ALL it is AND; so it is where each has NOT."""
+        negated = rest[:1] if is_token(rest[0], "NOT") else ()
+        mark, *patterns = rest[len(negated) :]
+        escape = (patterns.pop(),) if isinstance(patterns[-1], Token) else ()
+        word, quantifier = mark.upper().split()
+        known = self.dialect.pattern_lists
+        if known == "none" or (negated and known == "plain"):
+            instead = f"a LIKE 'x%' {'AND' if quantifier == 'ALL' else 'OR'} a LIKE 'y%'"
+            instead = f"NOT ({instead})" if negated else instead
+            wrong = f"{'NOT ' * bool(negated)}{word} {quantifier} is not read in {self.dialect.title}: write {instead}"
+            raise Unsupported(wrong, span_of(mark))
+        single = Token("OTHER_MATCHES", "ILIKE", mark.start_pos, end_pos=mark.end_pos)
+        made = [
+            self.matches(meta, e, *negated, single, pattern)
+            if word == "ILIKE"
+            else self.like(meta, e, *negated, pattern, *escape)
+            for pattern in patterns
+        ]
+        join = rows.RowAnd if quantifier == "ALL" else rows.RowOr
+        return reduce(lambda left, right: join(left, right, span=span_of(meta)), made)
+
     def matches(self, meta: Meta, e: rows.Expression, *rest: Any) -> rows.Expression:
         """e RLIKE p is REGEXP_LIKE(e, p), and e ILIKE p is UPPER(e) LIKE UPPER(p)."""
         *_, mark, pattern = rest
@@ -249,7 +274,7 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
             and any(isinstance(getattr(e, "value", None), int | float) for e in (left, right))
         ):
             self.dates.add(span_of(meta))
-        if op == "||" and self.dialect.name == "oracle":
+        if op == "||" and self.dialect.empty_is_null:
             return join_texts(left, right, span_of(meta))
         made = rows.Product if op in ("*", "/", "%") else rows.Sum
         return made(left, cast("Any", str(op)), right, span=span_of(meta))
@@ -294,13 +319,15 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
 
     def aggregate(self, meta: Meta, *parts: Any) -> rows.Expression:
         semantics, (function, e) = _semantics(parts)
-        return rows.RowAggregate(function.upper(), e, semantics, span=span_of(meta))
+        found = rows.RowAggregate(function.upper(), e, semantics, span=span_of(meta))
+        return mean_of(found) if function.upper() == "AVG" and self.dialect.whole_means else found
 
     def distinct(self, meta: Meta, *parts: Any) -> rows.Expression:
         semantics, (function, _, e) = _semantics(parts)
         if function.upper() in ("MIN", "MAX"):  # the same of all values
             return rows.RowAggregate(function.upper(), e, semantics, span=span_of(meta))
-        return rows.Collection(function.upper(), e, semantics, distinct=True, span=span_of(meta))
+        found = rows.Collection(function.upper(), e, semantics, distinct=True, span=span_of(meta))
+        return mean_of(found) if function.upper() == "AVG" and self.dialect.whole_means else found
 
     def collection(self, meta: Meta, *parts: Any) -> rows.Expression:
         semantics, (function, *rest) = _semantics(parts)
@@ -332,15 +359,17 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
                 self.dates.add(span_of(meta))
             return made
         require_function(name.upper(), self.dialect, span_of(name))
-        if self.dialect.name == "oracle" and name.upper() == "CONCAT" and arguments:
+        if self.dialect.empty_is_null and name.upper() == "CONCAT" and arguments:
             return reduce(lambda left, right: join_texts(left, right, span_of(meta)), arguments)
-        if self.dialect.name == "oracle" and name.upper() == "REPLACE" and len(arguments) in (2, 3):
+        if self.dialect.empty_is_null and name.upper() == "REPLACE" and len(arguments) in (2, 3):
             last = arguments[2] if len(arguments) == 3 else rows.RowConstant(None)
             arguments = (*arguments[:2], rows.RowConstant("") if last == rows.RowConstant(None) else last)
         if SPELLINGS.get(name.upper(), name.upper()) == "SUBSTRING" and len(arguments) in (2, 3):
-            return counted_from_the_end(arguments, self.dialect, span_of(meta))
-        if (known := scalar_function(name.upper(), arguments, span_of(meta))) is not None:
-            return known
+            known: rows.Expression | None = counted_from_the_end(arguments, self.dialect, span_of(meta))
+        else:
+            known = scalar_function(name.upper(), arguments, span_of(meta))
+        if known is not None:
+            return null_if_empty(known) if self.dialect.empty_is_null else known
         found = INSTEAD.get(name.upper(), f"there are {', '.join(self._functions())}")
         if name.upper() in MEANT:
             found = f"did you mean {MEANT[name.upper()]}?"
@@ -405,9 +434,8 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
         if name not in TYPES and name not in own:
             raise ParseError(f"{name} is no type here; there is {', '.join(dict.fromkeys(TYPES))}", span_of(type_))
         found = rows.Cast(e, TYPES[own.get(name, name)], span=span)
-        if found.type == "BIGINT" and self.dialect.name in ("databricks", "flink"):
-            wrong = f"CAST to {name} drops the fraction in {self.dialect.title}, and rounds here: write FLOOR"
-            warnings.warn(QueryWarning(wrong, span), stacklevel=2)
+        if found.type == "BIGINT":
+            return whole_cast(found, self.dialect)
         if found.type == "VARCHAR" and digits and digits[0] < LONG:
             length = rows.RowConstant(digits[0], span=span)
             return rows.RowCall("SUBSTRING", (found, rows.RowConstant(1, span=span), length), span=span)
@@ -436,7 +464,7 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
 
     def string(self, meta: Meta, token: Token) -> rows.Expression:
         text = _unquoted(token)
-        return rows.RowConstant(None if self.dialect.name == "oracle" and not text else text, span=span_of(meta))
+        return rows.RowConstant(None if self.dialect.empty_is_null and not text else text, span=span_of(meta))
 
     def truth(self, meta: Meta, token: Token) -> rows.Expression:
         return rows.RowConstant(token.upper() == "TRUE", span=span_of(meta))
@@ -775,7 +803,7 @@ def parse(
                 raise BudgetExceeded(f"the clause is nested more than {MAX_DEPTH} operators deep", root.span)
         for node in (node for root in (*q.expressions, *q.keys) for node in subtrees(root)):
             if isinstance(node, RowStructure) and any(node is key for key in q.keys):
-                raise Unsupported("a STRUCT is no key: list its fields, as in PARTITION BY user, device", node.span)
+                raise Unsupported("a STRUCT has no order: list its fields, as in ORDER BY day, number", node.span)
             if isinstance(node, RowStructure | RowPosition):
                 raise Unsupported(MISPLACED[type(node)], node.span)
         if dialect.variables_as_written:
@@ -849,7 +877,15 @@ class _Builder(ExpressionBuilder):
     def partition(self, meta: Meta, *keys: rows.Expression) -> _Clause:
         for e in keys:
             self._require_name(e)
-        return _Clause("partition", keys)
+        return _Clause("partition", tuple(chain.from_iterable(map(self._fields, keys))))
+
+    def _fields(self, e: rows.Expression) -> tuple[rows.Expression, ...]:
+        """Return the fields of a STRUCT in PARTITION BY, whose values make the same groups; else the expression."""
+        if not isinstance(e, RowStructure):
+            return (e,)
+        says = "a STRUCT in PARTITION BY makes the groups of its fields; here the output has a column for each of them"
+        warnings.warn(QueryWarning(says, e.span), stacklevel=2)
+        return e.arguments
 
     def _require_name(self, e: rows.Expression) -> None:
         if self.dialect.text_quotes and isinstance(e, rows.RowConstant) and isinstance(e.value, str):

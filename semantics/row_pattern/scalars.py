@@ -477,10 +477,18 @@ def _cast(value: Any, type_: rows.SqlType) -> Nullable:
         case "BIGINT" | "DOUBLE":
             if isinstance(value, datetime | timedelta):
                 return None
+            if isinstance(value, str) and not _NUMBERS[type_].fullmatch(value):
+                return None
             number = float if type_ == "DOUBLE" else _rounded
             return _finite(lambda: number(value))
         case _:
             assert_never(type_)
+
+
+_NUMBERS = {  # Python reads more: 1_000, and the digits of other scripts
+    "BIGINT": re.compile(r"\s*[+-]?[0-9]+\s*"),
+    "DOUBLE": re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(E[+-]?[0-9]+)?\s*", re.I),
+}
 
 
 def _rounded(value: Any) -> int:

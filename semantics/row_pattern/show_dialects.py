@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, assert_never, cast
+from typing import Any, TypeAlias, TypeGuard, assert_never, cast
 
 from cerify.semantics import trees
 from cerify.semantics.errors import Unsupported
@@ -13,8 +13,11 @@ from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.dialects import (
     SqlDialect,
     escaped_text,
+    mean_of,
     meant_reading,
+    null_if_empty,
     require_in_dialect,
+    whole_cast,
     with_meant_nulls,
 )
 from cerify.semantics.row_pattern.parse import parse
@@ -79,9 +82,14 @@ def write_in_dialect(
         q = replace(q, define=(*q.define, *(rows.RowDefinition(name, rows.RowConstant(True)) for name in missing)))
     require_in_dialect(q, target)
     _require_functions((*q.keys, *q.expressions), target)
-    written = _with_expressions(q, _modulo) if target.name in _WITHOUT_MODULO else q
-    written = _with_expressions(written, lambda e: _own_pattern(e, target))
-    written = _with_expressions(written, _plain_join) if target.name == "oracle" else written
+    differences = _differences(q, source, target)
+    for note, wrap, unwrap in _choices(source, target):
+        meant = _with_expressions(_with_expressions(q, unwrap), wrap)
+        differences += [] if meant == q else [note]
+        q = meant
+    written = q
+    for change in _spellings(target):
+        written = _with_expressions(written, change)
     parts = texts(written)
     if target.name in _WITHOUT_ROWS:
         parts["rows"] = ""
@@ -89,6 +97,11 @@ def write_in_dialect(
     text = _TOKEN.sub(lambda found: _spelt(found, target), f"{keyword} ({' '.join(filter(None, parts.values()))})")
     if target.name == "bigquery":
         text = _without_escape(text, target)
+    return q, text, tuple(differences)
+
+
+def _differences(q: MatchRecognize, source: SqlDialect, target: SqlDialect) -> list[str]:
+    """Return sentences about numbers beside times, and divisions, that mean something else in the other dialect."""
     differences = []
     of_times = source.between_dates == "fraction of days" and target.name != source.name
     if source.days and (of_times or not target.days) and (number := _number_of_days(q)) is not None:
@@ -98,7 +111,64 @@ def write_in_dialect(
     if meant_reading(q.expressions, source) != meant_reading(q.expressions, target):
         exact = "exact" if target.integer_division == "exact" else "truncated"
         differences.append(f"a division of whole numbers is {exact} in {target.title}, and is not in {source.title}")
-    return q, text, tuple(differences)
+    return differences
+
+
+Change: TypeAlias = Callable[[rows.Expression], rows.Expression]
+
+
+def _choices(source: SqlDialect, target: SqlDialect) -> Iterator[tuple[str, Change, Change]]:
+    """Yield what a dialect makes of some expressions: a sentence, the change, and the one back to what is written."""
+    if target.casts != "away from zero":
+        does = "takes a half to the even number" if target.casts == "to even" else "drops the fraction"
+        note = f"a CAST to a whole number {does} in {target.title}: write ROUND(…) in it to round"
+        yield note, lambda e: whole_cast(e, target) if _is_whole_cast(e) else e, lambda e: _plain_cast(e, target)
+    if target.whole_means:
+        note = f"AVG of whole numbers is whole in {target.title}, and is not in {source.title}"
+        yield note, lambda e: mean_of(e) if _is_mean(e) else e, _plain_mean
+    if target.empty_is_null:
+        note = f"a text that is empty, as SUBSTR, TRIM and REPLACE make it, is NULL in {target.title}"
+        yield note, lambda e: null_if_empty(e) if isinstance(e, rows.RowCall) else e, _plain_call
+
+
+def _is_whole_cast(e: rows.Expression) -> TypeGuard[rows.Cast]:
+    return isinstance(e, rows.Cast) and e.type == "BIGINT"
+
+
+def _plain_cast(e: rows.Expression, target: SqlDialect) -> rows.Expression:
+    """Return CAST(x AS BIGINT) for the CASE that a dialect makes of it."""
+    plain = e.otherwise if isinstance(e, rows.RowCase) else e
+    return plain if _is_whole_cast(plain) and whole_cast(plain, target) == e else e
+
+
+def _is_mean(e: rows.Expression) -> TypeGuard[rows.RowAggregate]:
+    return isinstance(e, rows.RowAggregate) and e.function == "AVG"
+
+
+def _plain_mean(e: rows.Expression) -> rows.Expression:
+    """Return AVG(x) for SUM(x) / COUNT(x)."""
+    if not isinstance(e, rows.Product) or not isinstance(e.left, rows.RowAggregate):
+        return e
+    mean = replace(e.left, function="AVG")
+    return mean if mean_of(mean) == e else e
+
+
+def _plain_call(e: rows.Expression) -> rows.Expression:
+    """Return a function for what has NULL in place of its empty text."""
+    plain = e.otherwise if isinstance(e, rows.RowCase) else e
+    return plain if isinstance(plain, rows.RowCall) and null_if_empty(plain) == e else e
+
+
+def _spellings(target: SqlDialect) -> Iterator[Change]:
+    """Yield the changes from what a clause means to what a dialect writes."""
+    yield from (unwrap for _, _, unwrap in _choices(target, target))
+    if target.name in _WITHOUT_MODULO:
+        yield _modulo
+    yield lambda e: _own_pattern(e, target)
+    if target.empty_is_null:
+        yield _plain_join
+    if "NULLIF" in target.functions:
+        yield _nullif
 
 
 def _without_escape(text: str, target: SqlDialect) -> str:
@@ -273,9 +343,9 @@ def _sort_text(one: SortItem, source: SqlDialect, target: SqlDialect) -> str:
 
 def _expression_text(e: rows.Expression, target: SqlDialect) -> str:
     _require_functions([e], target)
-    written = _changed(e, _modulo) if target.name in _WITHOUT_MODULO else e
-    written = _changed(written, lambda one: _own_pattern(one, target))
-    written = _changed(written, _plain_join) if target.name == "oracle" else written
+    written = e
+    for change in _spellings(target):
+        written = _changed(written, change)
     text = _TOKEN.sub(lambda found: _spelt(found, target), show_expression(written))
     return _without_escape(text, target) if target.name == "bigquery" else text
 
@@ -336,12 +406,12 @@ def _spelt(found: re.Match[str], target: SqlDialect) -> str:
     return found[0]
 
 
-def _with_expressions(q: MatchRecognize, change: Callable[[rows.Expression], rows.Expression]) -> MatchRecognize:
+def _with_expressions(q: MatchRecognize, change: Change) -> MatchRecognize:
     """Return the clause with other measures and conditions."""
     return replace(with_expressions(q, lambda e: _changed(e, change)), partition=q.partition, order=q.order)
 
 
-def _changed(e: rows.Expression, change: Callable[[rows.Expression], rows.Expression]) -> rows.Expression:
+def _changed(e: rows.Expression, change: Change) -> rows.Expression:
     return change(replace(trees.rebuilt(e, [_changed(operand, change) for operand in rows.below(e)]), span=e.span))
 
 
@@ -392,6 +462,14 @@ def _plain_join(e: rows.Expression) -> rows.Expression:
                         f"Oracle passes over NULL in ||, and here {show_expression(one)} || makes NULL", e.span
                     )
             return replace(e, left=plain[0], right=plain[1])
+    return e
+
+
+def _nullif(e: rows.Expression) -> rows.Expression:
+    """Return a name that is written as the call of NULLIF."""
+    match e:
+        case rows.RowCase(rows.RowComparison(a, "=", b), rows.RowConstant(None), otherwise) if otherwise == a:
+            return rows.RowColumn(f"NULLIF({show_expression(a)}, {show_expression(b)})")
     return e
 
 

@@ -519,7 +519,7 @@ def _expression(text: str, span: Span, dialect: SqlDialect, aggregates: bool = F
     if (plain := _LITERAL.fullmatch(text, span.start, span.end)) is not None:  # a table in the text has many of them
         value: Any = {"NULL": None, "TRUE": True, "FALSE": False}.get((plain["word"] or "").upper())
         if plain["text"] is not None:
-            value = plain["text"].replace("''", "'") or (None if dialect.name == "oracle" else "")
+            value = plain["text"].replace("''", "'") or (None if dialect.empty_is_null else "")
         elif plain["number"] is not None:
             value = float(plain["number"]) if "." in plain["number"] else int(plain["number"])
         written = plain[0].strip()

@@ -52,12 +52,21 @@ from cerify.semantics.files import write_bytes
 from cerify.semantics.funnel_steps import parse_attribute
 from cerify.semantics.json_events import parse_json, text_of
 from cerify.semantics.match_frames import OUTPUT_SUFFIXES, MatchColumns, OutputFormat, shown_cell, written_table
+from cerify.semantics.row_pattern.check import WHOLE
 from cerify.semantics.row_pattern.dialects import DIALECTS
 from cerify.semantics.row_pattern.scalars import RowReading
 from cerify.semantics.row_pattern.statement import is_statement
+from cerify.semantics.row_pattern.syntax import MatchRecognize, show_expression
 from cerify.semantics.row_pattern.syntax import show as show_clause
 from cerify.semantics.values import Value, plain
-from cerify.statements import Pasted, PastedTable, read_pasted, reading_texts, split_duration
+from cerify.statements import (
+    Pasted,
+    PastedTable,
+    read_pasted,
+    reading_texts,
+    split_duration,
+    truncated_divisions,
+)
 from cerify.terminal import echo, echo_lines, on_terminal, printable, table_lines
 
 TABLE_ROWS = 100
@@ -188,6 +197,8 @@ def match_command(args: MatchArguments) -> int:
     with errors_in(args.query), budget.timed():
         plan = plan_query(tree, args.language, schema, options, args.evaluator, selection)
         S = source.read_for(args.query, args.language, args.file) if S is None else S
+        if isinstance(tree, MatchRecognize) and args.dialect is None:
+            _warn_of_divisions(tree, S, args)
         with _pointing_to_denotational(plan):
             status = _print(lang, plan, S, options, args, table)
         if status == 1:
@@ -221,6 +232,13 @@ def _pasted(args: MatchArguments) -> tuple[MatchArguments, Pasted | None]:
     output = args.output or ("matches" if pasted.statement is None else "rows")
     readings = (*reading_texts(pasted.reading), *others)  # of two answers to one question the last wins
     return replace(args, query=show_clause(pasted.clause), readings=readings, output=output), pasted
+
+
+def _warn_of_divisions(q: MatchRecognize, S: Stream, args: MatchArguments) -> None:
+    """Write to standard error where whole numbers are divided, unless the user has said what that gives."""
+    if not any(one.strip().startswith("integer_division") for one in args.readings):
+        for text in dict.fromkeys(map(show_expression, truncated_divisions(q, S))):
+            echo(f"cerify: warning: {text} {WHOLE}", error=True)
 
 
 def _table_of(pasted: Pasted, S: Stream, reading: RowReading) -> PastedTable:

@@ -32,6 +32,7 @@ from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.predicates import Problem
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.check import (
+    WHOLE,
     column_types,
     may_be_empty,
     missing_columns,
@@ -370,10 +371,7 @@ def _said(query: MatchRecognize, fragment: Mapping[str, Any], why: Unsupported |
         ),
         *fragment["never_true"],
         *([f"match refuses it: {fragment['too_large']}"] if fragment["too_large"] else []),
-        *(
-            f"{e} is a whole number, as its parts are: CAST one AS DOUBLE, or give --reading integer_division=exact"
-            for e in fragment["whole_divisions"]
-        ),
+        *(f"{e} {WHOLE}" for e in fragment["whole_divisions"]),
     ]
 
 

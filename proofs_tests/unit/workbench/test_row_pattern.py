@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -36,7 +37,7 @@ from cerify.semantics.errors import (
 )
 from cerify.semantics.events import Schema, Stream
 from cerify.semantics.match_frames import table_of_columns
-from cerify.semantics.row_pattern.dialects import dialect_named
+from cerify.semantics.row_pattern.dialects import DIALECTS, dialect_named
 from cerify.semantics.row_pattern.interpreter import RowOutput, find_matches
 from cerify.semantics.row_pattern.parse import Duration, parse
 from cerify.semantics.row_pattern.scalars import NumberedMatch, RowReading
@@ -1033,16 +1034,119 @@ def test_texts_and_keys_of_dialects() -> None:
     clause = "MATCH_RECOGNIZE (ORDER BY o PATTERN (A) DEFINE A AS u = {})"
     with pytest.warns(QueryWarning, match=r"\\d in a text is d in Snowflake; write \\\\d"):
         assert "u = 'd'" in show(read_pasted(clause.format(r"'\d'"), "snowflake").clause)
-    with pytest.warns(QueryWarning, match="CAST to INT drops the fraction in Flink SQL, and rounds here"):
-        read_pasted(clause.format("CAST(z AS INT)"), "flink")
     days = read_pasted(clause.replace("u = {}", "o <= PREV(o) + 30 / 1440"), "oracle").clause
     assert "in Snowflake of DATEs alone" in show_in_dialect(days, *map(dialect_named, ("oracle", "snowflake")))[1][0]
     whole = read_pasted(clause.replace("u = {}", "REGEXP_LIKE(u, 'a')"), "trino").clause
     with pytest.raises(Unsupported, match="REGEXP_LIKE of Snowflake is of the whole text"):
         show_in_dialect(whole, dialect_named("trino"), dialect_named("snowflake"))
     keys = "MATCH_RECOGNIZE (PARTITION BY STRUCT(u, o) ORDER BY o MEASURES COUNT(*) AS n PATTERN (A) DEFINE A AS TRUE)"
-    with pytest.raises(Unsupported, match="a STRUCT is no key: list its fields"):
-        read_pasted(keys, "bigquery")
+    with pytest.warns(QueryWarning, match="a STRUCT in PARTITION BY makes the groups of its fields"):
+        made = select(keys, [{"u": u, "o": o} for u in "ab" for o in (1, 1, 2)], dialect="bigquery")
+    assert made.columns == ("u", "o", "n")
+    assert len(made.rows) == 6
+    with pytest.raises(Unsupported, match="a STRUCT has no order: list its fields"):
+        read_pasted(keys.replace("ORDER BY o", "ORDER BY STRUCT(o)"), "bigquery")
+
+
+OF_DIALECTS: list[tuple[str, str, list[Any], list[Any]]] = [  # a measure, dialects, values of x, its values
+    ("CAST(x AS INT)", "flink databricks", [0.5, 1.5, -1.5, 2**53 + 1, True, "7", "7.5", "1_0", None],
+     [0, 1, -1, 2**53 + 1, 1, 7, None, None, None]),
+    ("CAST(x AS INT)", "standard trino snowflake azure", [0.5, 1.5, -1.5, 2.5, 0.4], [1, 2, -2, 3, 0]),
+    ("CAST(x AS INT)", "duckdb", [0.5, 1.5, -1.5, 2.5, -0.5, 2**53 + 1], [0, 2, -2, 2, 0, 2**53 + 1]),
+    ("CAST(x * 0.5 AS INT)", "duckdb", [1, 3, 5], [1, 2, 3]),  # DECIMAL: DuckDB 2.0 gives the same
+    ("CAST(ROUND(x) AS INT)", "flink", [1.5, 2.5], [2, 3]),
+    ("AVG(x)", "flink", [0, 3, -3, 1.5], [0, 3, -3, 1.5]),
+    ("SUBSTR(x, 2)", "oracle", ["ab", "a", "", None], ["b", None, None, None]),
+    ("SUBSTR(x, 2)", "duckdb", ["ab", "a", "", None], ["b", "", "", None]),
+    ("TRIM(x)", "oracle", [" a", " "], ["a", None]),
+    ("REPLACE(x, 'a')", "oracle", ["ab", "a"], ["b", None]),
+    ("x", "oracle", ["", "a"], [None, "a"]),
+    ("x = '35'", "oracle snowflake duckdb databricks", [35, 4, None], [True, False, None]),
+    ("x = '35'", "standard trino bigquery", [35], [None]),
+    ("x + '1'", "oracle snowflake databricks", [35], [36]),
+    ("x < 5", "oracle snowflake databricks", ["35", "4.5", "b"], [False, True, None]),
+    ("x LIKE ANY ('a%', '%b')", "snowflake bigquery databricks", ["ab", "cb", "c", None],
+     [True, True, False, None]),
+    ("x LIKE ALL ('a%', '%b')", "snowflake bigquery databricks", ["ab", "cb", "c"], [True, False, False]),
+    ("x NOT LIKE ANY ('a', 'b')", "bigquery databricks", ["a", "c"], [True, True]),
+    ("x NOT LIKE ALL ('a', 'b')", "bigquery databricks", ["a", "c"], [False, True]),
+    ("x ILIKE ANY ('A', 'b')", "snowflake databricks", ["a", "c"], [True, False]),
+    ("x LIKE SOME ('a!%') ESCAPE '!'", "snowflake", ["a%", "ab"], [True, False]),
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::cerify.semantics.errors.QueryWarning")
+@pytest.mark.parametrize(
+    ("measure", "dialect", "values", "expected"),
+    [(m, d, values, made) for m, names, values, made in OF_DIALECTS for d in names.split()],
+)
+def test_what_dialects_make_of_values(measure: str, dialect: str, values: list[Any], expected: list[Any]) -> None:
+    clause = f"MATCH_RECOGNIZE (ORDER BY o MEASURES LAST(o) AS o, {measure} AS n PATTERN (A) DEFINE A AS o >= 0)"
+    clause = clause if dialect != "bigquery" else clause.replace(f"{measure} AS n", f"LAST({measure}) AS n")
+    if dialect in ("flink", "azure"):
+        clause = clause.replace(" PATTERN", " AFTER MATCH SKIP TO NEXT ROW PATTERN")
+    table = [{"o": n} | ({} if value is None else {"x": value}) for n, value in enumerate(values)]
+    assert [row[1] for row in select(clause, table, dialect=dialect).rows] == expected
+    written, notes = show_in_dialect(read_pasted(clause, dialect).clause, *map(dialect_named, (dialect, dialect)))
+    assert not notes
+    if not measure.startswith("x "):  # what makes no lists of patterns is written as it was
+        assert f"{measure.partition('(')[0]}" in written
+        assert "CASE" not in written
+
+
+def test_a_division_of_whole_numbers_warns_unless_a_dialect_says_what_it_gives(run: Run, tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("o,x,y\n1,3,0.5\n", encoding="utf-8")
+    text = "MATCH_RECOGNIZE (ORDER BY o MEASURES x / 2 AS h, y / 2 AS f PATTERN (A))"
+    warning = "x / 2 is a whole number, as its parts are: CAST one AS DOUBLE"
+    for query in (text, f"SELECT h FROM t {text}"):
+        asked = ("match", query, str(table), "--language", "row-pattern", "--output", "rows", "--json")
+        status, _, errors = run(*asked)
+        assert status == 0
+        assert errors.count("is a whole number") == 1
+        assert warning in errors
+        for more in (("--dialect", "duckdb"), ("--reading", "integer_division=truncated")):
+            assert "is a whole number" not in run(*asked, *more)[2]
+
+
+def test_an_empty_text_is_no_witness_in_oracle(run: Run, tmp_path: Path) -> None:
+    clause = "MATCH_RECOGNIZE (ORDER BY o MEASURES COUNT(*) AS n PATTERN (A) DEFINE A AS {})"
+    left, right = (clause.format(e) for e in ("s IS NULL", "TRIM(s) IS NULL"))
+    schema = tmp_path / "schema.json"
+    schema.write_text('{"row": {"o": "int", "s": "string"}}', encoding="utf-8")
+    typed = ("--language", "row-pattern", "--schema", str(schema))
+    assert run("equiv", left, right, *typed, "--dialect", "oracle")[0] == 3
+    assert run("equiv", left, clause.format("s IS NOT NULL"), *typed, "--dialect", "oracle")[0] == 1
+    asked = (
+        "vectors",
+        clause.format("SUBSTR(s, 2) <> 'b'"),
+        "--language",
+        "row-pattern",
+        "--sql",
+        "--schema",
+        str(schema),
+    )
+    status, tables, _ = run(*asked, "--dialect", "oracle")
+    assert status == 0
+    assert "SUBSTR(s, 2) <> 'b'" in tables
+    assert "''" not in "".join(line for line in tables.splitlines() if line.startswith("WITH"))
+
+
+def test_what_a_translation_says_of_casts_means_and_empty_texts() -> None:
+    q = parse("MATCH_RECOGNIZE (ORDER BY o MEASURES CAST(x AS BIGINT) AS i, AVG(x) AS m, TRIM(s) AS t PATTERN (A Z))")
+    for target, notes in (
+        ("flink", ["a CAST to a whole number drops the fraction in Flink SQL", "AVG of whole numbers is whole"]),
+        ("duckdb", ["a CAST to a whole number takes a half to the even number"]),
+        ("oracle", ["a text that is empty, as SUBSTR, TRIM and REPLACE make it, is NULL in Oracle"]),
+        ("trino", []),
+    ):
+        found = show_in_dialect(q, dialect_named("standard"), dialect_named(target))[1]
+        assert len(found) == len(notes)
+        assert all(note in one for one, note in zip(found, notes, strict=True))
+    flink = parse(
+        "MATCH_RECOGNIZE (ORDER BY o MEASURES AVG(x) AS m PATTERN (A) DEFINE A AS TRUE)", dialect_named("flink")
+    )
+    assert "SUM(x) / COUNT(x)" in show_in_dialect(flink, *map(dialect_named, ("flink", "trino")))[0]
 
 
 @pytest.mark.parametrize(
@@ -1122,3 +1226,26 @@ def test_the_commands_take_statements_and_dialects(
     )  # fmt: skip
     assert status == 1
     assert "no translation: Flink SQL requires ORDER BY" in out
+
+
+@pytest.mark.filterwarnings("ignore::cerify.semantics.errors.QueryWarning")
+@pytest.mark.parametrize(
+    ("pattern", "conditions", "values", "matching"),
+    [
+        ("A", "A AS CAST(x AS INT) = 0", [0.5], "duckdb flink databricks"),
+        ("A B", "A AS TRUE, B AS AVG(x) = 0", [0, 1], "flink"),
+        ("A", "A AS SUBSTR(x, 2) IS NULL", ["a"], "oracle"),
+        ("A", "A AS x = '35'", [35], "oracle snowflake duckdb databricks"),
+    ],
+)
+def test_the_smallest_tables_on_which_dialects_differ(
+    pattern: str, conditions: str, values: list[Any], matching: str
+) -> None:
+    """docs/guide/row-pattern-dialects.md prints them."""
+    clause = f"MATCH_RECOGNIZE (ORDER BY o MEASURES COUNT(*) AS n PATTERN ({pattern}) DEFINE {conditions})"
+    table = [{"o": n, "x": x} for n, x in enumerate(values)]
+    matched = []
+    for dialect in DIALECTS:
+        with suppress(Unsupported):  # aggregates in DEFINE
+            matched += [dialect] if select(clause, table, dialect=dialect).rows else []
+    assert matched == matching.split()
