@@ -562,12 +562,22 @@ class Problem:
 
 
 def find_nearest_name(name: str, known: Iterable[str]) -> str | None:
-    """The known name that looks most like this one, if any does; one that differs in case alone does most."""
+    """The known name that looks most like this one, if any does; one that differs in case alone does most.
+
+    Of names with dots what comes behind the parts that both begin with has to look alike too.
+    """
     by_folded = {one.casefold(): one for one in known}
-    near = nearest(name.casefold(), by_folded)
+    near = nearest(name.casefold(), [one for one in by_folded if _differs_little(name.casefold(), one)])
     if near is None:  # "check" for "check ticket": a query without quotes has the first word
         near = next((one for one in by_folded if re.match(rf"{re.escape(name.casefold())}\W", one)), None)
     return None if near is None else by_folded[near]
+
+
+def _differs_little(name: str, other: str) -> bool:
+    parts, others = name.split("."), other.split(".")
+    while parts and others and parts[0] == others[0]:
+        parts, others = parts[1:], others[1:]
+    return len(parts) == name.count(".") + 1 or nearest(".".join(parts), [".".join(others)]) is not None
 
 
 def meant_name(name: str, known: Iterable[str]) -> str | None:

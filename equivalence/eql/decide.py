@@ -26,6 +26,7 @@ from cerify.equivalence.eql.slots import (
     SlotRule,
     State,
     expanded_filters,
+    expanded_steps,
     first_events,
     key_shape,
     path_to,
@@ -148,6 +149,25 @@ def find_firing_log(query: eql.EqlQuery, asked: Asked = Asked()) -> Stream | Non
     return None
 
 
+def replace_event(query: eql.EqlQuery, mutant: eql.EqlQuery, along: list[Event], asked: Asked) -> list[Event] | None:
+    """Return a log along which a query fires, but for one event that tells its step from that of the mutant."""
+    body, steps = query.body, expanded_steps(query)
+    others = expanded_steps(mutant)
+    changed = [n for n, (step, other) in enumerate(zip(steps, others, strict=False)) if step.filter != other.filter]
+    if len(steps) != len(along) or len(others) != len(steps) or not changed:
+        return None
+    n = changed[-1]
+    keys = () if isinstance(body, eql.EventFilter) else eql.step_keys(body, steps[n])
+    fixed = {field.name: along[n].attributes.get(field.name) for field in keys}
+    with suppress(BudgetExceeded):
+        for letter in FilterAlphabet([steps[n].filter, others[n].filter], False, fixed, asked.schema).letters():
+            event = letter.event({**fixed, TIME: along[n].attributes.get(TIME)})
+            S = [*along[:n], event, *along[n + 1 :]]
+            if len(letter.passes) == 1 and matches_of(query, S) != matches_of(mutant, S):
+                return S
+    return None
+
+
 def fires_on_some_log(query: eql.EqlQuery, asked: Asked = Asked()) -> Same | Different | Undecided:
     """Return a log on which a query matches, as Different; Same where there is none. Raises BudgetExceeded."""
     never = eql.EventFilter(None, eql.FieldConstant(False))
@@ -241,6 +261,8 @@ class _Comparison:
         Where the keys differ by step, compare them over all values.
         """
         differs: Undecided | None = None
+        if not self._same_keys() and (found_soon := self._apart_by_one_event()) is not None:
+            return found_soon
         for one in [key] if self._same_keys() else self.keys():
             alphabet = FilterAlphabet(self.filters, arrays, one, self.asked.schema)
             found = self._over(alphabet.letters(), one)
@@ -250,6 +272,15 @@ class _Comparison:
                 found = Undecided("a condition is not decided exactly, and no log was found that tells the rules apart")
             differs = found if differs is None else differs
         return differs
+
+    def _apart_by_one_event(self) -> Different | None:
+        """A log along which one rule fires, but for one event that tells its step from that of the other rule."""
+        for one, other in ((self.left, self.right), (self.right, self.left)):
+            along = find_firing_log(one, replace(self.asked, arrays=False))
+            events = None if along is None else replace_event(one, other, list(along), self.asked)
+            if events is not None and self.difference(events) is not None:
+                return self._shortened(events)
+        return None
 
     # --- keys ---------------------------------------------------------------------------------------------------------
 

@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from cerify.equivalence.eql.decide import Asked, Same, compare_rules, find_firing_log, fires_on_some_log
-from cerify.equivalence.eql.letters import FilterAlphabet
-from cerify.equivalence.eql.slots import expanded_filters, expanded_steps, shape_of
+from cerify.equivalence.eql.decide import Asked, Same, compare_rules, find_firing_log, fires_on_some_log, replace_event
+from cerify.equivalence.eql.slots import expanded_filters, shape_of
 from cerify.equivalence.verdict import Different
 from cerify.semantics.arguments import Budget
 from cerify.semantics.eql import syntax as eql
@@ -21,7 +20,7 @@ from cerify.semantics.eql.check import require_wellformed
 from cerify.semantics.eql.conditions import filter_test
 from cerify.semantics.eql.denote import matches_of
 from cerify.semantics.errors import BudgetExceeded, IllFormed
-from cerify.semantics.events import TIME, Event, Match, Schema, Stream
+from cerify.semantics.events import Event, Match, Schema, Stream
 
 OTHER_COMPARATORS: dict[str, tuple[eql.Comparator, ...]] = {
     "==": ("!=",), "!=": ("==",), "<": ("<=", ">"), "<=": ("<", ">="), ">": (">=", "<"), ">=": (">", "<="),
@@ -193,7 +192,7 @@ def make_rule_tests(
         may_kill = _may_differ(query, mutant, [S for S, _ in logs])
         killer = next((n for n in may_kill if matches_of(mutant, logs[n][0]) != logs[n][1]), None)
         if killer is None:
-            found: object = _other_event(query, mutant, along, asked)
+            found: object = replace_event(query, mutant, along, asked)
             if found is None:
                 found = _difference(query, mutant, budget, asked)
             if isinstance(found, Same) and not arrays:
@@ -224,25 +223,6 @@ def _may_differ(query: eql.EqlQuery, mutant: eql.EqlQuery, logs: list[list[Event
     events = {id(event): event for S in logs for event in S}  # most are in several logs
     differ = {key for key, event in events.items() if any(f(event) != g(event) for f, g in tests)}
     return [n for n, S in enumerate(logs) if any(id(event) in differ for event in S)]
-
-
-def _other_event(query: eql.EqlQuery, mutant: eql.EqlQuery, along: list[Event], asked: Asked) -> list[Event] | None:
-    """Return a log along which a query fires, but for one event that tells its step from that of the mutant."""
-    body, steps = query.body, expanded_steps(query)
-    others = expanded_steps(mutant)
-    changed = [n for n, (step, other) in enumerate(zip(steps, others, strict=False)) if step.filter != other.filter]
-    if len(steps) != len(along) or len(others) != len(steps) or not changed:
-        return None
-    n = changed[-1]
-    keys = () if isinstance(body, eql.EventFilter) else eql.step_keys(body, steps[n])
-    fixed = {field.name: along[n].attributes.get(field.name) for field in keys}
-    with suppress(BudgetExceeded):
-        for letter in FilterAlphabet([steps[n].filter, others[n].filter], False, fixed, asked.schema).letters():
-            event = letter.event({**fixed, TIME: along[n].attributes.get(TIME)})
-            S = [*along[:n], event, *along[n + 1 :]]
-            if len(letter.passes) == 1 and matches_of(query, S) != matches_of(mutant, S):
-                return S
-    return None
 
 
 def _difference(query: eql.EqlQuery, mutant: eql.EqlQuery, budget: Budget, asked: Asked) -> object:

@@ -241,6 +241,8 @@ def _bounded(claim: Claim, length: int) -> str:
 
 
 def _proof(certificate: Certificate) -> str:
+    if certificate.language == "sigma":
+        return "decided by following both rules on all logs"
     if certificate.language == "eql":
         single = "" if certificate.arrays else ", where no field has several values"
         return f"decided by following both rules on all logs of one key{single}"

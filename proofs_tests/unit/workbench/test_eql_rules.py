@@ -497,3 +497,25 @@ def test_test_logs_of_rules_are_a_suite(tmp_path: Path, run: Run) -> None:
     rule_file(tmp_path / "rules", "c.eql", "A where")
     status, out, err = run("conform", "--suite", str(tmp_path / "rules"), "--list")
     assert (status, "c.eql:1" in err, "a.eql" in out) == (2, True, True)
+
+
+def test_a_certificate_of_sigma_is_read_and_decided_again(tmp_path: Path, run: Run) -> None:
+    rule = "title: x\nlogsource:\n  category: a\ndetection:\n  s:\n    b: c\n  condition: {}\n"
+    for name, condition in (("one", "s"), ("other", "s and s")):
+        (tmp_path / f"{name}.yml").write_text(rule.format(condition))
+    proof = str(tmp_path / "proof.json")
+    given = [str(tmp_path / f"{name}.yml") for name in ("one", "other")]
+    assert run("equiv", *given, "--certificate", proof)[0] == 0
+    status, out, _ = run("verify", proof)
+    assert status == 0
+    assert "it was decided again" in out
+
+
+def test_names_with_dots_that_only_begin_alike_are_not_proposed(tmp_path: Path, run: Run) -> None:
+    file = tmp_path / "log.ndjson"
+    file.write_text('{"event": {"category": "process"}, "process": {"entity_id": "e", "name": "a"}}\n')
+    for asked, meant in (("process.nam", "did you mean process.name"), ("process.title", None), ("process.pid", None)):
+        _, out, _ = run("check", f'process where {asked} == "a"', "--language", "eql", "--schema", str(file))
+        assert "no event has the field" in out
+        assert ("did you mean" in out) is (meant is not None)
+        assert meant is None or meant in out
