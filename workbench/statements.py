@@ -17,7 +17,7 @@ from cerify.semantics.errors import IllFormed, MissingPackage, QueryWarning, Uns
 from cerify.semantics.events import TYPE, Event, Events, Stream
 from cerify.semantics.files import as_stream
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.check import Types, types_of, whole_divisions, with_days
+from cerify.semantics.row_pattern.check import Types, may_be_empty, types_of, whole_divisions, with_days
 from cerify.semantics.row_pattern.dialects import (
     STANDARD_SQL,
     DialectName,
@@ -183,6 +183,8 @@ def _with_lists(made: OutputTable, lists: Sequence[ListedMeasure]) -> OutputTabl
         sources = [made.columns.index(source) for _, source, _ in one.fields]
 
         def list_of(row: Sequence[Any], one: ListedMeasure = one, sources: Sequence[int] = sources) -> Any:
+            if one.place is not None:
+                return _structure(one, [row[i] for i in sources])
             values = [
                 range(1, row[i] + 1) if counts else row[i] or ()
                 for i, (_, _, counts) in zip(sources, one.fields, strict=True)
@@ -198,6 +200,18 @@ def _with_lists(made: OutputTable, lists: Sequence[ListedMeasure]) -> OutputTabl
         )
         made = _without(OutputTable(columns, changed), {made.columns[i] for i in sources[1:]})
     return made
+
+
+def _structure(one: ListedMeasure, values: Sequence[Any]) -> Any:
+    """Return the structure of the first or the last row of a variable, NULL without such a row."""
+    labels, *found = values
+    places = [
+        n for n, A in enumerate(labels or (), 1) if one.variable is None or A.casefold() == one.variable.casefold()
+    ]
+    if not places:
+        return None
+    pairs = zip(one.fields[1:], found, strict=True)
+    return {name: places[one.place or 0] if counts else value for (name, _, counts), value in pairs}
 
 
 def _with_windows(windows: Sequence[WindowColumn], q: MatchRecognize, S: Stream, reading: RowReading) -> Stream:
@@ -292,6 +306,9 @@ def read_pasted(text: str, dialect: str = "standard", duration: Duration = "open
         lists: list[ListedMeasure] = [] if statement is None else [*statement.lists]
         clause = parse(plain, spoken, duration=duration, lists=lists) if statement is None else statement.clause
         require_in_dialect(clause, known)
+        if known.name == "databricks" and may_be_empty(clause.pattern):
+            says = f"{known.title} reports no match without rows, as this pattern may have, and here each is one"
+            warnings.warn(QueryWarning(says, clause.pattern.span), stacklevel=2)
         reading = meant_reading(
             [*clause.keys, *clause.expressions, *(() if statement is None else statement.expressions)], known
         )

@@ -20,6 +20,7 @@ from cerify.semantics.arguments import did_you_mean
 from cerify.semantics.errors import IllFormed, ParseError, QueryWarning, Span, Unsupported
 from cerify.semantics.patterns import flaw
 from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.check import may_be_empty
 from cerify.semantics.row_pattern.scalars import LENGTHS, MONTHS, RowReading
 from cerify.semantics.row_pattern.syntax import SHORT, MatchRecognize, Order, RowSkip
 from cerify.semantics.trees import subtrees
@@ -135,6 +136,7 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             "Oracle",
             integer_division="exact",
             names="upper",
+            measures_without_as=True,
             days=True,
             between_dates="fraction of days",
             dual=True,
@@ -282,6 +284,8 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
                 "reluctant optional": "the quantifier ??",
                 "greedy last": "a greedy quantifier on the last variable of a pattern",
                 "empty pattern": "the empty pattern ()",
+                "empty match": "a pattern that may match no row",
+                "distinct": "DISTINCT in an aggregate",
                 "prev and next": "PREV and NEXT",
                 "classifier": "CLASSIFIER",
                 "match number": "MATCH_NUMBER",
@@ -357,10 +361,13 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
                 "empty pattern": "the empty pattern ()",
                 "reluctant": "reluctant quantifiers",
                 "numbers": "quantifiers with numbers",
+                "aggregate of an expression": "an aggregate of anything but one column",
+                "later variable": "a variable in DEFINE that is defined after the one at hand",
             },
             needs=frozenset({"measures", "define"}),
             whole_seconds=True,
             streams=True,
+            variables_as_written=True,
         ),
     )
 }
@@ -1051,6 +1058,8 @@ def _parts_used(q: MatchRecognize) -> Iterator[tuple[str, Span | None]]:
     for subset in q.subsets:
         yield "subset", subset.span
     yield from _pattern_parts(q.pattern)
+    if may_be_empty(q.pattern):
+        yield "empty match", q.pattern.span or q.span
     for e in (node for root in q.expressions for node in subtrees(root)):
         match e:
             case rows.Physical():
@@ -1063,8 +1072,15 @@ def _parts_used(q: MatchRecognize) -> Iterator[tuple[str, Span | None]]:
                 yield "match number", e.span
             case rows.Collection(function):
                 yield "list" if function in ("ARRAY_AGG", "LISTAGG") else "distinct", e.span
+    for e in (node for root in q.expressions for node in subtrees(root)):
+        argument = e.argument if isinstance(e, rows.RowAggregate | rows.Logical) else None
+        if argument is not None and not isinstance(argument, rows.RowColumn | rows.Classifier):
+            yield "aggregate of an expression", e.span
+    order = [one.variable for one in q.define]
     for definition in q.define:
         for e in subtrees(definition.condition):
+            if isinstance(e, rows.RowColumn) and e.variable in order[order.index(definition.variable) + 1 :]:
+                yield "later variable", e.span or definition.span
             if isinstance(e, rows.RowAggregate | rows.Count):
                 yield "aggregates in define", e.span or definition.span
             other = isinstance(e, rows.RowColumn) and e.variable not in (None, definition.variable)

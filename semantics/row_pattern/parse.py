@@ -125,14 +125,18 @@ class RowPosition(rows.RowNode):
 
 @dataclass(frozen=True)
 class ListedMeasure:
-    """A measure that is a list, of structures or of numbers of rows, and those of the clause that it is made of.
+    """A measure that is a list or a structure, and those of the clause that it is made of.
 
     fields: of each field its name, "" for that of a list without structures; the measure that has it; and whether that
-    one is the number of rows, for which the list has the numbers from 1.
+    one is the number of rows, for which the list has the numbers from 1. place: of one structure, 0 for that of the
+    first row and -1 for that of the last one; its first field is the list of labels, and no part of the structure.
+    variable: whose rows these are, None for all rows of the match.
     """
 
     name: str
     fields: tuple[tuple[str, str, bool], ...]
+    place: int | None = None
+    variable: str | None = None
 
 
 @dataclass(frozen=True)
@@ -814,7 +818,7 @@ def parse(
 
 
 MISPLACED = {
-    RowStructure: "STRUCT stands in an ARRAY_AGG that is a whole measure",
+    RowStructure: "STRUCT stands in an ARRAY_AGG, FIRST or LAST that is a whole measure",
     RowPosition: "MATCH_ROW_NUMBER() stands alone in FIRST, LAST, MIN, MAX, ARRAY_AGG or a field of STRUCT in MEASURES",
 }
 
@@ -910,7 +914,10 @@ class _Builder(ExpressionBuilder):
         with depth_limited(span_of(meta)):
             e = _in_the_match(e, self.shifted) if self.shifted else e
             e = _positions(e) if self.dialect.structures else e
+            e = replace(_labels(e), span=e.span) if self.dialect.streams else e
         made = Measure(e, one.name, one.quoted, span_of(meta))
+        if isinstance(e, rows.Logical) and isinstance(e.argument, RowStructure) and not e.offset:
+            return self._structure_of_row(made, e, e.argument)
         listed = e.argument if isinstance(e, rows.Collection) and e.function == "ARRAY_AGG" else None
         if isinstance(listed, RowPosition):
             self.lists.append(ListedMeasure(one.name, (("", one.name, True),)))
@@ -924,6 +931,23 @@ class _Builder(ExpressionBuilder):
             measures.append(replace(made, expression=value, name=f"{one.name}.{name}", quoted=True))
             fields.append((name, measures[-1].name, counts))
         self.lists.append(ListedMeasure(one.name, tuple(fields)))
+        return tuple(measures)
+
+    def _structure_of_row(self, made: Measure, e: rows.Logical, struct: RowStructure) -> tuple[Measure, ...]:
+        """Return the measures of FIRST or LAST of a STRUCT: the labels of the match, and one for each field."""
+        named = {one.variable for e in struct.arguments for one in subtrees(e) if isinstance(one, rows.RowColumn)}
+        if len(named) > 1:
+            raise Unsupported("the fields of a STRUCT in FIRST or LAST are columns of one variable", e.span)
+        labels = rows.Collection("ARRAY_AGG", rows.Classifier(span=e.span), span=e.span)
+        measures = [replace(made, expression=labels, name=f"{made.name}.", quoted=True)]
+        fields = [("", measures[0].name, False)]
+        for name, argument in zip(struct.names, struct.arguments, strict=True):
+            counts = isinstance(argument, RowPosition)
+            value = rows.Count(span=e.span) if counts else replace(e, argument=argument)
+            measures.append(replace(made, expression=value, name=f"{made.name}.{name}", quoted=True))
+            fields.append((name, measures[-1].name, counts))
+        place = 0 if e.function == "FIRST" else -1
+        self.lists.append(ListedMeasure(made.name, tuple(fields), place, next(iter(named), None)))
         return tuple(measures)
 
     def measure_without_as(self, meta: Meta, e: rows.Expression, one: Identifier) -> tuple[Measure, ...]:
@@ -1080,6 +1104,13 @@ def _in_the_match(e: rows.Expression, shifted: Collection[Span]) -> rows.Express
         else rows.RowComparison(rows.Count(None, "FINAL"), ">=", rows.Sum(here, "+", offset))
     )
     return rows.RowCase(there, e, rows.RowConstant(None), span=e.span)
+
+
+def _labels(e: rows.Expression) -> rows.Expression:
+    """Return a measure in which CLASSIFIER() is the list of all rows' labels, as Azure has it."""
+    if isinstance(e, rows.Classifier):
+        return rows.Collection("ARRAY_AGG", e, span=e.span)
+    return replace(trees.rebuilt(e, [_labels(one) for one in rows.below(e)]), span=e.span) if e.operands else e
 
 
 def _positions(e: rows.Expression) -> rows.Expression:

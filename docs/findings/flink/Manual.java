@@ -5,7 +5,7 @@ import org.apache.flink.table.api.Schema;
 import org.apache.flink.table.api.bridge.java.StreamTableEnvironment;
 import org.apache.flink.types.Row;
 
-/** MATCH_RECOGNIZE in Flink SQL 2.3.0: four examples of its manual, of which it gives two as the manual prints them. */
+/** MATCH_RECOGNIZE in Flink SQL 2.3.0: five examples of its manual, of which it gives two as the manual prints them. */
 public final class Manual {
     static void show(String rest, String expected, int seconds, long... x) {
         StreamExecutionEnvironment environment = StreamExecutionEnvironment.getExecutionEnvironment();
@@ -27,6 +27,8 @@ public final class Manual {
         String sums = "SUM(A.x) AS s AFTER MATCH SKIP TO %s PATTERN (A+ C) DEFINE A AS SUM(A.x) < 30";
         show(sums.formatted("NEXT ROW"), "26, 24, 25, 22, 17", 1, 7, 9, 10, 5, 10, 7, 14);
         show(sums.formatted("LAST A"), "26, 25, 17", 1, 7, 9, 10, 5, 10, 7, 14);
+        String mean = "AVG(A.x) AS m AFTER MATCH SKIP PAST LAST ROW PATTERN (A+ B) DEFINE A AS AVG(A.x) < 15";
+        show(mean, "14.5, 13.5", 1, 12, 17, 13, 16, 25, 2, 4, 10, 15, 25, 25, 30);
         String drop = "A.x - C.x AS d AFTER MATCH SKIP PAST LAST ROW PATTERN (A B* C) WITHIN INTERVAL '1' HOUR"
                 + " DEFINE B AS B.x > A.x - 10, C AS C.x < A.x - 10";
         show(drop, "14", 1200, 20, 17, 18, 11, 14, 9, 15, 14, 24, 1, 19);

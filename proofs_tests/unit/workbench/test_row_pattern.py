@@ -1249,3 +1249,42 @@ def test_the_smallest_tables_on_which_dialects_differ(
         with suppress(Unsupported):  # aggregates in DEFINE
             matched += [dialect] if select(clause, table, dialect=dialect).rows else []
     assert matched == matching.split()
+
+
+def test_bigquery_has_a_structure_of_the_first_and_the_last_row() -> None:
+    clause = """MATCH_RECOGNIZE (ORDER BY id MEASURES FIRST(STRUCT(id, price)) AS f,
+      LAST(STRUCT(small.id, small.price, MATCH_ROW_NUMBER() AS n)) AS last_small,
+      LAST(STRUCT(MATCH_ROW_NUMBER() AS n)) AS l
+      PATTERN (small* large small?) DEFINE small AS price < 100, large AS price >= 100)"""
+    table = [{"id": n, "price": price} for n, price in enumerate((200, 150, 60, 20, 150, 70))]
+    assert select(clause.replace(" small?", ""), table, dialect="bigquery").rows == (
+        ({"id": 0, "price": 200}, None, {"n": 1}),
+        ({"id": 1, "price": 150}, None, {"n": 1}),
+        ({"id": 2, "price": 60}, {"id": 3, "price": 20, "n": 2}, {"n": 3}),
+    )
+    assert select(clause, table, dialect="bigquery").rows[-1][1:] == ({"id": 5, "price": 70, "n": 3}, {"n": 3})
+    with pytest.raises(Unsupported, match="of one variable"):
+        select(clause.replace("small.price", "large.price"), table, dialect="bigquery")
+
+
+def test_what_flink_azure_oracle_and_databricks_say_of_their_clauses() -> None:
+    flink = "MATCH_RECOGNIZE (ORDER BY o MEASURES COUNT(A.x) AS n PATTERN ({}) DEFINE A AS TRUE)"
+    with pytest.raises(Unsupported, match="a pattern that may match no row"):
+        read_pasted(flink.format("A*? B*?"), "flink")
+    with pytest.raises(Unsupported, match="DISTINCT in an aggregate"):
+        read_pasted(flink.format("A B").replace("(A.x", "(DISTINCT A.x"), "flink")
+    azure = (
+        "MATCH_RECOGNIZE (ORDER BY o MEASURES CLASSIFIER() AS c PATTERN (Low+ High) DEFINE Low AS {}, High AS x > 1)"
+    )
+    table = [{"o": 1, "x": 0}, {"o": 2, "x": 2}]
+    assert select(azure.format("MAX(Low.x) < 1"), table, dialect="azure").rows == ((("Low", "High"),),)
+    for condition, message in (
+        ("MAX(Low.x + Low.o) < 1", "an aggregate of anything but one column"),
+        ("LAST(High.x) < 1", "a variable in DEFINE that is defined after the one at hand"),
+    ):
+        with pytest.raises(Unsupported, match=message):
+            read_pasted(azure.format(condition), "azure")
+    oracle = "MATCH_RECOGNIZE (ORDER BY o MEASURES FIRST(x) a PATTERN (A) DEFINE A AS x > 1)"
+    assert select(oracle, table, dialect="oracle").columns == ("A",)
+    with pytest.warns(QueryWarning, match="Databricks reports no match without rows"):
+        read_pasted(oracle.replace(" a ", " AS a ").replace("(A)", "(A*)"), "databricks")
