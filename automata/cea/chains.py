@@ -171,6 +171,16 @@ def distinct_chain(phi: cel.Formula, operand: cel.Formula | None = None) -> Even
     return EventChain(runs, distinct=attributes.pop(), is_last=True)
 
 
+def round_of_distinct(chain: EventChain, operand: cel.Formula) -> cel.Formula | None:
+    """Return the formula of one event of a distinct chain, given its operand; None if its events are marked apart."""
+    psi, _ = cel.split_projection(operand)
+    while isinstance(psi, cel.Filter):
+        psi = psi.phi
+    first = _parts(psi)[0]
+    assert isinstance(first, cel.In)
+    return first.phi if {link for link, _, _ in chain.runs} == {_single(first.phi)} else None
+
+
 def _single(phi: cel.Formula) -> Link | None:
     """The kind of a formula for one event."""
     match _runs(phi):

@@ -1,14 +1,16 @@
-"""Store the matches of LAST of counted events, as LAST(A{60}) and LAST(A{60} ; B{30}), for each key.
+"""Store the matches of LAST of counted events, as LAST(A{60}), LAST(A{60} ; B{30}) and LAST(A{3 DISTINCT [user]}).
 
 The automaton of such a chain (cea/chains.py) holds the last sixty events of the kind in sixty states and their nodes.
 These stores hold the events alone, so that the time to add one does not depend on the numbers: of one kind the last
-positions, of several runs a node for each event, which knows the run before it.
+positions, of several runs a node for each event, which knows the run before it, and of different values the newest
+event of each of the newest values. All are kept for each key.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from numpy.typing import NDArray
 
 from cerify.automata.evaluate import keyed_kernels as kernels
 from cerify.automata.evaluate.match_stores import ENTRIES, NODE, ROOTS
+from cerify.automata.evaluate.scope_columns import UNEQUAL
 from cerify.automata.evaluate.tables import (
     EventBatch,
     MatchBatch,
@@ -71,12 +74,14 @@ class ChainStore(CountStore):
     leave the initial state of the automaton.
     """
 
+    HOME = 2
+
     def __init__(self, length: int, consume: bool, ascending: bool) -> None:
         super().__init__((), NODE)
         self._length, self._consume, self._ascending = length, consume, ascending
         self.counters = np.zeros(kernels.COUNTERS, np.int64)
         self.rows = np.zeros((0, length), np.int64)
-        self.home = np.zeros((0, 2), np.int64)
+        self.home = np.zeros((0, self.HOME), np.int64)
         self._events = np.zeros(0, np.int64)  # of the matches that were found last, one match after the other
 
     @property
@@ -104,7 +109,7 @@ class ChainStore(CountStore):
                     f"the last {self._length} events of {keys} keys do not fit in the compiled evaluator; use a "
                     "shorter window"
                 )
-            rows, home = np.zeros((keys, self._length), np.int64), np.full((keys, 2), -1, np.int64)
+            rows, home = np.zeros((keys, self._length), np.int64), np.full((keys, self.HOME), -1, np.int64)
             rows[:had], home[:had] = self.rows, self.home
             self.rows, self.home = rows, home
 
@@ -113,7 +118,7 @@ class ChainStore(CountStore):
         require(all(a.dtype == np.int64 for a in (counters, rows, home)), "an array is of another type")
         require(counters.shape == (kernels.COUNTERS,) and (counters >= 0).all(), "the counters have no such shape")
         require(rows.ndim == 2 and rows.shape[1] == self._length, "a table has no such shape")
-        require(home.shape == (len(rows), 2) and (home >= -1).all(), "a table has no such shape")
+        require(home.shape == (len(rows), self.HOME) and (home >= -1).all(), "a table has no such shape")
         require((home[:, kernels.COUNT] <= position).all(), "there were not so many events")
         require(((rows >= 0) & (rows < max(1, position))).all(), "an event lies in the future")
         self.counters, self.rows, self.home = counters, np.ascontiguousarray(rows), np.ascontiguousarray(home)
@@ -123,10 +128,15 @@ class ChainStore(CountStore):
         present = self.home[:, kernels.STREAM] == self.counters[kernels.STREAMS]
         used: NDArray[np.bool_] = present & (self.home[:, kernels.COUNT] > 0)
         if self._ascending:
-            newest = (np.maximum(self.home[:, kernels.COUNT], 1) - 1) % self._length
-            used &= self.rows[np.arange(len(self.rows)), newest] >= bound
+            used &= self._newest() >= bound
         self.home[~used] = -1
         return used
+
+    def _newest(self) -> NDArray[np.int64]:
+        """Return the position of the newest event of each key that has any."""
+        newest = (np.maximum(self.home[:, kernels.COUNT], 1) - 1) % self._length
+        positions: NDArray[np.int64] = self.rows[np.arange(len(self.rows)), newest]
+        return positions
 
     def _compact(self, bound: int) -> NDArray[np.bool_]:
         return self.compact(bound)
@@ -134,9 +144,7 @@ class ChainStore(CountStore):
     def _find(self, batch: EventBatch, transitions: TransitionTables, listed: bool) -> Iterator[NDArray[np.int64]]:
         most = max(1, POSITIONS // self._length) if listed else ROOTS
         roots, self._events = np.empty((most, 2), np.int64), np.empty(most * self._length * listed, np.int64)
-        taken, begin = np.zeros(len(transitions.skip), np.bool_), transitions.begin.tolist()
-        for c in range(taken.size):
-            taken[c] = (transitions.marks[begin[c] : begin[c + 1], 0] == 0).any()
+        taken = np.array([bool(ways) for ways in _marks_of(transitions)], np.bool_)
         index = 0
         while index < batch.classes.size:
             index, found = kernels.last_of_chain(
@@ -149,6 +157,108 @@ class ChainStore(CountStore):
     def _list(self, roots: NDArray[np.int64]) -> NDArray[np.int64]:
         events: NDArray[np.int64] = self._events.reshape(-1, self._length)[roots[:, 1]]
         return events
+
+
+class ValuesStore(ChainStore):
+    """The newest event of each of the newest values of each key; see keyed_kernels.newest_values.
+
+    The rest is as of ChainStore. labelled: whether matches are told apart by how their events are marked.
+    """
+
+    HOME = 3
+
+    def __init__(self, length: int, consume: bool, ascending: bool, labelled: bool) -> None:
+        super().__init__(length, consume, ascending)
+        self.names, self.kinds = np.zeros((2, 0, length), np.int32)
+        self._labelled, self._ways = labelled, list[list[int]]()
+        self._classes = np.zeros(0, np.int32)  # of the events of the matches that were found last
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return super().arrays | {"names": self.names, "kinds": self.kinds}
+
+    @property
+    def positions(self) -> NDArray[np.int64]:
+        return super().positions >> 1
+
+    def values_used(self, size: int) -> NDArray[np.bool_]:
+        """Return of which of so many values an event is kept."""
+        used, count = np.zeros(size, np.bool_), self.home[:, kernels.COUNT]
+        kept = self.names[np.arange(self._length) < count[:, None]]
+        used[kept[kept >= 0]] = True
+        return used
+
+    def resize(self, states: int, keys: int) -> None:
+        had = len(self.rows)
+        super().resize(states, keys)
+        if keys > had:
+            names, kinds = np.zeros((2, keys, self._length), np.int32)
+            names[:had], kinds[:had] = self.names, self.kinds
+            self.names, self.kinds = names, kinds
+
+    def _load(self, arrays: dict[str, NDArray[Any]], position: int) -> None:
+        super()._load(arrays | {"rows": arrays["rows"] >> 1}, position)
+        names, kinds = arrays["names"], arrays["kinds"]
+        require(names.dtype == np.int32 and kinds.dtype == np.int32, "an array is of another type")
+        require(names.shape == kinds.shape == self.rows.shape, "a table has no such shape")
+        require((self.home[:, kernels.COUNT :] <= self._length).all(), "there are not so many places")
+        require(
+            (names >= UNEQUAL).all() and ((kinds >= 0) & (kinds < max(1, self.members.size))).all(),
+            "a number is out of range",
+        )
+        self.rows, self.names, self.kinds = map(np.ascontiguousarray, (arrays["rows"], names, kinds))
+
+    def _newest(self) -> NDArray[np.int64]:
+        newest: NDArray[np.int64] = self.rows.max(axis=1, initial=0) >> 1
+        return newest
+
+    def _find(self, batch: EventBatch, transitions: TransitionTables, listed: bool) -> Iterator[NDArray[np.int64]]:
+        self._ways = _marks_of(transitions)
+        listed = listed or self._labelled
+        most = max(1, POSITIONS // self._length) if listed else ROOTS
+        roots, self._events = np.empty((most, 2), np.int64), np.empty(most * self._length * listed, np.int64)
+        self._classes, index = np.empty(self._events.size, np.int32), 0
+        taken = np.array([bool(ways) for ways in self._ways], np.bool_)
+        while index < batch.classes.size:
+            index, found = kernels.newest_values(
+                batch.classes, batch.keys, batch.values, batch.admitted, batch.low, batch.base, index, taken,
+                self._consume, self.counters, self.rows, self.names, self.kinds, self.home, roots, self._events,
+                self._classes,
+            )  # fmt: skip
+            if found:
+                yield roots[:found]
+
+    def _list(self, roots: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.sort(super()._list(roots), axis=1)
+
+    def match_batches(self, roots: NDArray[np.int64], labelled: bool) -> Iterator[MatchBatch]:
+        if not labelled:
+            yield from super().match_batches(roots, labelled)
+            return
+        for at, row in roots.tolist():
+            part = slice(row * self._length, (row + 1) * self._length)
+            order = np.argsort(self._events[part])
+            events, ways = self._events[part][order], (self._ways[c] for c in self._classes[part][order].tolist())
+            labels = np.array(list(product(*ways)), np.int32)
+            offsets = np.arange(len(labels) + 1, dtype=np.int64) * self._length
+            ats = np.full(len(labels), at, np.int64)
+            yield MatchBatch(ats, offsets, np.tile(events, len(labels)), labels.reshape(-1))
+
+    def numbers(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[Numbers]:
+        if not self._labelled:
+            yield from super().numbers(batch, transitions)
+            return
+        for roots in self._find(batch, transitions, listed=True):
+            ways = np.array([max(1, len(ways)) for ways in self._ways], object)
+            classes = self._classes.reshape(-1, self._length)[: len(roots)]
+            yield roots[:, 0].copy(), ways[classes].prod(axis=1)
+
+
+def _marks_of(transitions: TransitionTables) -> list[list[int]]:
+    """Return for each class of events the labels of the steps from the initial state with which one is marked."""
+    begin = transitions.begin.tolist()
+    steps = [transitions.marks[begin[c] : begin[c + 1]] for c in range(len(transitions.skip))]
+    return [of_class[of_class[:, 0] == 0, 1].tolist() for of_class in steps]
 
 
 class RunsStore(CountStore):

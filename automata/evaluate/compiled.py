@@ -18,18 +18,21 @@ from numpy.typing import NDArray
 
 from cerify.automata.cea.model import Determinized
 from cerify.automata.evaluate import streaming
-from cerify.automata.evaluate.evaluation_plan import AutomatonPlan, EvaluationPlan, required_plan
+from cerify.automata.evaluate.evaluation_plan import AutomatonPlan, EvaluationPlan, required_plan, scope_of_counts
 from cerify.automata.evaluate.membership import CorrelatedFilterChecker, ListNodes, Spending, in_reference
 from cerify.automata.evaluate.readable import AutomatonEvaluator, CelEvaluator, CoreEvaluator
-from cerify.automata.evaluate.scope import within_width
+from cerify.automata.evaluate.scope import KindOfValues, Scope, within_width
 from cerify.automata.evaluate.scope_columns import (
     NO_BEGINS,
+    NO_KEY,
+    UNEQUAL,
     EncodedKeys,
     KeyTable,
     KeyWindowState,
     Longs,
     RangeWindowState,
     ascends,
+    nan_rows,
 )
 from cerify.automata.evaluate.tables import (
     EventBatch,
@@ -51,6 +54,7 @@ from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Stream, Valuation, bindings_of
+from cerify.semantics.values import kind
 
 T = TypeVar("T")
 
@@ -111,6 +115,13 @@ LAST = 2**62  # position; the loops count on from it in 64 bits
 FRONT = "lists grow at the front"
 
 
+def values_store(length: int, consuming: bool, ascending: bool, labelled: bool) -> MatchStore:
+    """A store for LAST of different values; see ValuesStore. Raises Unsupported where numba is not installed."""
+    with numba_required():
+        from cerify.automata.evaluate.chain_store import ValuesStore
+    return ValuesStore(length, consuming, ascending, labelled)
+
+
 def divided_twice() -> Unsupported:
     """Return the error for a partition under PER KEY on another attribute, which the compiled loops do not evaluate."""
     return Unsupported(
@@ -141,6 +152,10 @@ class CompiledState(AutomatonEvaluator):
         self.range_windows = [RangeWindowState(a, width) for a, width in self.scope.widths]
         self.keys = KeyTable(self.scope.keys or self.scope.attributes)
         self.key_window = KeyWindowState(self.scope.key_events or 0)
+        self.values, self.value_kind = (
+            KeyTable(self.scope.values[:1] if self.scope.values else ()),
+            KindOfValues(self.scope),
+        )
         self.position, self._first, self.finished = 0, 0, False
         self.store = self._empty_store()
         self.snapshot = self.cache.snapshot
@@ -176,6 +191,8 @@ class CompiledState(AutomatonEvaluator):
             return unwindowed_store(self.output == "valuations")
         consuming = self.consumption is Consumption.ANY
         ascending = self.scope.key_events is None
+        if self.scope.values:
+            return values_store(self.scope.values[1], consuming, ascending, self.output == "valuations")
         if self.lengths and self.output == "matches" and not self.scope.attributes:
             return chain_store(self.lengths, consuming, ascending)
         if self.scope.keys:
@@ -224,15 +241,24 @@ class CompiledState(AutomatonEvaluator):
         self.store.resize(self.tables.final.size, max(1, self.keys.size))
         self.store.members = self._members()
 
+    def values_used(self) -> NDArray[np.bool_]:
+        """Return of which values an event is kept, by their numbers. Raises IndexError if a number is too large."""
+        from cerify.automata.evaluate.chain_store import ValuesStore
+
+        assert isinstance(self.store, ValuesStore)
+        return self.store.values_used(self.values.size)
+
     def dump(self) -> bytes:
         self.grow([], [])  # as others of the automaton may have met more types
         header = {
             "position": self.position,
             "types": [str(type_) for type_ in self.types],
             "growth": self.snapshot.growth,
-            "keys": [[kinds, list(numbers), list(numbers.values())] for kinds, numbers in self.keys.numbers.items()],
+            "keys": self.keys.dump(),
             "clocks": [window.kind for window in self.range_windows],
         }
+        if self.scope.values:
+            header |= {"values": self.values.dump(), "room": self.values.size, "kind": self.value_kind.kind}
         arrays = self._arrays()
         for i, window in enumerate(self.range_windows):
             arrays |= {f"positions{i}": window.positions, f"values{i}": window.values}
@@ -264,13 +290,17 @@ class CompiledState(AutomatonEvaluator):
         fresh._load_rest(arrays)
         if fresh.keys.attributes:
             fresh.keys.load(len(arrays["rows"]), header["keys"])
+        if fresh.scope.values:
+            fresh.values.load(int(header["room"]), header["values"])
+            fresh.value_kind.kind = str(header["kind"])
+            require(not fresh.values_used()[fresh.values.free].any(), "the value of an event has no number")
         if fresh.scope.key_events is not None:
             fresh.key_window.load(arrays["last_keys"], arrays["last_positions"], fresh.keys.size, fresh.position)
-        for i, (window, kind) in enumerate(zip(fresh.range_windows, header["clocks"], strict=True)):
+        for i, (window, clock) in enumerate(zip(fresh.range_windows, header["clocks"], strict=True)):
             positions, values = arrays[f"positions{i}"].astype(np.int64), arrays[f"values{i}"]
             require(positions.shape == values.shape and values.ndim == 1, "a window on values is damaged")
             require(values.dtype.kind in "if", "a window on values is damaged")
-            fresh.range_windows[i] = replace(window, positions=positions, values=values, kind=str(kind))
+            fresh.range_windows[i] = replace(window, positions=positions, values=values, kind=str(clock))
         self.__dict__.update(fresh.__dict__)
 
     def _load_rest(self, arrays: dict[str, NDArray[Any]]) -> None:
@@ -412,7 +442,7 @@ class CompiledEvaluator(CompiledState):
         if begins.size:
             classes = classes.copy()
             classes[begins] = -1 - classes[begins]
-        low, admitted, range_windows = none, none.astype(np.bool_), []
+        low, admitted, range_windows, seen = none, none.astype(np.bool_), [], None
         if not self.unwindowed:
             first = max(base + 1 - self.scope.events, -n) if self.scope.events is not None else -n
             low, admitted = np.maximum(np.arange(first, first + n), 0), np.ones(n, np.bool_)
@@ -420,20 +450,32 @@ class CompiledEvaluator(CompiledState):
                 range_window_, low_, admitted_ = range_window.advance(S.table, base, begins)
                 range_windows.append(range_window_)
                 # an event that reaches nowhere itself still follows what the ones before it have left behind
-                low, admitted = np.maximum.accumulate(np.maximum(low, low_)), admitted & admitted_
+                low, admitted = np.maximum(low, low_), admitted & admitted_  # both ascend
+                if range_window.attribute in self.scope.skipped:
+                    seen = admitted_ if seen is None else seen & admitted_
         encoded = self.keys.encode(S.table) if self.keys.attributes else None
+        values = self.values.encode(S.table) if self.values.attributes else None
+        if values is not None:
+            self.value_kind.require(values.kinds if any(key is not None for key in values.keys) else ())
+            unequal = nan_rows(S.table, self.value_kind.attribute)
         self.grow([], [])
         self.range_windows = range_windows
         self._whole = False
         for start in range(0, n, PIECE):
             part = slice(start, start + PIECE)
-            piece = low[part]
+            piece, compared = low[part], None
             keys = np.zeros(piece.size, np.int32)
+            if values is not None:  # before the keys, some of which this may let go of
+                compared = self._numbered_values(values, part, int(piece[0]), encoded)
+                if unequal is not None:
+                    compared = np.where(unequal[part], np.int32(UNEQUAL), compared)
             if encoded is not None:
                 keys = self._numbered(encoded, part, int(piece[0]))
             if self.scope.key_events is not None:
                 piece = np.maximum(piece, self.key_window.advance(keys, base + start, classes[part] < 0))
-            yield EventBatch(base + start, classes[part], keys, admitted[part], piece)
+            if seen is not None:
+                keys = np.where(seen[part], keys, np.int32(NO_KEY))
+            yield EventBatch(base + start, classes[part], keys, admitted[part], piece, compared)
             self.position = base + min(start + PIECE, n)
         self._whole = True
 
@@ -441,10 +483,7 @@ class CompiledEvaluator(CompiledState):
         """The number of the key of some events. Numbers of keys of which nothing is left are used again."""
         new = encoded.unknown(rows)
         if new.size > len(self.keys.free):
-            used = self.store.compact(low)
-            self.keys.keep(used)
-            self.key_window.keep(used)
-            encoded.keep(used)
+            self._let_go(low, encoded)
             new = encoded.unknown(rows)
             needed = self.keys.size - len(self.keys.free) + new.size
             if 2 * needed > self.keys.size:
@@ -452,6 +491,31 @@ class CompiledEvaluator(CompiledState):
                 self.store.resize(self.tables.final.size, self.keys.size)
         self.keys.number(encoded, new)
         return np.take(encoded.numbers, encoded.codes[rows])
+
+    def _let_go(self, low: int, encoded: EncodedKeys | None) -> None:
+        """Forget the keys of which no match can have anything any more."""
+        used = self.store.compact(low)
+        if encoded is not None:
+            self.keys.keep(used)
+            self.key_window.keep(used)
+            encoded.keep(used)
+
+    def _numbered_values(
+        self, values: EncodedKeys, rows: slice, low: int, encoded: EncodedKeys | None
+    ) -> NDArray[np.int32]:
+        """The number of the value of some events. Numbers of values of which no event is kept are used again."""
+        new = values.unknown(rows)
+        if new.size > len(self.values.free):
+            self._let_go(low, encoded)
+            used = self.values_used()
+            self.values.keep(used)
+            values.keep(used)
+            new = values.unknown(rows)
+            needed = self.values.size - len(self.values.free) + new.size
+            if 2 * needed > self.values.size:
+                self.values.grow(max(KEYS, 2 * needed))
+        self.values.number(values, new)
+        return np.take(values.numbers, values.codes[rows])
 
 
 class CompiledCelEvaluator(CelEvaluator, CompiledEvaluator):
@@ -470,14 +534,27 @@ def evaluate_plan(
 
     A window on values that decrease is checked for each match.
     """
-    if not isinstance(plan, AutomatonPlan) or plan.checks:
-        return streaming.at_most(budget.matches, streaming.find_planned(plan, S, output, budget, filter_valuations))
-    if plan.scope.divided:
-        return sorted(streaming.evaluate_plan(plan, S, output, budget))
-    widths = tuple((a, width) for a, width in plan.scope.widths if ascends(S.table, a))
-    scope, checked = replace(plan.scope, widths=widths), set(plan.scope.widths) - set(widths)
+    scope: Scope | None
+    if isinstance(plan, AutomatonPlan) and not plan.checks:
+        if plan.scope.divided:
+            return sorted(streaming.evaluate_plan(plan, S, output, budget))
+        scope = plan.scope
+    else:
+        scope = None if isinstance(plan, AutomatonPlan) else scope_of_counts(plan.phi)
+        if scope is None or not _has_columns(S) or not all(ascends(S.table, a) for a in scope.skipped):
+            return streaming.at_most(budget.matches, streaming.find_planned(plan, S, output, budget, filter_valuations))
+    widths = tuple((a, width) for a, width in scope.widths if ascends(S.table, a))
+    scope, checked = replace(scope, widths=widths), set(scope.widths) - set(widths)
     found = CompiledCelEvaluator(scope.core, output, budget=budget, scope=scope).push_stream(S)
     return [m for m in found if all(within_width(width, [S[i].get(a) for i in m.events]) for a, width in checked)]
+
+
+def _has_columns(S: Stream) -> bool:
+    """Return whether each attribute of a stream has values of one kind, so that there is a table of it."""
+    kinds: dict[str, str] = {}
+    return S.is_columnar or all(
+        kinds.setdefault(name, kind(value)) == kind(value) for event in S for name, value in event.attributes.items()
+    )
 
 
 def filter_valuations(

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TypeAlias, assert_never
 
-from cerify.automata.cea.chains import EventChain, distinct_chain, greatest_chain
+from cerify.automata.cea.chains import EventChain, counts_of_last, distinct_chain, greatest_chain, round_of_distinct
 from cerify.automata.cea.compile import ValueWindow, compares, compilable, correlated, lazily
 from cerify.automata.cea.model import CEA, MARKED, UNMARKED, Determinized
-from cerify.automata.evaluate.scope import Scope, strip_windows
+from cerify.automata.evaluate.scope import Scope, refuse_inside, strip_windows, take_off_windows
 from cerify.automata.evaluator import Output
 from cerify.semantics.arguments import Budget, depth_limited
 from cerify.semantics.cel import syntax as cel
@@ -134,6 +134,8 @@ def batch_scope(phi: Formula) -> Scope | Unsupported:
     """The scope of the formula, with filters as partitions where that is the same, or why no batches are read."""
     with depth_limited(phi.span):
         psi = partitioned(phi)
+    if (counted := scope_of_counts(phi)) is not None:
+        return counted
     for node in cel.subformulas(psi):
         if isinstance(node, cel.Filter) and correlated(node.condition):
             return Unsupported(
@@ -143,6 +145,52 @@ def batch_scope(phi: Formula) -> Scope | Unsupported:
                 node.span,
             )
     return strip_windows(psi)
+
+
+def scope_of_counts(phi: Formula) -> Scope | None:
+    """Return the scope of LAST of counted events with windows and keys inside of it, or with different values.
+
+    LAST takes the latest events, so a greatest match in a window is the greatest one, if that is in the window. So a
+    window inside is one outside, but for the events without a value to measure: LAST passes over them. None for any
+    other formula, and where the windows inside and outside count the events of different streams.
+    """
+    outer = take_off_windows(phi)
+    if not isinstance(outer.core, cel.Last):
+        return None
+    inner = take_off_windows(outer.core.phi)
+    if refuse_inside(inner.core) is not None:
+        return None
+    last = replace(outer.core, phi=inner.core)
+    core: Formula | None = last if counts_of_last(last) is not None and not inner.everything else None
+    values = None
+    if (chain := distinct_chain(last)) is not None:
+        core, values = round_of_distinct(chain, inner.core), (str(chain.distinct), len(chain.runs))
+    if core is None:
+        return None
+    keys = tuple(dict.fromkeys([*outer.keys, *inner.keys, *inner.attributes]))
+    widths = dict(outer.widths)
+    for a, width in inner.widths:
+        widths[a] = min(width, widths.get(a, width))
+    both = *outer.keys, *inner.keys
+    counted = (
+        (outer.keys, outer.key_events),
+        (both, inner.key_events),
+        (outer.keys, inner.events if outer.keys else None),
+    )
+    of_keys = [(names, n) for names, n in counted if n is not None]
+    if any(set(names) != set(keys) for names, _ in of_keys) or not set(outer.attributes) <= set(keys):
+        return None
+    events = [n for n in (outer.events, None if outer.keys else inner.events) if n is not None]
+    return Scope(
+        min(events, default=None),
+        tuple(widths.items()),
+        (),
+        keys,
+        min((n for _, n in of_keys), default=None),
+        tuple(a for a, _ in inner.widths),
+        values,
+        core=core,
+    )
 
 
 def agreeing(equations: Iterable[Equation], h: BindingAnalysis) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import product
+from math import nan
 from typing import TypeAlias
 
 from cerify.automata.cea.chains import EventChain, Link, distinct_chain, greatest_chain
@@ -25,13 +26,46 @@ Chosen: TypeAlias = tuple[int, ...]
 """The positions of a match."""
 
 
+class NewestValues:
+    """The newest event of each of the newest values of a key, at most `count` of them.
+
+    events: by value the positions of the events, ascending; a value that equals nothing, as NaN, is kept by its
+    position. late: the positions of events that no match can have.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.events: dict[Value | tuple[int], int] = {}
+        self.late: set[int] = set()
+        self._count = count
+
+    def add(self, value: Value, position: int, is_late: bool = False) -> None:
+        """Add the next event of the key."""
+        name = value if value == value else (position,)
+        gone = self.events.pop(name, None)
+        self.events[name] = position  # last, so that the values are in the order of their newest events
+        if len(self.events) > self._count:
+            gone = self.events.pop(next(iter(self.events)))
+        if gone is not None:
+            self.late.discard(gone)
+        if is_late:
+            self.late.add(position)
+
+    def items(self) -> Iterator[tuple[Value, int]]:
+        """Yield the values and the positions of their events, ascending."""
+        return ((nan if isinstance(name, tuple) else name, p) for name, p in self.events.items())
+
+    def is_complete(self, low: int) -> bool:
+        """Return whether these are the events of a match that begins at the position low or later."""
+        return len(self.events) == self._count and not self.late and next(iter(self.events.values())) >= low
+
+
 class GreatestChains:
     """The greatest matches of a chain on a stream, at each position.
 
     chain: what `greatest_chain` returns for the formula. scope: the windows, partitions and keys inside of the
     strategy. unordered: whether a window is on values that go back along the stream, so that nothing bounds where a
-    match begins, or a guard sees the events of all keys of a partition, or different values are not of one kind or not
-    a number, so that `!=` compares them otherwise than a table does. Then there is no answer here.
+    match begins, or a guard sees the events of all keys of a partition, or different values are not of one kind, so
+    that some are neither equal nor different. Then there is no answer here.
     """
 
     def __init__(self, chain: EventChain, scope: Scope, S: Stream) -> None:
@@ -42,7 +76,7 @@ class GreatestChains:
         if chain.distinct is not None:
             self._values = [event.get(chain.distinct) for event in S]
             present = [value for value in self._values if value is not None]
-            self.unordered |= len(set(map(kind, present))) > 1 or any(value != value for value in present)
+            self.unordered |= len(set(map(kind, present))) > 1
 
     def find(self) -> Iterator[tuple[int, Chosen]]:
         """Yield the positions with a match, and it."""
@@ -72,18 +106,16 @@ class GreatestChains:
 
     def _newest_values(self) -> Iterator[tuple[int, Chosen]]:
         """Yield the matches of different values: for each key the newest event of each of the newest values is kept."""
-        bounds, count, newest = self._bounds, len(self._runs), dict[object, dict[Value, int]]()
+        bounds, newest = self._bounds, dict[object, NewestValues]()
         for n, kinds in enumerate(timed_items(self._kinds([self._runs[0][0]]))):
             value = self._values[n]
             if not kinds or value is None or bounds.keys[n] is None or not bounds.marks[n]:
                 continue
-            of_key = newest.setdefault((bounds.keys[n], key_of(self._scope.attributes, self._S[n])), {})
-            of_key.pop(value, None)
-            of_key[value] = n  # last, so that the values are in the order of their newest events
-            if len(of_key) > count:
-                del of_key[next(iter(of_key))]
-            if len(of_key) == count and of_key[next(iter(of_key))] >= bounds.low[n]:
-                yield n, tuple(of_key.values())
+            key = bounds.keys[n], key_of(self._scope.attributes, self._S[n])
+            of_key = newest.setdefault(key, NewestValues(len(self._runs)))
+            of_key.add(value, n)
+            if of_key.is_complete(bounds.low[n]):
+                yield n, tuple(of_key.events.values())
 
     def valuations(self, chosen: Chosen) -> Iterator[Valuation]:
         """Yield the valuations with these positions: of each event, each way to mark it."""

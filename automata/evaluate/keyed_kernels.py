@@ -18,10 +18,11 @@ from __future__ import annotations
 import numpy as np
 
 from cerify.automata.evaluate.jit import bare, compiled, part
+from cerify.automata.evaluate.scope_columns import NO_KEY, UNEQUAL
 from cerify.automata.evaluate.scoped_kernels import LAST_BIT, NODES, SIZE, WHOLE, _add_output, _insert, _whole
 
 STREAM, ORIGIN, STATES, HOME = range(4)
-COUNT = 1  # of the kind, in the place of ORIGIN
+COUNT, LATE = 1, 2  # of the kind, in the place of ORIGIN; rows of events that no match can have, in that of STATES
 NODES_MADE, STREAMS, NODES_SHORT, ROOTS_SHORT, COUNTERS = range(5)
 
 
@@ -253,6 +254,70 @@ def last_of_chain(  # type: ignore[no-untyped-def]
                     if events.size > 0:
                         for x in range(n):
                             events[found * n + x] = flat[k * n + (count + x) % n]
+                    found += 1
+                    if consume:
+                        stream += 1
+        index += 1
+    counters[STREAMS] = stream
+    return index, found
+
+
+@bare
+def newest_values(  # type: ignore[no-untyped-def]
+    classes, numbers, values, admitted, low, base, start, taken, consume, counters, rows, names, kinds, home, roots,
+    events, labels,
+):  # fmt: skip
+    """Read events from index start on, for LAST of n different values of one kind; stop where roots is full.
+
+    The greatest match at an event of the kind has the newest event of each of the n newest values of its key: these are
+    kept in n places, in any order, as an event has to find its value in them or the oldest of them, whatever the order.
+    values: int32 [n], the number of the value of each event, NO_KEY without one, or UNEQUAL. The others are those of
+    last_of_chain, but for rows: int64 [K, n], twice the position of each kept event, and one more if no match can have
+    it. names, kinds: int32 [K, n], the number of its value, and its class. home: int64 [K, 3]: STREAM, COUNT, LATE.
+    events, labels: [R × n], the events of each match and their classes, in any order, or empty. Returns the index
+    reached and the number of roots.
+    """
+    n, stream, found, index = rows.shape[1], counters[STREAMS], 0, start
+    flat, known, classed = rows.reshape(-1), names.reshape(-1), kinds.reshape(-1)
+    while index < classes.size and found < roots.shape[0]:
+        c, k, value = classes[index], numbers[index], values[index]
+        if c < 0:
+            stream, c = stream + 1, -1 - c
+        if k >= 0 and value != NO_KEY and taken[c]:
+            if home[k, STREAM] != stream:
+                home[k, STREAM], home[k, COUNT], home[k, LATE] = stream, 0, 0
+            first, count = k * n, home[k, COUNT]
+            place = count
+            if value != UNEQUAL:
+                for x in range(count):
+                    if known[first + x] == value:
+                        place = x
+            if place == n:
+                oldest = flat[first]
+                for x in range(1, n):
+                    oldest = min(oldest, flat[first + x])
+                for x in range(n):
+                    if flat[first + x] == oldest:
+                        place = x
+            if place < count:
+                home[k, LATE] -= flat[first + place] & 1
+            else:
+                home[k, COUNT] = count + 1
+            late = 0 if admitted[index] else 1
+            flat[first + place] = 2 * (base + index) + late
+            known[first + place], classed[first + place] = value, c
+            home[k, LATE] += late
+            counters[NODES_MADE] += 1
+            if home[k, COUNT] == n and home[k, LATE] == 0:
+                oldest = flat[first]
+                for x in range(1, n):
+                    oldest = min(oldest, flat[first + x])
+                if oldest >= 2 * low[index]:
+                    roots[found, 0], roots[found, 1] = base + index, found
+                    if events.size > 0:
+                        for x in range(n):
+                            events[found * n + x] = flat[first + x] >> 1
+                            labels[found * n + x] = classed[first + x]
                     found += 1
                     if consume:
                         stream += 1

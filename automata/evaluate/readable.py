@@ -23,6 +23,7 @@ from cerify.automata.evaluate.evaluation_plan import batch_scope
 from cerify.automata.evaluate.greatest_chains import greatest_in_scope
 from cerify.automata.evaluate.scope import (
     Key,
+    KindOfValues,
     RunningBounds,
     Scope,
     Windows,
@@ -31,7 +32,7 @@ from cerify.automata.evaluate.scope import (
     lookback_bounds,
     reports_at_last_event,
 )
-from cerify.automata.evaluate.streaming import KeyedEvaluation, ScopedEvaluation
+from cerify.automata.evaluate.streaming import ScopedEvaluation, ValuesEvaluation, count_matches, evaluation_in
 from cerify.automata.evaluate.tables import classify
 from cerify.automata.evaluator import Consumption, Counters, Evaluator, Output, require_output
 from cerify.semantics.arguments import Budget, timed_items, too_many_matches
@@ -62,7 +63,8 @@ class AutomatonEvaluator(Evaluator):
     ) -> None:
         self.scope, self.output, self.consumption, self.budget = scope, output, consumption, budget
         self.reports_at_last_event = reports_at_last_event(automaton.A)
-        named = (attribute.name for P in automaton.A.predicates for attribute in mentions(P))
+        named = [attribute.name for P in automaton.A.predicates for attribute in mentions(P)]
+        named += [] if scope.values is None else [scope.values[0]]
         self.attributes = frozenset([*named, *scope.attributes, *scope.keys, *(a for a, _ in scope.widths)])
         self._start(automaton)
 
@@ -153,8 +155,8 @@ class ReadableEvaluator(AutomatonEvaluator):
     overall = 0
 
     def _start(self, automaton: Determinized) -> None:
-        self.evaluation = KeyedEvaluation(automaton, self.scope.windowed)
-        self.bounds = RunningBounds(self.scope)
+        self.evaluation = evaluation_in(self.scope, automaton)
+        self.bounds, self.values = RunningBounds(self.scope), KindOfValues(self.scope)
         self.low: dict[int, int] = {}
 
     @property
@@ -190,12 +192,13 @@ class ReadableEvaluator(AutomatonEvaluator):
         bounds = self.bounds.copy()
         reached = [bounds.advance(self.position + i, event) for i, event in enumerate(S)]
         types = classify(self.automaton.A.predicates, S)
+        values = self.values.of_events(S)
         self.bounds, self._whole = bounds, False
-        for event, type_, (low, admitted) in zip(S, types, reached, strict=True):
+        for event, type_, (low, admitted, seen), value in zip(S, types, reached, values, strict=True):
             stream, key = key_of(self.scope.keys, event), key_of(self.scope.attributes, event) if admitted else None
             of_key = max(low, bounds.of_key(self.position, stream))
             self.low[self.position] = of_key
-            self.evaluation.push(type_, stream, key, of_key, low)
+            self.evaluation.push(type_, stream if seen else None, key, of_key, low, value)
             self.overall = low
             self.position += 1
             yield self.position - 1
@@ -224,21 +227,27 @@ class ReadableEvaluator(AutomatonEvaluator):
 
     def dump(self) -> bytes:
         """The data as JSON. States of the automaton are written as the subsets that they are."""
-        parts = self.evaluation.parts
-        series = (some for part in parts.values() for table in part.T.values() for some in table.values())
-        numbers, nodes = _numbered(node for some in series for node in some)
+        E, of_keys = self.evaluation, {} if self.bounds.of_keys is None else self.bounds.of_keys.positions
         state: dict[str, Any] = {
             "position": self.position,
             "low": list(self.low.items()),
             "windows": [[[p, _json(value)] for p, value in window.reached] for window in self.bounds.ranges],
-            "nodes": nodes,
         }
         if self.scope.keys:
-            state["parts"] = [[_json(stream), self._part(part, numbers)] for stream, part in parts.items()]
-            of_keys = {} if self.bounds.of_keys is None else self.bounds.of_keys.positions
             state["last"] = [[_json(stream), list(positions)] for stream, positions in of_keys.items()]
+        if isinstance(E, ValuesEvaluation):
+            state["kind"] = self.values.kind
+            state["values"] = [
+                [_json(stream), [[_json(value), p, types[p], p in newest.late] for value, p in newest.items()]]
+                for stream, (newest, types) in E.parts.items()
+            ]
+            return json.dumps(state).encode()
+        series = (some for part in E.parts.values() for table in part.T.values() for some in table.values())
+        numbers, state["nodes"] = _numbered(node for some in series for node in some)
+        if self.scope.keys:
+            state["parts"] = [[_json(stream), self._part(part, numbers)] for stream, part in E.parts.items()]
         else:
-            state |= self._part(parts.get((), ScopedEvaluation(self.automaton, self.scope.windowed)), numbers)
+            state |= self._part(E.parts.get((), ScopedEvaluation(self.automaton, self.scope.windowed)), numbers)
         return json.dumps(state).encode()
 
     def _part(self, part: ScopedEvaluation, numbers: dict[int, int]) -> dict[str, Any]:
@@ -255,26 +264,30 @@ class ReadableEvaluator(AutomatonEvaluator):
     def load(self, data: bytes) -> None:
         state = json.loads(data)
         position, bounds = int(state["position"]), RunningBounds(self.scope)
-        E = KeyedEvaluation(self.automaton, self.scope.windowed)
+        E, values = evaluation_in(self.scope, self.automaton), KindOfValues(self.scope)
         E.position = position - 1
-        nodes: list[Node] = [WINDOW_BOTTOM]
-        for row in state["nodes"]:
-            nodes.append(_node(row, nodes, position))
-        for stream, saved in state["parts"] if self.scope.keys else [[[], state]]:
-            part = E.parts[_key(stream)] = ScopedEvaluation(self.automaton, self.scope.windowed)
-            for subset, rows in saved["table"]:
-                part.T[E.automaton.numbered(frozenset(subset))] = {
-                    _key(key): [nodes[n] for n in series] for key, series in rows if series and min(series) > 0
-                }
-            unmarked = saved["unmarked"]
-            part.unmarked = None if unmarked is None else E.automaton.numbered(frozenset(unmarked))
+        if isinstance(E, ValuesEvaluation):
+            values.kind = str(state["kind"])
+            _load_values(E, state["values"], position)
+        else:
+            nodes: list[Node] = [WINDOW_BOTTOM]
+            for row in state["nodes"]:
+                nodes.append(_node(row, nodes, position))
+            for stream, saved in state["parts"] if self.scope.keys else [[[], state]]:
+                part = E.parts[_key(stream)] = ScopedEvaluation(self.automaton, self.scope.windowed)
+                for subset, rows in saved["table"]:
+                    part.T[E.automaton.numbered(frozenset(subset))] = {
+                        _key(key): [nodes[n] for n in series] for key, series in rows if series and min(series) > 0
+                    }
+                unmarked = saved["unmarked"]
+                part.unmarked = None if unmarked is None else E.automaton.numbered(frozenset(unmarked))
         for stream, positions in state["last"] if self.scope.keys else ():
             for p in positions:
                 bounds.of_key(int(p), _key(stream))
         for window, rows in zip(bounds.ranges, state["windows"], strict=True):
             window.reached.extend((int(p), _value(value)) for p, value in rows)
         self.low = {int(p): int(low) for p, low in state["low"]}
-        self.evaluation, self.bounds, self.position = E, bounds, position
+        self.evaluation, self.bounds, self.values, self.position = E, bounds, values, position
 
 
 class ReadableCelEvaluator(CelEvaluator, ReadableEvaluator):
@@ -282,6 +295,8 @@ class ReadableCelEvaluator(CelEvaluator, ReadableEvaluator):
 
     def count_all(self, S: Stream) -> int:
         scope, plain = self.scope, self.output == "matches" and self.consumption is Consumption.NONE
+        if plain and (scope.skipped or scope.values):
+            return sum(count_matches(self.phi, self._opened(S), self.budget))
         if plain and isinstance(scope, Scope) and not lookback_bounds(scope, S).unordered:
             greatest = greatest_in_scope(scope, self._opened(S))
             if greatest is not None:
@@ -298,6 +313,17 @@ class ReadableCoreEvaluator(CoreEvaluator, ReadableEvaluator):
 
     def _completed(self) -> Iterator[Node]:
         return iter(()) if self.waits else super()._completed()
+
+
+def _load_values(E: ValuesEvaluation, saved: Any, position: int) -> None:
+    """Keep the newest events of the newest values, as a saved state has them."""
+    for stream, rows in saved:
+        newest, types = E.part(_key(stream))
+        for value, p, type_, is_late in rows:
+            if not 0 <= p < position:
+                raise ValueError("an event is out of range")
+            newest.add(_value(value), p, bool(is_late))
+            types[p] = int(type_)
 
 
 def _numbered(roots: Iterator[Node]) -> tuple[dict[int, int], list[Any]]:

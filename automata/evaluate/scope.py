@@ -9,7 +9,7 @@ automaton counts. See docs/decisions/windows.md.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fractions import Fraction
@@ -61,7 +61,9 @@ class Windows:
 
     events: the number of events in a window, None without one. widths: pairs (attribute, width), one for each
     attribute. attributes: those on which the events of a match agree. keys: the attributes of PER KEY; what is left is
-    evaluated over the stream of each key. key_events: the number of events of the key in a window.
+    evaluated over the stream of each key. key_events: the number of events of the key in a window. skipped: attributes
+    without a measurable value of which an event is in no stream. values: of LAST of events with different values, as
+    LAST(A{3 DISTINCT [user]}), their attribute and number; the rest is then a formula for one of these events.
     """
 
     events: int | None = None
@@ -69,6 +71,8 @@ class Windows:
     attributes: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     key_events: int | None = None
+    skipped: tuple[str, ...] = ()
+    values: tuple[str, int] | None = None
 
     @property
     def windowed(self) -> bool:
@@ -77,8 +81,8 @@ class Windows:
 
     @property
     def everything(self) -> bool:
-        """Whether there is neither a window nor a partition, and the stream is not divided by key."""
-        return not self.windowed and not self.attributes and not self.keys
+        """Whether there is neither a window nor a partition nor a count, and the stream is not divided by key."""
+        return not (self.windowed or self.attributes or self.keys or self.values)
 
     @property
     def divided(self) -> bool:
@@ -99,6 +103,12 @@ def strip_windows(phi: Formula) -> Scope | Unsupported:
     PER KEY counts the events of the key inside, and all events outside. So it is taken off from under IN, FILTER,
     WITHIN and PARTITION BY, but not from under START, STRICT and UNLESS, which look at the whole stream.
     """
+    scope = take_off_windows(phi)
+    return scope if (refused := refuse_inside(scope.core)) is None else refused
+
+
+def take_off_windows(phi: Formula) -> Scope:
+    """Return the scope of `strip_windows`, whatever is inside of its core."""
     whole = phi
     events: list[int] = []
     key_events: list[int] = []
@@ -139,13 +149,11 @@ def strip_windows(phi: Formula) -> Scope | Unsupported:
         phi, passed = whole, []
     for node in reversed(passed):
         phi = replace(rebuilt(node, [phi, *children(node)[1:]]), span=node.span)
-    if (refused := _inside(phi)) is not None:
-        return refused
     within = min(events, default=None), tuple(widths.items()), tuple(a for a in attributes if a not in keys)
     return Scope(*within, tuple(keys), min(key_events, default=None), core=phi)
 
 
-def _inside(core: Formula) -> Unsupported | None:
+def refuse_inside(core: Formula) -> Unsupported | None:
     """Return Unsupported if a window, a partition or PER KEY stands inside the remaining formula; None if none does."""
     for psi in cel.subformulas(core):
         if isinstance(psi, cel.PerKey):
@@ -188,6 +196,8 @@ def fingerprint(A: CEA, windows: Windows, options: str) -> str:
     of_windows: tuple[object, ...] = windows.events, windows.widths, windows.attributes
     if windows.keys:  # states that were saved before there was PER KEY are still read
         of_windows += windows.keys, windows.key_events
+    if windows.skipped or windows.values:
+        of_windows += windows.skipped, windows.values
     return sha256(repr((steps, sorted(A.initial), sorted(A.final), of_windows, options)).encode()).hexdigest()
 
 
@@ -200,6 +210,30 @@ def key_of(attributes: Sequence[str], event: Event) -> Key | None:
             return None
         key.append((kind(value), value))
     return tuple(key)
+
+
+class KindOfValues:
+    """The kind of the values of LAST(A{3 DISTINCT [user]}); values of two kinds are neither different nor equal."""
+
+    def __init__(self, windows: Windows) -> None:
+        self.attribute = "" if windows.values is None else windows.values[0]
+        self.kind = ""
+
+    def require(self, kinds: Iterable[str]) -> None:
+        """Raise InputError if the values of a batch are not of one kind, that of the batches before."""
+        found = sorted({*kinds, self.kind} - {""})
+        if len(found) > 1:
+            raise InputError(
+                f"the values of {self.attribute!r} are {' and '.join(f'{name}s' for name in found)}; DISTINCT compares "
+                "values of one kind in batches: collect the stream and use cerify.match"
+            )
+        self.kind = "".join(found)
+
+    def of_events(self, S: Sequence[Event]) -> list[Value | None]:
+        """Return the value of each event, None where it has none or nothing is counted. Raises as `require`."""
+        values = [event.get(self.attribute) if self.attribute else None for event in S]
+        self.require(kind(value) for value in values if value is not None)
+        return values
 
 
 @dataclass(frozen=True)
@@ -376,14 +410,17 @@ class RunningBounds:
         other.of_keys = self.of_keys  # it changes only once a batch is known to be in order
         return other
 
-    def advance(self, position: int, event: Event) -> tuple[int, bool]:
-        """The first position of a match that ends with the event, and whether it can be in one. Raises Unordered.
+    def advance(self, position: int, event: Event) -> tuple[int, bool, bool]:
+        """Return the first position of a match that ends with the event, and whether it can be in one; and whether it
+        is in a stream at all. Raises Unordered.
 
         Without windows of events of a key: see `of_key`.
         """
         counted = 0 if self._windows.events is None else position - self._windows.events + 1
-        reached = [window.advance(position, event) for window in self.ranges]
-        return max([0, counted, *(low for low in reached if low is not None)]), None not in reached
+        reached = {window.attribute: window.advance(position, event) for window in self.ranges}
+        out = [a for a, low in reached.items() if low is None]
+        low = max([0, counted, *(low for low in reached.values() if low is not None)])
+        return low, not out, not any(a in self._windows.skipped for a in out)
 
     def of_key(self, position: int, key: Key | None) -> int:
         """The first position of a match that ends with an event of the key, by the window of events of a key."""

@@ -23,8 +23,8 @@ from cerify.semantics.arrow_types import is_nanoseconds
 
 Longs = NDArray[np.int64]
 NO_KEY, UNKNOWN = -1, -2
+UNEQUAL = -2  # the number of a value that equals no other, as NaN
 MICROSECONDS, NANOSECONDS = 10**6, "timestamp with nanoseconds"
-STACKED = 2.0**61  # the greatest range of the values of several streams, one above the other
 NO_BEGINS = np.zeros(0, np.int64)
 SPREAD = 16  # rows for each number in the range of a column; with as many, numbers are looked up in a table
 
@@ -56,23 +56,28 @@ class RangeWindowState:
         if not marks.any() or self.width < 0:
             after = self if not begins.size else RangeWindowState(self.attribute, self.width)
             return after, low, marks & (self.width >= 0)
-        rows = np.flatnonzero(marks)
-        old = self.values.size
-        known = np.concatenate([self.values.astype(values.dtype), values[rows]])
-        positions = np.concatenate([self.positions, rows + base])
-        firsts = np.unique(np.searchsorted(rows, begins)) + old  # where the values of a stream begin
-        decreasing = known[1:] < known[:-1]
-        decreasing[firsts[(firsts > 0) & (firsts < known.size)] - 1] = False
-        if decreasing.any():
-            position = int(positions[decreasing.argmax() + 1])
-            raise decrease(self.attribute, position, position - base)
-        with np.errstate(over="ignore"):  # a difference may be infinite, and so wider than every window
-            begin = _begins_in_streams(known, kind, self.width, firsts)
-        low[rows] = positions[begin[old:]]
-        kept = known.size if begins.size and begins[-1] > rows[-1] else begin[-1]
+        from cerify.automata.evaluate.scoped_kernels import reach_in_window
+
+        before = self.values.astype(values.dtype)
+        begins = begins.astype(np.int64)
+        shifted, shifted_before = (values, before) if kind == "number" else (_from_zero(values), _from_zero(before))
+        width = _as_float(self.width) if kind == "number" else np.uint64(min(_whole_width(self.width, kind), 2**64 - 1))
+        row, begin = reach_in_window(shifted_before, self.positions, shifted, marks, base, width, begins, low)
+        if row >= 0:
+            raise decrease(self.attribute, base + row, row)
+        old = before.size
+        rest = max(begin - old, int(begins[-1]) if begins.size else 0)
+        rows = np.flatnonzero(marks[rest:]) + rest
+        kept = slice(old if begins.size else begin, None)
         return (
-            RangeWindowState(self.attribute, self.width, positions[kept:], known[kept:], kind),
-            np.maximum.accumulate(low),
+            RangeWindowState(
+                self.attribute,
+                self.width,
+                np.concatenate([self.positions[kept], rows + base]),
+                np.concatenate([before[kept], values[rows]]),
+                kind,
+            ),
+            low,
             marks,
         )
 
@@ -148,45 +153,9 @@ def _measured(table: pa.Table, name: str) -> tuple[NDArray[Any], NDArray[np.bool
     return values, marks & np.isfinite(values), kind
 
 
-def _begins(values: NDArray[Any], kind: str, width: Width) -> NDArray[np.intp]:
-    """For each of ascending values the index of the first one that is at most the width before it."""
-    if kind == "number":
-        width = _as_float(width)
-        begin = np.searchsorted(values, values - width, "left")
-        while True:  # a - b <= w and a - w <= b differ in the last bit; what is right is the first
-            far = values - values[begin] > width
-            before = values[np.maximum(begin - 1, 0)]
-            closer = (begin > 0) & (values - before <= width)
-            if not far.any() and not closer.any():
-                return begin
-            begin = np.where(far, np.searchsorted(values, values[begin], "right"), begin)
-            begin = np.where(closer & ~far, np.searchsorted(values, before, "left"), begin)
-    ticks = np.uint64(min(_whole_width(width, kind), 2**64 - 1))
-    above = values.view(np.uint64) ^ np.uint64(1 << 63)  # from 0 on, so that no difference overflows
-    return np.searchsorted(above, np.where(above < ticks, np.uint64(0), above - ticks), "left")
-
-
-def _begins_in_streams(values: NDArray[Any], kind: str, width: Width, firsts: Longs) -> NDArray[np.intp]:
-    """Return the indices of `_begins` for the values of several streams.
-
-    The values of a stream begin at each index in firsts.
-    """
-    edges = np.unique(np.concatenate([[0], firsts[firsts < values.size]]))
-    if edges.size == 1:
-        return _begins(values, kind, width)
-    sizes = np.diff(np.append(edges, values.size))
-    if kind != "number":
-        # one after the other, each stream more than the width above the one before
-        ticks = float(_whole_width(width, kind))
-        spans = values[edges + sizes - 1].astype(np.float64) - values[edges]
-        if spans.sum() + edges.size * (ticks + 2) < STACKED:
-            gaps = values[edges[1:] - 1] - values[edges[:-1]] + int(ticks) + 1
-            offsets = np.concatenate([[0], np.cumsum(gaps)]) - values[edges]
-            return _begins(values + np.repeat(offsets, sizes), kind, width)
-    ends = np.append(edges[1:], values.size)
-    return np.concatenate(
-        [_begins(values[a:b], kind, width) + a for a, b in zip(edges.tolist(), ends.tolist(), strict=True)]
-    )
+def _from_zero(values: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return whole numbers in the same order from 0 on, so that no difference overflows."""
+    return values.view(np.uint64) ^ np.uint64(1 << 63)
 
 
 def _as_float(width: Width) -> float:
@@ -323,6 +292,10 @@ class KeyTable:
         numbers = (NO_KEY if key is None else known.get(key, UNKNOWN) for key in keys)
         return EncodedKeys(codes, kinds, keys, np.fromiter(numbers, np.int32, len(keys)))
 
+    def dump(self) -> list[Any]:
+        """Return rows (kinds, keys, numbers)."""
+        return [[kinds, list(numbers), list(numbers.values())] for kinds, numbers in self.numbers.items()]
+
     def load(self, size: int, saved: list[Any]) -> None:
         """Continue from saved rows (kinds, keys, numbers). Raises ValueError if the numbers are no keys' numbers."""
         self.size = size
@@ -353,6 +326,14 @@ class KeyTable:
             if key not in numbers:  # else it is equal to one before it, as 0.0 and -0.0 are
                 numbers[key] = self.free.pop()
             encoded.numbers[x] = numbers[key]
+
+
+def nan_rows(table: pa.Table, name: str) -> NDArray[np.bool_] | None:
+    """Return which rows have NaN in a column; None if the column has none."""
+    if name not in table.column_names or not pa.types.is_floating(table[name].type):
+        return None
+    found: NDArray[np.bool_] = pc.fill_null(pc.is_nan(table[name]), False).to_numpy()
+    return found if found.any() else None
 
 
 def _encoded(table: pa.Table, name: str) -> tuple[NDArray[np.int32], list[Any], str]:

@@ -32,6 +32,38 @@ NODES_MADE, UNMARKED, MEMBERS, NODES_SHORT, ROOTS_SHORT, COUNTERS = range(6)
 LAST_BIT = 63
 
 
+@bare
+def reach_in_window(before, positions, values, marks, base, width, begins, low):  # type: ignore[no-untyped-def]
+    """Write how far back each row reaches, in a window on a value, into low, int64 [rows]; it never decreases.
+
+    values: uint64 or float64 [rows], with a width of the same type; a difference may be infinite, and so wider than
+    every window. marks: bool [rows], those that have a value; base: the position of the first. before, positions: the
+    values and positions of earlier events in reach. begins: the rows at which another stream begins. Returns the first
+    row whose value is less than one before in its stream, or -1, and the place of what the last one reaches: of an
+    earlier event its index, of a row its number behind these.
+    """
+    old, begin, stream, reached = before.size, 0, 0, 0
+    last, known = values[0], False
+    if old > 0:
+        last, known = before[old - 1], True
+    for i in range(values.size):
+        while stream < begins.size and begins[stream] <= i:
+            begin, known, stream = old + i, False, stream + 1
+        if marks[i]:
+            value = values[i]
+            if known and value < last:
+                return i, begin
+            last, known = value, True
+            while begin < old and value - before[begin] > width:
+                begin += 1
+            if begin >= old:
+                while not marks[begin - old] or value - values[begin - old] > width:
+                    begin += 1
+            reached = max(reached, positions[begin] if begin < old else base + begin - old)
+        low[i] = reached
+    return -1, begin
+
+
 @part
 def _union(l, r, nodes, tree):  # type: ignore[no-untyped-def]
     tree[nodes].event = -1

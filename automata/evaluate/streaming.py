@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import groupby, islice
+from itertools import groupby, islice, product
 from operator import itemgetter
 
 from cerify.automata.cea.chains import distinct_chain
 from cerify.automata.cea.compile import lazily
-from cerify.automata.cea.model import CEA, Determinized, single_variable
+from cerify.automata.cea.model import CEA, Determinized, Marks, single_variable
 from cerify.automata.evaluate import ces
 from cerify.automata.evaluate.ces import BOTTOM, CompactComplexEventSet, NodeList
 from cerify.automata.evaluate.evaluation_plan import (
@@ -27,7 +27,7 @@ from cerify.automata.evaluate.evaluation_plan import (
     is_mark,
     required_plan,
 )
-from cerify.automata.evaluate.greatest_chains import Chosen, GreatestChains, greatest_in_scope
+from cerify.automata.evaluate.greatest_chains import Chosen, GreatestChains, NewestValues, greatest_in_scope
 from cerify.automata.evaluate.membership import (
     CorrelatedFilterChecker,
     Membership,
@@ -40,6 +40,7 @@ from cerify.automata.evaluate.membership import (
 from cerify.automata.evaluate.scope import (
     Key,
     Scope,
+    Windows,
     key_of,
     lookback_bounds,
     reports_at_last_event,
@@ -52,6 +53,7 @@ from cerify.semantics.arguments import Budget, check_time, timed_items, too_many
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Match, Stream, Valuation, bindings_of
+from cerify.semantics.values import Value
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Evaluation under windows and partitions, in readable Python: Algorithm 2 of tods21, one set for each state and key.
@@ -173,11 +175,13 @@ class KeyedEvaluation:
         """Forget all partial matches, as at the beginning of a stream."""
         self._made, self.parts, self._last = self.node_count, {}, None
 
-    def push(self, type_: int, stream: Key | None, key: Key | None, low: int, overall: int = 0) -> None:
+    def push(
+        self, type_: int, stream: Key | None, key: Key | None, low: int, overall: int = 0, value: Value | None = None
+    ) -> None:
         """Read the next event: as of ScopedEvaluation.
 
         stream: the key whose stream it belongs to; None if it is in none. overall: no match that ends here or later, of
-        whatever stream, begins before that position.
+        whatever stream, begins before that position. value: only ValuesEvaluation looks at it.
         """
         self.position += 1
         self._last = None
@@ -202,6 +206,69 @@ class KeyedEvaluation:
                 self._made += part.made
                 del self.parts[stream]
         self._left = len(self.parts)
+
+
+class ValuesEvaluation:
+    """LAST of events of one kind with different values, on its way through the stream of each key.
+
+    Its methods and attributes are those of KeyedEvaluation. automaton: that of one of the events. parts: of each key
+    the newest events, and of each of these the ways to mark it, by position.
+    """
+
+    def __init__(self, automaton: Determinized, count: int) -> None:
+        self.automaton, self.position = automaton, -1
+        self.parts: dict[Key, tuple[NewestValues, dict[int, int]]] = {}
+        self.node_count, self._count, self._left = 0, count, 0
+        self._found: tuple[NewestValues, dict[int, int]] | None = None
+
+    def restart(self) -> None:
+        """Forget all events."""
+        self.parts, self._found = {}, None
+
+    def ways(self, type_: int) -> list[Marks]:
+        """Return the ways to mark an event of a type."""
+        return [marks for marks, _ in self.automaton.step(0, type_) if marks]
+
+    def part(self, stream: Key) -> tuple[NewestValues, dict[int, int]]:
+        """Return what is kept of a key."""
+        return self.parts.setdefault(stream, (NewestValues(self._count), {}))
+
+    def push(
+        self, type_: int, stream: Key | None, key: Key | None, low: int, overall: int = 0, value: Value | None = None
+    ) -> None:
+        """Read the next event: as of KeyedEvaluation. value: what it is told apart by."""
+        check_time()
+        self.position += 1
+        self._found = None
+        if stream is None or value is None or not self.ways(type_):
+            return
+        if len(self.parts) > 2 * self._left + SWEEP:
+            self.parts = {one: part for one, part in self.parts.items() if max(part[1]) >= overall}
+            self._left = len(self.parts)
+        newest, types = part = self.part(stream)
+        newest.add(value, self.position, key is None)
+        types[self.position] = type_
+        for p in types.keys() - newest.events.values():
+            del types[p]
+        self.node_count += 1
+        self._found = part if newest.is_complete(low) else None
+
+    def ends(self) -> Iterator[ces.Node]:
+        """Yield the sets of complex events at the last position read: one for each way to mark the events."""
+        newest, types = self._found or (NewestValues(0), {})
+        events = list(newest.events.values())
+        for ways in product(*(self.ways(types[p]) for p in events)) if events else ():
+            node: ces.Node = ces.WINDOW_BOTTOM
+            for p, marks in zip(events, ways, strict=True):
+                node = ces.CesOutput(p, marks, node)
+            yield node
+
+
+def evaluation_in(windows: Windows, automaton: Determinized) -> KeyedEvaluation | ValuesEvaluation:
+    """Return the evaluation of an automaton in these windows, at the beginning of a stream."""
+    if windows.values is not None:
+        return ValuesEvaluation(automaton, windows.values[1])
+    return KeyedEvaluation(automaton, windows.windowed)
 
 
 def _joined(one: dict[Key, ces.Series], other: dict[Key, ces.Series]) -> dict[Key, ces.Series]:

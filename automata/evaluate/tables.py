@@ -304,7 +304,8 @@ class EventBatch:
 
     base: the position of the first. classes, keys: the number of each event's class, and of its key or -1. admitted:
     whether a match can have it. low: the least position at which a match that ends there may begin. Without windows and
-    partitions only base and classes are used.
+    partitions only base and classes are used. values: of a count of different values, the number of each event's value,
+    -1 without one, or -2 of one that equals no other.
     """
 
     base: int
@@ -312,6 +313,7 @@ class EventBatch:
     keys: NDArray[np.int32]
     admitted: NDArray[np.bool_]
     low: NDArray[np.int64]
+    values: NDArray[np.int32] | None = None
 
     def part(self, start: int, end: int) -> EventBatch:
         """The events from one index to before another."""

@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
 from statistics import median
@@ -159,10 +159,14 @@ def partition(quick: bool) -> Iterator[Figure]:
 
 
 def keyed(quick: bool) -> Iterator[Figure]:
-    """PER KEY against PARTITION BY, and counts of events by key, from columns, of 1,000 keys."""
-    table = uniform(200_000 if quick else 1_000_000).table
-    keys = pa.array(np.random.default_rng(1).integers(0, 1000, table.num_rows))
-    S = Stream.from_table(table.append_column("k", keys))
+    """PER KEY against PARTITION BY, and counts of events and of 200 users by key, from columns, of 1,000 keys."""
+    table, rng = uniform(200_000 if quick else 1_000_000).table, np.random.default_rng(1)
+    more = {
+        "k": rng.integers(0, 1000, table.num_rows),
+        "u": rng.integers(0, 200, table.num_rows),
+        "t": np.cumsum(rng.integers(0, 2, table.num_rows)),
+    }
+    S = Stream.from_table(reduce(lambda table, name: table.append_column(name, pa.array(more[name])), more, table))
     for name, around in (("Q1", ""), ("window", " WITHIN 1000 EVENTS")):
         ours, other = (f"({QUERIES['Q1']}) {operator} [k]{around}" for operator in ("PER KEY", "PARTITION BY"))
         yield rate(
@@ -180,7 +184,15 @@ def keyed(quick: bool) -> Iterator[Figure]:
             f"keyed.{name}", len(S), "events/s", partial(work, ours), "PARTITION BY", partial(work, other),
             "≥ 0.9 of it", lambda value, ratio: ratio >= 0.9,
         )  # fmt: skip
-    for name, query in (("60", "LAST(A{60})"), ("60.30", "LAST(A{60} ; B{30})")):
+    counts = {
+        "60": "LAST(A{60})",
+        "60.30": "LAST(A{60} ; B{30})",
+        "60.window": "LAST(A{60} WITHIN 300000 [t])",
+        "distinct": "LAST(A{3 DISTINCT [u]})",
+        "distinct.30": "LAST(A{30 DISTINCT [u]})",
+        "distinct.window": "LAST(A{3 DISTINCT [u]} WITHIN 20000 [t])",
+    }
+    for name, query in counts.items():
         yield rate(
             f"keyed.count.{name}", len(S), "events/s", from_columns(f"{query} PER KEY [k]", S), "A ; B PER KEY",
             from_columns("A ; B PER KEY [k]", S), "≥ 2e+07", lambda value, ratio: value >= 2e7,

@@ -31,10 +31,10 @@ from cerify.automata.cea.model import (
     trim,
     union,
 )
-from cerify.automata.evaluate import streaming, tables
+from cerify.automata.evaluate import compiled, streaming, tables
 from cerify.automata.evaluate.chain_store import ChainStore, RunsStore
 from cerify.automata.evaluate.compiled import CompiledCelEvaluator
-from cerify.automata.evaluate.evaluation_plan import required_plan
+from cerify.automata.evaluate.evaluation_plan import required_plan, scope_of_counts
 from cerify.automata.evaluate.parallel import ParallelEvaluator
 from cerify.automata.evaluate.readable import ReadableCelEvaluator
 from cerify.automata.evaluate.scope import Unordered
@@ -642,7 +642,7 @@ def test_sixty_of_a_hundred() -> None:
 def test_the_greatest_match_of_different_values_has_the_newest_ones(seed: int) -> None:
     """By the definition of its expansion, whatever stands around LAST, also where values are of two kinds."""
     rng = Random(f"different values {seed}")
-    kept = 0
+    kept = read = 0
     for _ in range(40):
         phi: Formula = distinct(link(rng), rng.choice((2, 2, 3)), rng.choice("kxyu"))
         phi = cel.Last(generate.around(rng, phi) if rng.random() < 0.5 else phi)
@@ -652,9 +652,16 @@ def test_the_greatest_match_of_different_values_has_the_newest_ones(seed: int) -
         S = generate.clocked(rng, generate.stream(rng, generate.EVERYTHING, rng.randint(3, 8), phi))
         for output in ("matches", "valuations"):
             right = matches_of(phi, S, output)
-            assert streaming.matches(phi, S, output) == right, f"{show(phi)} {S.events}"
+            for evaluate in (streaming.matches, compiled.matches):
+                assert evaluate(phi, S, output) == right, f"{show(phi)} {S.events}"
+            for make in (ReadableCelEvaluator, CompiledCelEvaluator) if scope_of_counts(phi) is not None else ():
+                with suppress(Unordered):
+                    assert in_batches(partial(make, phi, output), S, rng) == right, f"{show(phi)} {S.events}"
+                    assert make(phi, output).count(S) == len(right), f"{show(phi)} {S.events}"
+                    read += 1
         kept += streaming.greatest_planned(required_plan(phi), S) is not None
     assert kept >= 10
+    assert read >= 40
 
 
 @pytest.mark.parametrize("rounds", [2, 3, 12])

@@ -121,6 +121,8 @@ QUERIES = [
     "START(A ; B) PER KEY [k]",
     "PROJECT[A](A ; C) WITHIN 3 EVENTS PER KEY [k]",
     "NXT(A ; A ; B) PER KEY [k] WITHIN 50 [t]",
+    "LAST((A{2} ; B) WITHIN 200 [t]) PER KEY [k]",
+    "LAST(A{3 DISTINCT [t]} WITHIN 200 [t]) PER KEY [k]",
 ]
 
 
@@ -232,6 +234,72 @@ def test_damaged_nodes_are_found(query: str, field: str, value: int, message: st
     fresh.store.resize(*arrays["rows"].shape[1::-1])
     with pytest.raises(ValueError, match=message):
         fresh.store.load(arrays, 100)
+
+
+DISTINCT = "LAST(A{3 DISTINCT [u]}) PER KEY [k]"
+
+
+def test_values_that_no_event_is_kept_of_are_forgotten() -> None:
+    """Their numbers are used again, in states that are saved too, and keys that are over take theirs along."""
+    rng = Random(1)
+    S = Stream(Event("A", {"k": n // 50, "u": str(rng.choice((n, n // 5)))}) for n in range(6_000))
+    phi = parse(f"{DISTINCT} WITHIN 100 EVENTS")
+    expected = [(m.at, m.events) for m in streaming.matches(phi, S)]
+    E, found = CompiledCelEvaluator(phi), list[tuple[int, tuple[int, ...]]]()
+    for start in range(0, len(S), 300):
+        found += pushed(E, S.part(start, 300), 150)
+        saved, E = E.save(), CompiledCelEvaluator(phi)
+        E.restore(saved)
+    assert found == expected
+    assert E.values.size < 2_000
+    readable = ReadableCelEvaluator(phi)
+    assert pushed(readable, S, 500) == expected
+    assert len(readable.evaluation.parts) < 3_000
+
+
+@pytest.mark.parametrize("make", [ReadableCelEvaluator, CompiledCelEvaluator])
+def test_not_a_number_differs_from_all_values(make: type[ReadableCelEvaluator]) -> None:
+    """As `!=` has it, which is false without a value."""
+    values = [1.0, float("nan"), None, float("nan"), 0.0, -0.0, 1.0]
+    S = Stream(Event("A", {"k": 1} | ({} if u is None else {"u": u})) for u in values)
+    expected = [(3, (0, 1, 3)), (4, (1, 3, 4)), (5, (1, 3, 5)), (6, (3, 5, 6))]
+    assert [(m.at, m.events) for m in matches_of(parse(DISTINCT), S)] == expected
+    E = make(parse(DISTINCT))
+    first = pushed(E, S.part(0, 4), 2)
+    other = make(parse(DISTINCT))
+    other.restore(E.save())
+    assert first + pushed(other, S.part(4, 3), 2) == expected
+
+
+@pytest.mark.parametrize("make", [ReadableCelEvaluator, CompiledCelEvaluator])
+def test_values_of_two_kinds_are_refused_in_batches(make: type[ReadableCelEvaluator]) -> None:
+    E = make(parse(DISTINCT))
+    E.push([Event("A", {"k": 1, "u": 1}), Event("A", {"k": 1, "u": 2.5}), Event("B")])
+    saved, E = E.save(), make(parse(DISTINCT))
+    E.restore(saved)
+    with pytest.raises(InputError, match="the values of 'u' are numbers and strings; DISTINCT compares values of one"):
+        E.push([Event("A", {"k": 1, "u": "x"})])
+    assert [m.events for m in E.push([Event("A", {"k": 1, "u": 3})])] == [(0, 1, 3)]
+
+
+def test_damaged_rows_of_values_are_found() -> None:
+    E = CompiledCelEvaluator(parse(DISTINCT))
+    E.push(Stream(Event("A", {"k": n % 2, "u": n}) for n in range(9)))
+    arrays = {name: array.copy() for name, array in E.store.arrays.items()}
+    damages = (
+        ("home", (0, 1), 4),
+        ("home", (1, 2), 99),
+        ("rows", (0, 1), 1 << 40),
+        ("names", (0, 0), -3),
+        ("kinds", (1, 0), 7),
+    )
+    for name, index, value in damages:
+        damaged = {**arrays, name: arrays[name].copy()}
+        damaged[name][index] = value
+        fresh = CompiledCelEvaluator(parse(DISTINCT))
+        fresh.grow([1], [1])
+        with pytest.raises(ValueError, match=r"future|range|places"):
+            fresh.store.load(damaged, 9)
 
 
 def test_what_batches_do_not_carry() -> None:
