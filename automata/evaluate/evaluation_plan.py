@@ -155,7 +155,7 @@ def scope_of_counts(phi: Formula) -> Scope | None:
     other formula, and where the windows inside and outside count the events of different streams.
     """
     outer = take_off_windows(phi)
-    if not isinstance(outer.core, cel.Last):
+    if not isinstance(outer.core, cel.Preference):
         return None
     inner = take_off_windows(outer.core.phi)
     if refuse_inside(inner.core) is not None:

@@ -12,6 +12,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from math import isnan, nan
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -180,3 +181,57 @@ def test_all_paths_answer_alike(spark: SparkSession, tmp_path: Path, number: int
     }
     with settings(spark, given):
         assert differing(spark, rows, "string" if key == "one" else key, id_, tmp_path) == []
+
+
+def newest_users(rows: Sequence[tuple[Any, ...]], users: int, seconds: int) -> Counter[Any]:
+    """The matches of LAST(A{users DISTINCT [u]} WITHIN seconds) of each key, by the sentence: the newest A of each of
+    the newest users, if there are so many within these seconds.
+    """
+    found = Counter[Any]()
+    for i, (key, _, second, type_, user) in enumerate(rows):
+        newest: dict[str, int] = {}
+        for other, id_, at, kind, name in reversed(rows[: i + 1]):
+            if other == key and kind == "A" and name is not None and second - at <= seconds and len(newest) < users:
+                newest.setdefault(name, id_)
+        if type_ == "A" and user is not None and len(newest) == users:
+            found[key, rows[i][1], tuple(sorted(newest.values()))] += 1
+    return found
+
+
+@pytest.mark.parametrize("users", sampled([2, 3, 5], [3]))
+def test_different_values_on_all_paths(spark: SparkSession, tmp_path: Path, users: int) -> None:
+    """DISTINCT by match, its number, in SQL, in a stream and by PER KEY, beside the sentence."""
+    from cerify.spark import match, register
+    from cerify.spark.streaming import match_rest, match_stream, matches
+
+    rng = Random(users)
+    rows = [
+        (rng.choice("xyz"), i, i, rng.choice("AAB"), rng.choice(["a", "b", "c", "d", "e", "f", None]))
+        for i in range(400)
+    ]
+    expected = newest_users(rows, users, 30)
+    assert expected.total() >= 40
+    made = spark.createDataFrame(rows, "k string, id long, s long, type string, u string").repartition(3)
+    made.selectExpr("k", "id", "timestamp_seconds(s) AS ts", "type", "u", "1 AS one").write.parquet(
+        str(tmp_path / "in")
+    )
+    df, query = spark.read.parquet(str(tmp_path / "in")), f"LAST(A{{{users} DISTINCT [u]}} WITHIN 30 seconds)"
+    how: dict[str, Any] = {"partition_by": "k", "order_by": "ts", "id_col": "id"}
+    assert matches_of(match(df, query, **how)) == expected
+    outside = query.replace(" WITHIN 30 seconds)", ") WITHIN 30 seconds")
+    assert matches_of(match(df, outside, **how)) == expected
+    numbers = {row["k"]: row["count"] for row in match(df, query, **how, output="count").collect()}
+    assert numbers == Counter(key for key, _, _ in expected.elements())
+    whole = match(df, f"{query} PER KEY [k]", partition_by="one", order_by="ts", id_col="id")
+    assert Counter((rows[at][0], at, tuple(events)) for _, at, events, *_ in whole.collect()) == expected
+    register(spark)
+    df.createOrReplaceTempView("users")
+    named = ", ".join(f"{name} => '{value}'" for name, value in how.items())
+    assert matches_of(spark.sql(f"SELECT * FROM cel_match(TABLE(users), '{query}', {named})")) == expected
+    stream = spark.readStream.schema(df.schema).parquet(str(tmp_path / "in"))
+    given: dict[str, Any] = {"partition_by": "k", "event_time": "ts", "id_col": "id"}
+    writer = match_stream(stream, query, watermark="1000000 seconds", **given).writeStream
+    writer = writer.option("checkpointLocation", str(tmp_path / "state")).trigger(availableNow=True)
+    writer.start(str(tmp_path / "out")).awaitTermination()
+    held = match_rest(stream, query, checkpoint=str(tmp_path / "state"), **given)
+    assert matches_of(matches(spark.read.parquet(str(tmp_path / "out")))) + matches_of(matches(held)) == expected
