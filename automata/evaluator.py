@@ -236,7 +236,10 @@ class Evaluator(ABC):
         return len(self.push_stream(S))
 
     def save(self) -> bytes:
-        """The state between two batches, in a format without code. Raises InputError inside a batch, and at the end."""
+        """Return the state between two batches, as bytes without code.
+
+        Raises InputError inside a batch or after `finish`.
+        """
         self._require_open()
         with self.budget.timed():
             return self._saved()

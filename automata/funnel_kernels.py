@@ -31,7 +31,7 @@ else:
 
 @compiled
 def subtract_least(values: Array, low: Any, high: Any, codes: Array) -> bool:
-    """Write by how much each value is larger than `low`; tell whether all are from `low` to `high`."""
+    """Write `value - low` into `codes` for each value; return whether all values are from `low` to `high`."""
     out = False
     for row in range(len(values)):
         value = values[row]
@@ -299,9 +299,10 @@ def entry_levels(
 
 @compiled
 def augment(masks: Array, block: int, size: int, owner: Array, step: int, n: int) -> bool:
-    """Give the step a row of its own, other steps changing theirs if need be; tell whether that could be done.
+    """Assign a row to the step, moving other steps to other rows if needed; return whether that was possible.
 
-    The search goes breadth first over rows. `via` is the row that a row's owner would leave for it.
+    This is one augmenting path of a bipartite matching, searched breadth first. `via[row]` is the row that the owner of
+    `row` would leave for it.
     """
     via, queue = [NONE] * size, [0] * size
     seen = [False] * size

@@ -223,7 +223,7 @@ def timed_table(
 
 
 def _counted_lists(table: pa.Table, schema: Schema) -> pa.Table:
-    """Return the table without columns of lists, and with the number of elements of those that the schema counts."""
+    """Return the table with `x.count` and `x.any.v`, if the schema has them, in place of each column of lists x."""
     for column in [f.name for f in table.schema if is_list(f.type) and f.name not in schema.attributes]:
         counts, counted = table[column], f"{column}.{COUNT}"
         table = table.drop_columns([column])

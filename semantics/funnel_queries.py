@@ -86,7 +86,9 @@ def parse_keyed_question(text: str) -> KeyedQuestion:
                 raise ParseError(f"a sequence has no {name}", span)
         pattern = re.fullmatch(r"'([^']*)'", ", ".join(parts))
         if pattern is None or "OF" not in clauses:
-            raise ParseError("a sequence is SEQUENCE '(?1)(?2)' OF view, pay BY user", Span(word.end(), len(text)))
+            raise ParseError(
+                "write a sequence as in SEQUENCE '(?1)(?2)' OF view, pay BY user", Span(word.end(), len(text))
+            )
         of, span = clauses["OF"]
         steps = tuple(map(parse_step, _parts_of(of, 0)[0]))
         if not 1 <= len(steps) <= MOST_STEPS:

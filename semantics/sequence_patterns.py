@@ -87,7 +87,7 @@ def parse_sequence_pattern(text: str) -> tuple[SequencePart, ...]:
         raise _located("the pattern contains no row: write (?1) for a row of the first condition", text, 0, len(text))
     last = next(part for part in reversed(parts) if not isinstance(part, AnyRows))
     if isinstance(last, TimeClause):
-        raise _located("a time clause stands before the row to which it measures: write (?N) after it", text, 0, at)
+        raise _located("a time clause needs a row after it: write (?N) behind it", text, 0, at)
     return tuple(parts)
 
 

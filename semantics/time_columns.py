@@ -146,8 +146,8 @@ class FieldReading:
         if self.times.format is not None or self.times.unit not in (None, "s"):
             option = "--time-unit" if self.times.format is None else "--time-format"
             raise IllFormed(
-                f"the schema has the time as {declared}, and {option} reads timestamps: declare it as timestamp, or as "
-                "timestamp[ms]"
+                f"{option} reads timestamps, but the schema declares the time as {declared}: declare it as timestamp, "
+                "or as timestamp[ms]"
             )
         return times
 

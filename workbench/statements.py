@@ -395,7 +395,7 @@ def write_sqlglot(q: MatchRecognize, dialect: DialectName = "trino", table: str 
         raise Unsupported(f"sqlglot does not read the clause: {str(error).splitlines()[0]}", q.span) from None
     again = replace(read_sqlglot(tree, dialect).clause, span=None)
     if again != replace(read_pasted(text, dialect).clause, span=None):
-        raise Unsupported("sqlglot reads the clause as another one", q.span)
+        raise Unsupported("sqlglot reads this clause as a different one: its tree would not mean the same", q.span)
     return tree
 
 

@@ -282,7 +282,7 @@ class _Compiler:
         return built(self.alphabet, A.variables | B.variables, (0, 0), step, accepts, self.budget)
 
     def _relative(self, A: DFA, B: DFA) -> DFA:
-        """5: from accepting states of A also to where B begins."""
+        """Build relative(A, B), construction 5: an accepting state of A also leads to where B begins."""
 
         def step(q: tuple[int, frozenset[int]], a: int, here: Names) -> tuple[int, frozenset[int]]:
             p = A.step(q[0], a, here)
@@ -295,7 +295,7 @@ class _Compiler:
         return built(self.alphabet, A.variables | B.variables, (0, frozenset[int]()), step, accepts, self.budget)
 
     def _relative_plus(self, A: DFA) -> DFA:
-        """6: from accepting states also to where A begins."""
+        """Build relative+(A), construction 6: an accepting state of A also leads to where A begins."""
 
         def step(q: frozenset[int], a: int, here: Names) -> frozenset[int]:
             running = frozenset(A.step(p, a, here) for p in q)

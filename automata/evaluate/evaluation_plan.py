@@ -518,7 +518,7 @@ def binding_subformulas(phi: Formula) -> Iterator[Formula]:
 
 
 def _mark_variables(phi: Formula, marks: Mapping[str, str]) -> Formula:
-    """phi where the events that a variable binds have the variable's mark too."""
+    """Return phi with an IN that binds a variable's events to its mark as well."""
     match phi:
         case cel.EventAtom(R):
             return cel.In(phi, marks[R]) if R in marks else phi

@@ -35,10 +35,9 @@ Key: TypeAlias = tuple[tuple[str, Value], ...]
 
 
 class Unordered(InputError):
-    """The values of a window's attribute decrease, so that no position bounds where a match may begin.
+    """The values of a window's attribute decrease, so old partial matches cannot be dropped.
 
-    attribute, row: where rows are read in batches, the attribute, and the first row of the batch that is less than one
-    before.
+    For a batch, `attribute` is its name, and `row` the first row of the batch whose value is less than one before.
     """
 
     attribute, row = "", -1
@@ -86,7 +85,7 @@ class Windows:
 
     @property
     def divided(self) -> bool:
-        """Whether the stream of a key is divided once more, by a partition on another attribute."""
+        """Return whether PER KEY stands together with PARTITION BY on another attribute."""
         return bool(self.keys and self.attributes)
 
 

@@ -263,10 +263,10 @@ class EncodedKeys:
 
 @dataclass
 class KeyTable:
-    """The keys of a partition that partial matches have, by number.
+    """The keys of a partition that have partial matches, and the number of each.
 
-    numbers: for each kinds of values that keys are of the keys themselves, a value or a tuple of them; free: the
-    numbers that stand for none.
+    `numbers` maps kinds of values to keys of these kinds (a value, or a tuple for several attributes) with their
+    numbers. `free` has the numbers without a key.
     """
 
     attributes: tuple[str, ...]

@@ -122,7 +122,7 @@ def identifier(a: Attribute) -> Identifier:
         case sase.Reference(place=place):
             return OF_PLACE[place]
         case _:
-            raise TypeError(f"{a} is no reference of SASE+")
+            raise TypeError(f"{a} is not a reference of SASE+")
 
 
 def blocks_of(q: sase.SaseQuery | sase.SaseUnion) -> tuple[sase.SaseQuery, ...]:

@@ -339,7 +339,7 @@ class ColumnEncoder:
 
     @property
     def partitions(self) -> int:
-        """The number of partitions with a number; 0 is for the events that have a partition of their own."""
+        """The number of partitions so far, with number 0 for the events that are alone in theirs."""
         return len(self._partitions) + 1
 
     def keys(self, table: pa.Table) -> NDArray[np.int32]:

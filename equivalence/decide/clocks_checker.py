@@ -316,11 +316,12 @@ def by_ages(times: Times, uses: Mapping[int, Iterable[int | float]]) -> Iterator
 
 @dataclass
 class ClosedList:
-    """A list of pairs to be checked, and what two formulas and the streams are.
+    """Check that a certificate's list of pairs is closed: each event leads from a pair of the list to another one.
 
-    machines: of the left and of the right. follow: what is known of a stream after an event of a type, None if there is
-    none; ends: whether it may end there. widths: of the windows on parts in ticks. gap: between two events, at least.
-    groups: of registers the group of their attributes. keyless: the attributes of which the last event has no value.
+    machines: the automata of the left and of the right formula. follow: what is known of a stream after one more event,
+    or None if no stream has it; ends: whether a stream may end there. widths: the windows on parts, in ticks. gap: the
+    least time between two events. groups: for each register the group of its attribute. keyless: the attributes of
+    which the last event has no value.
     """
 
     machines: tuple[NestedAutomaton, NestedAutomaton]
@@ -425,7 +426,7 @@ class ClosedList:
                 last = [row[:] for row in times]
                 last[0][now] = min(last[0][now], 0)
                 if not event.timed or closed(last) is not None:
-                    raise NotClosed("of a pair one side has a match and the other has not")
+                    raise NotClosed("in one pair, only one side has a match")
             everything = sorted(_names((left, right)), reverse=True)
             clocks = [x for x in everything if x > LAST_VALUE]
             rows = [0, now, *(now if clock == Started else 1 - clock for clock in clocks)]
@@ -448,7 +449,7 @@ class ClosedList:
         for wider in table.get((known, left, right), ()):
             if all(times[i][j] <= wider[i][j] for i in range(len(times)) for j in range(len(times))):
                 return
-        raise NotClosed("a pair steps to one that is not in the list")
+        raise NotClosed("an event leads from a pair of the list to a pair that is missing")
 
 
 @lru_cache(maxsize=10_000)

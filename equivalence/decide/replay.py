@@ -25,7 +25,10 @@ from cerify.semantics.values import INT64, Value, ValueType, value_type_of
 def replayed(
     phi: Formula, psi: Formula, stream: Stream, one_way: bool, level: Level, shortest: bool, budget: Budget
 ) -> Different:
-    """The difference as the denotational interpreter has it. Raises BudgetExceeded, and InternalError if it is none."""
+    """Evaluate both formulas on the stream by the definition, and return their difference at its last position.
+
+    Raises BudgetExceeded, and InternalError if the definition finds no difference.
+    """
     n = len(stream) - 1
     left, right = (_matches(chi, stream, n, level, budget) for chi in (phi, psi))
     if level == "positions" and left and right:

@@ -311,7 +311,10 @@ class SymbolicRows:
         return z3.Bool(f"condition {i} {r}") if true else z3.Not(z3.Bool(f"condition {i} {r}"))
 
     def collect_literals(self, word: Word, first: bool, last: bool) -> list[Any]:
-        """The literals of rows that are there; first, last: as the first, the last rows of a partition."""
+        """Return the literals which say that the rows of the word exist and their conditions are as its letters say.
+
+        first, last: also that no row stands before the word, or after it, in the partition.
+        """
         ends = [z3.Not(self.has_row(-1))] * first + [z3.Not(self.has_row(len(word)))] * last
         literals = [self.literal(i, true, r) for r, letter in enumerate(word) for i, true in letter]
         return [*ends, *literals, *(self.has_row(r) for r in range(len(word)))]

@@ -243,7 +243,7 @@ class Maker:
         return self._moved(sase.Reference(name, other.variable, place), pool)
 
     def _moved(self, term: pred.Term, pool: tuple[Value, ...]) -> pred.Term:
-        """The term, of a number now and then with another number added, or times one."""
+        """Return the term; if it is a number, sometimes with another number added, subtracted or multiplied."""
         if isinstance(pool[0], int | float) and not isinstance(pool[0], bool) and self._share(0.15):
             return pred.Arithmetic(self.rng.choice(("+", "-", "*")), term, pred.Constant(self.rng.choice(pool)))
         return term

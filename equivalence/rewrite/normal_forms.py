@@ -200,10 +200,10 @@ Path: TypeAlias = tuple[int, ...]
 
 
 def lp_normal(phi: core.Formula, nodes: int = NODES) -> core.Formula:
-    """A formula in LP-normal form with the complex events of phi. Raises IllFormed, Unsupported, BudgetExceeded.
+    """Return a formula in LP-normal form with the complex events of phi.
 
-    The proof needs a variable's definition around each of its filters, and none of an iteration between the two: what
-    `problems` asks, which is a little more than well-formed by the letter (docs/decisions/core-cel.md).
+    No iteration between a filter and the definition of its variable may choose the variable anew. That is a little more
+    than well-formed by the letter (docs/decisions/core-cel.md). Raises IllFormed, Unsupported, BudgetExceeded.
     """
     with depth_limited(phi.span):
         for problem in problems(phi):

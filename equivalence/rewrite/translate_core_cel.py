@@ -657,7 +657,7 @@ def _attach_atom(found: _Translated, atom: core.Atom) -> _Translated:
             "the strategy, where core-CEL needs it, it would change what the strategy chooses",
             atom.span,
         )
-    raise Unsupported("the filter compares events of two branches, of which a match need have neither", atom.span)
+    raise Unsupported("the filter compares events of two branches, and a match may have neither of them", atom.span)
 
 
 def _on_definition(phi: core.Formula, x: str, atom: core.Atom) -> core.Formula:

@@ -47,7 +47,7 @@ def without_variable(E: Expression, x: str) -> Expression:
 
 
 def smaller_counts(E: Expression) -> Iterator[Expression]:
-    """<n> and every <n> with a smaller n."""
+    """Yield the expression with a smaller n in one `<n>` or `every <n>`."""
 
     def local(F: Expression) -> Iterator[Expression]:
         if isinstance(F, expr.Counted):

@@ -160,7 +160,7 @@ class FormulaShape(TreeShape[T]):
         return self.reload, ()
 
     def smaller(self, phi: T) -> Iterator[T]:
-        """A sub-formula, or its iteration, in the place of a formula around it; a filter with fewer atoms."""
+        """Yield phi with a sub-formula, or its iteration, in place of one around it, or with a smaller filter."""
         yield from self.parts_instead(phi, self.iteration)
         yield from self._with_conditions(phi, lambda c: fewer_atoms(c, self.conjunction))
 

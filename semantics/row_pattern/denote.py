@@ -302,7 +302,9 @@ def resumed(q: MatchRecognize, found: RowMatch, reading: RowReading) -> int:
     if to is None:
         if reading.skip_to_nothing == "next_row":
             return found.row + 1
-        raise IllFormed(f"no row of match {found.number} is labelled {q.skip.variable}, to skip to", q.skip.span)
+        raise IllFormed(
+            f"no row of match {found.number} is labelled {q.skip.variable}, where AFTER MATCH SKIP goes on", q.skip.span
+        )
     if to == found.start:
         if reading.skip_to_first == "next_row":
             return found.row + 1

@@ -233,7 +233,7 @@ def _literal_text(cells: Sequence[Sequence[str]], names: Sequence[str], target: 
     if target.streams:
         raise Unsupported(f"{target.title} has no table in the text of a query")
     if not cells:
-        raise Unsupported("a table in the text of a query has a row at least")
+        raise Unsupported("the table has no rows, and a query cannot contain an empty one")
     if target.name == "bigquery":
         rest = [f"({', '.join(row)})" for row in cells[1:]]
         named = ", ".join(f"{cell} AS {column}" for cell, column in zip(cells[0], names, strict=True))

@@ -266,7 +266,7 @@ def value_of(bound: Bound, S: Sequence[Event], operations: Operations = NO_OPERA
                 meant = positions[:-1] if running else positions
                 return folded(attribute, (S[p] for p in meant), operations)
             case _:
-                raise TypeError(f"{attribute} is no reference of SASE+")
+                raise TypeError(f"{attribute} is not a reference of SASE+")
 
     return value
 
@@ -317,7 +317,7 @@ def rank(attribute: Attribute) -> int:
             ranks: Mapping[sase.Index, int] = {"only": 0, "first": 0, "previous": 1, "current": 2, "last": 3}
             return ranks[place]
         case _:
-            raise TypeError(f"{attribute} is no reference of SASE+")
+            raise TypeError(f"{attribute} is not a reference of SASE+")
 
 
 def _edge(ranks: set[int]) -> Edge:

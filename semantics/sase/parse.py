@@ -273,7 +273,7 @@ class _Builder(PredicateBuilder):
 
 def _place(variable: str, index: _Index) -> sase.Index:
     if index.variable not in (None, variable):
-        raise ParseError(f"the last event of {variable} is {variable}[{variable}.LEN]", index.span)
+        raise ParseError(f"write the last event of {variable} as {variable}[{variable}.LEN]", index.span)
     return index.place
 
 

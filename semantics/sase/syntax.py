@@ -386,7 +386,7 @@ def show_attribute(attribute: Attribute) -> str:
         case Reference(place=place):
             return f"{a}{_index(attribute.variable or '', place)}{name}"
         case _:
-            raise TypeError(f"{attribute} is no reference of SASE+")
+            raise TypeError(f"{attribute} is not a reference of SASE+")
 
 
 def _index(a: str, place: Index) -> str:

@@ -49,7 +49,7 @@ T = TypeVar("T")
 
 
 class ChoiceOption(click.Choice):  # type: ignore[type-arg]
-    """One of some names; for another one, the name that is most like it is in the message."""
+    """An option with a fixed list of names. The message for any other name suggests the nearest."""
 
     def get_missing_message(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
         return f"It is one of {', '.join(map(repr, self.choices))}"
@@ -60,7 +60,7 @@ class ChoiceOption(click.Choice):  # type: ignore[type-arg]
 
 
 class AtLeast(click.IntRange):
-    """A whole number from this one on, and no larger than an argument of a function may be."""
+    """A whole number of at least `min`, and at most the largest argument of a function."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         number = super().convert(value, param, ctx)

@@ -102,7 +102,7 @@ class Choices:
         return self._elements[text]
 
     def concerns(self, case: Case, axes: Container[str]) -> bool:
-        """Whether one of the axes bears on the query of a case."""
+        """Return whether one of the axes can change the meaning of the case's query."""
         with suppress(CerifyError, RecursionError):
             return any(axis.name in axes for axis in self._predictor.axes_of(case.query))
         return False

@@ -120,7 +120,7 @@ class ChoiceScorer:
         return sum(isinstance(one.given, frozenset) and bool(one.given) for one in self.bearing(choice[0])) >= NONEMPTY
 
     def confirm(self, chosen: Sequence[Choice]) -> list[Choice]:
-        """Return the choices that stand, judged together; the one with the most against it goes first."""
+        """Judge the choices together; drop the one with most answers against it until all stand, and return those."""
         left = [choice for choice in chosen if self.speaks(choice)]
         while left:
             weights = {choice: self.weigh(choice, left) for choice in left}

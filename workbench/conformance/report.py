@@ -501,7 +501,7 @@ def columns_of(events: Sequence[conformance_Json]) -> list[TimelineColumn]:
 
 
 def rows_of(result: CaseResult) -> list[Row]:
-    """The matches of a result as a timeline draws them; those that are right come last."""
+    """Return the rows of a timeline for a result: missing matches, then extra ones, then correct ones."""
     expected, reported = set(result.case.matches), set(result.matches or ())
     keys = KEYS if result.matches is not None else {"missing": "expected"}  # no other row
     kinds: list[tuple[Presence, set[Match]]] = [

@@ -197,7 +197,7 @@ def labelled(q: MatchRecognize, found: Sequence[Row]) -> dict[Key, NumberedMatch
 
 
 def _in_windows(q: MatchRecognize, found: Sequence[Row]) -> Iterator[NumberedMatch]:
-    """The matches that the rows of the table with their measures show, numbered in each partition in its order."""
+    """Yield the matches of a WINDOW query from its rows, numbered within each partition in row order."""
     last: dict[Key, int] = {}
     for row in sorted(found, key=lambda row: int(row[ROW])):
         if row[COUNT] is None:  # a row without a match

@@ -341,7 +341,7 @@ def miscounted(phi: cel.Formula, C: ComplexEvent) -> tuple[cel.Formula, str, str
 
 
 def counts(phi: cel.Formula, most: int) -> frozenset[int]:
-    """The numbers of events, up to a bound, that the clauses alone let a match of phi have."""
+    """Return how many events a match of phi may have, up to `most`, by its operators alone."""
     found: dict[int, frozenset[int]] = {}
     for psi in reversed(list(cel.subformulas(phi))):
         below = [found[id(child)] for child in children(psi)]

@@ -435,7 +435,7 @@ def _wrong(
 
 
 def _nulls_decide(lang: Language[Any], model: Any, answer: Any, S: Stream) -> bool:
-    """Whether two that differ on a stream do so only since attributes are absent, or NaN: with values they do not."""
+    """Return whether two queries that differ on S agree once each absent or NaN attribute has a value."""
     assert S.schema is not None
     values = few_values(lang, S.schema, model, answer)
     absent = sorted({name for event in S for name in S.schema.types[event.type] if _without_value(event, name)})

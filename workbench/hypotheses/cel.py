@@ -479,7 +479,7 @@ class CelVariant:
                     yield mu1 | mu2
 
     def any_rounds(self, psi: cel.Formula, i: int, j: int, adjacent: bool, most: int | None = None) -> Valuations:
-        """psi+ or psi:+ as defined, or with at most `most` rounds."""
+        """Return the valuations of psi+ (psi:+ if adjacent) on the interval from i to j, with at most `most` rounds."""
         mus = set(self.meaning(psi, i, j))
         for k in range(i, j) if most != 1 else ():
             for mu1 in self.meaning(psi, i, k):

@@ -127,7 +127,7 @@ def reading_options(language: Language[Any], given: Iterable[str]) -> dict[str, 
     if name is not None:
         return {name: parse_reading(READINGS[name], given)}
     for text in given:
-        raise InputError(f"{language.title} has no readings: what is {text}?")
+        raise InputError(f"{language.title} has no readings: leave out --reading {text}")
     return {}
 
 
@@ -458,7 +458,7 @@ class Syntax(ABC, LanguagePart[F]):
         if selection is Selection.ALL:
             return query
         if selection not in self.strategies:
-            raise Unsupported(f"{self.language.title} has no selection {selection.value!r} around a query")
+            raise Unsupported(f"{self.language.title} has no selection strategy {selection.value!r}")
         found: F = self.strategies[selection](query)
         return found
 

@@ -170,7 +170,10 @@ def starts_of(sample: list[OrderValue], parts: int) -> list[OrderValue]:
 def lows_of(
     sample: list[OrderValue], starts: Sequence[OrderValue], events: int, width: Any, scale: float, margin: int = 1
 ) -> list[OrderValue]:
-    """For each start the place from which its chunk reads; the sample estimates where `events` - 1 events begin."""
+    """Return, for each start of a chunk, the place from which the chunk has to read.
+
+    The sample estimates how far back `events` - 1 events reach.
+    """
     back = 0 if events == 1 else math.ceil(margin * 1.5 * (events - 1) / scale) + margin
     lows: list[OrderValue] = []
     for first in starts:

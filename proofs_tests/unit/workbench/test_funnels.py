@@ -495,7 +495,7 @@ def test_texts_of_funnels_are_read_back(text: str, shown: str) -> None:
         ('FUNNEL "a, b', "does not end"),
         ("A ; B", "begins with FUNNEL"),
         ("SEQUENCE '(?1)' OF a WITHIN 3 seconds", "a sequence has no WITHIN"),
-        ("SEQUENCE (?1) OF a", "a sequence is SEQUENCE"),
+        ("SEQUENCE (?1) OF a", "write a sequence as in SEQUENCE"),
         ("SEQUENCE '(?3)' OF a, b", "asks for condition 3, and there are 2"),
         ("FUNNEL a, b MODE strict", "there is no mode 'strict'"),
         ("FUNNEL a BY type", "by='type'"),

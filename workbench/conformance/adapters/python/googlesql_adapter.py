@@ -185,7 +185,7 @@ def statement_of(run: RunMessage) -> tuple[str, bool, list[str]]:
         raise Skip("SKIP TO a variable is not in GoogleSQL", LINK)
     variables, conditions = run.message["sql"]["variables"], {one["variable"]: one["condition"] for one in tree["define"]}
     if unused := sorted(set(conditions) - set(variables)):
-        raise Skip(f"{unused[0]} is defined, and not in the pattern", LINK)
+        raise Skip(f"{unused[0]} is in DEFINE but not in PATTERN", LINK)
     columns = [(one["name"], one["type"]) for one in run.message["sql"]["columns"]]
     if len({name.lower() for name, _ in columns}) < len(columns) or len({one.lower() for one in variables}) < len(variables):
         raise Skip("two names that differ in case alone")
@@ -208,7 +208,7 @@ def statement_of(run: RunMessage) -> tuple[str, bool, list[str]]:
         f"{name_of(name)} AS {expression_of(conditions[name], name) if name in conditions else 'TRUE'}" for name in variables
     ]
     if not variables:
-        raise Skip("a pattern without variables has no DEFINE", LINK)
+        raise Skip("GoogleSQL needs DEFINE, and this pattern has no variables", LINK)
     clause = [
         *([f"PARTITION BY {', '.join(keys)}"] if keys else []), f"ORDER BY {', '.join([*orders, PLACE])}",
         f"MEASURES {', '.join(measures)}", f"AFTER MATCH SKIP {'TO ' * (tree['skip']['to'] == 'next row')}{tree['skip']['to'].upper()}",

@@ -153,7 +153,7 @@ class DeclaredQuery:
     def bound(self, tree: Json, phi: str) -> str:
         """Return a formula with a variable."""
         if tree["variable"] in self.types:
-            raise skip("AS has a name that is no type's")
+            raise skip("AS cannot bind the name of an event type")
         return f"({phi} AS {self.name(tree['variable'])})"
 
     def repeated(self, tree: Json, symbol: str, plus: str) -> str:
