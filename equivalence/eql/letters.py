@@ -9,8 +9,9 @@ none of them does, `exact` becomes false and nothing may be concluded from there
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, product
 from typing import Any, TypeAlias
 
 from cerify.equivalence.eql.nearby import values_near
@@ -322,7 +323,7 @@ class FilterAlphabet:
         """
         if len(names) > 1:
             self.exact = False
-            return None
+            return self._searched_together(names, truths)
         languages = {test: language_of(test) for test in truths}
         if not _is_decided(languages, truths) and not _needs_null(truths):
             self.exact = False
@@ -350,6 +351,35 @@ class FilterAlphabet:
                 return None
             found |= self._add(names, ((text,),))
         return self._event_of(names, truths) if found else None
+
+    def _searched_together(
+        self, names: tuple[str, ...], truths: Mapping[eql.Condition, Truth]
+    ) -> dict[str, Values] | None:
+        """Return values of several fields: of each a text, or none, with which the tests of it alone have their truths.
+
+        Some choices are tried: all texts, and all but one or all but a few.
+        """
+        options: list[tuple[Values, ...]] = []
+        for n, name in enumerate(names):
+            own = {t: v for t, v in truths.items() if {f.name for f in eql.fields_of(t)} == {name}}
+            languages = [(language_of(t), v is True) for t, v in own.items()]
+            text: str | None = f"{n}q"
+            with suppress(TooManyTexts):
+                inside, outside = ([one for one, v in languages if one is not None and v is k] for k in (True, False))
+                text = find_text(inside, outside, self._limit) if inside or outside else text
+            known: list[Values] = [(), *([(text,)] if text is not None and self._fits(name, text) else [])]
+            if name in self.fixed:
+                known = [_as_values(self.fixed[name])]
+            events = ((one, Event("", {name: one[0]} if one else {})) for one in known[::-1])
+            fitting = tuple(one for one, e in events if all(condition_test(t)(e) is v for t, v in own.items()))
+            if not fitting:
+                return None
+            options.append(fitting)
+        for values in islice(product(*options), MOST_TRIED):
+            if _has(self._vector(names, values), truths):
+                self._add(names, values)
+                return dict(zip(names, values, strict=True))
+        return None
 
     def _add(self, names: tuple[str, ...], values: tuple[Values, ...]) -> bool:
         """Add values to the candidates, unless they are there."""

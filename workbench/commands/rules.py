@@ -268,7 +268,7 @@ def _read_rule(file: Path, where: str) -> DetectionRule | None:
         text = query = with_referenced_rules(file, text)
     if file.suffix == ".toml":
         table = _table(file, text)
-        if table.get("language", "eql") != "eql":
+        if table.get("language", table.get("type", "eql")) != "eql":  # rules of machine learning have no language
             return None
         if "query" not in table:
             raise _Unreadable(str(file), 'there is no query of a rule in it, as query = """…""" under [rule]')

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -353,7 +354,8 @@ def _fires(query: eql.EqlQuery, arrays: bool) -> bool | None:
     from cerify.equivalence.verdict import Different
 
     asked = Asked(arrays=arrays)
-    for decide in (find_firing_log, fires_on_some_log):  # the second one is exact, and may take long
+    soon = partial(find_firing_log, arrays_first=True)
+    for decide in (soon, fires_on_some_log):  # the second one is exact, and may take long
         with suppress(BudgetExceeded), Budget(seconds=SOON).timed():
             found = decide(query, asked)
             if isinstance(found, Stream | Different):

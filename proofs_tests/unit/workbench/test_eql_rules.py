@@ -342,7 +342,8 @@ def test_a_changed_rule_is_named_with_a_log_and_a_neutral_edit_is_not(tmp_path: 
     rule_file(new, "b.eql", RULE.replace("5s", "6s"))
     rule_file(old, "c.toml", "process where true", "3")
     (new / "d.toml").write_text('[rule]\nlanguage = "kuery"\nquery = "a:b"\n', encoding="utf-8")
-    assert "1 changed, 1 the same, 0 undecided, 1 removed; 1 in other" in run("diff", str(old), str(new))[1]
+    (new / "e.toml").write_text('[rule]\ntype = "machine_learning"\nanomaly_threshold = 50\n', encoding="utf-8")
+    assert "1 changed, 1 the same, 0 undecided, 1 removed; 2 in other" in run("diff", str(old), str(new))[1]
     status, out, _ = run("diff", str(old), str(new), "--json", "--logs", str(tmp_path / "logs"))
     answer = json.loads(out)
     assert status == 1
