@@ -587,13 +587,20 @@ def meant_name(name: str, known: Iterable[str]) -> str | None:
 
 
 def unknown_type(
-    name: str, schema: Schema | None, span: Span | None, operators: Iterable[str] = ()
+    name: str, schema: Schema | None, span: Span | None, operators: Iterable[str] = (), OR: str | None = None
 ) -> Iterator[Problem]:
-    """The problem of an event type that the schema does not have; operators: what may have been meant besides types."""
+    """The problem of an event type that the schema does not have; operators: what may have been meant besides types.
+
+    OR: the word between alternatives, in a language that has no word for an event of any type.
+    """
     if schema is not None and name not in schema.types:
         whose = "the schema has" if schema.timed else "the events have"
         message = f"unknown event type {name}; {whose} {format_names(schema.types)}"
         found = find_nearest_name(name, (*schema.types, *operators))
+        if OR is not None and name.casefold() in ("_", "any", "anything", "event"):
+            shown = [*map(show_name, list(schema.types)[:8]), *["…"] * (len(schema.types) > 8)]
+            message += f"; for an event of any type write ({f' {OR} '.join(shown)})"
+            found = None
         yield Problem(
             "event_type", message, span, show_name(found) if found is not None and found in schema.types else found
         )

@@ -97,7 +97,7 @@ def _types(phi: cel.Formula, schema: Schema | None, found: list[Problem]) -> Typ
     match phi:
         case cel.EventAtom(R):
             if schema is not None and R not in schema.types:
-                found.extend(unknown_type(R, schema, phi.span))
+                found.extend(unknown_type(R, schema, phi.span, OR="OR"))
             return {R: frozenset({R})}
         case cel.In(psi, A):
             types = _types(psi, schema, found)

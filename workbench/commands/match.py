@@ -26,9 +26,11 @@ from cerify.commands.options import (
     FileSource,
     argument,
     echoed_warnings,
+    format_of,
     group,
     language,
     option,
+    parse_attributes,
     takes,
     warn_of_never,
 )
@@ -49,9 +51,8 @@ from cerify.semantics.arguments import Budget, Selection, parse_reading, timed_i
 from cerify.semantics.errors import InputError, MissingPackage, TooManyMatches, Unsupported, errors_in
 from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.files import write_bytes
-from cerify.semantics.funnel_steps import parse_attribute
 from cerify.semantics.json_events import parse_json, text_of
-from cerify.semantics.match_frames import OUTPUT_SUFFIXES, MatchColumns, OutputFormat, shown_cell, written_table
+from cerify.semantics.match_frames import MatchColumns, OutputFormat, shown_cell, written_table
 from cerify.semantics.row_pattern.check import WHOLE
 from cerify.semantics.row_pattern.dialects import DIALECTS
 from cerify.semantics.row_pattern.scalars import RowReading
@@ -150,7 +151,7 @@ class MatchArguments:
     @property
     def attributes(self) -> list[str] | None:
         """Return the attributes to show; None if the option is not given."""
-        return None if self.show is None else [parse_attribute(name) for name in self.show.split(",") if name.strip()]
+        return parse_attributes(self.show)
 
 
 @click.command()
@@ -302,20 +303,11 @@ class Shown:
         return {name: values[0] for name, values in found.items() if name not in ("at", "events")}
 
 
-def _format_of(args: MatchArguments) -> OutputFormat:
-    assert args.out is not None
-    found = args.output_format or OUTPUT_SUFFIXES.get(args.out.suffix.lower())
-    if found is None:
-        known = ", ".join(OUTPUT_SUFFIXES)
-        raise click.UsageError(f"what is {args.out} to be? Its suffix is none of {known}; or give --output-format")
-    return found
-
-
 def _write_rows(made: OutputTable, args: MatchArguments) -> int:
     assert args.out is not None
     rows = made.rows[: args.limit]
     columns = {name: [row[i] for row in rows] for i, name in enumerate(made.columns)}
-    write_bytes(args.out, written_table(columns, _format_of(args)))
+    write_bytes(args.out, written_table(columns, format_of(args.out, args.output_format)))
     echo(f"{len(rows)} row{'' if len(rows) == 1 else 's'} written to {args.out}", error=True)
     return 0 if rows else 1
 
@@ -323,7 +315,7 @@ def _write_rows(made: OutputTable, args: MatchArguments) -> int:
 def _write(found: Iterable[Match], S: Stream, is_open: Callable[[Match], bool], args: MatchArguments) -> int:
     """Writes the matches to a file, and returns the exit status."""
     assert args.out is not None
-    format_ = _format_of(args)
+    format_ = format_of(args.out, args.output_format)
     matches = list(islice(found, args.limit))
     columns = MatchColumns(matches, S, args.attributes, [is_open(match) for match in matches]).columns()
     write_bytes(args.out, written_table(columns, format_))

@@ -3,18 +3,38 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import click
 
 from cerify.api import read_query
-from cerify.commands.options import EVENTS, AtLeast, FileSource, argument, group, language, option, takes
+from cerify.commands.options import (
+    EVENTS,
+    OUTPUT,
+    AtLeast,
+    FileSource,
+    argument,
+    format_of,
+    group,
+    language,
+    option,
+    parse_attributes,
+    takes,
+)
 from cerify.commands.rules import with_rule_of
-from cerify.explanations.near_misses import NearMissReport
+from cerify.explanations.near_misses import MISSES, NearMissReport
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import errors_in
+from cerify.semantics.events import Match
+from cerify.semantics.files import write_bytes
+from cerify.semantics.match_frames import MatchColumns, shown_cell, written_table
 from cerify.semantics.values import plain
 from cerify.terminal import Line, echo, echo_lines, table_lines
+
+SHOWN = 20  # near misses in a table on the terminal
 
 
 @dataclass(frozen=True)
@@ -24,8 +44,11 @@ class MissesArguments:
     query: str = argument()
     file: tuple[str, ...] = argument(type=EVENTS, nargs=-1, required=True)
     language: str = language()
-    limit: int = option(
-        "--limit", type=AtLeast(1), default=20, metavar="N", help="List N near misses, the deepest first."
+    limit: int | None = option(
+        "--limit",
+        type=AtLeast(1),
+        metavar="N",
+        help="List N near misses, the deepest first.  [default: 20, or 1,000 in a file]",
     )
     time_limit: float | None = option(
         "--time-limit",
@@ -34,6 +57,12 @@ class MissesArguments:
         help="Stop with an error after so long.",
     )
     source: FileSource = group(FileSource)
+    show: str | None = option(
+        "--show", metavar="ATTRIBUTES", help="Show these attributes of the events of near misses, as time,amount."
+    )
+    out: Path | None = option(
+        "-o", type=OUTPUT, metavar="FILE", help="Write the near misses to a file (.csv, .parquet, .jsonl)."
+    )
     as_json: bool = option("--json", is_flag=True, help="Print one JSON object.")
 
 
@@ -51,23 +80,49 @@ def misses_command(args: MissesArguments) -> int:
     query, language_ = with_rule_of(args.query, args.language)
     lang, tree = read_query(query, language_, args.source.schema_for(language_))
     budget = Budget(seconds=args.time_limit)
+    limit = args.limit or (SHOWN if args.out is None else MISSES)
+    format_ = None if args.out is None else format_of(args.out)
     with errors_in(query), budget.timed():
-        funnel = lang.explanations.near_misses(
-            tree, args.source.read_for(query, language_, args.file), args.limit, budget
-        )
+        S = args.source.read_for(query, language_, args.file)
+        funnel = lang.explanations.near_misses(tree, S, limit, budget)
+    names = parse_attributes(args.show)
+    matches = [Match(miss.start, miss.events) for miss in funnel.misses]
+    shown = {} if names is None and args.out is None else MatchColumns(matches, S, names).columns()
+    shown = {name: values for name, values in shown.items() if name not in ("at", "events")}
+    if args.out is not None and format_ is not None:
+        write_bytes(args.out, written_table(_columns(funnel) | shown, format_))
     if args.as_json:
         echo(json.dumps(funnel.json(), ensure_ascii=False))
     else:
         for line in funnel.show_sentences():
             echo(line)
-        if funnel.misses:
-            echo_lines(_table(funnel))
+        if funnel.misses and args.out is None:
+            echo_lines(_table(funnel, shown))
         if funnel.left_out:
             echo(f"and {funnel.left_out:,} more; --limit N lists more")
+    if args.out is not None:
+        number = len(funnel.misses)
+        echo(f"{number:,} near miss{'' if number == 1 else 'es'} written to {args.out}", error=True)
     return 0 if funnel.completed else 1
 
 
-def _table(funnel: NearMissReport) -> list[Line]:
+def _columns(funnel: NearMissReport) -> dict[str, list[Any]]:
+    """Return the columns of a file, without the attributes of events but for those of the key."""
+    misses = funnel.misses
+    names = dict.fromkeys(name for miss in misses for name in miss.key)
+    return {
+        "start": [miss.start for miss in misses],
+        **{name: [miss.key.get(name) for miss in misses] for name in names},
+        "steps": [miss.depth for miss in misses],
+        "events": [list(miss.events) for miss in misses],
+        "missing": [miss.missing for miss in misses],
+        "cause": [miss.cause for miss in misses],
+        "event": [miss.event for miss in misses],
+        "message": [miss.message for miss in misses],
+    }
+
+
+def _table(funnel: NearMissReport, shown: Mapping[str, Sequence[Any]]) -> list[Line]:
     names = list(dict.fromkeys(name for miss in funnel.misses for name in miss.key))
     rows = [
         (
@@ -75,8 +130,9 @@ def _table(funnel: NearMissReport) -> list[Line]:
             *(str(plain(miss.key.get(name, ""))) for name in names),
             f"{miss.depth} of {len(funnel.steps)}",
             ", ".join(map(str, miss.events)),
+            *(shown_cell(values[i]) for values in shown.values()),
             miss.message,
         )
-        for miss in funnel.misses
+        for i, miss in enumerate(funnel.misses)
     ]
-    return table_lines(("start", *names, "steps", "events", "what is missing"), rows)
+    return table_lines(("start", *names, "steps", "events", *shown, "what is missing"), rows)

@@ -36,6 +36,8 @@ from cerify.semantics.errors import (
 from cerify.semantics.events import TIME, TYPE, Schema, Stream, observed
 from cerify.semantics.file_joins import sorted_by_time
 from cerify.semantics.files import STDIN, Format, read_schema, read_stream
+from cerify.semantics.funnel_steps import parse_attribute
+from cerify.semantics.match_frames import OUTPUT_SUFFIXES, OutputFormat
 from cerify.semantics.packages import naming_extras
 from cerify.semantics.row_pattern.dialects import DIALECTS
 from cerify.semantics.time_columns import TimeReading
@@ -107,6 +109,22 @@ class OutputPath(click.Path):
 
 OUTPUT = OutputPath(dir_okay=False, path_type=Path)
 OUTPUT_FOLDER = OutputPath(file_okay=False, path_type=Path)
+
+
+def format_of(out: Path, given: OutputFormat | None = None) -> OutputFormat:
+    """Return the format of a file for a table: the given one, or that of its suffix. Raises UsageError."""
+    found = given or OUTPUT_SUFFIXES.get(out.suffix.lower())
+    if found is None:
+        known = ", ".join(OUTPUT_SUFFIXES)
+        raise click.UsageError(f"what is {out} to be? Its suffix is none of {known}; or give --output-format")
+    return found
+
+
+def parse_attributes(names: str | None) -> list[str] | None:
+    """Return the attributes that --show names; None without it."""
+    return None if names is None else [parse_attribute(name) for name in names.split(",") if name.strip()]
+
+
 PARAMETERS, GROUP = "parameters", "group"  # keys of a field's metadata
 
 

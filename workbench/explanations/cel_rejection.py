@@ -64,6 +64,8 @@ KINDS: Mapping[type, RelaxationKind] = {
 Restore: TypeAlias = Callable[[cel.Formula], cel.Formula]
 Path: TypeAlias = tuple[int, ...]
 
+ONE_KEY = "one key"  # what attributes are called in which the events of several keys are of one
+
 
 @dataclass(frozen=True)
 class RelaxationPoint:
@@ -273,7 +275,9 @@ def violation(point: RelaxationPoint, phi: cel.Formula, place: cel.Formula, node
             widest, others = ((i, b) for b in ends), ((a, b) for b in ends for a in ends if a <= b)
             within = chain(widest, others)  # all but START, STRICT and their like is found in the widest ones
             found = next((other for a, b in within for other in supports(right, a, b, oracle)), C)
-            return f"UNLESS forbids {show(right)}, and {braces(found)} is one"
+            own = {p: [name for name in S[p].attributes if not name.startswith(ONE_KEY)] for p in sorted(found)}
+            said = ", ".join(event(p, S, names) for p, names in own.items() if names)
+            return f"UNLESS forbids {show(right)}, and {braces(found)} is one" + (f": {said}" if said else "")
         case cel.And(left, right):
             other, side = (left, "left") if point.part == 0 else (right, "right")
             same = C in supports(other, i, j, oracle)
@@ -510,7 +514,7 @@ def _with_one_key(
         found: frozenset[int] = frozenset()
         for p in sorted(C | {n}):
             found |= {p}.union(same_key(psi.attributes, p, S)) if p not in found else found
-        positions_of[name := f"one key {len(positions_of)}"] = found
+        positions_of[name := f"{ONE_KEY} {len(positions_of)}"] = found
         return cel.PerKey(below[0], (name,), span=psi.span)
 
     of_one = joined(phi)

@@ -765,7 +765,7 @@ FOREIGN: Mapping[str, str] = {
     **instead(dict.fromkeys(("SEC", "SECS"), "seconds") | dict.fromkeys(("MIN", "MINS"), "minutes")),
     **instead({",": "; between events and AND between conditions", "?": "(A ; B) OR A for A ; B?"}),
     **instead({"BETWEEN": "two comparisons, as in T.x >= 1 AND T.x <= 3", "LIMIT DURATION": "WITHIN 5 minutes"}),
-    **instead({"*": "+ for one or more events, and (A+ ; B) OR B for A* ; B"}),
+    **instead({"*": "+ for one or more events, and (A+ ; B) OR B for A* ; B, or (A OR B) for an event of any type"}),
     **instead(dict.fromkeys(("!", "~"), "A ; (B UNLESS C) for no C between A and B")),
     **instead({"&": "AND between conditions, and A ALL B for events of both patterns"}),
     **dict.fromkeys(

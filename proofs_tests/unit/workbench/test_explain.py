@@ -186,7 +186,12 @@ REJECTED: list[tuple[str, set[int], int, list[str]]] = [
     ("MAX(T+)", {1, 5}, 5, ["MAX prefers {1, 4, 5} before {1, 5}: it contains it"]),
     (f"STRICT({PHI_1})", {5, 8}, 8, ["STRICT wants an interval: between 5 and 8 it leaves out 6, 7"]),
     (f"START({PHI_1})", {1, 2}, 2, ["START wants the first event at 0, where the interval begins; it is at 1"]),
-    ("(T ; H) UNLESS (T ; T)", {1, 8}, 8, ["UNLESS forbids T ; T, and {1, 4} is one"]),
+    (
+        "(T ; H) UNLESS (T ; T)",
+        {1, 8},
+        8,
+        ["UNLESS forbids T ; T, and {1, 4} is one: event 1 (id = 0, tmp = 45), event 4 (id = 1, tmp = 40)"],
+    ),
     (EXAMPLES["phi4"][0], {3, 4, 7}, 7, ["PROJECT keeps T only, which drops {3, 7}"]),
     ("PROJECT[T]((H ; T) FILTER T.tmp > 40)", {4}, 4, ["T.tmp > 40 is false of event 4 (tmp = 40)"]),
     (
@@ -289,13 +294,13 @@ def test_a_projection_and_a_type_may_be_in_the_way_together() -> None:
 @pytest.mark.parametrize(
     ("query", "events", "messages"),
     [
-        ("pay UNLESS cart", {398}, ["UNLESS forbids cart, and {3} is one"]),
+        ("pay UNLESS cart", {398}, ["UNLESS forbids cart, and {3} is one: event 3 (user = 1)"]),
         ("pay UNLESS cart", {399}, ["there is no event of type pay at 399: event 399 is of type x"]),
         ("cart ; (pay UNLESS x)", {9, 398}, ["event 9 (user = 9), event 398 (user = 1)"]),
         (
             "cart ; (pay UNLESS gone)",
             {9, 398},
-            ["event 9 (user = 9), event 398 (user = 1)", "UNLESS forbids gone, and {99} is one"],
+            ["event 9 (user = 9), event 398 (user = 1)", "UNLESS forbids gone, and {99} is one: event 99 (user = 1)"],
         ),
         (
             "view ; (pay UNLESS cart)",

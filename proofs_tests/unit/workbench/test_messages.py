@@ -52,7 +52,7 @@ S = Stream(map(Event, "ABAB"))
         ("cel", "(A ; B) FILTER COUNT(A) > 3", "CEL has no aggregates"),
         ("cel", "T where T.x > 1", "CEL has no 'where'; write FILTER"),
         ("cel", "T -> H", "CEL has no '->'; write ;\nT -> H\n  ^^\n"),
-        ("cel", "T*", "write + for one or more events, and (A+ ; B) OR B for A* ; B"),
+        ("cel", "T*", "write + for one or more events, and (A+ ; B) OR B for A* ; B, or (A OR B) for an event of any"),
         ("cel", "T FILTER T.x == 1", "write =\n"),
         ("cel", "T FILTER NOT T.x > 3", "NOT stands in brackets, as in FILTER T[not x > 3]"),
         ("cel", "NOT H ; T", "for no C in between write A ; (B UNLESS C)"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import warnings
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -20,6 +22,7 @@ from cerify.semantics.cel.syntax import SMALL, Formula, Repeat, show
 from cerify.semantics.errors import InputError, QueryWarning, Unsupported
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.trees import rebuilt
+from proofs_tests.conftest import Run
 from proofs_tests.support import sampled
 
 # ---- near misses ----
@@ -238,3 +241,52 @@ def test_it_is_no_error_and_takes_little_time_on_a_long_stream() -> None:
         assert cerify.count("A : B PARTITION BY [k]", S, strict=True) == 0
     (problem,) = warnings_across_keys(parse("(A+ ; B+) UNLESS C PARTITION BY [k]"), S)  # more matches than are listed
     assert "Here" not in problem.message
+
+
+SHOP = """type,user,time,amount
+view,1,0,
+checkout,1,5,20
+cancel,1,7,
+payment,1,9,20
+view,2,30,
+"""
+
+
+def test_the_columns_of_near_misses(tmp_path: Path, run: Run) -> None:
+    """With the attributes of their events, on the terminal and in a file; and of an event that prevents a match."""
+    log, out = tmp_path / "shop.csv", tmp_path / "out.jsonl"
+    log.write_text(SHOP, encoding="utf-8")
+    query = "view ; checkout ; (payment UNLESS cancel) PER KEY [user]"
+    lines = run("misses", query, str(log), "--show", "time,amount")[1].splitlines()
+    assert next(line for line in lines if "start" in line).split() == (
+        ["start", "user", "steps", "events", "view.time", "checkout.time", "checkout.amount", "what", "is", "missing"]
+    )
+    assert "1      2 of 3   0, 1     0           5               20 " in next(
+        line for line in lines if "cancel" in line
+    )
+    status, said, written = run("misses", query, str(log), "-o", str(out))
+    assert (status, written.strip()) == (1, f"2 near misses written to {out}")
+    assert "what is missing" not in said
+    first, last = map(json.loads, out.read_text(encoding="utf-8").splitlines())
+    assert [first[name] for name in ("start", "user", "steps", "events", "cause", "event")] == [
+        0,
+        1,
+        2,
+        [0, 1],
+        "forbidden",
+        2,
+    ]
+    assert (last["start"], last.get("checkout.time"), last["view.time"]) == (4, None, 30)
+    assert "no event has the attribute 'price'" in run("misses", query, str(log), "--show", "price")[2]
+    assert "what is out.txt to be?" in run("misses", query, str(log), "-o", "out.txt")[2]
+    assert "{2} is one: event 2 (user = 1, time = 7)" in run("explain", query, str(log), "--match", "0,1,3")[1]
+
+
+@pytest.mark.parametrize("word", ["any", "_", "ANY", "event"])
+def test_a_word_for_any_event(tmp_path: Path, run: Run, word: str) -> None:
+    log = tmp_path / "shop.csv"
+    log.write_text(SHOP, encoding="utf-8")
+    said = run("match", f"view ; {word}", str(log))[2]
+    alternatives = "(view OR checkout OR cancel OR payment)"
+    assert f"for an event of any type write {alternatives}\n" in said
+    assert run("count", f"view ; {alternatives}", str(log))[1] == "4\n"
