@@ -21,8 +21,11 @@ Loop = Callable[..., Any]
 NONE = -1  # no row
 
 if installed("numba"):
+    from numpy import uint64 as unsigned  # compiled loops look at the sign of an index, which may count from the end
+
     from cerify.automata.evaluate.jit import compiled
 else:
+    unsigned: Any = int
 
     def compiled(loop: Loop) -> Any:
         """Return the loop as it is: Python runs it."""
@@ -30,48 +33,56 @@ else:
 
 
 @compiled
-def subtract_least(values: Array, low: Any, high: Any, codes: Array) -> bool:
-    """Write `value - low` into `codes` for each value; return whether all values are from `low` to `high`."""
-    out = False
-    for row in range(len(values)):
-        value = values[row]
-        out |= (value < low) | (value > high)
-        codes[row] = value - low
-    return not out
-
-
-@compiled
-def keep_rows(first: int, n: int, every: bool, pruned: bool, reached: Array, given: Array, kept: Array) -> int:
+def keep_rows(
+    first: int, n: int, every: bool, pruned: bool, given: Array, valid: Array, bits: Array, state: Array, kept: Array
+) -> int:
     """Write the rows of keys that can matter one after the other, and return how many they are.
 
-    given are the codes, times and masks of rows whose positions begin with `first`; a row of no key has the code -1.
-    kept has the codes, positions, times and masks. Rows of no step are left out, but with `every`. reached is 0 for a
-    key without rows, and then one more than the number of steps that the key has reached without regard to windows.
-    With pruned the rows of each key come in their order, and those of steps that are not due are left out: no chain has
-    them, and most rows of a long funnel are such.
+    given are the keys of rows whose positions begin with `first`, the least key, the times, and the masks; with bits, a
+    number for each row that is the place of its mask there. Keys are numbered from the least; a row whose key has no
+    number is of none. valid: whether each row has a time, None if all have. kept has the numbers of keys, positions,
+    times and masks. Rows of no step are left out, but with `every`.
+
+    state is what goes on from part to part: of each key 0 before its first row, and then one more than the number of
+    steps that it has reached without regard to windows; the counts of rows without a key, of others without a time, and
+    of times that decrease; and the last time. With pruned the rows of each key come in their order, and those of steps
+    that are not due are left out: no chain has them, and most rows of a long funnel are such.
     """
-    codes, times, masks = given
+    keys, low, times, numbers = given
+    reached, counts, latest = state
     to_codes, to_rows, to_times, to_masks = kept
-    count = 0
-    for row in range(len(codes)):
-        code, mask = codes[row], masks[row]
-        if code < 0:
+    back, last = 0, latest[0]
+    for row in range(len(times)):
+        if valid is None or valid[row]:
+            back += times[row] < last
+            last = times[row]
+    counts[2], latest[0] = counts[2] + back, last
+    size, one, count = unsigned(len(reached)), unsigned(1), unsigned(0)
+    for row in range(len(keys)):
+        key = keys[row] - low
+        code = unsigned(key)
+        if key < 0 or code >= size:
+            counts[0] += 1
             continue
-        steps = max(reached[code], 1)
+        steps = unsigned(max(reached[code], 1))
+        if valid is not None and not valid[row]:
+            counts[1] += 1
+            reached[code] = steps
+            continue
+        mask = unsigned(numbers[row]) if bits is None else unsigned(bits[unsigned(numbers[row])])
+        due = mask
         if pruned:
-            if (mask >> n) & 1:
+            if mask >> n:
                 if steps == 1:  # there is no chain that it could end
-                    mask &= 1
-                steps = 1
+                    due &= one
+                steps = one
             else:
-                mask &= (1 << steps) - 1
-                if steps <= n:
-                    steps += (mask >> (steps - 1)) & 1
+                due &= (one << steps) - one
+                steps += (due >> (steps - one)) & one
         reached[code] = steps
-        if every or mask != 0:
-            to_codes[count], to_rows[count] = code, first + row
-            to_times[count], to_masks[count] = times[row], masks[row]
-            count += 1
+        if every or due != 0:
+            to_codes[count], to_rows[count], to_times[count], to_masks[count] = code, first + row, times[row], mask
+            count += one
     return count
 
 
@@ -145,46 +156,49 @@ def chain_levels(
     same is done backwards with the chains that end first, which finds the first row where a chain of this level begins;
     from there each step is taken at its earliest row.
     """
-    newest, waiting = work[0], work[1]
+    newest, waiting = work[0], work[1]  # of steps up to the level; most keys have one row, and are soon done
     levels, chains = out
     written = 0
     for key in range(len(levels)):
         low, high = starts[key], starts[key + 1]
-        for i in range(n):
-            newest[i], waiting[i] = NONE, NONE
-        level = 0
-        now = times[low] if low < high else window
+        if low == high:
+            continue
+        newest[0], waiting[0], level, first, now = NONE, NONE, 0, NONE, times[low]
         for row in range(low, high):
             mask, time = masks[row], times[row]
             if increasing and time != now:
-                for i in range(n):
+                for i in range(level):
                     if waiting[i] != NONE:
                         newest[i], waiting[i] = waiting[i], NONE
                 now = time
             if (mask >> n) & 1:
-                for i in range(n):
+                for i in range(level):
                     newest[i], waiting[i] = NONE, NONE
                 continue
             for i in range(min(level, n - 1), 0, -1):
                 if (mask >> i) & 1 and newest[i - 1] != NONE and time - times[newest[i - 1]] <= window:
+                    if i == level:
+                        newest[i], waiting[i], level = NONE, NONE, i + 1
                     if increasing:
                         waiting[i] = max(waiting[i], newest[i - 1])
                     else:
                         newest[i] = newest[i - 1]
-                    level = max(level, i + 1)
             if mask & 1:
+                if level == 0:
+                    first, level = row, 1
                 if increasing:
                     waiting[0] = row
                 else:
                     newest[0] = row
-                level = max(level, 1)
             if level == n:
                 break
         levels[key] = level
-        if level == 0:
+        if level < 2:
+            if level == 1:
+                chains[written] = first
+                written += 1
             continue
-        first = NONE
-        for i in range(n):
+        for i in range(level):
             newest[i], waiting[i] = NONE, NONE
         now = times[high - 1]
         for row in range(high - 1, low - 1, -1):
@@ -198,7 +212,7 @@ def chain_levels(
                 for i in range(level):
                     newest[i], waiting[i] = NONE, NONE
                 continue
-            if mask & 1 and (level == 1 or (newest[1] != NONE and times[newest[1]] - time <= window)):
+            if mask & 1 and newest[1] != NONE and times[newest[1]] - time <= window:
                 first = row
             for i in range(1, level):
                 if (mask >> i) & 1 and (i == level - 1 or newest[i + 1] != NONE):

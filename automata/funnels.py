@@ -18,6 +18,8 @@ from cerify.semantics.packages import installed, np
 _BUCKET_ROWS = 2**15
 """About so many rows are put together by key at a time, so that they fit in a cache."""
 _MOST_BUCKET_BITS = 10
+_ROOM = 2**22
+"""Room for so many rows is taken at a time."""
 
 MODES: dict[str, tuple[bool, bool, bool, bool] | None] = {
     "windowFunnel": (False, False, False, False),
@@ -70,9 +72,10 @@ class KeyedRows:
         each key have to come in the order in which `find_chains` reads them.
         """
         self.keys, self._every, self._steps = keys, every, steps
-        self._reached = np.zeros(keys, np.uint8)
+        self._reached, self._counts = np.zeros(keys, np.uint8), np.zeros(3, np.int64)
+        self._latest: np.ndarray | None = None
         self._parts: list[tuple[np.ndarray, ...]] = []
-        self._room: tuple[np.ndarray, ...] = ()
+        self._room: tuple[np.ndarray, ...] = ()  # for the next rows: memory that nobody has touched yet costs nothing
 
     @property
     def present(self) -> np.ndarray:
@@ -80,32 +83,52 @@ class KeyedRows:
         present: np.ndarray = self._reached > 0
         return present
 
+    @property
+    def without_key(self) -> int:
+        """The number of rows that have no key."""
+        return int(self._counts[0])
+
+    @property
+    def without_time(self) -> int:
+        """The number of rows that have a key, and no time."""
+        return int(self._counts[1])
+
+    @property
+    def ascending(self) -> bool:
+        """Whether the times of all rows ascend, with or without a key."""
+        return not self._counts[2]
+
     def add(
-        self, first: int, codes: np.ndarray, times: np.ndarray, masks: np.ndarray, valid: np.ndarray | None = None
+        self,
+        first: int,
+        keys: np.ndarray,
+        times: np.ndarray,
+        masks: np.ndarray,
+        valid: np.ndarray | None = None,
+        *,
+        least: int = 0,
+        bits: np.ndarray | None = None,
     ) -> None:
-        """Add the rows whose positions begin with `first`, but those that are not valid.
+        """Add the rows whose positions begin with `first`.
 
-        codes: the number of each row's key, -1 for a row of none.
+        keys: whole numbers, of which `least` is the key 0; a row whose number is no key's has none. valid: whether each
+        row has a time, all if None. With bits, `masks` has a number for each row that is the place of its mask in bits.
         """
-        if valid is not None:
-            hidden = codes[~valid & (codes >= 0)]
-            self._reached[hidden] = np.maximum(self._reached[hidden], 1)
-            codes = np.where(valid, codes, np.array(-1, codes.dtype))
-        kinds = codes.dtype, np.int32 if first + len(codes) < 2**31 else np.int64, times.dtype, masks.dtype
-        if installed("numba"):
-            from cerify.automata.funnel_kernels import keep_rows
+        from cerify.automata.funnel_kernels import keep_rows
 
-            if len(self._room) == 0 or len(self._room[0]) < len(codes) or self._room[1].dtype != kinds[1]:
-                self._room = tuple(np.empty(len(codes), kind) for kind in kinds)
-            steps = self._steps or 0
-            given = codes, times, masks
-            count = keep_rows(first, steps, self._every, steps > 0, self._reached, given, self._room)
-            self._parts.append(tuple(column[:count].copy() for column in self._room))
-            return
-        self._reached[codes[codes >= 0]] = 1
-        there = np.flatnonzero((codes >= 0) & (self._every | (masks != 0)))
-        columns = codes, np.arange(first, first + len(codes)), times, masks
-        self._parts.append(tuple(column[there].astype(kind) for column, kind in zip(columns, kinds, strict=True)))
+        rows = np.int32 if first + len(keys) < 2**31 else np.int64
+        kinds = np.int32, rows, times.dtype, (masks if bits is None else bits).dtype
+        if not self._room or len(self._room[0]) < len(keys) or self._room[1].dtype != kinds[1]:
+            self._room = tuple(np.empty(max(_ROOM, len(keys)), kind) for kind in kinds)
+        if self._latest is None:
+            lowest = -np.inf if times.dtype.kind == "f" else np.iinfo(times.dtype).min
+            self._latest = np.array([lowest], times.dtype)
+        state, steps = (self._reached, self._counts, self._latest), self._steps or 0
+        keys, times, masks, valid, bits = _for_loops(keys, times, masks, valid, bits)
+        given = keys, least, times, masks
+        count = keep_rows(first, steps, self._every, steps > 0, given, valid, bits, state, self._room)
+        self._parts.append(tuple(column[:count] for column in self._room))
+        self._room = tuple(column[count:] for column in self._room)
 
     def groups(self) -> Iterator[tuple[int, FunnelRows]]:
         """Yield the rows of each bucket with the number of its first key. No row is left afterwards."""
@@ -145,22 +168,6 @@ class KeyedRows:
         while self._parts:
             place_rows(shift, free, self._parts.pop(), placed)
         return shift, ends, placed
-
-
-def number_keys(values: np.ndarray, low: int, high: int, codes: np.ndarray) -> bool:
-    """Write by how much each key is larger than the least one, `low`; tell whether all are from `low` to `high`.
-
-    The loops trust the numbers of keys.
-    """
-    if installed("numba"):
-        from cerify.automata.funnel_kernels import subtract_least
-
-        kind = values.dtype.type
-        return bool(subtract_least(values, kind(low), kind(high), codes))
-    if len(values) and not low <= values.min() <= values.max() <= high:
-        return False
-    np.subtract(values, low, out=codes, casting="unsafe")
-    return True
 
 
 def sorted_by_time(rows: FunnelRows) -> FunnelRows:
@@ -218,10 +225,13 @@ def find_mode_levels(rows: FunnelRows, n: int, window: int | float | None, mode:
     return Reached(levels, None)
 
 
-def _columns(rows: FunnelRows) -> tuple[Any, Any, Any]:
-    """Return the columns for the loops; as lists if Python runs them, which is twice as fast."""
-    columns = rows.starts, rows.times, rows.masks
-    return columns if installed("numba") else tuple(column.tolist() for column in columns)
+def _columns(rows: FunnelRows) -> tuple[Any, ...]:
+    return _for_loops(rows.starts, rows.times, rows.masks)
+
+
+def _for_loops(*columns: np.ndarray | None) -> tuple[Any, ...]:
+    """Return the columns as the loops read them: as lists if Python runs them, which is twice as fast."""
+    return columns if installed("numba") else tuple(None if c is None else c.tolist() for c in columns)
 
 
 def _limit(window: int | float | None, times: np.ndarray) -> Any:

@@ -181,15 +181,15 @@ class Stream(Sequence[Event]):
         """The stream of the rows of a table, a batch or a data frame, whose columns mean what their types say.
 
         Texts stay texts, and numbers are seconds; `Stream(table)` reads those that are times. Raises InputError for
-        anything else, and for a column that cannot be an attribute. valid: the buffers of a table of Arrow are known to
-        be sound, so that they are not looked through again.
+        anything else, and for a column that cannot be an attribute. valid: a table of Arrow is known to be sound and to
+        have columns of value types, so that it is not looked through again.
         """
         if not is_table(table):
             raise InputError(f"{type(table).__name__} is no table; give one of Arrow, or a frame of pandas or polars")
         from cerify.semantics.arrow_columns import arrow_table, stream_table
 
         S = cls((), schema)
-        S._events, S._table = None, stream_table(table if valid else arrow_table(table), TYPE)
+        S._events, S._table = None, stream_table(table if valid else arrow_table(table), TYPE, checked=not valid)
         S.columns = S._table.column_names
         return S
 

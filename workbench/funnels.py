@@ -22,7 +22,6 @@ from cerify.automata.funnels import (
     find_chains,
     find_mode_levels,
     first_step_back,
-    number_keys,
     sorted_by_time,
 )
 from cerify.equivalence.rewrite.translate.funnel_cel import query_text
@@ -265,8 +264,8 @@ class Funnel:
 
     def _count(self, keys: np.ndarray | None) -> tuple[StepCount, ...]:
         """Return the counts of some keys, or of all."""
-        levels = self._levels if keys is None else self._levels[keys]
-        reached = [int((levels > i).sum()) for i in range(len(self.question.steps))]
+        levels, n = self._levels if keys is None else self._levels[keys], len(self.question.steps)
+        reached = np.bincount(levels, minlength=n + 1)[:0:-1].cumsum()[::-1].tolist()
         counts = []
         for i, step in enumerate(self.question.steps):
             before = reached[i - 1] if i else reached[0]
@@ -498,14 +497,14 @@ def _answer(question: FunnelQuestion, source: _Source) -> Funnel:
     """Return the answer to a funnel. Raises IllFormed, InputError."""
     keys = _number_keys(source, question.by)
     found = _read_rows(question, source, keys, prune=question.mode is None)
-    rows, axis, times, ascending = found.rows, found.axis, found.times, found.ascending
+    rows, axis, times = found.rows, found.axis, found.times
     n = len(question.steps)
     window = None if question.window is None else question.window.on_axis(axis.unit, axis.values.dtype.kind == "f")
     levels = np.zeros(keys.count, np.int8)
     positions: list[np.ndarray] = [np.zeros(0, np.int64)]
     moments: list[_Axis] = []
     for first, grouped in rows.groups():
-        if ascending:
+        if rows.ascending:
             pass
         elif _reads_by_time(question):
             grouped = sorted_by_time(grouped)
@@ -533,24 +532,18 @@ def _answer(question: FunnelQuestion, source: _Source) -> Funnel:
         own = None if times is None else _joined(moments) if times.name == axis.name else times.take(places)
         chains = _Chains(starts, places, own)
     return Funnel(
-        question, found.without_key, found.without_time, source, levels, chains, rows.present, keys,
+        question, rows.without_key, rows.without_time, source, levels, chains, rows.present, keys,
         replace(axis, values=axis.values[:0], valid=None), None if times is None else times.name,
     )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class _FoundRows:
-    """The rows of a funnel, what its window is measured by, the times, and the events without a key and without a time.
-
-    ascending: whether the rows of the whole stream come in ascending order of the axis.
-    """
+    """The rows of a funnel, what its window is measured by, and the times that are reported."""
 
     rows: KeyedRows
     axis: _Axis
     times: _Axis | None
-    without_key: int
-    without_time: int
-    ascending: bool
 
 
 def _read_rows(
@@ -564,25 +557,26 @@ def _read_rows(
     rows = KeyedRows(keys.count, every, len(question.steps) if prune else None)
     axis: _Axis | None = None
     times: list[_Axis] = []
-    without_key, without_time, ascending, last = 0, 0, True, None
+    without_key = 0
     for first, S in source.parts():
         axis, measured = _axis_of(question, S, first)
-        masks, codes = _masks(question, S), keys.codes(first, S)
+        (masks, bits), numbers, valid = _masks(question, S), keys.numbers(first, S), axis.valid
         if key is not None:
-            codes = np.where(codes == key, codes, np.array(-1, codes.dtype))
-        values = axis.values if axis.valid is None else axis.values[axis.valid]
-        without_key += int((codes < 0).sum())
-        without_time += 0 if axis.valid is None else int((~axis.valid & (codes >= 0)).sum())
-        if len(values):
-            ascending = ascending and (last is None or last <= values[0]) and bool((values[1:] >= values[:-1]).all())
-            last = values[-1]
-        if prune and not ascending:
+            own = numbers == keys.least + key
+            valid = own if valid is None else valid & own
+        rows.add(first, numbers, axis.values, masks, valid, least=keys.least, bits=bits)
+        if prune and not rows.ascending:
             return _read_rows(question, source, keys, prune=False)
-        rows.add(first, codes, axis.values, masks, axis.valid)
         if measured is not None:  # where the window is on it, the rows have it
             times.append(replace(measured, values=measured.values[:0]) if measured.name == axis.name else measured)
+        without_key += S.table[question.by].null_count if keys.are_values else 0
     assert axis is not None
-    return _FoundRows(rows, axis, _joined(times) if times else None, without_key, without_time, ascending)
+    if keys.are_values and rows.without_key != without_key:
+        raise InputError(
+            f"the metadata of the file say that keys are from {keys.least} to {keys.least + keys.count - 1}, and "
+            "one is not"
+        )
+    return _FoundRows(rows, axis, _joined(times) if times else None)
 
 
 def _warn_of_steps(question: FunnelQuestion, source: _Source) -> None:
@@ -669,15 +663,17 @@ def _numbers(S: Stream, name: str, what: str) -> _Axis:
 
 @dataclass(frozen=True)
 class _Keys:
-    """The keys of a funnel, numbered from 0.
+    """The keys of a funnel: `count` whole numbers from `least` on.
 
-    codes: of a part of the stream that begins at a position, the number of each event's key, -1 for none. values: the
-    value of each key.
+    numbers: of a part of the stream that begins at a position, the number of each event's key; a number that is no
+    key's for an event of none. values: the value of each key. are_values: whether the numbers are the values.
     """
 
     count: int
-    codes: Callable[[int, Stream], np.ndarray]
+    numbers: Callable[[int, Stream], np.ndarray]
     values: Callable[[], Any]
+    least: int = 0
+    are_values: bool = False
 
 
 def _number_keys(source: _Source, by: str | None) -> _Keys:
@@ -691,9 +687,9 @@ def _number_keys(source: _Source, by: str | None) -> _Keys:
         low, high = bounds
 
         def values() -> Any:
-            return pa.array(np.arange(low, high + 1))
+            return pa.array(np.arange(high - low + 1) + low)
 
-        return _Keys(high - low + 1, lambda _, S: _dense_codes(S.table[by], low, high), values)
+        return _Keys(high - low + 1, lambda _, S: _whole_numbers(S.table[by], low, high), values, low, True)
     column = _column(source.key_events(by), by, "the key")
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), pc.add(column, 0.0))  # -0.0 is 0.0
@@ -711,18 +707,13 @@ def _number_keys(source: _Source, by: str | None) -> _Keys:
     return _Keys(count, lambda first, S: codes[first : first + len(S)], lambda: encoded.dictionary)
 
 
-def _dense_codes(column: Any, low: int, high: int) -> np.ndarray:
-    """Return by how much each value is larger than the least, -1 where there is none."""
-    codes = np.empty(len(column), np.int32)
-    place = 0
-    for chunk in column.chunks:
-        own = codes[place : place + len(chunk)]
-        if not number_keys((chunk.fill_null(low) if chunk.null_count else chunk).to_numpy(), low, high, own):
-            raise InputError(f"the metadata of the file say that keys are from {low} to {high}, and one is not")
-        if chunk.null_count:
-            own[chunk.is_null().to_numpy(zero_copy_only=False)] = -1
-        place += len(chunk)
-    return codes
+def _whole_numbers(column: Any, low: int, high: int) -> np.ndarray:
+    """Return a column of numbers from low to high; where it has none, a number beside these."""
+    column = column.cast(pa.int64())
+    if column.null_count:
+        column = column.fill_null(low - 1 if low > 0 else high + 1)  # there is room for one: the bounds are close
+    numbers: np.ndarray = column.to_numpy()
+    return numbers
 
 
 def _bounds(column: Any) -> tuple[int, int] | None:
@@ -731,8 +722,11 @@ def _bounds(column: Any) -> tuple[int, int] | None:
     return None if low is None else (low, high)
 
 
-def _masks(question: FunnelQuestion, S: Stream) -> np.ndarray:
-    """Return the mask of each event: a bit for each step, and one after them for what may not stand between."""
+def _masks(question: FunnelQuestion, S: Stream) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the mask of each event: a bit for each step, and one after them for what may not stand between.
+
+    Where a second array is returned, the first has the place of each mask in it.
+    """
     from cerify.semantics.columns import mask  # needs Arrow, and the help of the command does not
 
     steps = [*question.steps, *([question.between] if question.between else [])]
@@ -741,22 +735,22 @@ def _masks(question: FunnelQuestion, S: Stream) -> np.ndarray:
     for i, step in enumerate(steps):
         if step.type is not None and step.predicate is None:
             by_type[step.type] = by_type.get(step.type, 0) | 1 << i
-    masks = np.zeros(len(S), dtype)
     column = S.table[TYPE]
-    place = 0
+    parts: list[tuple[np.ndarray, np.ndarray]] = []
     for chunk in column.chunks:
         encoded = chunk if pa.types.is_dictionary(chunk.type) else chunk.dictionary_encode()
         bits = np.array([by_type.get(name, 0) for name in encoded.dictionary.to_pylist()] or [0], dtype)
-        codes = encoded.indices.to_numpy(zero_copy_only=False)
-        bits.take(codes, out=masks[place : place + len(chunk)], mode="clip")  # which checks no bounds
-        place += len(chunk)
-    for i, step in enumerate(steps):
-        if step.predicate is not None:
-            holds = mask(step.predicate, S.table)
-            if step.type is not None:
-                holds = pc.and_(holds, pc.equal(column.cast(pa.string()), step.type).combine_chunks())
-            masks = masks | (holds.to_numpy(zero_copy_only=False).astype(dtype) << i)
-    return masks
+        parts.append((encoded.indices.to_numpy(zero_copy_only=False), bits))
+    conditions = [(i, step, step.predicate) for i, step in enumerate(steps) if step.predicate is not None]
+    if len(parts) == 1 and not conditions:
+        return parts[0]
+    masks = np.concatenate([np.zeros(0, dtype), *(bits[codes] for codes, bits in parts)])
+    for i, step, predicate in conditions:
+        holds = mask(predicate, S.table)
+        if step.type is not None:
+            holds = pc.and_(holds, pc.equal(column.cast(pa.string()), step.type).combine_chunks())
+        masks |= holds.to_numpy(zero_copy_only=False).astype(dtype) << i
+    return masks, None
 
 
 def _column_names(steps: Sequence[FunnelStep]) -> list[str]:

@@ -161,6 +161,17 @@ def test_arrow_reads_parquet_without_an_object_of_python(
     assert {type(file) for file in given} == {pa.BufferReader if piped else pa.OSFile}
 
 
+@pytest.mark.parametrize("index", [-1, 2])
+def test_an_index_beside_a_dictionary_is_an_error(index: int, tmp_path: Path) -> None:
+    codes = pa.array([0, None, index], pa.int32())
+    names = pa.DictionaryArray.from_arrays(codes, pa.array(["A", "B"]), safe=False)
+    table = pa.table({"type": ["A", "A", "A"], "user": names})
+    with pa.ipc.new_file(str(path := tmp_path / "e.arrow"), table.schema) as writer:
+        writer.write_table(table)
+    with pytest.raises(InputError, match=f"index {index} in a dictionary of 2 texts"):
+        read_stream(path)
+
+
 @pytest.mark.parametrize(("name", "module"), [("e.jsonl", "json_lines"), ("e.arrow", "files")])
 def test_arrow_reads_a_copy_of_bytes(name: str, module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     copied: list[bytes] = []

@@ -24,7 +24,7 @@ from cerify.conformance.oracle import stream_of
 from cerify.conformance.prediction import AXES, INTERPRETATIONS, MatchPredictor
 from cerify.draw.funnel import funnel_document
 from cerify.equivalence.generate.funnels import PROFILES, random_case
-from cerify.funnels import _dense_codes, answer_question, show_duration
+from cerify.funnels import answer_question, show_duration
 from cerify.hypotheses.interpretation import choices_of
 from cerify.languages import LANGUAGES
 from cerify.query_json import query_of_json
@@ -129,9 +129,38 @@ def test_times_may_go_back_from_key_to_key() -> None:
         ]
 
 
-def test_keys_that_the_metadata_of_a_file_deny_are_an_error() -> None:
-    with pytest.raises(InputError, match="say that keys are from 1 to 3, and one is not"):
-        _dense_codes(pa.chunked_array([[1, None], [3, 4]]), 1, 3)
+@pytest.mark.parametrize("claimed", [(1, 3), (2, 4), (0, 2)])
+def test_keys_that_the_metadata_of_a_file_deny_are_an_error(
+    claimed: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one that is the number beside those claimed, which stands for no key."""
+    table = pa.table({"type": ["view"] * 4, "user": [1, None, 3, 4], "time": [START] * 4})
+    pq.write_table(table, path := tmp_path / "log.parquet")
+    monkeypatch.setattr("cerify.funnels.bounds_in_parquet", lambda *_: claimed)
+    with pytest.raises(InputError, match=f"say that keys are from {claimed[0]} to {claimed[1]}, and one is not"):
+        funnel(path, ["view"], by="user")
+
+
+@pytest.mark.parametrize(
+    ("kind", "keys"),
+    [
+        (pa.int8(), [-128, None, 127, -128]),
+        (pa.uint8(), [0, None, 255, 0]),
+        (pa.int64(), [-(2**63), None, -(2**63) + 1, -(2**63)]),
+        (pa.int64(), [2**63 - 2, None, 2**63 - 1, 2**63 - 2]),
+        (pa.uint64(), [2**63 - 2, None, 2**63 - 1, 2**63 - 2]),
+    ],
+)
+@pytest.mark.parametrize("nulls", [True, False])
+def test_keys_at_the_ends_of_their_type(kind: pa.DataType, keys: list[int | None], nulls: bool, tmp_path: Path) -> None:
+    rows = [i for i, key in enumerate(keys) if nulls or key is not None]
+    columns = {"type": pa.array(["view", "view", "view", "pay"]), "user": pa.array(keys, kind), "time": [START] * 4}
+    table = pa.table(columns).take(rows)
+    pq.write_table(table, path := tmp_path / "log.parquet")
+    for events in (path, table):
+        found = funnel(events, ["view", "pay"], by="user")
+        assert found.by_key() == [(keys[0], 2, (0, len(rows) - 1)), (keys[2], 1, (len(rows) - 2,))]
+        assert found.without_key == nulls
 
 
 @pytest.mark.parametrize(
