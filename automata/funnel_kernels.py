@@ -21,11 +21,13 @@ Loop = Callable[..., Any]
 NONE = -1  # no row
 
 if installed("numba"):
-    from numpy import uint64 as unsigned  # compiled loops look at the sign of an index, which may count from the end
+    from numpy import uint64
 
     from cerify.automata.evaluate.jit import compiled
+
+    unsigned: Any = uint64  # of an index with a sign, compiled loops ask each time whether it counts from the end
 else:
-    unsigned: Any = int
+    unsigned = int
 
     def compiled(loop: Loop) -> Any:
         """Return the loop as it is: Python runs it."""
@@ -83,7 +85,7 @@ def keep_rows(
         if every or due != 0:
             to_codes[count], to_rows[count], to_times[count], to_masks[count] = code, first + row, times[row], mask
             count += one
-    return count
+    return int(count)
 
 
 @compiled
