@@ -98,7 +98,9 @@ class Choices:
             language = LANGUAGES[case.language]
             self._elements[text] = frozenset()
             with suppress(CerifyError, RecursionError):
-                self._elements[text] = elements(language, language.syntax.parse(case.query), stream_of(case))
+                phi = language.syntax.parse(case.query)
+                operators = self._predictor.interpretation.operators(phi)  # those of which a derived one is made too
+                self._elements[text] = elements(language, phi, stream_of(case)) | operators
         return self._elements[text]
 
     def concerns(self, case: Case, axes: Container[str]) -> bool:

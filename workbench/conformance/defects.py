@@ -288,15 +288,16 @@ def _standing(
     stands = _settle_choices(inquiry, kernels, failing, choices, answered)
     judge = ChoiceScorer(choices, [*answered, *smallest, *inquiry.asked], _unexplained(choices, stands, kernels))
     if _is_open(choices, stands, smallest):
-        further = inquiry.identify()
-        judge = ChoiceScorer(choices, [*answered, *smallest, *inquiry.asked], _unexplained(choices, further, kernels))
+        further, unfit = inquiry.identify()
+        unexplained = _unexplained(choices, further, kernels)
+        judge = ChoiceScorer(choices, [*answered, *smallest, *inquiry.asked], unexplained, unfit)
         together = judge.confirm(list({**dict(stands), **dict(further)}.items()))
         if _number_given(choices, together, smallest) > _number_given(choices, stands, smallest):
             stands = together
         else:
             stands = judge.confirm(stands)
-    unexplained = _unexplained(choices, stands, kernels)
-    stands = [choice for choice in stands if not _is_refuted(choices, choice, kernels, unexplained)]
+    blamed = _unexplained(choices, stands, kernels)
+    stands = [choice for choice in stands if not _is_refuted(choices, choice, kernels, blamed)]
     suite = ChoiceScorer(choices, answered)
     for choice in stands:
         choices.alike[choice] = rivals = tuple(judge.alike(choice, stands))

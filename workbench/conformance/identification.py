@@ -46,6 +46,7 @@ LOOKED_AT = 60  # questions of one length among which the best is looked for, if
 LOOKED_THROUGH = 400  # questions looked at before a stage takes what is left as the same, until all is settled
 COMPARED = 24  # hypotheses by which it is chosen, as long as a question splits these
 EMPTY = 3  # answers without the matches that they should have, at least, of an engine that never gives any
+STEPS = 4  # values of other axes that are changed to see whether a value is possible
 FITS = 0.7  # the part of the answers that hypotheses have to explain to be looked at as if nothing else were wrong
 
 
@@ -182,11 +183,12 @@ class Identification:
 
     def keep(self, stage: Stage, best: list[Choices], fit: bool) -> None:
         """Leave the best hypotheses, without those that depart from the definition in an axis that does not show."""
-        for name in stage.axes:
+        for name in stage.axes if fit else ():
             axis = self.predictor.interpretation.axes[name]
-            if fit and len({hypothesis[name] for hypothesis in best}) == len(axis.values):
-                best = [hypothesis for hypothesis in best if hypothesis[name] == axis.default] or best
-        self.left = best[:CARRIED]
+            beside = Counter(values_beside(hypothesis, name) for hypothesis in best)
+            hidden = {others for others, number in beside.items() if number == len(axis.values)}
+            best = [one for one in best if one[name] == axis.default or values_beside(one, name) not in hidden]
+        self.left = choose_varied(best, CARRIED)
 
     def settle(self, stages: Sequence[Stage]) -> None:
         """Put questions until none distinguishes the best hypothesis from those that explain as many answers."""
@@ -305,22 +307,45 @@ class Identification:
         if spoilt:
             others = [{**best, name: value} for value in axis.values]
             best = min([best, *others], key=lambda one: len(self.wrong(one, mine)))
-        alike = tuple(value for value in axis.values if value != best[name] and {**best, name: value} in self.left)
+        alike = tuple(v for v in axis.values if v != best[name] and any(one[name] == v for one in self.left))
         wrong = self.wrong(best, mine)
         fits = not wrong  # one answer that a value contradicts is enough: a wrong name costs more than none
         if fits and len(alike) == len(axis.values) - 1:
             return None
         unexplained = (one.question for one in wrong or self.wrong(best, spoilt))
         exception = min(unexplained, key=lambda one: (len(one.events), len(one.query)), default=None)
-        if fits and spoilt:
-            as_good = [v for v in axis.values if v == best[name] or not self.wrong({**best, name: v}, mine)]
+        if fits and unfit:
+            clear = self.without(unfit, self.answered)
+            clear = [one for one in clear if self.predictor.answer(one.question, best) == one.answer]
+            as_good = [v for v in axis.values if v == best[name] or self.is_possible(name, {**best, name: v}, clear)]
             # What would tell values apart, or contradict one, may be lost among the answers that nothing explains.
-            if len(as_good) > 1 or best[name] != axis.default:
+            if len(as_good) > 1 or (spoilt and best[name] != axis.default):
                 return AxisFinding(None, tuple(as_good), len(mine), len(mine), exception)
             exception = None
         return AxisFinding(
             best[name] if fits else None, alike if fits else (), len(mine), len(mine) - len(wrong), exception
         )
+
+    def is_possible(self, name: str, hypothesis: Choices, answered: Sequence[Answered]) -> bool:
+        """Return whether a few other values explain all answers together with the value that an axis has here.
+
+        Each step mends a wrong answer. Two values that fit together may both be wrong, beside an axis that has none.
+        """
+        wrong = self.wrong(hypothesis, answered)
+        for _ in range(STEPS):
+            if not wrong:
+                break
+            first, fewest = wrong[0], wrong
+            others = [axis.name for axis in self.predictor.axes_of(first.question.query) if axis.name != name]
+            for other in self.neighbours(hypothesis, others):
+                if self.predictor.answer(first.question, other) == first.answer:
+                    left = self.wrong(other, answered)
+                    if len(left) < len(fewest):
+                        hypothesis, fewest = other, left
+            if fewest is wrong:
+                return False
+            wrong = fewest
+        return not wrong
 
     def wrong(self, hypothesis: Choices, answered: Iterable[Answered]) -> list[Answered]:
         """The answers that a hypothesis does not explain."""
@@ -354,6 +379,21 @@ class Identification:
     def is_blurred(self, unfit: Iterable[str], one: Answered) -> bool:
         """Whether an answer depends on an axis of `unfit`, of which no value fits."""
         return any(self.depends(other, one) for other in unfit)
+
+
+def values_beside(hypothesis: Choices, name: str) -> tuple[str, ...]:
+    """Return the values of all axes but one."""
+    return tuple(value for axis, value in hypothesis.items() if axis != name)
+
+
+def choose_varied(hypotheses: Sequence[Choices], most: int) -> list[Choices]:
+    """Return the first hypotheses, before others those with a value that none before them has in its axis."""
+    known: set[tuple[str, str]] = set()
+    new, rest = list[Choices](), list[Choices]()
+    for hypothesis in hypotheses:
+        (rest if known.issuperset(hypothesis.items()) else new).append(hypothesis)
+        known.update(hypothesis.items())
+    return [*new, *rest][:most]
 
 
 class Pool:

@@ -16,7 +16,7 @@ from cerify.conformance.choices import Choice, Choices
 from cerify.conformance.identification import Identification, Pool
 from cerify.conformance.judgement import ChoiceScorer
 from cerify.conformance.model import Case, CaseResult
-from cerify.conformance.peeling import Peeler
+from cerify.conformance.peeling import Elements, Peeler
 from cerify.conformance.prediction import STAGES, EngineAnswer, Predictor
 from cerify.conformance.report import event_text
 from cerify.hypotheses.interpretation import Choices as Point
@@ -29,6 +29,7 @@ SEPARATING = 6  # questions that tell a cause from one other choice
 LOOKED_AT = 24  # questions about each cause on which it need not show
 LOOKED_NEAR = 40  # questions about other axes of the same operators
 MOST = 300  # questions about the causes of a language
+BOUNDED = {"plus": "repeat", "cplus": "crepeat"}  # operators that engines evaluate as they do iterations
 ROUNDS = 8  # times that a search is made again, without the choices that fell
 
 
@@ -82,13 +83,14 @@ class Inquiry:
             if question is None or self.ask(question):
                 return
 
-    def identify(self) -> list[Choice]:
-        """Return the choices that `identify` finds, without the expected and the open ones.
+    def identify(self) -> tuple[list[Choice], list[Elements]]:
+        """Return the choices that `identify` finds, without the expected and the open ones, and the operators of axes
+        that have no value.
 
         It finds choices that show only together, such as a filter that decides which events a sequence takes.
         """
         if self.choices.language not in STAGES:  # a plug-in language
-            return []
+            return [], []
         language = LANGUAGES[self.choices.language]
 
         def answer(question: EngineQuestion) -> EngineAnswer | None:
@@ -104,7 +106,10 @@ class Inquiry:
 
         findings = Identification(self.predictor, answer).run(STAGES.get(self.choices.language, ()))
         expected = self.point(())
-        return [(name, f.value) for name, f in findings.items() if f.value not in (None, expected[name])]
+        chosen = [(name, f.value) for name, f in findings.items() if f.value not in (None, expected[name])]
+        axes = [self.predictor.interpretation.axes[n] for n, f in findings.items() if f.value is None and not f.alike]
+        unfit = {operator for axis in axes for operator in axis.operators}
+        return chosen, [frozenset([name]) for name in (*unfit, *(BOUNDED[name] for name in unfit & BOUNDED.keys()))]
 
     def look_beside(self, choice: Choice, beside: Sequence[Choice]) -> None:
         """Ask about the axis of a choice on streams where the choice need not show, with each query of its stages.

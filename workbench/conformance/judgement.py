@@ -63,12 +63,14 @@ class ChoiceScorer:
     """Weighs choices of a language by all answers of an engine.
 
     results: those of all cases in the language, also of cases that were asked while the failures were shrunk.
-    unexplained: the elements that failures depend on which no choice explains; see `Excuses`.
+    unexplained: the elements that failures depend on which no choice explains; see `Excuses`. unfit: the operators of
+    axes of which no value explains the answers to the questions about them.
     """
 
     choices: Choices
     results: Sequence[CaseResult]
     unexplained: Collection[Elements] = ()
+    unfit: Collection[Elements] = ()
 
     def __post_init__(self) -> None:
         self.answers: list[AnsweredCase] = []
@@ -99,18 +101,19 @@ class ChoiceScorer:
                 continue
             if with_it == one.given:
                 weight.for_.append(one)
-            elif not (one.wrong and self.excuses(choice, one.case)):
+            elif one.given != "error" and not (one.wrong and self.excuses(choice, one.case)):
                 weight.against.append(one)
         return weight
 
     def excuses(self, choice: Choice, case: Case) -> bool:
         """Return whether a case has a fault that no choice explains, and that has nothing to do with the axis.
 
-        An axis that bears on every query has nothing to be excused by.
+        An axis that bears on every query is excused by operators alone that have an axis without a value.
         """
         own = set(AXES[self.choices.language][choice[0]].operators)
         present = self.choices.elements(case)
-        return bool(own) and any(b and b <= present and b.isdisjoint(own) for b in self.unexplained)
+        faults = [*self.unfit, *(self.unexplained if own else ())]
+        return any(b and b <= present and b.isdisjoint(own) for b in faults)
 
     def speaks(self, choice: Choice) -> bool:
         """Return whether the engine reports some match for queries with the operators of the axis.

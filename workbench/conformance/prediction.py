@@ -28,7 +28,6 @@ from cerify.hypotheses.interpretation import (
     choices_of,
     concerned,
     moves_events,
-    reported,
 )
 from cerify.languages import LANGUAGES
 from cerify.protocol import Failed, MatchesAnswer
@@ -91,13 +90,11 @@ Chosen: TypeAlias = tuple[str, ...] | str
 
 @dataclass(frozen=True)
 class Parsed:
-    """A query as a tree, the axes that bear on it, their values in choices, whether it has a window, and its keys."""
+    """A query as a tree, the axes that bear on it, and their values in choices."""
 
     phi: Any
     bearing: list[Axis]
     values: Callable[[Choices], Chosen]
-    windowed: bool
-    keys: tuple[str, ...]
 
 
 class MatchPredictor:
@@ -137,25 +134,48 @@ class MatchPredictor:
         key = query, name, output, parsed.values(choices)
         if key not in self._matches:
             given = dict(self.default) | {axis.name: choices[axis.name] for axis in parsed.bearing}
-            found = self._all(parsed, query, S, name, given, output)
-            if not isinstance(found, str):
-                some = reported(found, S, given, windowed=parsed.windowed, keys=parsed.keys)
-                found = of_output(some, self.language.name, output)
-            self._matches[key] = found if isinstance(found, str) else frozenset(found)
+            self._matches[key] = self._reported(parsed, query, S, name, given, output)
         return self._matches[key]
 
-    def _all(
+    def _reported(
         self, parsed: Parsed, query: str, S: Stream, name: str, choices: Mapping[str, str], output: AnswerOutput
+    ) -> frozenset[Match] | Unanswered:
+        """The matches that are reported of the parts of a query."""
+        try:
+            parts = self.interpretation.parts(parsed.phi, choices)
+        except BudgetExceeded:
+            return "unmodelled"
+        matches: set[Match] = set()
+        for number, part in enumerate(parts):
+            phi, shown = self.interpretation.unhidden(part, choices)
+            wanted: AnswerOutput = output if shown is None else "valuations"
+            key = f"{query} #{number} of {len(parts)}"
+            found = self._all(phi, parsed.bearing, key, S, name, choices, wanted)
+            if isinstance(found, str):
+                return found
+            some = self.interpretation.reported(found, phi, shown, S, choices, output)
+            matches.update(of_output(some, self.language.name, output))
+        return frozenset(matches)
+
+    def _all(
+        self,
+        phi: Any,
+        bearing: Iterable[Axis],
+        query: str,
+        S: Stream,
+        name: str,
+        choices: Mapping[str, str],
+        output: AnswerOutput,
     ) -> list[Match] | Unanswered:
         """The matches before it is decided which are reported, computed once for all such decisions."""
         with suppress(Unsupported):
             if not moves_events(S, choices.get(EVENT_ORDER.name, EVENT_ORDER.default)):
                 choices = {**choices, EVENT_ORDER.name: EVENT_ORDER.default} if EVENT_ORDER.name in choices else choices
-        key = query, name, output, *(choices[axis.name] for axis in parsed.bearing if axis.name not in REPORTING)
+        key = query, name, output, *(choices[axis.name] for axis in bearing if axis.name not in REPORTING)
         if key not in self._found:
             try:
                 wanted = evaluated_output(output)
-                self._found[key] = list(self.interpretation.found_in_order(parsed.phi, S, choices, wanted, BUDGET))
+                self._found[key] = list(self.interpretation.found_in_order(phi, S, choices, wanted, BUDGET))
             except EngineError:
                 self._found[key] = "error"
             except (Unsupported, BudgetExceeded):
@@ -169,8 +189,7 @@ class MatchPredictor:
             bearing = concerned(self.interpretation.axes, self.interpretation.operators(phi))
             names = [axis.name for axis in bearing]
             values: Callable[[Choices], Chosen] = itemgetter(*names) if names else lambda choices: ()
-            windowed, keys = self.interpretation.has_window(phi), self.interpretation.keys(phi)
-            self._parsed[query] = Parsed(phi, bearing, values, windowed, keys)
+            self._parsed[query] = Parsed(phi, bearing, values)
         return self._parsed[query]
 
 

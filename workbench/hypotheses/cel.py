@@ -232,9 +232,7 @@ def find_matches(phi: cel.Formula, S: Stream, choices: Choices, output: Output, 
     interpreter = CelVariant(S, choices, budget)
     with_bindings = output == "valuations"
     phi = phi if choices["guard"] == "after" else guarded(phi, choices["guard"])
-    queries = [phi] if choices[ALTERNATIVES.name] == "together" else list(islice(alternatives(phi), MOST_ALTERNATIVES))
-    if len(queries) == MOST_ALTERNATIVES:
-        raise BudgetExceeded(f"a query with OR stands for {MOST_ALTERNATIVES} queries or more")
+    queries = separate_queries(phi, choices)
     found = []
     for n in range(len(S)):
         mus: set[Valuation] = set()
@@ -244,6 +242,56 @@ def find_matches(phi: cel.Formula, S: Stream, choices: Choices, output: Output, 
         told = {(tuple(sorted(sup(mu))), bindings_of(mu) if with_bindings else None) for mu in mus}
         found += [Match(n, events, bindings) for events, bindings in told]
     return found
+
+
+def separate_queries(phi: cel.Formula, choices: Choices) -> list[cel.Formula]:
+    """The formulas that an engine evaluates for one, one for each alternative where these are apart.
+
+    Raises BudgetExceeded.
+    """
+    if choices[ALTERNATIVES.name] == "together":
+        return [phi]
+    queries = list(islice(alternatives(phi), MOST_ALTERNATIVES))
+    if len(queries) == MOST_ALTERNATIVES:
+        raise BudgetExceeded(f"a query with OR stands for {MOST_ALTERNATIVES} queries or more")
+    return queries
+
+
+def parts(phi: cel.Formula, choices: Choices) -> list[cel.Formula]:
+    """The formulas of which matches are reported each as if alone; with left-first they depend on each other."""
+    return [phi] if choices["or"] == "left-first" else separate_queries(phi, choices)
+
+
+def unhidden(phi: cel.Formula, choices: Choices) -> tuple[cel.Formula, frozenset[str] | None]:
+    """The formula without PROJECT, and the variables whose events are shown.
+
+    The formula as it is, and None, where the same variable is shown elsewhere, or more depends on the events of PROJECT
+    than the sequence or alternative around it.
+    """
+    if choices["project"] == "as-defined" and any(isinstance(psi, cel.Project) for psi in cel.subformulas(phi)):
+        whole, hidden, shown = lifted(phi)
+        if whole is not None and hidden.isdisjoint(shown):
+            return whole, frozenset(shown)
+    return phi, None
+
+
+def lifted(phi: cel.Formula) -> tuple[cel.Formula | None, set[str], set[str]]:
+    """The formula without PROJECT, the variables that are hidden, and those that are shown; None where that differs."""
+    match phi:
+        case cel.Project(L, psi):
+            whole, hidden, shown = lifted(psi)
+            return whole, hidden | (shown - L), shown & L
+        case cel.Seq(left, right) | cel.Or(left, right):
+            (one, hidden, shown), (other, hidden_too, shown_too) = lifted(left), lifted(right)
+            whole = rebuilt(phi, [one, other]) if one is not None and other is not None else None
+            return whole, hidden | hidden_too, shown | shown_too
+        case cel.Filter(psi, condition):
+            whole, hidden, shown = lifted(psi)
+            whole = cel.Filter(whole, condition) if whole and hidden.isdisjoint(variables_of(condition)) else None
+            return whole, hidden, shown
+        case _:
+            plain = not any(isinstance(psi, cel.Project) for psi in cel.subformulas(phi))
+            return phi if plain else None, set(), bound_in(phi)
 
 
 def alternatives(phi: cel.Formula) -> Iterator[cel.Formula]:
@@ -258,11 +306,11 @@ def alternatives(phi: cel.Formula) -> Iterator[cel.Formula]:
             yield from chain(alternatives(left), alternatives(right))
         case cel.Unless(left, right):
             yield from (cel.Unless(one, right) for one in alternatives(left))
-        case cel.ContiguousSeq() | cel.And() | cel.All() | cel.Filter() | cel.In() | cel.Project():
+        case cel.ContiguousSeq() | cel.And() | cel.All() | cel.Filter() | cel.In() | cel.Project() | cel.Strict():
             yield from (rebuilt(phi, below) for below in product(*map(alternatives, children(phi))))
         case cel.Within() | cel.PartitionBy():
             yield from (rebuilt(phi, [below]) for below in alternatives(phi.phi))
-        case cel.EventAtom() | cel.Plus() | cel.ContiguousPlus() | cel.Start() | cel.Strict() | cel.Preference():
+        case cel.EventAtom() | cel.Plus() | cel.ContiguousPlus() | cel.Start() | cel.Preference():
             yield phi
         case cel.PerKey() | cel.Derived():
             yield phi
@@ -718,7 +766,7 @@ def guarded(phi: cel.Formula, how: str) -> cel.Formula:
     """The formula with the conditions of its filters where they decide which events are taken.
 
     how: "step" for conditions on one variable, which then stand at the events that it binds; "run" also for those that
-    compare events, which then stand around the smallest sequence that binds them all.
+    compare events or are joined by OR, which then stand around the smallest sequence that binds them all.
     """
     below = [guarded(psi, how) for psi in children(phi)]
     phi = rebuilt(phi, below) if below else phi
@@ -728,7 +776,7 @@ def guarded(phi: cel.Formula, how: str) -> cel.Formula:
     for condition in cel.conjuncts(phi.condition):
         if isinstance(condition, cel.Every):
             psi = at_events(psi, condition.variable, condition)
-        elif isinstance(condition, cel.Correlated) and how == "run":
+        elif isinstance(condition, cel.Correlated | cel.Disjunction) and how == "run":
             psi = at_sequence(psi, condition)
             continue
         kept.append(condition)
@@ -758,17 +806,34 @@ def at_events(phi: cel.Formula, variable: str, condition: cel.Every, everywhere:
             assert_never(phi)
 
 
-def at_sequence(phi: cel.Formula, condition: cel.Correlated) -> cel.Formula:
+def variables_of(condition: cel.Condition) -> set[str]:
+    """The variables that a condition mentions."""
+    found = set[str]()
+    for atom in cel.atoms(condition):
+        match atom:
+            case cel.Every(variable, _):
+                found.add(variable)
+            case cel.Correlated(predicate):
+                found.update(mention.variable for mention in mentions(predicate) if mention.variable is not None)
+            case cel.Named(_, variables):
+                found.update(variables)
+    return found
+
+
+def at_sequence(phi: cel.Formula, condition: cel.Condition) -> cel.Formula:
     """The formula with a condition around the smallest of its sequences that binds all variables of the condition."""
-    needed = {mention.variable for mention in mentions(condition.predicate)}
+    needed = variables_of(condition)
     match phi:
         case cel.Seq(left, right):
             if needed <= bound_in(left) and needed.isdisjoint(bound_in(right)):
                 return cel.Seq(at_sequence(left, condition), right)
             if needed <= bound_in(right) and needed.isdisjoint(bound_in(left)):
                 return cel.Seq(left, at_sequence(right, condition))
-        case cel.Filter(psi, other) if not isinstance(psi, cel.Seq):
-            return cel.Filter(at_sequence(psi, condition), other)
+        case cel.Filter(psi, other):
+            inner = at_sequence(psi, condition)
+            if isinstance(psi, cel.Seq) and inner == cel.Filter(psi, condition):
+                return cel.Filter(psi, cel.Conjunction(other, condition))
+            return cel.Filter(inner, other)
         case cel.Within(psi, window):
             return cel.Within(at_sequence(psi, condition), window)
         case cel.PartitionBy(psi, a):
@@ -776,11 +841,10 @@ def at_sequence(phi: cel.Formula, condition: cel.Correlated) -> cel.Formula:
     return cel.Filter(phi, condition)
 
 
-def bound_in(phi: cel.Formula) -> set[str | None]:
+def bound_in(phi: cel.Formula) -> set[str]:
     """The variables that occur in a formula as types of events or after IN."""
-    names = (psi.type if isinstance(psi, cel.EventAtom) else psi.variable if isinstance(psi, cel.In) else None
-             for psi in cel.subformulas(cel.expanded(phi)))  # fmt: skip
-    return set(names)
+    atoms = (psi for psi in cel.subformulas(cel.expanded(phi)) if isinstance(psi, cel.EventAtom | cel.In))
+    return {psi.type if isinstance(psi, cel.EventAtom) else psi.variable for psi in atoms}
 
 
 def within(span: float, width: float, how: str) -> bool:
@@ -828,7 +892,7 @@ MANY = types("A")  # for long streams
 
 STAGES = (
     Stage(
-        ("emit", "overlap", "seq"),
+        ("emit", "overlap", "seq", "alternatives"),
         (
             Template("A", AB, 3),
             Template("A ; B", ABC, 5),
@@ -850,7 +914,10 @@ STAGES = (
             Template("A+", MANY, 8),
         ),
     ),
-    Stage(("loop@cplus",), (Template("A:+", AB, 5), Template("A:+ ; B", AB, 5), Template("A:+", MANY, 8))),
+    Stage(
+        ("loop@cplus",),
+        (Template("A:+", AB, 5), Template("A:+ ; B", AB, 5), Template("B ; A:+", AB, 5), Template("A:+", MANY, 8)),
+    ),
     Stage(
         ("window@events",),
         (Template("(A ; B) WITHIN 2 EVENTS", ABC, 5), Template("(A : B) WITHIN 2 EVENTS", ABC, 4)),
@@ -877,7 +944,7 @@ STAGES = (
         (
             Template("(A ; B) FILTER B.x = 1", events("A B", x=(0, 1)), 4),
             Template("(A ; B) FILTER A.x < B.x", events("A B", x=(0, 1)), 4),
-            Template("(A ; B ; C) FILTER B.x < C.x", events("A B C", x=(0, 1)), 4),
+            Template("(A ; B ; C) FILTER B.x < C.x", events("B C", x=(0, 1)), 3, before=events("A", x=(0,))),
         ),
     ),
     Stage(
@@ -957,5 +1024,12 @@ STAGES = (
 )
 
 INTERPRETATION = Interpretation(
-    AXES, find_matches, operators, strategies=frozenset(STRATEGIES), keys=keys, stages=STAGES
+    AXES,
+    find_matches,
+    operators,
+    strategies=frozenset(STRATEGIES),
+    keys=keys,
+    parts=parts,
+    unhidden=unhidden,
+    stages=STAGES,
 )

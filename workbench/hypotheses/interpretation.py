@@ -128,7 +128,7 @@ class EngineError(Exception):
 # ---------------------------------------------------------------------------------------------------------------------
 # Which of the matches found an engine reports, and at which position: the axes that bear on every query.
 
-Overlap = Literal["shared", "past-last", "to-next", "consume", "once-per-step", "leftmost-longest"]
+Overlap = Literal["shared", "past-last", "to-next", "consume", "once-per-step", "leftmost-longest", "leftmost-latest"]
 Emit = Literal[
     "complete",
     "one-per-position",
@@ -151,7 +151,7 @@ OVERLAP = Axis(
     says="whether two matches may share events: yes; no, the next one begins after the last event of the one before; "
     "no, the next one begins after the first event of the one before; no event is used twice; no event is used twice "
     "in the same place of a match; no, of those that begin first the longest is taken, and the next one begins after "
-    "its last event",
+    "its last event; so, and of several that are the longest the one that takes its events last",
 )
 EMIT = Axis(
     "emit",
@@ -248,6 +248,13 @@ def _moved(m: Match, places: Sequence[int]) -> Match:
     return replace(m, at=max((places[m.at], *events)), events=events, bindings=bindings)
 
 
+def restricted(m: Match, shown: frozenset[str], output: str) -> Match:
+    """A match, which has bindings, with the events of these variables alone."""
+    bindings = tuple((A, some) for A, some in m.bindings or () if A in shown)
+    events = tuple(sorted({p for _, some in bindings for p in some}))
+    return replace(m, events=events, bindings=None if output == "matches" else bindings)
+
+
 def _may_tie(m: Match, S: Stream, choices: Choices) -> bool:
     if choices.get("ties", "in-order") == "in-order":
         return True
@@ -291,13 +298,14 @@ def apart(found: list[Match], overlap: Overlap) -> list[Match]:
         """The events that a match uses, with the step for which it does if that makes a difference."""
         return [(step if overlap == "once-per-step" else 0, p) for step, p in enumerate(m.events)]
 
-    def longest_first(m: Match) -> tuple[object, ...]:
-        return m.events[:1], -m.at, -len(m.events), m.events
-
-    for m in sorted(found, key=longest_first if overlap == "leftmost-longest" else lambda m: (m.at, m.events)):
+    order: Mapping[str, Callable[[Match], tuple[object, ...]]] = {
+        "leftmost-longest": lambda m: (m.events[:1], -m.at, -len(m.events), m.events),
+        "leftmost-latest": lambda m: (m.events[:1], -m.at, -len(m.events), [-p for p in m.events]),
+    }
+    for m in sorted(found, key=order.get(overlap, lambda m: (m.at, m.events))):
         if m.events not in taken and m.events:
             match overlap:
-                case "past-last" | "to-next" | "leftmost-longest":
+                case "past-last" | "to-next" | "leftmost-longest" | "leftmost-latest":
                     free = m.events[0] > since
                 case "consume" | "once-per-step":
                     free = used.isdisjoint(places(m))
@@ -366,6 +374,18 @@ BUDGET = Budget(valuations=200_000, matches=20_000, seconds=2.0)
 Found = Callable[[Any, Stream, Choices, Output, Budget], Iterable[Match]]
 """The matches of a syntax tree over a stream, before it is decided which of them are reported, and when."""
 
+Parts = Callable[[Any, Choices], Sequence[Any]]
+"""The syntax trees that an engine evaluates for one, each as if alone: what it reports of one spoils no other.
+
+Raises BudgetExceeded.
+"""
+
+Unhidden = Callable[[Any, Choices], tuple[Any, frozenset[str] | None]]
+"""A syntax tree without what hides events of its whole matches, and the variables whose events it shows; None for all.
+
+An engine chooses among matches with all their events, whether it shows these or not.
+"""
+
 
 @dataclass(frozen=True)
 class Interpretation:
@@ -374,7 +394,8 @@ class Interpretation:
     operators gives the names of the operators in a syntax tree. require raises IllFormed for a tree that found does not
     take. compared: whether a profile compares matches by position and events ("matches"), by results ("groups"), or
     wholly. strategies: those of the operators that are selection strategies. keys: the attributes by which a syntax
-    tree has partitions. stages: of questions by which an engine is identified.
+    tree has partitions. parts: the trees that are evaluated for one. unhidden: a tree with all events of its matches.
+    stages: of questions by which an engine is identified.
     """
 
     axes: Mapping[str, Axis]
@@ -384,6 +405,8 @@ class Interpretation:
     compared: Literal["matches", "valuations", "groups"] = "matches"
     strategies: frozenset[str] = frozenset()
     keys: Callable[[Any], tuple[str, ...]] = lambda query: ()
+    parts: Parts = lambda query, choices: (query,)
+    unhidden: Unhidden = lambda query, choices: (query, None)
     stages: tuple[Stage, ...] = ()
 
     def matches(
@@ -394,8 +417,23 @@ class Interpretation:
         Raises EngineError where the engine answers with an error, IllFormed, Unsupported and BudgetExceeded.
         """
         self.require(query)
-        found = self.found_in_order(query, S, choices, output, budget)
-        return frozenset(reported(found, S, choices, windowed=self.has_window(query), keys=self.keys(query)))
+        matches: set[Match] = set()
+        for part in self.parts(query, choices):
+            whole, shown = self.unhidden(part, choices)
+            wanted: Output = output if shown is None else "valuations"
+            found = self.found_in_order(whole, S, choices, wanted, budget)
+            matches.update(self.reported(found, whole, shown, S, choices, output))
+        return frozenset(matches)
+
+    def reported(
+        self, found: Iterable[Match], query: Any, shown: frozenset[str] | None, S: Stream, choices: Choices, output: str
+    ) -> Iterable[Match]:
+        """The matches of a syntax tree that are reported, with the events of the variables that are shown.
+
+        found: with bindings, unless the events of all variables are shown.
+        """
+        some = reported(found, S, choices, windowed=self.has_window(query), keys=self.keys(query))
+        return some if shown is None else (restricted(m, shown, output) for m in some)
 
     def found_in_order(
         self, query: Any, S: Stream, choices: Choices, output: Output, budget: Budget
