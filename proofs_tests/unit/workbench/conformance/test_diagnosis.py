@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -265,6 +266,39 @@ def test_what_is_nearly_a_cause_is_told_with_what_contradicts_it() -> None:
         _doubt(ChoiceScorer(choices, results), [], [choice], failing)
         assert (choices.nearly == [choice]) == told
         assert (f"{other.case.query} on " in choices.doubt) == told
+
+
+def test_what_says_nothing_of_a_choice() -> None:
+    """An error, and an answer to a query with an operator that has a meaning without a name."""
+    choice, events = ("overlap", "past-last"), [{"type": "A"}] * 3
+    expected = [Match(1, (0, 1)), Match(2, (0, 1, 2)), Match(2, (0, 2)), Match(2, (1, 2))]
+    case = Case("", "", "", "cel", "A ; A:{1,2}", {"A": {}}, events, "matches", expected)
+    strange = CaseResult(case, "failed", [])
+    for unfit, result, against in (([], strange, 1), (["crepeat"], strange, 0), (["plus"], strange, 1)):
+        scorer = ChoiceScorer(Choices("cel"), [result], [], [frozenset([name]) for name in unfit])
+        assert len(scorer.weigh(choice, []).against) == against
+    error = CaseResult(case, "error", detail="internal: of the adapter")
+    assert not ChoiceScorer(Choices("cel"), [error]).weigh(choice, []).against
+
+
+def as_expressions(case: Case, *_: object) -> CaseResult:
+    """What REfO answers, with another fault in its iterations: regular expressions whose gaps take what they can."""
+    found = recorded({"overlap": "leftmost-latest", "alternatives": "apart"}, case)
+    if found.matches is None or not re.search(r":\+|:\{", case.query):
+        return found
+    kept = [m for m in found.matches if len(m.events) != 2]
+    return CaseResult(case, "passed" if set(kept) == set(case.matches) else "failed", kept)
+
+
+@pytest.mark.thorough
+def test_an_operator_without_a_meaning_does_not_hide_a_choice_that_is_everywhere() -> None:
+    asked = [case for case in cases() if simple(case)]
+    results = [as_expressions(case) for case in asked]
+    failures = [result for result in results if result.outcome == "failed"]
+    defects = defects_behind(Peeler(as_expressions), failures, results)
+    causes = {(cause.axis, cause.value) for defect in defects for cause in defect.causes}
+    assert ("overlap", "leftmost-latest") in causes
+    assert causes <= {("overlap", "leftmost-latest"), ("alternatives", "apart")}
 
 
 def silent_negation(case: Case, *_: object) -> CaseResult:
