@@ -916,7 +916,13 @@ STAGES = (
     ),
     Stage(
         ("loop@cplus",),
-        (Template("A:+", AB, 5), Template("A:+ ; B", AB, 5), Template("B ; A:+", AB, 5), Template("A:+", MANY, 8)),
+        (
+            Template("A:+", AB, 5),
+            Template("A:+ ; B", AB, 5),
+            Template("B ; A:+", AB, 5),
+            Template("A:+ : B", AB, 4),
+            Template("A:+", MANY, 8),
+        ),
     ),
     Stage(
         ("window@events",),
