@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from pathlib import Path
@@ -250,10 +250,26 @@ def _without_empty_texts(S: Stream) -> Stream:
 
 def truncated_divisions(q: MatchRecognize, S: Stream) -> Iterator[rows.Product]:
     """Yield the divisions of a clause that drop what is after the point, as their parts are whole in these rows."""
-    if any(isinstance(e, rows.Product) and e.operator == "/" for root in q.expressions for e in trees.subtrees(root)):
-        types = types_in(q, S)
-        for root in q.expressions:
-            yield from whole_divisions(root, types)
+    yield from _whole_divisions(q.expressions, lambda: types_in(q, S))
+
+
+def truncated_around(statement: Statement, made: OutputTable) -> Iterator[rows.Product]:
+    """Yield the divisions of a SELECT list, WHERE and ORDER BY as `truncated_divisions`, given the clause's output."""
+    columns = {name: [row[i] for row in made.rows] for i, name in enumerate(made.columns)}
+    listed = (
+        *(item.expression for item in statement.items),
+        statement.where,
+        *(one.expression for one in statement.order),
+    )
+    yield from _whole_divisions([e for e in listed if e is not None], lambda: _types_of_values(columns))
+
+
+def _whole_divisions(expressions: Sequence[rows.Expression], types: Callable[[], Types]) -> Iterator[rows.Product]:
+    nodes = (e for root in expressions for e in trees.subtrees(root))
+    if any(isinstance(e, rows.Product) and e.operator == "/" for e in nodes):
+        known = types()
+        for root in expressions:
+            yield from whole_divisions(root, known)
 
 
 def types_in(q: MatchRecognize, S: Stream) -> Types:
@@ -261,9 +277,14 @@ def types_in(q: MatchRecognize, S: Stream) -> Types:
     names = columns_of(S)
     mentioned = {resolve_column(one, names) for one in columns_in(q)}
     values = column_values(S)
+    return _types_of_values({name: values[name] for name in mentioned & values.keys()})
+
+
+def _types_of_values(columns: Mapping[str, Iterable[Any]]) -> Types:
     known: dict[str, ValueType | None] = {}
-    for name in mentioned & values.keys():
-        types = {value_type_of(value) for value in values[name] if value is not None}
+    for name, values in columns.items():
+        there = [value for value in values if value is not None]
+        types = {None if isinstance(value, timedelta | tuple) else value_type_of(value) for value in there}
         types = {"float"} if types == {"int", "float"} else types
         known[name] = types.pop() if len(types) == 1 else None
     return types_of(known)

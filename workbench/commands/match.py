@@ -57,7 +57,7 @@ from cerify.semantics.row_pattern.check import WHOLE
 from cerify.semantics.row_pattern.dialects import DIALECTS
 from cerify.semantics.row_pattern.scalars import RowReading
 from cerify.semantics.row_pattern.statement import is_statement
-from cerify.semantics.row_pattern.syntax import MatchRecognize, show_expression
+from cerify.semantics.row_pattern.syntax import MatchRecognize, Product, show_expression
 from cerify.semantics.row_pattern.syntax import show as show_clause
 from cerify.semantics.values import Value, plain
 from cerify.statements import (
@@ -66,6 +66,7 @@ from cerify.statements import (
     read_pasted,
     reading_texts,
     split_duration,
+    truncated_around,
     truncated_divisions,
 )
 from cerify.terminal import echo, echo_lines, on_terminal, printable, table_lines
@@ -198,8 +199,8 @@ def match_command(args: MatchArguments) -> int:
     with errors_in(args.query), budget.timed():
         plan = plan_query(tree, args.language, schema, options, args.evaluator, selection)
         S = source.read_for(args.query, args.language, args.file) if S is None else S
-        if isinstance(tree, MatchRecognize) and args.dialect is None:
-            _warn_of_divisions(tree, S, args)
+        if isinstance(tree, MatchRecognize):
+            _warn_of_divisions(truncated_divisions(tree, S), args)
         with _pointing_to_denotational(plan):
             status = _print(lang, plan, S, options, args, table)
         if status == 1:
@@ -235,10 +236,10 @@ def _pasted(args: MatchArguments) -> tuple[MatchArguments, Pasted | None]:
     return replace(args, query=show_clause(pasted.clause), readings=readings, output=output), pasted
 
 
-def _warn_of_divisions(q: MatchRecognize, S: Stream, args: MatchArguments) -> None:
+def _warn_of_divisions(divisions: Iterable[Product], args: MatchArguments) -> None:
     """Write to standard error where whole numbers are divided, unless the user has said what that gives."""
-    if not any(one.strip().startswith("integer_division") for one in args.readings):
-        for text in dict.fromkeys(map(show_expression, truncated_divisions(q, S))):
+    if args.dialect is None and not any(one.strip().startswith("integer_division") for one in args.readings):
+        for text in dict.fromkeys(map(show_expression, divisions)):
             echo(f"cerify: warning: {text} {WHOLE}", error=True)
 
 
@@ -254,6 +255,8 @@ def _print(
     """Prints what the plan finds, and returns the exit status."""
     if args.output == "rows":
         made = plan.output_table(S)
+        if table is not None and table.pasted.statement is not None:
+            _warn_of_divisions(truncated_around(table.pasted.statement, made), args)
         return _print_rows(made if table is None else table.output(made, options.row_reading), args)
     matches = _matches_to_show(plan, S, args)
     found = timed_items(matches)

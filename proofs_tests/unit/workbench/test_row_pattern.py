@@ -1105,6 +1105,11 @@ def test_a_division_of_whole_numbers_warns_unless_a_dialect_says_what_it_gives(r
         assert status == 0
         assert errors.count("is a whole number") == 1
         assert warning in errors
+        clause = text.replace("x / 2 AS h, y / 2 AS f", "x * 2 AS h, o AS o")
+        around = f"SELECT h, o / 2 AS q FROM t {clause} WHERE h / 4 > 0"
+        errors = run("match", around, str(table), "--language", "row-pattern")[2]
+        assert "h / 4 is a whole number" in errors
+        assert "o / 2 is a whole number" in errors
         for more in (("--dialect", "duckdb"), ("--reading", "integer_division=truncated")):
             assert "is a whole number" not in run(*asked, *more)[2]
 
