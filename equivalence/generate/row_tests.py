@@ -27,13 +27,14 @@ from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.check import require_wellformed
 from cerify.semantics.row_pattern.dialects import STANDARD_SQL, SqlDialect
 from cerify.semantics.row_pattern.interpreter import OutputRow, RowOutput, find_matches, partitions, table_of
-from cerify.semantics.row_pattern.scalars import STANDARD, columns_in, key_value, resolve_column
+from cerify.semantics.row_pattern.scalars import LENGTHS, STANDARD, columns_in, key_value, resolve_column
 from cerify.semantics.row_pattern.show_dialects import show_in_dialect, show_table
 from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize, RowSkip, show_expression, show_pattern
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import Value, ValueType
 
 TRIES, LONGEST, SEED = 800, 7, 2026
+FEW = 100  # units of time at most, in a step from row to row
 NULLS = 0.1  # of the values of a table
 BUDGET = Budget(valuations=20_000)
 OTHERS: Mapping[str, tuple[str, ...]] = {
@@ -274,6 +275,8 @@ class TableMaker:
         constants = [node.value for e in q.expressions for node in subtrees(e) if isinstance(node, rows.RowConstant)]
         lengths = [value for value in constants if isinstance(value, timedelta)]
         second = timedelta(seconds=1)
+        numbers = {1, *(value for value in constants if type(value) is int and 0 < value < FEW)}
+        lengths += [n * unit for unit in _units(q) for n in numbers]
         self.steps = [*(abs(one) + d for one in lengths for d in (-second, timedelta(0), second)), timedelta(hours=1)]
         for name in self._timed(schema):
             self.values[name] = [*TIMES, None]
@@ -310,6 +313,13 @@ class TableMaker:
                 row[name] = clock if isinstance(self.values[name][0], datetime) else number
             events.append(Event(ROW, {name: value for name, value in row.items() if value is not None}))
         return Stream(events)
+
+
+def _units(q: MatchRecognize) -> set[timedelta]:
+    """Return the units of fixed length in which the clause counts the time between two rows."""
+    calls = (e for root in q.expressions for e in subtrees(root) if isinstance(e, rows.RowCall))
+    named = {e.arguments[0] for e in calls if e.function in ("DATEDIFF", "TIMESTAMPDIFF")}
+    return {LENGTHS[unit] for e in named if (unit := str(getattr(e, "value", "")).upper()) in LENGTHS}
 
 
 def show_test(q: MatchRecognize, S: Stream, target: SqlDialect, types: Mapping[str, ValueType] | None = None) -> str:

@@ -82,6 +82,9 @@ def write_in_dialect(
         q = replace(q, define=(*q.define, *(rows.RowDefinition(name, rows.RowConstant(True)) for name in missing)))
     require_in_dialect(q, target)
     _require_functions((*q.keys, *q.expressions), target)
+    if target.streams:
+        for e in q.expressions:
+            _require_labels(e, target)
     differences = _differences(q, source, target)
     for note, wrap, unwrap in _choices(source, target):
         meant = _with_expressions(_with_expressions(q, unwrap), wrap)
@@ -159,6 +162,19 @@ def _plain_call(e: rows.Expression) -> rows.Expression:
     return plain if isinstance(plain, rows.RowCall) and null_if_empty(plain) == e else e
 
 
+def _is_labels(e: rows.Expression) -> bool:
+    """Whether an expression is the list of all labels, as CLASSIFIER() is in Azure."""
+    return isinstance(e, rows.Collection) and e == rows.Collection("ARRAY_AGG", rows.Classifier(), e.semantics)
+
+
+def _require_labels(e: rows.Expression, target: SqlDialect) -> None:
+    """Raise Unsupported for a label of one row."""
+    if isinstance(e, rows.Classifier):
+        raise Unsupported(f"CLASSIFIER() is the list of all labels in {target.title}: write ARRAY_AGG of it", e.span)
+    for operand in () if _is_labels(e) else rows.below(e):
+        _require_labels(operand, target)
+
+
 def _spellings(target: SqlDialect) -> Iterator[Change]:
     """Yield the changes from what a clause means to what a dialect writes."""
     yield from (unwrap for _, _, unwrap in _choices(target, target))
@@ -169,6 +185,8 @@ def _spellings(target: SqlDialect) -> Iterator[Change]:
         yield _plain_join
     if "NULLIF" in target.functions:
         yield _nullif
+    if target.streams:
+        yield lambda e: rows.Classifier() if _is_labels(e) else e
 
 
 def _without_escape(text: str, target: SqlDialect) -> str:

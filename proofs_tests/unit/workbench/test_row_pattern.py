@@ -1283,6 +1283,11 @@ def test_what_flink_azure_oracle_and_databricks_say_of_their_clauses() -> None:
     )
     table = [{"o": 1, "x": 0}, {"o": 2, "x": 2}]
     assert select(azure.format("MAX(Low.x) < 1"), table, dialect="azure").rows == ((("Low", "High"),),)
+    written, _ = show_in_dialect(parse(azure.format("x < 1"), dialect_named("azure")), *[dialect_named("azure")] * 2)
+    assert "CLASSIFIER() AS c" in written
+    with pytest.raises(Unsupported, match="the list of all labels in Azure Stream Analytics"):
+        text = azure.format("x < 1").replace("PATTERN", "AFTER MATCH SKIP TO NEXT ROW PATTERN")
+        show_in_dialect(parse(text), dialect_named("standard"), dialect_named("azure"))
     for condition, message in (
         ("MAX(Low.x + Low.o) < 1", "an aggregate of anything but one column"),
         ("LAST(High.x) < 1", "a variable in DEFINE that is defined after the one at hand"),
