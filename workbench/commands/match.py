@@ -185,7 +185,7 @@ def match_command(args: MatchArguments) -> int:
             table = _table_of(pasted, S, parse_reading(RowReading, args.readings))
             S = table.S
             args = replace(args, query=show_clause(table.clause))
-            source.warn_of_fit(args.query, args.language, S)
+            source.warn_of_fit(pasted.text, args.language, S, table.clause)
         schema = None if chosen or pasted.windows else schema
     lang, tree = read_query(args.query, args.language, schema)
     if args.valuations and lang.answer and not lang.takes_place:

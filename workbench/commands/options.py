@@ -352,10 +352,13 @@ class FileSource:
         self.warn_of_fit(query, language, S)
         return S
 
-    def warn_of_fit(self, query: str, language: str, S: Stream) -> None:
-        """Write warnings about a query and its events to standard error; with --strict the first is an error."""
+    def warn_of_fit(self, query: str, language: str, S: Stream, tree: Any = None) -> None:
+        """Write warnings about a query and its events to standard error; with --strict the first is an error.
+
+        tree: what the query means, if it is not written in that language itself.
+        """
         lang = language_named(language)
-        for warning in require_fit(lang, lang.syntax.parse(query), S, self.strict):
+        for warning in require_fit(lang, lang.syntax.parse(query) if tree is None else tree, S, self.strict):
             warn(warning, query)
 
     def read_in(self, lang: Language[Any], files: tuple[str, ...], default_type: str | None = None) -> Stream:

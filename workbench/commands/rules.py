@@ -214,7 +214,7 @@ def with_table_of(
     with errors_in(pasted.text):
         table = pasted.over(source.read_in(language_named(language), tuple(files)), reading)
     text = show_clause(written_out(table.clause, reading))
-    source.warn_of_fit(text, language, table.S)
+    source.warn_of_fit(pasted.text, language, table.S, table.clause)
     return text, language, table.S
 
 

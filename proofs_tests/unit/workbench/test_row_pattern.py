@@ -1285,9 +1285,9 @@ def test_what_flink_azure_oracle_and_databricks_say_of_their_clauses() -> None:
     assert select(azure.format("MAX(Low.x) < 1"), table, dialect="azure").rows == ((("Low", "High"),),)
     written, _ = show_in_dialect(parse(azure.format("x < 1"), dialect_named("azure")), *[dialect_named("azure")] * 2)
     assert "CLASSIFIER() AS c" in written
+    labelled = parse(azure.format("x < 1").replace("PATTERN", "AFTER MATCH SKIP TO NEXT ROW PATTERN"))
     with pytest.raises(Unsupported, match="the list of all labels in Azure Stream Analytics"):
-        text = azure.format("x < 1").replace("PATTERN", "AFTER MATCH SKIP TO NEXT ROW PATTERN")
-        show_in_dialect(parse(text), dialect_named("standard"), dialect_named("azure"))
+        show_in_dialect(labelled, dialect_named("standard"), dialect_named("azure"))
     for condition, message in (
         ("MAX(Low.x + Low.o) < 1", "an aggregate of anything but one column"),
         ("LAST(High.x) < 1", "a variable in DEFINE that is defined after the one at hand"),
@@ -1298,3 +1298,13 @@ def test_what_flink_azure_oracle_and_databricks_say_of_their_clauses() -> None:
     assert select(oracle, table, dialect="oracle").columns == ("A",)
     with pytest.warns(QueryWarning, match="Databricks reports no match without rows"):
         read_pasted(oracle.replace(" a ", " AS a ").replace("(A)", "(A*)"), "databricks")
+
+
+def test_a_message_about_a_statement_points_into_it(run: Run, tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("x\n1\n", encoding="utf-8")
+    text = "SELECT a FROM t /* c */ MATCH_RECOGNIZE (MEASURES A.x AS a PATTERN (A) DEFINE A AS {})"
+    for condition, place in (("nope > 1", "nope"), ("x LIKE 'a'", "x LIKE")):
+        query = text.format(condition)
+        lines = run("match", query, str(table), "--language", "row-pattern")[2].splitlines()
+        assert lines[lines.index(query) + 1].index("^") == query.index(place)
