@@ -187,7 +187,7 @@ class EqlExplainer(Explainer[EqlAnswer]):
         for one in self.funnel.stopped:
             n = len(one.positions)
             if one.positions == positions[:n] and (n < len(positions) or one.kind in ("expired", "gap")):
-                where = "" if n == len(positions) else f" after event {one.positions[-1]}"
+                where = "" if n == len(positions) or one.at == positions[n - 1] else f" after event {positions[n - 1]}"
                 verb = {"until": "ended", "gap": "stopped", "waiting": "still waiting", "expired": "too late"}
                 yield f"the sequence from event {positions[0]} is {verb.get(one.kind, one.kind)}{where} {one.words}"
                 return

@@ -230,6 +230,22 @@ def test_runs_and_long_lists_are_said_once() -> None:
     assert reason == 'event 4 does not pass step 1: not x in ("q"), and x is "q"'
 
 
+def test_until_at_the_first_step_ends_the_sequence_there(tmp_path: Path, run: Run) -> None:
+    file = tmp_path / "log.jsonl"
+    file.write_text('{"type": "A", "time": 1}\n{"type": "B", "time": 2}\n')
+    rule, eql_ = "sequence [A where true] [B where true] until [A where true]", ("--language", "eql")
+    assert (
+        "the sequence from event 0 is ended by event 0" in run("explain", rule, str(file), *eql_, "--match", "0,1")[1]
+    )
+    assert run("match", rule, str(file), *eql_, "--json")[1] == ""
+    assert (
+        run("match", rule, str(file), *eql_, "--json", "--reading", "until=last")[1] == '{"at": 1, "events": [0, 1]}\n'
+    )
+    for command in (("explain", rule, str(file)), ("equiv", rule, rule), ("vectors", rule), ("check", rule)):
+        status, _, err = run(*command, *eql_, "--reading", "until=last")
+        assert (status, "takes the default reading" in err) == (2, True)
+
+
 def test_until_and_missing_events_stop_a_sequence() -> None:
     rule = "sequence with maxspan=5s [A where true] ![C where true] [B where true] until [D where true]"
     log = [event("A", 0), event("D", 1), event("B", 2), event("A", 3), event("C", 4), event("B", 5)]
