@@ -133,9 +133,9 @@ def partitioned(phi: Formula) -> Formula:
 def batch_scope(phi: Formula) -> Scope | Unsupported:
     """The scope of the formula, with filters as partitions where that is the same, or why no batches are read."""
     with depth_limited(phi.span):
+        if (counted := scope_of_counts(phi)) is not None:
+            return counted
         psi = partitioned(phi)
-    if (counted := scope_of_counts(phi)) is not None:
-        return counted
     for node in cel.subformulas(psi):
         if isinstance(node, cel.Filter) and correlated(node.condition):
             return Unsupported(

@@ -293,14 +293,17 @@ class KeyTable:
         return EncodedKeys(codes, kinds, keys, np.fromiter(numbers, np.int32, len(keys)))
 
     def dump(self) -> list[Any]:
-        """Return rows (kinds, keys, numbers)."""
-        return [[kinds, list(numbers), list(numbers.values())] for kinds, numbers in self.numbers.items()]
+        """Return rows (kinds, keys, numbers), as JSON has them."""
+        return [
+            [kinds, [_json_of_key(key) for key in numbers], list(numbers.values())]
+            for kinds, numbers in self.numbers.items()
+        ]
 
     def load(self, size: int, saved: list[Any]) -> None:
         """Continue from saved rows (kinds, keys, numbers). Raises ValueError if the numbers are no keys' numbers."""
         self.size = size
         for kinds, keys, numbers in saved:
-            keys = [tuple(key) if isinstance(key, list) else key for key in keys]
+            keys = [tuple(map(_key_of_json, key)) if isinstance(key, list) else _key_of_json(key) for key in keys]
             self.numbers[tuple(kinds)] = dict(zip(keys, map(int, numbers), strict=True))
         taken = [k for numbers in self.numbers.values() for k in numbers.values()]
         require(len(taken) == len(set(taken)), "two keys have the same number")
@@ -326,6 +329,17 @@ class KeyTable:
             if key not in numbers:  # else it is equal to one before it, as 0.0 and -0.0 are
                 numbers[key] = self.free.pop()
             encoded.numbers[x] = numbers[key]
+
+
+def _json_of_key(key: Any) -> Any:
+    """Return a key as JSON: a time that has nanoseconds is a fraction of microseconds here."""
+    if isinstance(key, tuple):
+        return [_json_of_key(value) for value in key]
+    return {"nanoseconds": int(key * 1000)} if isinstance(key, Fraction) else key
+
+
+def _key_of_json(value: Any) -> Any:
+    return Fraction(int(value["nanoseconds"]), 1000) if isinstance(value, dict) else value
 
 
 def nan_rows(table: pa.Table, name: str) -> NDArray[np.bool_] | None:

@@ -103,9 +103,9 @@ def _types(phi: cel.Formula, schema: Schema | None, found: list[Problem]) -> Typ
             types = _types(psi, schema, found)
             return {**types, A: _all(types)} if types else {}
         case cel.Filter(psi, condition):
-            types = _types(psi, schema, found)
+            types, definite = _types(psi, schema, found), _definite(psi)
             for atom in cel.atoms(condition):
-                found.extend(_in_atom(atom, types, _definite(psi), schema))
+                found.extend(_in_atom(atom, types, definite, schema))
             return types
         case cel.Project(L, psi):
             types = _types(psi, schema, found)

@@ -282,6 +282,20 @@ def test_values_of_two_kinds_are_refused_in_batches(make: type[ReadableCelEvalua
     assert [m.events for m in E.push([Event("A", {"k": 1, "u": 3})])] == [(0, 1, 3)]
 
 
+@pytest.mark.parametrize("query", ["A ; A PER KEY [u]", "A ; A PARTITION BY [k, u]", "LAST(A{2 DISTINCT [u]})"])
+def test_keys_and_values_with_nanoseconds_are_saved(query: str) -> None:
+    times = pa.array([1, 2, 1_000_000, 2], pa.timestamp("ns"))
+    S = pa.table({"type": ["A"] * 4, "k": [1] * 4, "u": times})
+    E = CompiledCelEvaluator(parse(query))
+    first = E.push(S.slice(0, 2))
+    other = CompiledCelEvaluator(parse(query))
+    other.restore(E.save())
+    rest = other.push(S.slice(2, 2))
+    assert rest == E.push(S.slice(2, 2))
+    assert sorted(first + rest) == CompiledCelEvaluator(parse(query)).evaluate(S)
+    assert rest
+
+
 def test_damaged_rows_of_values_are_found() -> None:
     E = CompiledCelEvaluator(parse(DISTINCT))
     E.push(Stream(Event("A", {"k": n % 2, "u": n}) for n in range(9)))
