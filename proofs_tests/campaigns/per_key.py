@@ -58,10 +58,13 @@ def counts(rng: Random) -> Formula:
     return cel.Last(counted) if rng.random() < 0.7 else cel.Next(counted)
 
 
-def case(rng: Random, nodes: int, events: int) -> tuple[Formula, Stream]:
-    """A formula with PER KEY, mostly around it, among windows and partitions; and a stream with keys and clocks."""
+def case(rng: Random, nodes: int, events: int, counted: float = 0.15) -> tuple[Formula, Stream]:
+    """A formula with PER KEY, mostly around it, among windows and partitions; and a stream with keys and clocks.
+
+    counted: the share of counts among the formulas.
+    """
     phi, S = generate.case(rng, LOOPS, nodes, events)
-    if rng.random() < 0.15:
+    if rng.random() < counted:
         phi = counts(rng)
         S = generate.stream(rng, LOOPS, events, phi)
 
@@ -179,13 +182,14 @@ def difference(rng: Random, nodes: int, events: int) -> str | None:
 @click.option("--nodes", default=7, show_default=True, help="Size of a formula, without windows and keys.")
 @click.option("--events", default=8, show_default=True, help="Length of a stream.")
 @click.option("--seed", default=1, show_default=True)
+@click.option("--counts", "counted", default=0.15, show_default=True, help="Share of counts among the formulas.")
 @click.option("--spark", default=0, show_default=True, help="So many of the cases run on Spark too, the first ones.")
-def main(cases: int, nodes: int, events: int, seed: int, spark: int) -> None:
+def main(cases: int, nodes: int, events: int, seed: int, counted: float, spark: int) -> None:
     """Status 1 at the first case in which something differs, which is printed."""
     compared, taken, together = 0, 0, list[tuple[int, Formula, Stream]]()
     for number in range(cases):
         rng = Random(f"{seed}/{number}")
-        phi, S = case(rng, nodes, events)
+        phi, S = case(rng, nodes, events, counted)
         output: Output = "matches" if number < spark else rng.choice(("matches", "valuations"))
         with suppress(BudgetExceeded):
             if (found := compare(phi, S, output, rng)) is not None:
