@@ -188,6 +188,7 @@ def keyed(quick: bool) -> Iterator[Figure]:
         "60": "LAST(A{60})",
         "60.30": "LAST(A{60} ; B{30})",
         "60.window": "LAST(A{60} WITHIN 300000 [t])",
+        "60.next": "NXT(A{60}) WITHIN 300000 [t]",
         "distinct": "LAST(A{3 DISTINCT [u]})",
         "distinct.30": "LAST(A{30 DISTINCT [u]})",
         "distinct.window": "LAST(A{3 DISTINCT [u]} WITHIN 20000 [t])",
