@@ -899,6 +899,7 @@ STAGES = (
             Template("A ; A", AB, 4),
             Template("(A ; B) OR C", ABC, 4),
             Template("A ; B ; C", ABC, 4),
+            Template("A ; A ; A", MANY, 6),
         ),
     ),
     Stage(("event-order", "ties"), (Template("A ; B", events("A B", after=(-1, 0, 1)), 3),)),
