@@ -215,9 +215,9 @@ class LogOfRules:
             held, used = False, -1
             moments = list(self._moments(group))
             when = self.alerts_when(rule)
-            least, before = _least_number(rule), len(group) if when == "last" or not self._in_order else 0
+            least = _least_number(rule)
             for p, t, of_p in moments[-1:] if when == "last" else moments:
-                before += len(of_p)
+                before = bisect_right(group, p, key=lambda o: o.at) if self._in_order else len(group)
                 if before < least:  # a shortcut: a window has no more occurrences than there were
                     held = False
                     continue
@@ -226,12 +226,17 @@ class LogOfRules:
                 number, events = self.measure(rule, window, of_p)
                 holds = bool(window) and satisfies(number, rule.thresholds)
                 if holds and not (held and when == "episode") and not (used >= 0 and when == "first"):
-                    named = zip(rule.group_by, rule.keys[of_p[-1].rule], strict=True)
-                    values = tuple((name, self.value_of(of_p[-1].alert, field)) for name, field in named)
-                    made.append(SigmaAlert(p, events, rule.name, values))
+                    made.append(self.alert_of(rule, events, of_p[-1]))
                     used = p
                 held = holds
         return iter(sorted(made, key=lambda alert: (alert.at, alert.events)))
+
+    def alert_of(self, rule: SigmaCorrelation, events: tuple[int, ...], last: AlertOccurrence) -> SigmaAlert:
+        """Return the alert of a correlation with these events, at its last occurrence, whose group it has."""
+        named = zip(rule.group_by, rule.keys[last.rule], strict=True)
+        return SigmaAlert(
+            last.at, events, rule.name, tuple((n, self.value_of(last.alert, field)) for n, field in named)
+        )
 
     def _moments(self, group: list[AlertOccurrence]) -> Iterator[tuple[int, Microseconds, list[AlertOccurrence]]]:
         """The positions at which a group is looked at, each with its time and the occurrences there."""
@@ -249,7 +254,7 @@ class LogOfRules:
 
         of_p: the occurrences at the end of the window.
         """
-        events = _events_of(window)
+        events = events_of(window)
         once = {(self._identity(rule, o), o.values): o for o in window}
         seen = window if self.reading.counted == "matches" else once.values()
         values = [o.values for o in seen if o.values is not None]
@@ -264,7 +269,7 @@ class LogOfRules:
                 if self.reading.order == "any":
                     return len({rule.rules[o.rule].name for o in window}), events
                 chain = self.longest_chain(window, {o.at for o in of_p})
-                return len(chain), _events_of(chain)
+                return len(chain), events_of(chain)
             case "value_sum" | "value_avg" | "value_percentile":
                 numbers = sorted(float(value[0]) for value in values)  # type: ignore[arg-type]
                 if not numbers:
@@ -317,7 +322,8 @@ def _least_number(rule: SigmaCorrelation) -> float:
     return max(bounds, default=0) if rule.kind in ("event_count", "value_count", *TEMPORAL) else 0
 
 
-def _events_of(occurrences: Iterable[AlertOccurrence]) -> tuple[int, ...]:
+def events_of(occurrences: Iterable[AlertOccurrence]) -> tuple[int, ...]:
+    """Return the positions of the events of occurrences, in order."""
     return tuple(sorted({p for o in occurrences for p in o.alert.events}))
 
 

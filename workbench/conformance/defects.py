@@ -16,7 +16,7 @@ from cerify.conformance.judgement import ChoiceScorer, operators_in, silent_oper
 from cerify.conformance.model import Case, CaseResult, Defect, DefectCause, plural
 from cerify.conformance.oracle import stream_of
 from cerify.conformance.peeling import Elements, Kernel, Peeler
-from cerify.conformance.prediction import AXES, INTERPRETATIONS, interpretation_of
+from cerify.conformance.prediction import AXES, INTERPRETATIONS, STAGES, interpretation_of
 from cerify.conformance.report import event_text
 from cerify.conformance.watch import OVER, DiagnosisStopped, Watch
 from cerify.equivalence.shrink.shrink import shrink, shrink_stream
@@ -170,6 +170,9 @@ def explained(result: CaseResult, match: Match) -> str:
 
 HIDDEN_ROUNDS = 3  # times that cases are looked for which another defect has hidden
 EMPTY = 3  # answers without the matches that they should have, at least, of an engine that never gives any
+ERROR_PARTS = re.compile(r"\d+|'[^']*'|\"[^\"]*\"|\([^)]*\)")
+"""What may differ in messages of one error."""
+ALIKE_ERRORS = 130  # characters of errors that are one defect: what follows is often the query
 MATCH = re.compile(r"\{.*\}")  # in a sentence about the form of an answer
 
 Progress = Callable[[str, int, int], None]
@@ -285,13 +288,15 @@ def _standing(
         return []
     inquiry = Inquiry(peeler, choices, kernels[0].origin.case)
     smallest = [kernel.result for kernel in kernels]
-    stands = _settle_choices(inquiry, kernels, failing, choices, answered)
+    asks = choices.language in STAGES
+    stands = _settle_choices(inquiry, kernels, failing, choices, answered) if asks else []
     judge = ChoiceScorer(choices, [*answered, *smallest, *inquiry.asked], _unexplained(choices, stands, kernels))
     if _is_open(choices, stands, smallest):
-        further, unfit = inquiry.identify()
+        further, unfit = inquiry.identify() if asks else (judge.climb(), ())
         unexplained = _unexplained(choices, further, kernels)
         judge = ChoiceScorer(choices, [*answered, *smallest, *inquiry.asked], unexplained, unfit)
-        together = judge.confirm(list({**dict(stands), **dict(further)}.items()))
+        choices.nearly = choices.nearly or further
+        together = judge.confirm(list({**dict(stands), **dict(further)}.items()), helped=not asks)
         if _number_given(choices, together, smallest) > _number_given(choices, stands, smallest):
             stands = together
         else:
@@ -299,6 +304,7 @@ def _standing(
     blamed = _unexplained(choices, stands, kernels)
     stands = [choice for choice in stands if not _is_refuted(choices, choice, kernels, blamed)]
     suite = ChoiceScorer(choices, answered)
+    choices.silent -= {name for name in choices.silent if _is_silence_explained(choices, name, stands, failing)}
     for choice in stands:
         choices.alike[choice] = rivals = tuple(judge.alike(choice, stands))
         choices.apart[choice] = inquiry.telling_apart(choice, rivals[0], stands) if rivals else ""
@@ -306,6 +312,12 @@ def _standing(
     with suppress(DiagnosisStopped):
         _doubt(suite, stands, [choice for choice in choices.nearly if choice not in stands], failing)
     return stands
+
+
+def _is_silence_explained(choices: Choices, name: str, stands: Sequence[Choice], failing: Sequence[CaseResult]) -> bool:
+    """Return whether choices together give all wrong answers to the queries with one silent operator and no other."""
+    own = [r for r in failing if r.outcome == "failed" and choices.silent & operators_in(r.case) == {name}]
+    return bool(own) and all(choices.reproduces(stands, r) for r in own)
 
 
 def _doubt(
@@ -422,6 +434,7 @@ def _group_kernels(
             found = [*(kernel for kernel in fewer if kernel.cases), *new]
             if not all(_is_given(choices, chosen, kernel.result) for kernel in new):
                 chosen = _standing(peeler, found, failing, choices, answered) or chosen
+        found = _split_by_choice(found, chosen, choices, failing)
     except (DiagnosisStopped, KeyboardInterrupt) as error:
         peeler.stop(error)
         stopped = peeler.stopped
@@ -441,11 +454,40 @@ def _together(kernels: Sequence[Kernel], chosen: Sequence[Choice], choices: Choi
         own: object = choice or (_find_necessary_choice(choices, chosen, kernel.result, groups) if chosen else None)
         if text := described([kernel.result], choices.excluded, kernel.signature.blamed & choices.silent):
             own = text, MATCH.sub("", kernel.result.detail)
+        if kernel.result.outcome == "error" and not own:
+            own = _error_kind(kernel.result.detail)
         groups.setdefault(own or kernel.signature, []).append(kernel)
     return [
         DefectGroup(tuple(group), next((c for c in chosen if c == key), None), tuple(c for c in chosen if c != key))
         for key, group in groups.items()
     ]
+
+
+def _error_kind(text: str) -> str:
+    """Return the beginning of an error without numbers and quotations: of two lines, as some begin with a place."""
+    lines = text.partition("\n\n")[0].split("\n")[:2]
+    return ERROR_PARTS.sub("", "\n".join(lines))[:ALIKE_ERRORS]
+
+
+def _split_by_choice(
+    kernels: Sequence[Kernel], chosen: Sequence[Choice], choices: Choices, failing: Sequence[CaseResult]
+) -> list[Kernel]:
+    """Return kernels without the cases that another choice explains than the one of the smallest; these are apart.
+
+    Cases are in one kernel because their queries have the same operators and they fail in one direction.
+    """
+    by_id, moved = {one.case.id: one for one in failing}, list[Kernel]()
+    for group in _together(kernels, chosen, choices):
+        if group.choice is None:
+            continue
+        rest = [choice for choice in chosen if choice != group.choice]
+        cases = [(own, by_id[id_]) for own in group.kernels for id_ in own.cases if id_ in by_id]
+        for kernel, one in cases:
+            if not choices.reproduces([group.choice], one) and choices.reproduces(rest, one):
+                moved.append(replace(kernel, result=one, origin=one, cases=(one.case.id,), variants=()))
+    ids = {id_ for kernel in moved for id_ in kernel.cases}
+    left = (replace(kernel, cases=tuple(id_ for id_ in kernel.cases if id_ not in ids)) for kernel in kernels)
+    return [*(kernel for kernel in left if kernel.cases), *moved]
 
 
 def _find_necessary_choice(

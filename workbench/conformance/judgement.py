@@ -92,12 +92,18 @@ class ChoiceScorer:
         return self._bearing[axis]
 
     def weigh(self, choice: Choice, beside: Iterable[Choice]) -> Weight:
-        """Return for and against a choice beside others, by the answers that it changes."""
+        """Return for and against a choice beside others, by the answers that it changes.
+
+        An error that neither predicts says nothing, nor does the silence of an operator that never has a match.
+        """
         others = [other for other in beside if other != choice]
-        weight = Weight()
+        weight, silent = Weight(), self.choices.silent
         for one in self.bearing(choice[0]):
+            if silent and not one.given and silent & self.choices.elements(one.case):
+                continue
             with_it = self.choices.answer(one.case, [*others, choice])
-            if with_it is None or with_it == self.choices.answer(one.case, others):
+            without = self.choices.answer(one.case, others)
+            if with_it is None or with_it == without or (one.given == "error" and "error" not in (with_it, without)):
                 continue
             if with_it == one.given:
                 weight.for_.append(one)
@@ -122,16 +128,42 @@ class ChoiceScorer:
         """
         return sum(isinstance(one.given, frozenset) and bool(one.given) for one in self.bearing(choice[0])) >= NONEMPTY
 
-    def confirm(self, chosen: Sequence[Choice]) -> list[Choice]:
-        """Judge the choices together; drop the one with most answers against it until all stand, and return those."""
+    def confirm(self, chosen: Sequence[Choice], *, helped: bool = False) -> list[Choice]:
+        """Judge the choices together; drop the one with most answers against it until all stand, and return those.
+
+        helped: whether choices that give right answers alone, and contradict none, help to judge the others.
+        """
         left = [choice for choice in chosen if self.speaks(choice)]
+        helpers: list[Choice] = []
         while left:
-            weights = {choice: self.weigh(choice, left) for choice in left}
-            worst = max(left, key=lambda c: (weights[c].share_against, len(weights[c].against)))
+            weights = {choice: self.weigh(choice, [*left, *helpers]) for choice in left}
             if all(weights[choice].stands for choice in left):
                 break
+            worst = max(left, key=lambda c: (weights[c].share_against, len(weights[c].against)))
             left.remove(worst)
+            if helped and weights[worst].for_ and not weights[worst].against:
+                helpers.append(worst)
         return [choice for choice in left if not self.is_strange(choice, left)]
+
+    def climb(self) -> list[Choice]:
+        """Return choices that together give most answers, by a greedy search: each gives one more at least.
+
+        Some choices show only together, and no smallest case tells that.
+        """
+        taken: dict[str, str] = {}
+        right = {id(one): self.expected(one, ()) == one.given for one in self.answers}
+        while True:
+            gains: dict[Choice, int] = {}
+            for axis, value in self.choices:
+                if taken.get(axis) != value:
+                    beside = [*({**taken, axis: value}).items()]
+                    about = self.bearing(axis)
+                    gains[axis, value] = sum((self.expected(o, beside) == o.given) - right[id(o)] for o in about)
+            best = max(gains, key=gains.__getitem__, default=None)
+            if best is None or gains[best] <= 0:
+                return list(taken.items())
+            taken[best[0]] = best[1]
+            right |= {id(o): self.expected(o, list(taken.items())) == o.given for o in self.bearing(best[0])}
 
     def is_strange(self, choice: Choice, beside: Sequence[Choice]) -> bool:
         """Return whether a question about the axis of a choice has a wrong answer that the choices do not give.

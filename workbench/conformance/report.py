@@ -91,7 +91,8 @@ def announced_text(operators: Sequence[str], result: CaseResult) -> str:
     case = result.case
     events = " ".join(event_text(event) for event in case.events) or "no events"
     name = " with ".join(operators) or LANGUAGES[case.language].title
-    return printable(f"found so far: {name}: {case.query} on {events}: {sentence(result)}")
+    question = case.id if "\n" in case.query else f"{case.query} on {events}"
+    return printable(f"found so far: {name}: {question}: {sentence(result)}")
 
 
 def defect_json(defect: Defect, report: Report) -> Json:
@@ -148,8 +149,12 @@ def rerun(defect: Defect, report: Report) -> str:
 
 
 def again(defect: Defect, report: Report) -> list[str]:
-    """The lines for a shell that show a defect again; the expected matches are printed if they are the definition's."""
-    return [rerun(defect, report), *([] if defect.bearing else [match_command(defect.result.case)])]
+    """The lines for a shell that show a defect again; the expected matches are printed if they are the definition's.
+
+    They are not for a query of several lines, which is in the file that the first line names.
+    """
+    shows = not defect.bearing and "\n" not in defect.result.case.query.strip()
+    return [rerun(defect, report), *([match_command(defect.result.case)] if shows else [])]
 
 
 def match_command(case: Case) -> str:
@@ -194,6 +199,7 @@ def matches_json(matches: Any) -> list[Json]:
 # A conformance run as text for a terminal, and each defect as text for a bug tracker.
 
 NAMED = 6  # cases of a defect that are listed by their ids
+LONGEST_TRANSLATION = 600  # characters of an engine's own query; converters write thousands
 
 
 def opening(report: Report) -> str:
@@ -228,13 +234,19 @@ def defect_text(defect: Defect, report: Report) -> Iterator[str]:
         ("alike", alike_text(defect, report)),
         ("note", defect.stopped),
         ("why", defect.why),
-        ("its query", result.translation),
+        ("its query", _shortened(result.translation)),
         ("stderr", result.stderr or defect.original.stderr),
     ):
         yield from labelled(label, text)
     yield from labelled("explains", f"{plural(len(defect.cases), 'case')}: {count_of(defect.cases, NAMED)}")
-    yield from labelled("from", f"{defect.original.case.id}: {defect.original.case.query}")
+    source = defect.original.case
+    yield from labelled("from", source.id if source.query == case.query else f"{source.id}: {source.query}")
     yield from labelled("again", "\n".join(again(defect, report)))
+
+
+def _shortened(text: str) -> str:
+    left = len(text) - LONGEST_TRANSLATION
+    return f"{text[:LONGEST_TRANSLATION]} ... and {left:,} characters more, in --json" if left > 0 else text
 
 
 def labelled(label: str, text: str) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -12,7 +11,7 @@ from itertools import product, zip_longest
 from typing import Any
 
 from cerify.conformance.cases import unknown_names
-from cerify.conformance.defects import defects_behind
+from cerify.conformance.defects import ERROR_PARTS, defects_behind
 from cerify.conformance.harness import Engine, Limits, Losses
 from cerify.conformance.model import (
     FAILURES,
@@ -37,7 +36,6 @@ from cerify.semantics.values import Value
 DIAGNOSIS_SECONDS = 300.0
 EXPECTED_SECONDS = 2.0  # for what is expected of a smaller case; one that takes longer is not looked at
 ALIKE = 10  # answers, at least, that are the same error, before that is all there is to say
-ERROR_PARTS = re.compile(r"\d+|'[^']*'|\"[^\"]*\"")
 ASKED_AGAIN = 3  # times that the cases of a defect are, to see whether the answers stay the same
 
 Progress = Callable[[str, int, int], None]

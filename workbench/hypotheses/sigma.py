@@ -6,8 +6,10 @@ counts and those of temporal correlations are two axes, because converters write
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from cerify.automata.evaluator import Output
@@ -15,7 +17,7 @@ from cerify.equivalence.sigma import BEARS, features, features_of
 from cerify.hypotheses.interpretation import Axis, Choices, Interpretation, axes
 from cerify.semantics.arguments import Budget
 from cerify.semantics.events import Match, Stream, result_of
-from cerify.semantics.sigma.denote import AlertOccurrence, LogOfRules
+from cerify.semantics.sigma.denote import AlertOccurrence, LogOfRules, SigmaAlert, events_of
 from cerify.semantics.sigma.reading import SigmaReading, SigmaWindow
 from cerify.semantics.sigma.syntax import TEMPORAL, SigmaCorrelation, SigmaQuery, SigmaRule, rules_of
 from cerify.semantics.values import Microseconds
@@ -88,6 +90,13 @@ AXES = axes(
         "temporal without a condition: asks for all of its rules; for one of them",
     ),
     Axis(
+        "sample",
+        ("rules", "events"),
+        ("temporal",),
+        "temporal: asks for different rules within the timespan; for as many events as there are rules, of any of them "
+        "and at any distance, each for one alert",
+    ),
+    Axis(
         "chain",
         ("up-to-event", "in-window"),
         ("temporal_ordered",),
@@ -115,17 +124,47 @@ AXES = axes(
 )
 
 
+@dataclass(frozen=True)
+class Document:
+    """Where a rule stands in a text of documents, and whether it is a correlation with a condition that is written."""
+
+    place: int
+    has_condition: bool
+
+
+@lru_cache(maxsize=1024)
+def documents_of(text: str) -> Mapping[str, Document]:
+    """Return the documents of rules by the name of each; none for a text that is no YAML."""
+    import yaml
+
+    found: dict[str, Document] = {}
+    with suppress(yaml.YAMLError, AttributeError):
+        for place, one in enumerate(yaml.safe_load_all(text)):
+            name = str(one.get("name") or one.get("title") or one.get("id"))
+            found[name] = Document(place, "condition" in one.get("correlation", {}))
+    return found
+
+
 class LogOfConverter(LogOfRules):
     """A log as a converter with some choices sees it."""
 
     choices: Choices
     correlations: frozenset[str]
+    documents: Mapping[str, Document]
 
     def window_of(self, rule: SigmaCorrelation) -> SigmaWindow:
         return self.choices["window-temporal" if rule.kind in TEMPORAL else "window"]  # type: ignore[return-value]
 
     def alerts_when(self, rule: SigmaCorrelation) -> str:
         return self.choices["alerts-temporal" if rule.kind in TEMPORAL else "alerts"]
+
+    def _correlated(self, rule: SigmaCorrelation) -> Iterator[SigmaAlert]:
+        if rule.kind != "temporal" or self.choices["sample"] == "rules":
+            return super()._correlated(rule)
+        groups, number = self.occurrences(rule).values(), len(rule.rules)
+        samples = [group[i : i + number] for group in groups for i in range(0, len(group) - number + 1, number)]
+        found = (self.alert_of(rule, events_of(some), some[-1]) for some in samples)
+        return iter(sorted(found, key=lambda alert: (alert.at, alert.events)))
 
     def _moments(self, group: list[AlertOccurrence]) -> Iterator[tuple[int, Microseconds, list[AlertOccurrence]]]:
         for p, t, of_p in super()._moments(group):
@@ -134,13 +173,19 @@ class LogOfConverter(LogOfRules):
             if self.choices["matches"] == "together":
                 yield from [(p, t, of_p)] * bool(of_p)
             else:
-                yield from ((p, t, [one]) for one in of_p)
+                yield from ((p, t, [one]) for one in sorted(of_p, key=self._place))
+
+    def _place(self, one: AlertOccurrence) -> tuple[int, int]:
+        """Where the rule of an occurrence stands in the documents."""
+        document = self.documents.get(one.alert.rule)
+        return (document.place if document else 0), one.rule
 
     def measure(
         self, rule: SigmaCorrelation, window: list[AlertOccurrence], of_p: list[AlertOccurrence]
     ) -> tuple[float | None, tuple[int, ...]]:
         if self.choices["matches"] == "one-by-one":
-            window = [one for one in window if one.at < of_p[-1].at or one.rule <= of_p[-1].rule]
+            last = self._place(of_p[-1])
+            window = [one for one in window if one.at < of_p[-1].at or self._place(one) <= last]
         if self.choices["chained"] == "silent":
             window = [one for one in window if one.at < of_p[-1].at or one.alert.rule not in self.correlations]
         number, events = super().measure(rule, window, of_p)
@@ -163,26 +208,27 @@ def find_matches(q: SigmaQuery, S: Stream, choices: Choices, output: Output, bud
     """Return the alerts of a converter with these choices. Raises BudgetExceeded."""
     reading = {name: choices[name] for name in SAYS}
     log = LogOfConverter(S, SigmaReading(**reading), budget)  # type: ignore[arg-type]
-    log.choices = choices
+    log.choices, log.documents = choices, documents_of(q.text)
     log.correlations = frozenset(rule.name for rule in rules_of(q) if isinstance(rule, SigmaCorrelation))
     return sorted(
         Match(a.at, a.events, (), result_of({"rule": a.rule, "group": dict(a.group)}))
         for rule in q.rules
-        for a in log.alerts(_other_thresholds(rule, choices))
+        for a in log.alerts(_other_thresholds(rule, choices, log.documents))
     )
 
 
-def _other_thresholds(rule: SigmaRule, choices: Choices) -> SigmaRule:
+def _other_thresholds(rule: SigmaRule, choices: Choices, documents: Mapping[str, Document]) -> SigmaRule:
     """The rule with thresholds as the choices take them."""
     if not isinstance(rule, SigmaCorrelation):
         return rule
-    rule = replace(rule, rules=tuple(_other_thresholds(part, choices) for part in rule.rules))
+    rule = replace(rule, rules=tuple(_other_thresholds(part, choices, documents) for part in rule.rules))
     thresholds: Any = rule.thresholds
     if rule.kind in TEMPORAL:
         if choices["threshold-temporal"] == "all-rules":
             thresholds = (("gte", len(rule.rules)),)
         elif choices["temporal-default"] == "one-rule" and rule.kind == "temporal":
-            thresholds = (("gte", 1),) if thresholds == (("gte", len(rule.rules)),) else thresholds
+            written = rule.name in documents and documents[rule.name].has_condition
+            thresholds = thresholds if written else (("gte", 1),)
     elif rule.kind == "value_percentile" and choices["percentile-condition"] == "ignored":
         thresholds = ()
     elif choices["several-rules"] == "sequence" and rule.kind == "event_count" and len(rule.rules) > 1:
