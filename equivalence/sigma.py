@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
-from functools import reduce
 from itertools import combinations, islice, pairwise
 from math import floor, inf
 from random import Random
@@ -31,7 +30,7 @@ from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import TIME, Event, Match, Stream
 from cerify.semantics.packages import installed
 from cerify.semantics.sigma import syntax as sigma
-from cerify.semantics.sigma.denote import DetectionTests, SigmaAlert, alerts_of, satisfies
+from cerify.semantics.sigma.denote import DetectionTests, SigmaAlert, alerts_of, detection_test, satisfies
 from cerify.semantics.sigma.parse import parse, show_documents
 from cerify.semantics.sigma.reading import SPECIFICATION, SigmaReading
 from cerify.semantics.trees import subtrees
@@ -235,15 +234,21 @@ MOST_LOGS, MOST_LOGS_OF_TESTS, MOST_FIRING_LOGS, MOST_KEPT_EVENTS = 4_000, 1_500
 
 @dataclass(frozen=True)
 class _Draft:
-    """An event to be: its letter, the time since the one before in microseconds, and fields beside the letter's."""
+    """An event to be: its letter, the time since the one before in microseconds, and fields that replace its own."""
 
     letter: EventLetter
     gap: int
     more: tuple[tuple[str, Value | None], ...]
 
     def event(self, time: int) -> Event:
-        more = {name: value for name, value in self.more if value is not None}
-        return self.letter.event({**more, **self.letter.attributes(), TIME: time_at(time)})
+        found = self.letter.event({**dict(self.more), TIME: time_at(time)})
+        absent = {name for name, value in self.more if value is None} & found.attributes.keys()
+        return Event(found.type, {n: v for n, v in found.attributes.items() if n not in absent}) if absent else found
+
+    def with_letter(self, letter: EventLetter) -> _Draft:
+        """Return the draft of an event of another letter, which has its own fields."""
+        own = letter.attributes()
+        return replace(self, letter=letter, more=tuple((n, v) for n, v in self.more if n not in own))
 
     def having(self, name: str, value: Value | None) -> _Draft:
         return replace(self, more=(*((n, v) for n, v in self.more if n != name), (name, value)))
@@ -263,18 +268,20 @@ class LogSearch:
         filters = [eql.EventFilter(None, rule.condition) for rule in self.detections]
         self.alphabet = FilterAlphabet(filters, False)
         self.letters = self.alphabet.letters()
+        self._tests = [detection_test(rule) for rule in self.detections]
         self.groups = list(dict.fromkeys(f for rule in self.correlations for keys in rule.keys for f in keys))
         self.counted = list(dict.fromkeys(f for rule in self.correlations for names in rule.values for f in names))
 
     def firing(self, rule: sigma.SigmaRule) -> Drafts:
         """Return events with which a rule should fire; () where there are none."""
-        group = tuple((name, "a") for name in self.groups)
         if isinstance(rule, sigma.SigmaDetection):
             number = self.detections.index(rule)
             letter = min(
                 (one for one in self.letters if number in one.passes), key=lambda o: len(o.passes), default=None
             )
-            return () if letter is None else (_Draft(letter, SECOND, group),)
+            return (
+                () if letter is None else (self._giving(_Draft(letter, SECOND, ()), dict.fromkeys(self.groups, "a")),)
+            )
         bounds = [bound for name, bound in rule.thresholds if name in ("gte", "eq", "lte")]
         wanted = (bounds or [bound + 1 for name, bound in rule.thresholds if name == "gt"] or [1])[0]
         parts = [self.firing(part) for part in rule.rules]
@@ -283,7 +290,7 @@ class LogSearch:
         elif rule.kind in ("event_count", "value_count"):
             several = [parts[i % len(parts)] for i in range(min(max(int(wanted), 1), MOST_BURST))]
             drafts = [
-                reduce(lambda d, name, n=n: d.having(name, f"v{n}"), rule.values[n % len(parts)], draft)  # type: ignore[misc]
+                self._giving(draft, dict.fromkeys(rule.values[n % len(parts)], f"v{n}"), n)
                 for n, part in enumerate(several)
                 for draft in part
             ]
@@ -291,6 +298,28 @@ class LogSearch:
             drafts = [draft.having(name, wanted) for draft in parts[0] for name in rule.values[0]]
         gap = min(SECOND, rule.seconds * SECOND // (2 * max(len(drafts), 1)))
         return tuple(replace(draft, gap=min(draft.gap, gap)) for draft in drafts)
+
+    def _giving(self, draft: _Draft, values: Mapping[str, Value], n: int = 0) -> _Draft:
+        """Return a draft with these values of fields, or others that its letter allows; n: different ones for each."""
+        for name, value in values.items():
+            for other in (value, *self._values_of(name, n)):
+                changed = draft.having(name, other)
+                event = changed.event(BEGIN)
+                if all(self._tests[i](event) for i in draft.letter.passes):
+                    draft = changed
+                    break
+        return draft
+
+    def _values_of(self, name: str, n: int) -> list[Value]:
+        """Return values of a field that conditions look for, the nth in front; a pattern has one for each number n."""
+        found: list[Value] = []
+        for node in (node for rule in self.detections for node in subtrees(rule.condition)):
+            if isinstance(node, eql.ValueLookup) and node.term == eql.EventField(name):
+                if node.operator in ("in", "in~"):
+                    found += (value for value in node.values if value is not None)
+                elif node.operator in ("like", "like~"):
+                    found += (str(value).replace("*", f"v{n}").replace("?", "x") for value in node.values)
+        return found[n:] + found[:n]
 
     def logs(self, rng: Random) -> Iterator[list[Event]]:
         """Yield logs: on which a rule fires, with one change, with two, and random ones."""
@@ -353,9 +382,9 @@ class LogSearch:
                 for other in ("v0", "V0", "v1", None, 0, 1, *self._bounds()):
                     yield substitute(i, base[i].having(name, other)), 0
             for letter in self.letters:
-                yield substitute(i, replace(base[i], letter=letter)), 0
-                yield substitute(i, base[i], replace(base[i], letter=letter)), 0
-                yield substitute(i, replace(base[i], letter=letter), base[i]), 0
+                yield substitute(i, base[i].with_letter(letter)), 0
+                yield substitute(i, base[i], base[i].with_letter(letter)), 0
+                yield substitute(i, base[i].with_letter(letter), base[i]), 0
         for name in (*self.groups, *self.counted):
             for value in ("A", None, 1):
                 yield tuple(draft.having(name, value) for draft in base), 0

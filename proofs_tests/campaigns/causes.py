@@ -1,8 +1,9 @@
 """Whether the causes of `conform` and the profiles of `identify` are right: `python -m proofs_tests.campaigns.causes`.
 
 Seventy engines are composed of one to three choices each: 40 of CEL, 20 of CEL with a meaning that was added later,
-and 10 of MATCH_RECOGNIZE. With --hidden the search does not know their values: each stands for a
-meaning without a name, so that whatever is named is wrong, unless no case tells it from the engine.
+and 10 of MATCH_RECOGNIZE. With --sigma they are converters of Sigma, of one to seven choices. With --hidden the search
+does not know their values: each stands for a meaning without a name, so that whatever is named is wrong, unless no case
+tells it from the engine.
 
 Entries are counted too. A choice needs an entry if it changes an answer to a case. An entry belongs to a choice if its
 smallest case is answered otherwise without the choice; choices and entries are paired, each with one at most. A choice
@@ -50,7 +51,7 @@ ADDED = {
 }
 """Values of CEL that were added for engines which had them; a later engine has one of these."""
 OF_CEL, LATER, OF_ROWS = 40, 20, 10  # engines: those of any choices, those with one of ADDED, those of MATCH_RECOGNIZE
-STEP = {"cel": 6, "row-pattern": 9}  # of the suite's cases each of these is asked
+STEP = {"cel": 6, "row-pattern": 9, "sigma": 3}  # of the suite's cases each of these is asked
 
 
 def composed(seed: int) -> tuple[str, dict[str, str]]:
@@ -67,10 +68,17 @@ def composed(seed: int) -> tuple[str, dict[str, str]]:
     return language, engine
 
 
+def composed_of_sigma(seed: int) -> tuple[str, dict[str, str]]:
+    """A converter of Sigma: its language, and its choices on one to seven axes in turn."""
+    rng = Random(seed)
+    axes = list(predictor("sigma").interpretation.axes.values())
+    return "sigma", {axis.name: rng.choice(axis.values[1:]) for axis in rng.sample(axes, 1 + seed % 7)}
+
+
 @cache
 def cases(language: str) -> list[Case]:
     """A part of the suite, with all cases of operators that have few."""
-    known = [case for case in load(None) if case.language == language]
+    known = [case for case in load("sigma" if language == "sigma" else None) if case.language == language]
     rare = ("/", "PARTITION BY", "time")
     return [
         case
@@ -187,11 +195,12 @@ def identified(language: str, engine: Mapping[str, str], hidden: bool) -> tuple[
 @click.option("--first", type=click.IntRange(0), default=0, show_default=True, help="The seed of the first.")
 @click.option("--hidden", is_flag=True, help="Without the engine's values among those that are searched.")
 @click.option("--identify", is_flag=True, help="Profiles, in the place of causes.")
-def main(engines: int, first: int, hidden: bool, identify: bool) -> None:
+@click.option("--sigma", is_flag=True, help="Converters of Sigma.")
+def main(engines: int, first: int, hidden: bool, identify: bool, sigma: bool) -> None:
     """A line for each engine, and the sums."""
     total: Counter[str] = Counter()
     for seed in range(first, first + engines):
-        begun, (language, engine) = time.process_time(), composed(seed)
+        begun, (language, engine) = time.process_time(), (composed_of_sigma if sigma else composed)(seed)
         counted, wrong = (identified if identify else judged)(language, engine, hidden)
         total += counted
         text = ", ".join(f"{n}={v}" for n, v in engine.items())

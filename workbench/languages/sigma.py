@@ -67,10 +67,9 @@ class SigmaSyntax(Syntax[sigma.SigmaQuery]):
             for name in dict.fromkeys(field.name for field in _fields(query))
             if name not in known and name not in (CATEGORY, TIMESTAMP, TIME)
         ]
-        numeric = (rule for rule in sigma.rules_of(query) if isinstance(rule, sigma.SigmaCorrelation))
-        for kind, name in ((rule.kind, name) for rule in numeric for names in rule.values for name in names):
-            if kind in ("value_sum", "value_avg", "value_percentile") and known.get(name) == "string":
-                message = f"{kind} is of numbers, and {name} is a text in these events, which it passes over"
+        for what, name in dict.fromkeys(_of_numbers(query)):
+            if known.get(name) == "string":
+                message = f"{what} is of numbers, and {name} is a text in these events, which it passes over"
                 found.append(Problem("kind", message, None, advice=f"write the values of {name} as numbers"))
         if TIME not in known and any(isinstance(rule, sigma.SigmaCorrelation) for rule in query.rules):
             message = "a timespan measures the time of events, and these have none, so that no correlation sees them"
@@ -233,6 +232,20 @@ def _fields(query: sigma.SigmaQuery) -> Iterable[eql.EventField]:
             for part, keys, values in zip(rule.rules, rule.keys, rule.values, strict=True):
                 own = part.group_by if isinstance(part, sigma.SigmaCorrelation) else ()
                 yield from (eql.EventField(name) for name in (*keys, *values) if name not in own)
+
+
+SIGNS = {"<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}
+
+
+def _of_numbers(query: sigma.SigmaQuery) -> Iterable[tuple[str, str]]:
+    """What in the rules looks at numbers alone, each with the field: comparisons, sums, averages and percentiles."""
+    for condition in _conditions(query):
+        for node in subtrees(condition):
+            if isinstance(node, eql.FieldComparison) and node.comparator in SIGNS:
+                yield from ((SIGNS[node.comparator], field.name) for field in eql.fields_of(node))
+    for rule in sigma.rules_of(query):
+        if isinstance(rule, sigma.SigmaCorrelation) and rule.kind in ("value_sum", "value_avg", "value_percentile"):
+            yield from ((rule.kind, name) for names in rule.values for name in names)
 
 
 def _constructs(query: sigma.SigmaQuery) -> Iterable[str]:

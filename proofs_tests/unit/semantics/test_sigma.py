@@ -114,11 +114,35 @@ def test_a_count_that_no_number_satisfies_never_fires(thresholds: dict[str, int]
     assert fires_on_some_log(parse(text)) is False
 
 
+@pytest.mark.parametrize("selection", [{"user": ["x", "y", "z"]}, {"user|startswith": "adm", "host": "h"}])
+def test_values_that_are_counted_and_tested_are_found(selection: dict[str, Any]) -> None:
+    """As in rules that count which of some groups are listed: once no log was found on which they fire."""
+    body = {"type": "value_count", "rules": ["u"], "group-by": ["host"], "condition": {"field": "user", "gte": 3}}
+    text = rules(body, detection("u", selection))
+    assert fires_on_some_log(parse(text)) is True
+    test = make_sigma_tests(parse(text)).tests[0]
+    assert len({e.attributes["user"] for e in test.log}) == 3 == len(test.log)
+
+
+def test_a_group_is_found_that_one_rule_excludes() -> None:
+    filtered = detection("u", {"kind": "x"}, "s and e and not f", e={"host": None}, f={"user|contains": "svc"})
+    other = detection("v", {"kind": "y"}, "s and e and z", e={"host": None}, z={"size": 0})
+    text = rules({"type": "temporal_ordered", "rules": ["v", "u"], "group-by": ["user"]}, filtered, other)
+    assert fires_on_some_log(parse(text)) is True
+
+
 def test_a_sum_of_texts_warns() -> None:
     text = rules({"type": "value_sum", "rules": ["a"], "condition": {"gte": 2, "field": "n"}})
     log = [{"type": "event", "kind": "a", "time": 1, "n": n} for n in ("3", "4")]
     with pytest.warns(QueryWarning, match="value_sum is of numbers, and n is a text"):
         assert not cerify.match(text, log, language="sigma")
+
+
+@pytest.mark.parametrize("sign", ["gt", "gte", "lt", "lte"])
+def test_a_text_that_is_compared_with_a_number_warns(sign: str) -> None:
+    text = show_documents([detection("big", {f"n|{sign}": 3})])
+    with pytest.warns(QueryWarning, match=f"{sign} is of numbers, and n is a text"):
+        assert not cerify.match(text, [{"type": "event", "n": n} for n in ("5", "2")], language="sigma")
 
 
 def test_generate_stands_beside_the_correlation_too_and_references_may_be_a_text() -> None:

@@ -60,7 +60,7 @@ from cerify.semantics.event_expressions.parse import parse as parse_expression
 from cerify.semantics.event_expressions.syntax import show
 from cerify.semantics.events import Event, Match, Schema, Stream
 from cerify.semantics.values import ValueType
-from proofs_tests.campaigns.causes import composed, identified, judged
+from proofs_tests.campaigns.causes import composed, composed_of_sigma, identified, judged
 from proofs_tests.conftest import Run
 from proofs_tests.support import sampled, stream
 from proofs_tests.unit.workbench.conformance.test_peeling import cases, defects_of, recorded
@@ -179,6 +179,14 @@ def test_no_cause_of_a_composed_engine_is_wrong(seed: int) -> None:
     counted, wrong = judged(*composed(seed), hidden=False)
     assert not wrong
     assert counted["right"] or counted["unseen"]
+
+
+@pytest.mark.parametrize("seed", sampled(range(28), (9,)))
+def test_causes_of_a_converter_that_show_only_together_are_named(seed: int) -> None:
+    """With one of its choices alone, answers contradict it; all: the campaign with --sigma."""
+    counted, wrong = judged(*composed_of_sigma(seed), hidden=False)
+    assert not wrong
+    assert counted["right"] >= 2 * counted["absent"]
 
 
 def test_no_defect_hides_another() -> None:
@@ -510,6 +518,17 @@ def _cpu(pid: int) -> float:
 def error(number: int, detail: str, outcome: str = "error") -> CaseResult:
     case = Case("A" * (number + 1), "f", "", "cel", "A" * (number + 1), None, [], "matches", [Match(0, (0,))])
     return CaseResult(case, outcome, detail=detail)  # type: ignore[arg-type]
+
+
+def test_errors_of_one_kind_are_one_defect() -> None:
+    texts = {
+        "A ; B": "at line 2\nno 'x' here (f)",
+        "A+": "at line 31\nno 'long name' here (g)",
+        "A OR B": "at line 2\nz",
+    }
+    results = [replace(r, case=replace(r.case, query=q)) for q, r in ((q, error(len(q), t)) for q, t in texts.items())]
+    defects = defects_behind(Peeler(lambda case, *_: replace(results[0], case=case)), results, results)
+    assert sorted(len(defect.cases) for defect in defects) == [1, 2]
 
 
 def test_errors_that_are_all_alike_are_one() -> None:

@@ -181,7 +181,8 @@ def on_clickhouse(run: RunMessage) -> Iterable[Json]:
         json.dumps({"timestamp": f"{times[p] / 1_000_000:.6f}", **{name: event.get(name) for name in columns}})
         for p, event in enumerate(run.events)
     ]
-    session.query("INSERT INTO logs FORMAT JSONEachRow " + "\n".join(rows))
+    if rows:
+        session.query("INSERT INTO logs FORMAT JSONEachRow " + "\n".join(rows))
     try:
         answer = str(session.query(query, "JSONEachRow"))
     except Exception as error:
