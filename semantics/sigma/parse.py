@@ -59,6 +59,11 @@ def parse(text: str) -> SigmaQuery:
     for document, start in zip(documents, starts, strict=True):
         if not isinstance(document, dict) or not all(isinstance(key, str) for key in document):
             raise ParseError("a rule is a mapping with `detection` or `correlation`", _line_at(text, start))
+        if "correlation" not in document and {"type", "rules"} <= document.keys():
+            message = (
+                "a correlation has its type, rules, group-by, timespan and condition below `correlation:`, indented"
+            )
+            raise ParseError(message, _line_at(text, max(text.find("\ntype:", start) + 1, start)))
         for name in set(document) & LISTS:  # without a meaning, so that a text in their place does not matter
             document[name] = document[name] if isinstance(document[name], list) else []
         if isinstance(document.get("correlation"), dict) and "generate" in document:  # as the specification's schema

@@ -245,6 +245,7 @@ GOOD = rules({"type": "temporal", "rules": ["a", "b"]})
         ("a: [", ParseError, "not YAML", 1),
         ("title: x\ntitle: y", ParseError, "Duplicate key", 0),
         ("- a", ParseError, "a rule is a mapping", 1),
+        ("title: t\ntype: temporal\nrules: [a]", ParseError, "below `correlation:`", 2),
         ("", ParseError, "the query is empty", 0),
         (GOOD.replace("timespan: 5s", "timespan: 5 minutes"), ParseError, "Timespan", 3),
         (GOOD.replace("- b\n", "- missing\n"), IllFormed, "'missing' not found", 7),
