@@ -240,7 +240,9 @@ def defect_text(defect: Defect, report: Report) -> Iterator[str]:
         yield from labelled(label, text)
     yield from labelled("explains", f"{plural(len(defect.cases), 'case')}: {count_of(defect.cases, NAMED)}")
     source = defect.original.case
-    yield from labelled("from", source.id if source.query == case.query else f"{source.id}: {source.query}")
+    yield from labelled(
+        "from", source.id if source.query == case.query and "\n" in case.query else f"{source.id}: {source.query}"
+    )
     yield from labelled("again", "\n".join(again(defect, report)))
 
 
