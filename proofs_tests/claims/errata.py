@@ -189,7 +189,9 @@ ERRATA = (
         "Theorems 2 and 3 stand, for formulas that bind a variable where it is asked",
         "The + chooses x anew in each round, and a round of B leaves it at any event. So a match may depend on later "
         "events, as section 5.1 wants to exclude. The proof of Theorem 2 renames the variable in the +; but then the "
-        "filter speaks of the x outside: see [core-CEL](decisions/core-cel.md).",
+        "filter speaks of the x outside: see [core-CEL](decisions/core-cel.md). No other formula in LP-normal form "
+        "will do, with predicates on one event each: every filter is then asked of the event that its R AS x takes, so "
+        "that whether a set of events matches depends on these events alone. A CEA too reads no event behind a match.",
         damage="Of the clause of + perhaps, which is lost; not of the words about it in appendix C.2.",
     ),
     Erratum(
@@ -208,7 +210,10 @@ DAMAGED = (
         ("cep17.appC.3:last", "cep17.lemC.14:last"),
         'Appendix C.3.3: of the five conditions on a transition "the only condition that changes" against NXT is the '
         "third. So the second still forbids a step to a state that a higher set reaches, with a mark or without.",
-        "The conditions are formulas and are lost; the second may be another one here. Algorithm 6 does it right.",
+        "The conditions are formulas and are lost. A second one about the given sequence of sets cannot serve both: of "
+        "p in the first set, which reaches q without a mark, and r in the second, which reaches q with one, NXT has to "
+        "forbid the step of r, and LAST to allow it. So the loss explains it if the second condition is about the new "
+        "sequence, which the third defines. Algorithm 6 does it right.",
     ),
     DamagedText(
         ("cep17.appC.3:nxt",),
@@ -235,8 +240,8 @@ DAMAGED = (
 # Errata of sase07; icde08 has none.
 
 SASE_NOTE = """\
-A match is the positions of each component. Why each reading was taken: [SASE+](decisions/sase.md). The theorems
-stand, 4.1 for sets without the empty word, 4.3 and 4.5 for partitions by equivalence tests."""
+A match is the positions of each component. Why each reading was taken: [SASE+](decisions/sase.md). Theorems 4.3 and
+4.5 are read for partitions by equivalence tests."""
 NOTE_OF_ICDE08 = """What `icde08.break` says of ! holds in the readings that [claims](claims.md) gives; others are in
 [SASE+](decisions/sase.md)."""
 
@@ -263,13 +268,26 @@ SASE_ERRATA = (
         damage="Not all of it: an index may have been misread, but `a.len = n` lacks a whole `− 1`.",
     ),
     Erratum(
-        "Footnote 3, avg",
+        "Theorem 4.1, the empty word",
+        ("sase07.thm4.1:1-2",),
+        "Theorem 4.1: a set of words over Σ is regular exactly if a query without aggregation and negation recognizes "
+        "it.",
+        "Theorem 4.1 stands, for sets without the empty word",
+        "A match has an event at least: by appendix A.2 a run selects e_1 first, with 1 ≤ j_1.",
+        damage="No: it would have to be a sentence.",
+    ),
+    Erratum(
+        "Footnote 3, aggregates",
         ("sase07.aggregates",),
-        "Section 2.2.4 has avg among the aggregates, and footnote 3 says that these are the associative binary "
-        "operations with an identity.",
-        "the results stand: avg is the quotient of two of them, sum and count",
-        "The average of two averages forgets how many values each is of. As an operation on pairs of a sum and a count "
-        "it is associative, on exact numbers.",
+        "Section 2.2.4 has count, sum, avg, min, max, highest k and lowest k, and footnote 3 says that aggregates are "
+        "the associative binary operations with an identity.",
+        "the results stand: all of them are such operations on states, behind a map of values to states, and for avg "
+        "before one back",
+        "The average of two averages forgets how many values each is of. By the same letter count is no operation on "
+        "values either (of one value and one value it is 2, and of that and one more 2 again), and highest k makes a "
+        "list of values. On states all seven are associative: a number that each value counts 1 of, a list that each "
+        "value is one of, and for avg, on exact numbers, pairs of a sum and a count, of which the quotient is taken at "
+        "the end. The footnote has neither map.",
     ),
     Erratum(
         "Lemma 4.2, the word problem of S5",
@@ -374,6 +392,17 @@ TODS21_ERRATA = (
         "Of n predicates that are independent of each other there are 2^n types, and a transition of A becomes one for "
         "each type within its predicate. The states that are reached are at most 3 for each of A.",
         damage="No: that P is a type is told with Δ(R, P, L), and once more for NXT.",
+    ),
+    Erratum(
+        "Theorem 7.2, the number of transitions of NXT",
+        ("tods21.thm7.2:nxt-size",),
+        "Each state of the automaton of NXT has 2 · 2^|Δ| possible transitions, two for each type of the predicates of "
+        "A; so |Δ_NXT| ≤ |Q_NXT| · 2 · 2^|Δ|.",
+        "Theorem 7.2 stands, with a larger exponential bound",
+        "By the definition of Δ_NXT a state has a transition for each type and each set of variables, the empty one "
+        "included; that there is one for each is what the same page says of I/O-determinism. With one non-empty set of "
+        "variables it is two.",
+        damage="No: the factor is told in words too.",
     ),
     Erratum(
         "Proposition 8.12, the property that separates",
@@ -552,8 +581,9 @@ VLDB92_ERRATA = (
     ),
     Erratum(
         "The automaton of F /+ E",
-        ("vldb92.constr:slashplus",),
-        "Section 3: after the first E, the machine reads E from its start state.",
+        ("vldb92.constr:slashplus", "vldb92.thm1", "vldb92.cor1"),
+        "Section 3: after the first E, the machine reads E from its start state. Theorem 1 and Corollary 1 are about "
+        "the constructed automaton.",
         CONSTRUCTED,
         "Read from the start, E is asked of the history from there on, and not of the whole one.",
     ),

@@ -67,7 +67,7 @@ LISTED: tuple[str, ...] = (
     *_under("tods21", "def5.1 def5.2 def5.4 ex5.3 prop5.5 def5.6 thm6.2 thm6.3 cor6.4 lem7.1:next lem7.1:last"),
     *_under("tods21", "thm6.2:seq thm6.2:plus thm6.2:cseq thm6.2:cplus thm6.2:in thm6.2:filter thm6.2:project"),
     *_under("tods21", "thm6.2:start thm6.2:or thm6.2:and thm6.2:all thm6.2:unless"),
-    *_under("tods21", "thm7.2:strict thm7.2:nxt thm7.2:last thm7.2:max thm7.2:size"),
+    *_under("tods21", "thm7.2:strict thm7.2:nxt thm7.2:last thm7.2:max thm7.2:size thm7.2:nxt-size"),
     *_under("tods21", "lem8.2 lem8.3 def8.4 prop8.5 cor8.6 prop8.8 thm8.9:to-cea thm8.9:to-cel rem8.9 cor8.10"),
     *_under(
         "tods21", "cor8.11:and cor8.11:all prop8.12:containment prop8.12:strictness lemB.1 prop8.13 thm8.14 lemD.1"

@@ -295,6 +295,9 @@ class Rewriting:
     def iterated(self, phi: Formula) -> Formula:
         """phi:+ without the `:+`, for a phi of CEL* and STRICT."""
         disjuncts = _disjuncts(phi)
+        sides = {type(psi) for psi in children(phi)} if isinstance(phi, cel.Or) else set()
+        if not self.complete and cel.Or in sides and sides.isdisjoint({cel.Seq, cel.Plus}):
+            raise NotImplementedError("the proof has no case for OR below OR")
         if all(_is_atom(psi) for psi in disjuncts):
             return cel.Strict(cel.Plus(phi))
         chosen = next(i for i, psi in enumerate(disjuncts) if not _is_atom(psi))
@@ -824,10 +827,20 @@ NONE: Subset = frozenset()
 STEPS: dict[str, Steps72] = {"strict": strict_steps, "nxt": nxt_steps, "last": last_steps, "max": max_steps}
 
 
+def deltas_72(A: CEA) -> list[tuple[Predicate, Delta72]]:
+    """The transition relation of A for each of the types of its predicates."""
+    return [(P, Delta72(A, frozenset(A.predicates[i] for i in chosen))) for chosen, P in types(A.predicates)]
+
+
+def leaving_72(strategy: str, A: CEA, state: State72) -> int:
+    """How many transitions of A_SEL leave the state, those to states included from which nothing is accepted."""
+    return sum(len(list(STEPS[strategy](state, delta))) for _, delta in deltas_72(A))
+
+
 def construct_72(strategy: str, A: CEA) -> CEA:
     """A_SEL, as far as it can be reached."""
     start = {"strict": (A.initial, 1), "last": (A.initial, NONE, NONE)}.get(strategy, (A.initial, NONE))
-    types_ = [(P, Delta72(A, frozenset(A.predicates[i] for i in chosen))) for chosen, P in types(A.predicates)]
+    types_ = deltas_72(A)
 
     def successors(state: State72) -> Iterator[tuple[tuple[Predicate, frozenset[str]], State72]]:
         for P, delta in types_:

@@ -250,7 +250,13 @@ def _with_end() -> Iterator[sase.SaseQuery]:
             yield query(f"{pattern} {clause}")
 
 
-@claim("sase07.lemA.1", "A simple query has an equivalent automaton", "lemma")
+@claim(
+    "sase07.lemA.1",
+    "A simple query has an equivalent automaton",
+    "lemma",
+    "the automata are those of the library; that the states, the edges and the moves are those of the appendix, as "
+    "corrected, is def-nfab and def-run",
+)
 def _(effort: Effort) -> Finding:
     if effort == "quick":
         queries, S = (

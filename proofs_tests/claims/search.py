@@ -67,18 +67,30 @@ class Difference:
 
 @dataclass(frozen=True)
 class Space:
-    """All formulas to a size over some operators and types, and all streams to a length over some events."""
+    """All formulas to a size over some operators and types, and all streams to a length over some events.
+
+    With leaves, formulas that count as one node each stand in the place of the types.
+    """
 
     operators: tuple[str, ...]
     nodes: int
     events: int
     alphabet: tuple[Event, ...] = EVENTS
+    leaves: tuple[cel.Formula, ...] = ()
+
+    @property
+    def atoms(self) -> tuple[cel.Formula, ...]:
+        """The formulas of one node."""
+        return self.leaves or tuple(map(cel.EventAtom, dict.fromkeys(event.type for event in self.alphabet)))
+
+    @property
+    def _leaves_in_words(self) -> str:
+        return " and ".join(map(show, self.leaves)) if self.leaves else ", ".join(map(show, self.atoms))
 
     @property
     def formulas_in_words(self) -> str:
         """Which formulas the space has."""
-        types = ", ".join(dict.fromkeys(event.type for event in self.alphabet))
-        return f"all formulas to {self.nodes} nodes over {types} with {', '.join(self.operators)}"
+        return f"all formulas to {self.nodes} nodes over {self._leaves_in_words} with {', '.join(self.operators)}"
 
     def describe(self, root: str | None = None) -> str:
         """What the space covers, in words and numbers; with a root, of those operators only that fit below it."""
@@ -87,14 +99,13 @@ class Space:
             return f"{self.formulas_in_words}, {streams}"
         left = self.nodes - (2 if root in BINARY else 1)
         below = ", ".join(name for name in self.operators if left >= (3 if name in BINARY else 2))
-        types = ", ".join(dict.fromkeys(event.type for event in self.alphabet))
         on_top = f"{root.upper()} on top, above {below or 'types'}"
-        return f"all formulas to {self.nodes} nodes over {types} with {on_top}, {streams}"
+        return f"all formulas to {self.nodes} nodes over {self._leaves_in_words} with {on_top}, {streams}"
 
     def formulas(self, size: int) -> Iterator[cel.Formula]:
         """All formulas of exactly the size in nodes."""
         if size == 1:
-            yield from map(cel.EventAtom, dict.fromkeys(event.type for event in self.alphabet))
+            yield from self.atoms
         for name in self.operators:
             yield from self.rooted(name, size)
 

@@ -13,17 +13,17 @@ from itertools import chain
 
 from cerify.automata.cea import compile as cea_compile
 from cerify.automata.cea.compile import compile_cel
-from cerify.automata.cea.model import CEA, Transition, io_determinize
+from cerify.automata.cea.model import CEA, UNMARKED, Transition, io_determinize
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import show
-from cerify.semantics.events import Event, Stream, Valuation
+from cerify.semantics.events import Stream, Valuation
 from cerify.semantics.predicates import Anything, Attribute, Both, Comparison, Constant, Either, Not, Predicate
 from cerify.semantics.trees import children
 from proofs_tests.claims import broken, cea_runs, printed_tods21
 from proofs_tests.claims.decide import algebra, differ, separated
 from proofs_tests.claims.ledger import Effort, Finding, Status, claim, plant
-from proofs_tests.claims.search import ONE_EVENT, UNARY, Difference, Space, first_difference, meaning
+from proofs_tests.claims.search import BINARY, ONE_EVENT, UNARY, Difference, Space, first_difference, meaning
 
 HERE = sys.modules[__name__]
 CORE = ("in", "filter", "plus", "cplus", "seq", "cseq", "or")
@@ -68,15 +68,11 @@ def by_theorem_7_2(strategy: str) -> Callable[[cel.Formula], CEA]:
 
 
 def construction(
-    id_: str,
-    printed: Callable[[cel.Formula], CEA],
-    spaces: tuple[Space, ...],
-    quick: tuple[Space, ...],
-    known: tuple[str, str] | None = None,
+    id_: str, printed: Callable[[cel.Formula], CEA], spaces: tuple[Space, ...], quick: tuple[Space, ...]
 ) -> None:
     """Enter the case of an operator: the printed construction and, where that fails, the corrected one.
 
-    known is a formula and the types of a stream on which it fails; the quick check begins there.
+    Both are compared over the same spaces, so a printed construction that fails does so on a formula of them.
     """
     operator = id_.split(":")[1]
 
@@ -84,19 +80,12 @@ def construction(
     def check(effort: Effort) -> Finding:
         sized = spaces if effort == "full" else quick
         bound = "; and ".join(space.describe(operator) for space in sized)
-        found = None
-        if known is not None and effort == "quick":
-            S = Stream(map(Event, known[1].split()))
-            found, _ = first_difference(lambda phi, S: outputs(printed(phi), S), [(parse(known[0]), S)])
-        decided = 0
-        if found is None:
-            for phi in dict.fromkeys(chain.from_iterable(space.topped(operator) for space in sized)):
-                decided += 1
-                if (found := difference(phi, printed(phi))) is not None:
-                    break
+        found, decided = None, 0
+        for phi in dict.fromkeys(chain.from_iterable(space.topped(operator) for space in sized)):
+            decided += 1
+            if (found := difference(phi, printed(phi))) is not None:
+                break
         cases = chain.from_iterable(space.cases(operator) for space in sized)
-        if known is not None:
-            cases = chain([(parse(known[0]), Stream(map(Event, known[1].split())))], cases)
         still, looked_at = first_difference(lambda phi, S: outputs(compile_cel(phi), S), dict.fromkeys(cases))
         if found is None:
             against = f"{looked_at} cases of it against the meaning, {bound}"
@@ -114,22 +103,20 @@ def difference(phi: cel.Formula, A: CEA) -> Difference | None:
     return Difference(phi, S, n, meaning(phi, S)[n], cea_runs.valuations(A, S, n))
 
 
-KNOWN = {
-    "cplus": ("A:+", "A A A"),
-    "all": ("A ALL START(B)", "A A B"),
-    "unless": ("A UNLESS B", "B A"),
-    "nxt": ("NXT((A OR A+ IN X) ; A)", "A A A"),
-    "last": ("LAST(START((A OR A+ IN X) ; A))", "A A A"),
-    "max": ("MAX((A OR A+ IN X) ; A)", "A A A"),
-}
 QUICK = (replace(ANCHORED, nodes=3, events=3), replace(WIDE, nodes=4, events=3))
-QUICK_MARKED = (QUICK[0], replace(MARKED, nodes=5))
+# The printed ALL is right below 4 nodes, and the printed NXT, LAST and MAX where an event is marked in one way only.
+QUICK_BINARY = (replace(ANCHORED, events=3), QUICK[1])
+TWO_WAYS = Space(
+    ("seq", "plus", "start"), nodes=5, events=3, alphabet=ONE_EVENT, leaves=(parse("A"), parse("A OR A+ IN X"))
+)
 
 for _operator in CASES:
-    construction(f"tods21.thm6.2:{_operator}", by_theorem_6_2, (ANCHORED, WIDE), QUICK, KNOWN.get(_operator))
+    _quick = QUICK_BINARY if _operator in BINARY else QUICK
+    construction(f"tods21.thm6.2:{_operator}", by_theorem_6_2, (ANCHORED, WIDE), _quick)
 for _strategy in STRATEGIES:
-    _printed = by_theorem_7_2(_strategy)
-    construction(f"tods21.thm7.2:{_strategy}", _printed, (ANCHORED, MARKED), QUICK_MARKED, KNOWN.get(_strategy))
+    construction(
+        f"tods21.thm7.2:{_strategy}", by_theorem_7_2(_strategy), (ANCHORED, MARKED, TWO_WAYS), (QUICK[0], TWO_WAYS)
+    )
 
 
 @claim(
@@ -158,6 +145,46 @@ def _(effort: Effort) -> Finding:
         "the size is at most 2^|A| of both"
     )
     return Finding("holds", "exhaustive", bound)
+
+
+def loops(n: int) -> CEA:
+    """One state with n loops, each with a predicate on an attribute of its own and a set of variables of its own."""
+    variables = [frozenset(f"A{i}" for i in range(3) if number >> i & 1) for number in range(1, n + 1)]
+    edges = (Transition(0, Comparison(">", Attribute(f"x{i}"), Constant(0)), L, 0) for i, L in enumerate(variables))
+    return CEA(1, tuple(edges), frozenset({0}), frozenset({0}))
+
+
+@claim(
+    "tods21.thm7.2:nxt-size",
+    "Each state of the automaton of NXT has 2 * 2^|Δ| possible transitions, two for each type",
+    "remark",
+    "at most as many, of the state that is initial; all states have the same",
+)
+def _(effort: Effort) -> Finding:
+    space = replace(WIDE, nodes=3 if effort == "quick" else 4)
+    failing = None
+    automata = [*map(loops, range(1, 6)), *map(compile_cel, space.every())]
+    for A in automata:
+        leaving = printed_tods21.leaving_72("nxt", A, (A.initial, printed_tods21.NONE))
+        labels, possible = {UNMARKED, *(t.marks for t in A.transitions)}, 2 ** len(A.transitions)
+        if leaving > 2 * possible and failing is None:
+            failing = {
+                "automaton": f"one state with {len(A.transitions)} loops, each with a predicate on an attribute of its "
+                "own and a set of variables of its own",
+                "expected": f"{2 * possible} transitions at most",
+                "got": f"{leaving}",
+            }
+        if leaving > len(labels) * possible:
+            return Finding("refuted", "exhaustive", f"{A}: {leaving} transitions")
+    trimmed = printed_tods21.construct_72("nxt", loops(5)).size - 1
+    bound = (
+        f"{len(automata)} automata: those of {space.formulas_in_words}, and of 1 to 5 loops with predicates that are "
+        f"independent of each other and different sets of variables; of 5 loops {trimmed} transitions lead to a state "
+        "whose set R is not empty, more than 2 * 2^5 too"
+    )
+    correction = "at most (l + 1) * 2^|Δ|, with l the number of sets of variables that are not empty"
+    ok = failing is not None and trimmed > 64
+    return Finding("holds-corrected" if ok else "refuted", "exhaustive", bound, failing, correction)
 
 
 def strict_of_deterministic(A: CEA) -> CEA:
@@ -243,6 +270,13 @@ plant("tods21.thm6.2:filter", "FILTER keeps everything", cea_compile, "_filter",
 plant("tods21.thm6.2:or", "OR is its left side", cea_compile, "union", broken.same())
 plant("tods21.thm6.2:and", "AND is its left side", cea_compile, "conjunction", broken.same())
 plant("tods21.thm7.2:strict-size", "gaps are let through", HERE, "strict_of_deterministic", broken.same())
+plant(
+    "tods21.thm7.2:nxt-size",
+    "a step for each variable set twice",
+    printed_tods21,
+    "STEPS",
+    lambda right: right | {"nxt": lambda state, delta: 2 * list(right["nxt"](state, delta))},
+)
 plant(
     "tods21.thm7.2:size",
     "the automaton has two initial states",

@@ -12,7 +12,7 @@ from cerify.automata.cea import compile as cea_compile
 from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.model import CEA, UNMARKED, Transition, io_determinize
 from cerify.equivalence.decide.cel import equivalent
-from cerify.equivalence.rewrite.laws import HOLDING
+from cerify.equivalence.rewrite.laws import HOLDING, Law
 from cerify.equivalence.verdict import Equivalent
 from cerify.semantics.cel import denote, interpreter
 from cerify.semantics.cel import syntax as cel
@@ -132,19 +132,23 @@ plant(
 def _(effort: Effort) -> Finding:
     operands, decided, instances = (parse("A"), parse("A ; B"), parse("B+")), 0, 0
     for law in LAWS_THAT_HOLD:
-        for chosen in list(product(operands, repeat=len(law.letters)))[:: 9 if effort == "quick" else 1]:
-            if law.applies(*chosen):
-                verdict = equivalent(*law.instance(*chosen), law.level)
-                instances += 1
-                decided += isinstance(verdict, Equivalent)
-                if type(verdict).__name__ == "Different":
-                    return Finding("refuted", "decided", law.name)
+        # The first choice gives each letter another operand: with one for all of them `;` would be commutative.
+        ordered = sorted(product(operands, repeat=len(law.letters)), key=lambda chosen: len(chosen) - len({*chosen}))
+        fitting = [chosen for chosen in ordered if law.applies(*chosen)]
+        assert fitting, law.name
+        for chosen in fitting[: 1 if effort == "quick" else None]:
+            verdict = equivalent(*law.instance(*chosen), law.level)
+            instances += 1
+            decided += isinstance(verdict, Equivalent)
+            if type(verdict).__name__ == "Different":
+                return Finding("refuted", "decided", law.name)
+    which = "one of each, its letters being different ones of" if effort == "quick" else "all of those over"
     return Finding(
         "holds",
         "decided",
-        f"{decided} instances of {len(LAWS_THAT_HOLD)} laws, {'every ninth' if effort == 'quick' else 'all'} of those "
-        f"over {', '.join(map(show, operands))}, on all streams; {instances - decided} that compare events are not "
-        "decided; see docs/laws.md",
+        f"{decided} instances of {len(LAWS_THAT_HOLD)} laws, {which} {', '.join(map(show, operands))} where its "
+        f"condition allows it, on all streams; {instances - decided} that compare events are not decided; see "
+        "docs/laws.md",
     )
 
 
@@ -396,7 +400,13 @@ plant(
     *("STRICT keeps everything", interpreter, "clause"),
     broken.for_root(cel.Strict, broken.operand),
 )
-plant("tods21.fig3:laws", "+ is one round", cea_compile, "_iterate", broken.same())
+plant(
+    "tods21.fig3:laws",
+    "`;` is commutative",
+    sys.modules[__name__],
+    "LAWS_THAT_HOLD",
+    lambda right: (*right, Law("none", parse("phi ; psi"), parse("psi ; phi"), "events", "")),
+)
 
 
 def _left_of_or(filter_: Callable[..., CEA]) -> Callable[..., CEA]:

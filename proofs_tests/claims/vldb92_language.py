@@ -17,10 +17,20 @@ from cerify.semantics.events import Event, Stream
 from proofs_tests.claims import broken, vldb92_search
 from proofs_tests.claims import printed_vldb92 as printed
 from proofs_tests.claims.ledger import Effort, Finding, Status, claim, plant
-from proofs_tests.claims.vldb92_search import LETTERS, Case, difference, expressions, histories, meaning, passed
+from proofs_tests.claims.vldb92_search import (
+    AFTER_A,
+    IN_WORDS,
+    LETTERS,
+    Case,
+    difference,
+    expressions,
+    histories,
+    meaning,
+    passed,
+)
 
 a, b = map(expr.Primitive, LETTERS)
-LEAVES = (a, b, expr.Null(), expr.Primitive("start"))
+LEAVES = (a, b, expr.Null(), expr.Primitive("start"), expr.First())
 
 
 def applied(E: expr.Expression, h: tuple[str, ...]) -> frozenset[int]:
@@ -50,7 +60,9 @@ def _clause(name: str, title: str, rooted: Callable[[expr.Expression], bool]) ->
                 all(not meaning(E, ()) for E in Es), f"all {len(Es)} expressions to {nodes} nodes", "exhaustive"
             )
         found, cases = difference(product(Es, histories(length)), applied)
-        bound = f"{cases} cases: all such expressions to {nodes} nodes over a and b, all histories to {length} events"
+        bound = (
+            f"{cases} cases: all such expressions to {nodes} nodes over {IN_WORDS}, all histories to {length} events"
+        )
         return Finding("holds" if found is None else "refuted", "exhaustive", bound, found)
 
 
@@ -119,6 +131,9 @@ READINGS = {
     "e": "m is 3",
     "j2": "first is by its words, as in derived:f corrected",
     "l": "where E1 takes place again, what is relative to the E1 before it ends, and nothing takes place, as with /+",
+    "a": "the text has the formula alone; its sign is read",
+    "m": "the text has the formula alone; its name is read: E has taken place at an event before",
+    "n": "the text has the formula alone; its name is read: E takes place, or has taken place before",
     "p": "nothing but E comes before T in the history, as in the sixth example of section 2.4.1",
 }
 DERIVED: dict[str, tuple[str, int, Callable[..., expr.Expression], Rewrite, str | None]] = {
@@ -141,14 +156,18 @@ DERIVED: dict[str, tuple[str, int, Callable[..., expr.Expression], Rewrite, str 
 }
 
 
+THREE = expressions(2, unary=[expr.ExpressionNot], leaves=(a, expr.First()))
+
+
 def _derived(
     name: str, title: str, arity: int, make: Callable[..., expr.Expression], rewrite: Rewrite, by: str | None
 ) -> None:
-    leaves = LEAVES if arity < 3 else LEAVES[:2]
-    operands = expressions(2, leaves=leaves)
+    # With three operands: fewer, on four events, the least that tell a sequence of three from three in order.
+    leaves = LEAVES if arity < 3 else (a, expr.First())
+    operands = expressions(2, leaves=leaves) if arity < 3 else THREE
 
     def length(effort: Effort) -> int:
-        return 4 - (effort == "quick" and arity > 1)  # three, as three events in order are the least for m = 3
+        return 4 - (effort == "quick" and arity == 2)
 
     def cases(effort: Effort) -> Iterator[Case]:
         for h in histories(length(effort), started=True):
@@ -156,10 +175,12 @@ def _derived(
                 yield make(*chosen), h
 
     def bound(effort: Effort, looked_at: int) -> str:
-        of = f"all operands to 2 nodes over {', '.join(map(show, leaves))}, " if arity else ""
+        of = f"all operands to 2 nodes over {', '.join(map(show, leaves))}{' with !' * (arity > 2)}, " if arity else ""
         return f"{looked_at} cases: {of}all histories to {length(effort)} events, also behind start"
 
-    @claim(f"vldb92.derived:{name}", f"{title}: its printed formula is as its words", "definition", READINGS.get(name))
+    said = {"a": "sign", "m": "name", "n": "name"}.get(name, "words")
+
+    @claim(f"vldb92.derived:{name}", f"{title}: its printed formula is as its {said}", "definition", READINGS.get(name))
     def check(effort: Effort) -> Finding:
         if not any(meaning(E, h) for E, h in cases(effort)):
             return Finding("refuted", "exhaustive", "it takes place nowhere, so that nothing is compared")
@@ -187,7 +208,7 @@ def _(effort: Effort) -> Finding:
     return Finding(
         "holds" if found is None else "refuted",
         "exhaustive",
-        f"{cases} cases: all pairs to {nodes} nodes, all histories to 4 events",
+        f"{cases} cases: all pairs to {nodes} nodes over {IN_WORDS}, all histories to 4 events",
         found,
     )
 
@@ -209,7 +230,8 @@ def _(effort: Effort) -> Finding:
     found, _ = difference(cases, got(as_printed=True))
     still, looked_at = difference(cases, got(as_printed=False))
     status: Status = "holds" if found is None else "holds-corrected" if still is None else "refuted"
-    bound = f"{looked_at} cases: all operands to {2 if effort == 'quick' else 3} nodes, all histories to 4 events"
+    bound = f"{looked_at} cases: all operands to {2 if effort == 'quick' else 3} nodes over {IN_WORDS}, all histories "
+    bound += "to 4 events"
     return Finding(status, "exhaustive", bound, found, "1 <= i < m for 1 <= i < m - 1")
 
 
@@ -220,7 +242,7 @@ def _(effort: Effort) -> Finding:
     reading="histories to come are looked for to 3 events more, of the letters a, b and c",
 )
 def _(effort: Effort) -> Finding:
-    small = expressions(3)
+    small = [*expressions(3), AFTER_A]
 
     def got(E: expr.Expression, h: tuple[str, ...]) -> frozenset[int]:
         assert isinstance(E, expr.Prefix)
@@ -229,7 +251,10 @@ def _(effort: Effort) -> Finding:
 
     length = 2 if effort == "quick" else 3
     found, cases = difference(((expr.Prefix(E), h) for E in small for h in histories(length)), got)
-    bound = f"{cases} cases: all expressions to 3 nodes, all histories to {length} events"
+    bound = (
+        f"{cases} cases: all expressions to 3 nodes over {IN_WORDS}, and {show(AFTER_A)}, all histories to {length} "
+    )
+    bound += "events"
     return Finding("holds" if found is None else "refuted", "exhaustive", bound, found)
 
 

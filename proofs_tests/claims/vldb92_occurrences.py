@@ -11,7 +11,7 @@ from cerify.semantics.events import Event, Stream
 from proofs_tests.claims import broken
 from proofs_tests.claims.ledger import Effort, Finding, Status, claim, plant
 from proofs_tests.claims.printed_vldb92 import MENDED, Reading, takes_place
-from proofs_tests.claims.vldb92_search import difference, expressions, histories
+from proofs_tests.claims.vldb92_search import IN_WORDS, difference, expressions, histories
 
 ROOTS: dict[str, tuple[type[expr.Expression], Reading, str | None]] = {
     "event": (expr.Primitive, replace(MENDED, starts_earlier=False), "f_i <= e_i, in place of f_i = e_i"),
@@ -52,7 +52,9 @@ def _clause(name: str, root: type[expr.Expression], printed: Reading, correction
 
         found, _ = difference(product(Es, histories(length)), lambda E, h: by(printed, E, h))
         still, cases = difference(product(Es, histories(length)), lambda E, h: by(MENDED, E, h))
-        bound = f"{cases} cases: all such expressions to {nodes} nodes over a and b, all histories to {length} events"
+        bound = (
+            f"{cases} cases: all such expressions to {nodes} nodes over {IN_WORDS}, all histories to {length} events"
+        )
         status: Status = "refuted" if still is not None else "holds" if found is None else "holds-corrected"
         return Finding(status, "exhaustive", bound, still or found, correction if found else None)
 

@@ -9,6 +9,7 @@ from typing import Any
 from cerify.automata.dfa.compile import compile_expression
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.interpreter import takes_place
+from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.event_expressions.syntax import show
 from cerify.semantics.events import Event, Stream
 from proofs_tests.claims.ledger import Evidence, Finding
@@ -18,7 +19,15 @@ LETTERS = ("a", "b")
 Where = Callable[[tuple[str, ...]], frozenset[int]]
 Case = tuple[expr.Expression, tuple[str, ...]]
 
-LEAVES: tuple[expr.Expression, ...] = (expr.Null(), *map(expr.Primitive, LETTERS))
+BASE: tuple[expr.Expression, ...] = (expr.Null(), *map(expr.Primitive, LETTERS))
+FIRST = parse("!relative(!NULL, !NULL)")
+"""first, in base operators. Whether an expression of few nodes over the others takes place depends on no other event,
+and of such operands relative+(E) is E, prior is relative, E | F is E and F, and prefix(E) is always or never."""
+
+LEAVES = (*BASE, FIRST)
+IN_WORDS = "a, b, NULL and first"
+AFTER_A = expr.Relative((expr.ExpressionAnd(expr.Primitive("a"), FIRST), expr.Primitive("b")))
+"""Whether it can take place at all depends on the first letter."""
 UNARY: tuple[Callable[[expr.Expression], expr.Expression], ...] = (expr.ExpressionNot, expr.RelativePlus)
 BINARY: tuple[Callable[[expr.Expression, expr.Expression], expr.Expression], ...] = (
     expr.ExpressionAnd,
