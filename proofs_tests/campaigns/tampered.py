@@ -61,6 +61,7 @@ def certificate(data: bytes) -> str:
         budget=BUDGET,
         languages=(found.language,) * 2,
         order=found.order,
+        arrays=found.arrays,
     )
     if not isinstance(verdict, yes | Equivalent):
         raise Believed(f"{found.claim}: {found.left!r}, {found.right!r}: {type(verdict).__name__}")
@@ -69,7 +70,7 @@ def certificate(data: bytes) -> str:
 
 def claim_of(found: Certificate) -> tuple[Any, ...]:
     """What a certificate claims."""
-    return found.claim, found.left, found.right, found.level, found.schema, found.language, found.order
+    return found.claim, found.left, found.right, found.level, found.schema, found.language, found.order, found.arrays
 
 
 def state(data: bytes) -> str:

@@ -94,6 +94,12 @@ CLAIMS = (
         "MATCH_RECOGNIZE (PATTERN (A C) DEFINE C AS x > PREV(x))",
         "row-pattern",
     ),
+    (
+        "sequence by k with maxspan=9s [A where x > 1] [A where x > 0] [B where true]",
+        "sequence by k with maxspan=9000ms [A where x > 1] [A where x > 0] [B where true] until [C where false]",
+        "eql",
+    ),
+    ('A where x : "kb*" and y in (1, 2)', 'A where (y == 1 or y == 2) and x like~ "Kb*"', "eql"),
 )
 SASE = "PATTERN SEQ(A a, B b) WHERE skip_till_next_match(a, b) { a.x < b.x } RETURN a.x"
 SAVED = (
