@@ -230,7 +230,7 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             },
             needs=frozenset({"order", "measures", "define", "every variable"}),
             types={"BIGINT": "INT64", "DOUBLE": "FLOAT64", "VARCHAR": "STRING", "BOOLEAN": "BOOL"},
-            spelled={"REGEXP_LIKE": "REGEXP_CONTAINS"},
+            spelled={"REGEXP_LIKE": "REGEXP_CONTAINS", "LISTAGG": "STRING_AGG"},
             texts=frozenset({"backslash", "raw"}),
             whole_seconds=True,
         ),

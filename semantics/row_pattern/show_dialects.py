@@ -183,6 +183,7 @@ def _spellings(target: SqlDialect) -> Iterator[Change]:
     yield lambda e: _own_pattern(e, target)
     if target.empty_is_null:
         yield _plain_join
+    yield lambda e: _own_list(e, target)
     if "NULLIF" in target.functions:
         yield _nullif
     if target.streams:
@@ -481,6 +482,28 @@ def _plain_join(e: rows.Expression) -> rows.Expression:
                     )
             return replace(e, left=plain[0], right=plain[1])
     return e
+
+
+def _own_list(e: rows.Expression, target: SqlDialect) -> rows.Expression:
+    """Return a name that is written as an aggregate of a list with WITHIN GROUP, in dialects that order it so.
+
+    Raises Unsupported for ARRAY_AGG of Oracle, and for an order that Flink's lists do not have.
+    """
+    if not isinstance(e, rows.Collection) or e.function not in ("ARRAY_AGG", "LISTAGG"):
+        return e
+    if e.function == "ARRAY_AGG" and target.name == "oracle":
+        raise Unsupported(f"{target.title} does not have ARRAY_AGG: write LISTAGG, which makes a text", e.span)
+    if e.order and target.name == "flink":
+        raise Unsupported(f"{target.title} does not have ORDER BY in {e.function}", e.span)
+    if (
+        not e.order
+        or target.name not in ("snowflake", "oracle", "trino")
+        or (e.function, target.name) == ("ARRAY_AGG", "trino")
+    ):
+        return e
+    plain = show_expression(replace(e, order=(), descending=False))
+    order = f"{show_expression(e.order[0])}{' DESC' * e.descending}"
+    return rows.RowColumn(f"{plain} WITHIN GROUP (ORDER BY {order})")
 
 
 def _nullif(e: rows.Expression) -> rows.Expression:
