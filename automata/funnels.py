@@ -50,9 +50,9 @@ class FunnelRows:
 
 @dataclass(frozen=True)
 class Reached:
-    """The progress of the keys: the level of each, and the rows of its chain in `FunnelRows`.
+    """How far each key came: `levels` has an int for each key, `chains` the rows of all chains in `FunnelRows`.
 
-    The rows of all chains stand one after the other, of each key as many as its level.
+    The chains of the keys follow each other in `chains`; that of a key has as many rows as its level.
     """
 
     levels: np.ndarray

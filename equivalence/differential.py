@@ -289,7 +289,7 @@ CauseOf: TypeAlias = Callable[[Disagreement], object | None]
 
 
 def by_index(d: Disagreement) -> object:
-    """The number of the case: each disagreement counts by itself."""
+    """Return the index of the case, so that each disagreement counts separately."""
     return d.index
 
 

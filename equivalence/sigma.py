@@ -322,7 +322,7 @@ class LogSearch:
         return found[n:] + found[:n]
 
     def logs(self, rng: Random) -> Iterator[list[Event]]:
-        """Yield logs: on which a rule fires, with one change, with two, and random ones."""
+        """Yield logs on which a rule fires, these with one change and with two changes, and random logs."""
         bases = [base for rule in self.roots if (base := self.firing(rule))]
         bases += [(*base, *base) for base in bases]
         for base in bases:

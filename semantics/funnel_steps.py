@@ -86,7 +86,7 @@ def parse_step(text: object) -> FunnelStep:
         raise IllFormed(f"a step is a text, as 'view' or 'view[price > 3]', not {text!r}")
     if not encodable(text):
         half = next(i for i, character in enumerate(text) if not encodable(character))
-        raise _in_step("a character of it is no text in Unicode", text, Span(half, half + 1))
+        raise _in_step("it has a character that is not valid Unicode", text, Span(half, half + 1))
     if (in_quotes := _IN_QUOTES.match(text.lstrip())) is not None:
         name, rest = in_quotes[1].replace('""', '"'), text.lstrip()[in_quotes.end() :]
         _, bracket, condition = rest.partition("[")

@@ -290,7 +290,7 @@ class Algebra:
                 case Either(left, right):
                     mask = self.mask(left) | self.mask(right)
                 case _:
-                    raise InternalError(f"{predicate} is no combination of the generators")
+                    raise InternalError(f"{predicate} is not a combination of the generators")
             self._masks[predicate] = mask
         return mask
 

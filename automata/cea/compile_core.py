@@ -494,7 +494,7 @@ def _event(R: str, x: str) -> CEA:
 
 
 def _filter(A: CEA, condition: core.Condition, held: Variables, budget: Budget) -> CEA:
-    """FILTER: the variable is somewhere, and its event satisfies the predicate; held are those that surely are."""
+    """Return the automaton of FILTER. A variable outside `held` may be at any event, so its place is guessed first."""
     match condition:
         case core.Unary(x, P):
             A = A if x in held else guess_position(A, x, budget)

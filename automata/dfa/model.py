@@ -273,7 +273,7 @@ def _of_both(
     if A.alphabet != B.alphabet:
         raise InternalError("the two automata are over different alphabets")
     if A.variables or B.variables:
-        raise InternalError("an automaton of a whole expression reads no variables")
+        raise InternalError("the automaton of a whole expression must not read variables")
     later = _restrict_types(A.alphabet.coming, among)
     first = (*later, *_restrict_types(A.alphabet.starts, among))
 

@@ -500,7 +500,7 @@ def _variables(atom: cel.Atom) -> Iterable[str]:
         case cel.Correlated(P):
             return (m.variable or "" for m in mentions(P))
         case cel.Named():
-            raise AssertionError("a formula with a registered predicate is refused before")
+            raise AssertionError("a formula with a registered predicate should have been refused earlier")
         case _:
             assert_never(atom)
 

@@ -76,7 +76,7 @@ class EdgeLayout:
 
 
 def match_layout(q: sase.SaseQuery) -> EdgeLayout:
-    """The layout of the automaton whose accepting runs bind the components that are not negated."""
+    """Return the layout of the automaton of a query without its negated components."""
     absent = {k.variable for k in q.pattern if k.negated}
     place = {k.variable: n for n, k in enumerate(q.pattern)}
     tests = []
@@ -190,7 +190,7 @@ class _Rules:
         return nfab.NFAb(self.states, nfab.line(self.states), theta)
 
     def first(self, state: nfab.NfabState, k: sase.Component) -> dict[nfab.NfabLabel, nfab.Formula]:
-        """A state that selects the first event of a component: the start state may not ignore."""
+        """Return the formulas of a state that selects the first event of a component; the start state has no ignore."""
         begin: dict[nfab.NfabLabel, nfab.Formula] = {nfab.NfabLabel(state, "begin"): self.select(state, k)}
         return begin if state == self.states[0] else begin | {nfab.NfabLabel(state, "ignore"): self.skip(state, k)}
 

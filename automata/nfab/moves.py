@@ -388,7 +388,7 @@ class Runs:
         return self.label(nfab.NfabLabel(now.state, part), now)
 
     def label(self, label: nfab.NfabLabel, now: NfabConfiguration) -> bool:
-        """Whether the formula of that name holds. Behind the last event, begin, take and ignore do not."""
+        """Return whether the formula with this label holds now; after the last event begin, take and ignore do not."""
         if now.at == len(self.S):
             match label.part:
                 case "begin" | "take" | "ignore":

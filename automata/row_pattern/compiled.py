@@ -437,7 +437,7 @@ class OutputBlock:
         return pa.concat_arrays([values, pa.nulls(len(self.order) - len(values), values.type)]).take(self.order)
 
     def spread_list(self, values: list[Any]) -> list[Any]:
-        """The same of a list, with None."""
+        """Same as `spread`, but for a list, with None where there is no match."""
         return values if self.order is None else [values[i] if i < len(values) else None for i in self.order.tolist()]
 
 

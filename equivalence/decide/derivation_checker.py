@@ -87,13 +87,13 @@ class DerivationCheck:
         self, leaf: Certificate | None, phi: cel.Formula, psi: cel.Formula, claim: Claim, level: Level
     ) -> None:
         if leaf is None or leaf.derivation is not None:
-            raise RuleFails("the rule decided has no certificate of a decider")
+            raise RuleFails("the rule `decided` needs a certificate, and has none")
         leaf.require_language(self.certificate.language)
         mine = self.certificate
         if (leaf.claim, leaf.level, leaf.schema) != (claim, level, mine.schema):
             raise RuleFails("a certificate of a part has another claim, level or schema")
         if leaf.order not in ("any", mine.order):
-            raise RuleFails("a certificate of a part is for another order of times")
+            raise RuleFails("the certificate of a part assumes a different order of times")
         if [cel.expanded(parse(text)) for text in (leaf.left, leaf.right)] != [phi, psi]:
             raise RuleFails("a certificate of a part is of other formulas")
         if (wrong := self.flaw(leaf)) is not None:

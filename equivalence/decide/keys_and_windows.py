@@ -168,10 +168,10 @@ def binds_last(phi: Formula, L: frozenset[str] | None = None) -> bool:
 
 
 def window_of(window: cel.Window, schema: Schema | None) -> tuple[str, Width] | None:
-    """The attribute of a window on values, and its width; None for a window that counts events.
+    """Return the attribute of a window on values and its width; None for a window that counts events.
 
-    With a schema in which the attribute is an integer or a timestamp, the greatest distance that fits: a whole number,
-    or one of microseconds. Widths that let the same through are the same.
+    If the schema says that the attribute is an integer or a timestamp, the width is rounded down to a whole number (of
+    microseconds), so that equal windows have equal widths.
     """
     match window:
         case cel.EventWindow():
@@ -1265,7 +1265,7 @@ def _put_held(rows: Sequence[dict[str, Value | None]], held: Sequence[Held], mea
 
 
 def _values_of_times(times: Sequence[Fraction | None], value_type: ValueType | None) -> list[Value | None]:
-    """Values for times in seconds: timestamps, or numbers where these are not exact or the schema says so."""
+    """Return values for times in seconds: timestamps, or numbers if a timestamp is not exact or the schema has int."""
     known = [t for t in times if t is not None]
     is_time = value_type != "int" and all((t * 10**6).denominator == 1 and t < LONGEST / 8 for t in known)
     whole = all(t.denominator == 1 for t in known)

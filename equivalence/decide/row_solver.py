@@ -255,7 +255,7 @@ class SymbolicRows:
 
     @cached_property
     def calculates(self) -> bool:
-        """Whether a condition adds or subtracts, perhaps times."""
+        """Return whether a condition has `+` or `-`, whose operands may be times."""
         return any(isinstance(one, rows.Sum) and one.operator != "||" for one in self.nodes)
 
     @cached_property

@@ -64,7 +64,7 @@ def eql_to_cel(query: eql.EqlQuery) -> cel.Formula:
     if len(steps) == 1:
         return steps[0]
     if plain.keys_by_step is not None:
-        raise Unsupported("keys that differ by step are not PER KEY, which sees one key of all events", plain.span)
+        raise Unsupported("the keys differ by step, and PER KEY needs one key for all events", plain.span)
     following: list[cel.Formula] = [cel.Unless(p, cel.Seq(p, p)) for p in steps[1:]]
     against: cel.Formula = reduce(cel.Seq, steps)
     if plain.until is not None:

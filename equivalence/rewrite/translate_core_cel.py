@@ -113,7 +113,7 @@ NAMES: dict[type[Choice], str] = {core.CoreNext: "NXT", core.CoreLast: "LAST", c
 
 
 def keeps_all(phi: Choice) -> bool:
-    """Whether by the form of phi the strategy drops nothing."""
+    """Return whether the strategy surely keeps all matches, since all have the same number of events."""
     events = events_of(phi.phi)
     return events == 1 or (events is not None and isinstance(phi, core.CoreMax))
 

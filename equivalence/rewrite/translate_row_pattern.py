@@ -171,7 +171,7 @@ class _Translation:
         inside = any(isinstance(atom, pred.OfType) for one in rest for atom in atoms(one))
         if len(set(types)) != 1 or inside:
             span = next((one.span for one in q.define if one.variable == A), q.pattern.span)
-            raise Unsupported(f"an event of CEL has a type: let the condition of {A} be type = '...' AND ...", span)
+            raise Unsupported(f"an event of CEL has a type: write the condition of {A} as type = '...' AND ...", span)
         R = types[0]
         phi: cel.Formula = cel.EventAtom(R)
         name = R if A == R else names.unused(A)

@@ -224,7 +224,7 @@ def sase_to_cel(q: sase.Tree, reading: Reading = DECIDED, times: type[int] | typ
 
 
 def variables_in_cel(q: sase.SaseQuery) -> dict[str, str]:
-    """The variable of the formula for each variable of the query: its own, unless an event type has that name."""
+    """Return the CEL variable for each variable of the query: a new name if it is the name of an event type."""
     names = Names(frozenset(k.type for k in q.pattern))
     return {k.variable: names.unused(k.variable) for k in q.pattern}
 

@@ -145,7 +145,7 @@ def maximal(Cs: set[ComplexEvent], interpreter: CoreInterpreter) -> set[ComplexE
 
 
 def extensions(nu: Valuation, U: Variables, S: Stream) -> Iterator[Valuation]:
-    """nu with each of the variables that it does not name at any position of S."""
+    """Yield all extensions of nu to the variables U: each missing variable at each position of S."""
     missing = sorted(U - {x for x, _ in nu})
     for positions in product(range(len(S)), repeat=len(missing)):
         yield nu | frozenset(zip(missing, positions, strict=True))

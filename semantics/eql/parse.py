@@ -184,7 +184,7 @@ class _EqlBuilder(PredicateBuilder):
 
 
 class _Until:
-    """The step of `until`, told apart from the steps before it."""
+    """The step of `until`, in a class of its own so that it is not taken for a step of the sequence."""
 
     def __init__(self, step: eql.SequenceStep) -> None:
         self.step = step

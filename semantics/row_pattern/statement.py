@@ -655,7 +655,7 @@ def cut_windows(text: str, dialect: SqlDialect) -> tuple[str, tuple[WindowColumn
         name = f"{found['function'].upper()}({shown}) OVER ({' AND '.join(bounds)})"
         argument = None if written == "*" else _expression(text, inside, dialect)
         if argument is not None and rows.variable_of(argument) is not None:
-            raise Unsupported("an aggregate with OVER is of columns of the row, not of a symbol", argument.span)
+            raise Unsupported("an aggregate with OVER takes columns of the row, not a pattern variable", argument.span)
         columns[name] = WindowColumn(
             name,
             found["function"].upper(),

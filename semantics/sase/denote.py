@@ -420,7 +420,10 @@ class SaseAbsences:
         return self.agrees(k, M, series, tests) and self.satisfy(k, M, series, ("each", "later"), marked)
 
     def agrees(self, k: sase.Component, M: Bindings, series: tuple[int, ...], tests: Iterable[str]) -> bool:
-        """[attribute]: with the event before it; before the first component, with the first event of the match."""
+        """Return whether the last event of the series passes the equivalence tests of a negated component.
+
+        It is compared with the event before it; in front, with the first event of the match.
+        """
         *before, p = series
         earlier = [r for c in self.q.pattern[: self.q.pattern.index(k)] for r in dict(M).get(c.variable, ())]
         neighbour = before[-1] if before else earlier[-1] if earlier else M[0][1][0]

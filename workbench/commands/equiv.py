@@ -178,7 +178,7 @@ def equiv_command(args: EquivArguments) -> int:
 
 
 def _has_empty(S: Stream) -> bool:
-    """Whether a text of an event is empty."""
+    """Return whether an attribute of some event is the empty string."""
     return any(value == "" for event in S for value in event.attributes.values())
 
 

@@ -375,7 +375,7 @@ def unknown_names(claims: Mapping[str, Json]) -> Iterator[str]:
 
 @lru_cache(maxsize=10_000)
 def operators_of(language: str, query: Any) -> frozenset[str]:
-    """The names of the operators of a query, as text or parsed; event types, and what every query has, are left out."""
+    """Return the names of the operators of a query (text or tree), without event types and conditions."""
     if language not in INTERPRETATIONS:
         return frozenset()
     phi = LANGUAGES[language].syntax.parse(query) if isinstance(query, str) else query

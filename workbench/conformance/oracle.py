@@ -254,7 +254,7 @@ def _checked(profile: Any, path: Path) -> tuple[str, dict[str, str]]:
     language = profile.get("language", DEFAULT)
     known = AXES.get(language) if isinstance(language, str) else None
     if known is None:
-        raise InputError(f"{path}: there are no axes of {language!r}; there are those of {', '.join(AXES)}")
+        raise InputError(f"{path}: {language!r} has no axes; these languages have: {', '.join(AXES)}")
     chosen: dict[str, str] = {}
     for name, found in profile["axes"].items():
         value = found.get("value") if isinstance(found, dict) else found

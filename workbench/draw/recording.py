@@ -801,9 +801,7 @@ def record_sase(
     """
     require_short(S)
     if not isinstance(q, sase.SaseQuery):
-        raise Unsupported(
-            "a run is shown for one block, PATTERN … WHERE … WITHIN; this query is put together from some"
-        )
+        raise Unsupported("only a query of one block, PATTERN … WHERE … WITHIN, can be shown; this one has several")
     diagram = diagram_of_query(q, f"Automaton of {query}")
     buffer = _Buffer(BlockRunner(q, reading, budget))
     steps = [DrawnStep(BEFORE, frozenset(), (), frozenset())]

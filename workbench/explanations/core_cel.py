@@ -112,7 +112,7 @@ def _derive(phi: core.Formula, C: ComplexEvent, nu: Valuation, oracle: CoreInter
 
 
 def _within(nu: Valuation, X: Variables, mus: Iterable[Valuation]) -> list[Valuation]:
-    """The valuations that nu extends, to variables of X."""
+    """Return the valuations of `mus` that nu extends by variables of X only."""
     return [mu for mu in mus if mu <= nu and {x for x, _ in nu - mu} <= X]
 
 

@@ -75,7 +75,7 @@ class EqlExplainer(Explainer[EqlAnswer]):
         if request.events is None:
             return None
         if not request.events:
-            raise InputError("--match: a match of EQL has an event at least")
+            raise InputError("--match needs at least one position: a match of EQL is never empty")
         C = request.events
         at = max(C) if request.at is None else request.at
         for place in (*sorted(C), at):

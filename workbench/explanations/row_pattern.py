@@ -322,7 +322,10 @@ class RowExplainer(Explainer[RowExplanation | NotMatched]):
     # --- the search at one row ----------------------------------------------------------------------------------------
 
     def _traced(self, place: int, searched: int, number: int) -> tuple[Traced, Labelling | None]:
-        """The match of that number at a position; searched: the position of the row whose search is there."""
+        """Search for match `number` at the row `place`, and return the search with the labelling that it chose.
+
+        searched: the row whose frame is searched (in WINDOW).
+        """
         partition, s = self.made.place[place]
         visible = visible_rows(self.made.q, self.made.place[searched][1], len(partition))
         traced = Traced(self.made.q, partition, s, visible, number, STANDARD, RowStepBudget(Budget().valuations))

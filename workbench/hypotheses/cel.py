@@ -679,7 +679,7 @@ class CelVariant:
         return any(truths) if self.choices["filter-loop"] == "some" else all(truths)
 
     def holds(self, P: Predicate, events: tuple[Any, ...]) -> bool:
-        """The truth of a predicate on one event, or with an event for each attribute that it mentions."""
+        """Return whether a predicate is true of the one event, or of one event for each attribute that it mentions."""
         if len(events) == 1:
             return self.conditions.satisfied(P, lambda a: events[0].get(a.name), events[0].type)
         remaining = iter(events)

@@ -116,7 +116,9 @@ def _funnel_to_cel(call: ClickHouseCall) -> TranslatedCall:
     given = [parameter.strip("'") for parameter in call.parameters[1:]]
     mode = next((known for known in DIFFERENCES if sorted(known.split(",")) == sorted(given or ["windowFunnel"])), None)
     if mode is None:
-        raise Unsupported(f"the modes {', '.join(given)} are not known together; there is {'; '.join(DIFFERENCES)}")
+        raise Unsupported(
+            f"the modes {', '.join(given)} have no translation together; those that have are {'; '.join(DIFFERENCES)}"
+        )
     steps = steps_of(call)
     window = FunnelWindow(call.parameters[0], TimeWindow(int(call.parameters[0]), "second"))
     increasing = "strict_increase" in mode

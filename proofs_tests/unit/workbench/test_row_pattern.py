@@ -770,7 +770,7 @@ def test_explanations_know_the_table(run: Run, tmp_path: Path) -> None:
 def test_other_windows_in_define_are_refused() -> None:
     clause = "MATCH_RECOGNIZE (ORDER BY day PATTERN (A) DEFINE A AS price > {})"
     for window, message in (("AVG(price) OVER (ORDER BY x)", "ROWS BETWEEN"), ("AVG(A.price) OVER (ROWS BETWEEN 1 "
-                            "PRECEDING AND CURRENT ROW)", "not of a symbol")):  # fmt: skip
+                            "PRECEDING AND CURRENT ROW)", "not a pattern variable")):  # fmt: skip
         with pytest.raises(Unsupported, match=message) as error:
             read_pasted(clause.format(window), "snowflake")
         assert error.value.span is not None

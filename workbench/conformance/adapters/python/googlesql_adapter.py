@@ -178,7 +178,7 @@ def statement_of(run: RunMessage) -> tuple[str, bool, list[str]]:
     if tree is None or "sql" not in run.message:
         raise Skip("the query does not parse")
     if tree["window"] is not None or tree["subsets"]:
-        raise Skip("no WINDOW, and no SUBSET", LINK)
+        raise Skip("GoogleSQL has neither WINDOW nor SUBSET", LINK)
     if tree["rows"] != "one" and not (tree["rows"] == "all" and not tree["measures"]):
         raise Skip("one row per match alone", LINK)
     if tree["skip"]["to"] not in ("past last row", "next row"):
