@@ -1096,7 +1096,7 @@ def _in_the_match(e: rows.Expression, shifted: Collection[Span]) -> rows.Express
     if not isinstance(e, rows.Physical) or e.span not in shifted:
         return e
     if rows.variable_of(e.argument) is not None:
-        raise Unsupported("LAG and LEAD of a measure take columns of the row, not of a symbol", e.span)
+        raise Unsupported("LAG and LEAD of a measure take columns of the row, not a pattern variable", e.span)
     offset, here = rows.RowConstant(e.offset), rows.Count()
     there = (
         rows.RowComparison(here, ">", offset)

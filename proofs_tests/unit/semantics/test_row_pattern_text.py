@@ -532,7 +532,7 @@ def test_least_and_greatest_of_null(name: str) -> None:
             "ORDER BY x MEASURES SUM(MATCH_ROW_NUMBER()) AS l PATTERN (A) DEFINE A AS TRUE",
             "stands alone in",
         ),
-        ("snowflake", "MEASURES LAG(A.x) AS l PATTERN (A) DEFINE A AS TRUE", "not of a symbol"),
+        ("snowflake", "MEASURES LAG(A.x) AS l PATTERN (A) DEFINE A AS TRUE", "not a pattern variable"),
         ("databricks", "PARTITION BY LOWER(s) PATTERN (A) DEFINE A AS TRUE", "expressions in PARTITION BY"),
         ("databricks", "PATTERN (A+) DEFINE A AS SUM(x) < 9", "aggregates in DEFINE"),
         ("snowflake", "PATTERN (A) DEFINE A AS DATEDIFF('fortnight', t, t) = 1", "unit of time"),
