@@ -81,7 +81,9 @@ class EventCounts:
             more = f" ({'; '.join(about)})" if about else ""
             keys = f" of {len(step.keys)} keys" if len(step.keys) > 1 else ""
             text = step.text if first.setdefault(step.text, number) == number else f"as step {first[step.text]}"
-            yield f"{step.passing} pass{keys}, {step.reached} sequences come here{more}: {text}"
+            passes = "passes" if step.passing == 1 else "pass"
+            come = "sequence comes" if step.reached == 1 else "sequences come"
+            yield f"{step.passing} {passes}{keys}, {step.reached} {come} here{more}: {text}"
 
     def lines(self) -> Iterator[str]:
         """Yield the funnel as text, a line for each step and each reason."""
