@@ -317,7 +317,9 @@ class Identification:
         if fits and unfit:
             clear = self.without(unfit, self.answered)
             clear = [one for one in clear if self.predictor.answer(one.question, best) == one.answer]
-            as_good = [v for v in axis.values if v == best[name] or self.is_possible(name, {**best, name: v}, clear)]
+            rivals = {v: self.complete(name, {**best, name: v}, clear) for v in axis.values if v != best[name]}
+            possible = {v for v, rival in rivals.items() if rival is not None and self.is_other(best, rival)}
+            as_good = [v for v in axis.values if v == best[name] or v in possible]
             # What would tell values apart, or contradict one, may be lost among the answers that nothing explains.
             if len(as_good) > 1 or (spoilt and best[name] != axis.default):
                 return AxisFinding(None, tuple(as_good), len(mine), len(mine), exception)
@@ -326,8 +328,8 @@ class Identification:
             best[name] if fits else None, alike if fits else (), len(mine), len(mine) - len(wrong), exception
         )
 
-    def is_possible(self, name: str, hypothesis: Choices, answered: Sequence[Answered]) -> bool:
-        """Return whether a few other values explain all answers together with the value that an axis has here.
+    def complete(self, name: str, hypothesis: Choices, answered: Sequence[Answered]) -> Choices | None:
+        """Return a hypothesis that explains all answers with the value that an axis has here, and few other changes.
 
         Each step mends a wrong answer. Two values that fit together may both be wrong, beside an axis that has none.
         """
@@ -343,9 +345,18 @@ class Identification:
                     if len(left) < len(fewest):
                         hypothesis, fewest = other, left
             if fewest is wrong:
-                return False
+                return None
             wrong = fewest
-        return not wrong
+        return None if wrong else hypothesis
+
+    def is_other(self, hypothesis: Choices, rival: Choices) -> bool:
+        """Return whether two hypotheses differ in an answer, or in one axis alone: else they say the same twice."""
+        if sum(hypothesis[name] != rival[name] for name in hypothesis) < 2:
+            return True
+        return any(
+            self.predictor.answer(one.question, hypothesis) != self.predictor.answer(one.question, rival)
+            for one in self.answered
+        )
 
     def wrong(self, hypothesis: Choices, answered: Iterable[Answered]) -> list[Answered]:
         """The answers that a hypothesis does not explain."""

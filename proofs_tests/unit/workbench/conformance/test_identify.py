@@ -342,9 +342,14 @@ def test_a_value_is_possible_beside_other_ones() -> None:
     asked = [Answered(question, known.answer(question, engine), ()) for question in some]
     one = {**known.default, "emit": "one-per-start"}
     assert not state.wrong({**one, "alternatives": "apart"}, asked)
-    assert state.is_possible("emit", {**one, "emit": "complete"}, asked)
-    assert not state.is_possible("emit", {**one, "emit": "at-end"}, asked)
-    assert not state.is_possible("seq", {**one, "seq": "strict"}, asked)
+    rival = state.complete("emit", {**one, "emit": "complete"}, asked)
+    assert rival is not None
+    assert rival["seq"] == "next-from-left"
+    assert state.complete("emit", {**one, "emit": "at-end"}, asked) is None
+    assert state.complete("seq", {**one, "seq": "strict"}, asked) is None
+    state.answered = asked
+    assert not state.is_other({**one, "alternatives": "apart"}, rival)  # no condition was asked about
+    assert state.is_other(known.default, rival)
 
 
 def test_a_queue_of_first_events_is_no_overlap() -> None:
