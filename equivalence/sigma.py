@@ -321,6 +321,12 @@ class LogSearch:
                     found += (str(value).replace("*", f"v{n}").replace("?", "x") for value in node.values)
         return found[n:] + found[:n]
 
+    def _near_values(self, draft: _Draft, name: str) -> list[Value]:
+        """Return other values of a field that conditions look at: that of the draft in other case, and another one."""
+        known = self._values_of(name, 1)
+        own = draft.event(BEGIN).attributes.get(name)
+        return [*([own.swapcase()] if known and isinstance(own, str) else []), *known[:1]]
+
     def logs(self, rng: Random) -> Iterator[list[Event]]:
         """Yield logs on which a rule fires, these with one change and with two changes, and random logs."""
         bases = [base for rule in self.roots if (base := self.firing(rule))]
@@ -376,7 +382,7 @@ class LogSearch:
                 same = replace(base[i], gap=0)
                 yield (*base[:i], replace(base[i + 1], gap=base[i].gap), same, *base[i + 2 :]), 0
             for name in self.groups:
-                for key in ("b", "A", None):
+                for key in ("b", "A", None, *self._near_values(base[i], name)):
                     yield substitute(i, base[i].having(name, key)), 0
             for name in self.counted:
                 for other in ("v0", "V0", "v1", None, 0, 1, *self._bounds()):
@@ -386,7 +392,8 @@ class LogSearch:
                 yield substitute(i, base[i], base[i].with_letter(letter)), 0
                 yield substitute(i, base[i].with_letter(letter), base[i]), 0
         for name in (*self.groups, *self.counted):
-            for value in ("A", None, 1):
+            known = self._values_of(name, 0)
+            for value in ("A", None, 1, *known, *(v.swapcase() for v in known if isinstance(v, str))):
                 yield tuple(draft.having(name, value) for draft in base), 0
         for span in spans:
             yield base, span - 1_000 - BEGIN % span

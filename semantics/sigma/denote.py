@@ -182,7 +182,7 @@ class LogOfRules:
                 return seen
             case "extent":
                 times = [o.time for o in group]
-                return seen if max(times) - min(times) <= w else []
+                return seen if times and max(times) - min(times) <= w else []
             case "bucketed":
                 return [o for o in seen if o.time // w == t // w]
             case "sliding":

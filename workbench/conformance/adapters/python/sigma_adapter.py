@@ -168,7 +168,7 @@ def on_duckdb(run: RunMessage) -> Iterable[Json]:
 
 
 def on_clickhouse(run: RunMessage) -> Iterable[Json]:
-    """Return the groups that the query of the ClickHouse converter has."""
+    """Return the groups that the query of the ClickHouse converter has; it looks for keywords in `full_log`."""
     from sigma.backends.clickhouse import ClickhouseBackend
 
     rule, query = converted(run, ClickhouseBackend())
@@ -176,6 +176,7 @@ def on_clickhouse(run: RunMessage) -> Iterable[Json]:
     session = _session()
     session.query("DROP TABLE IF EXISTS logs")
     types = ", ".join(f"`{name}` Nullable({'Float64' if is_number(name, run) else 'String'})" for name in columns)
+    types += f", full_log Nullable(String) ALIAS {KEYWORDS}" if "full_log" not in columns and KEYWORDS in columns else ""
     session.query(f"CREATE TABLE logs (timestamp DateTime64(6), {types}) ENGINE = Memory")
     rows = [
         json.dumps({"timestamp": f"{times[p] / 1_000_000:.6f}", **{name: event.get(name) for name in columns}})
