@@ -459,7 +459,7 @@ def test_a_selection_is_its_operator_around_the_query(selection: Selection, lang
 def test_a_language_without_strategies_around_a_query_says_so() -> None:
     for name in set(LANGUAGES) - set(SELECTED):
         assert LANGUAGES[name].syntax.selected(None, Selection.ALL) is None
-        with pytest.raises(Unsupported, match="no selection 'next'"):
+        with pytest.raises(Unsupported, match="no selection strategy 'next'"):
             LANGUAGES[name].syntax.selected(None, Selection.NEXT)
     with pytest.raises(IllFormed, match="use one of all, strict, next, last, max"):
         cerify.match("A", CHOICES, selection="some")
