@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias, overload
@@ -428,6 +428,41 @@ def _of_table(table: pa.Table) -> ObservedSchema:
         rows = {name: first[code] for name, first in firsts.items() if first[code] < len(codes)}
         shown[R] = {name: known[name] for name in sorted(rows, key=rows.__getitem__)}
     return ObservedSchema(shown)
+
+
+_FIRST_ROWS = 2**14  # which mostly have all event types that there are
+
+
+def add_observed(seen: dict[str, dict[str, ValueType]], S: Stream, attributes: Collection[str]) -> None:
+    """Add the event types of a stream with a table, and the attributes that each has, to those seen in others before.
+
+    Attributes besides those named count for all types, and so are not looked through.
+    """
+    types = _types_in(S.table[TYPE])
+    for R in types:
+        seen.setdefault(R, {})
+    for name in S.known_attributes(S.table.column_names):
+        if name == TYPE:
+            continue
+        value_type: ValueType | None = "bool"  # of a likely spelling of a test for an element, which has no column
+        having = types
+        if name in S.table.column_names:
+            value_type = column_value_type(S.table[name])
+            if name in attributes and S.table[name].null_count:
+                having = _types_in(S.table[TYPE].filter(S.table[name].is_valid()))
+        if value_type is not None:
+            for R in having:
+                seen[R][name] = value_type
+
+
+def _types_in(column: Any) -> list[str]:
+    """Return the different values of a column of event types, sorted."""
+    found: set[str] = set()
+    for chunk in column.chunks:
+        first = chunk[:_FIRST_ROWS].unique()
+        whole = pa.types.is_dictionary(chunk.type) and len(first) == len(chunk.dictionary)
+        found.update((first if whole else chunk.unique()).to_pylist())
+    return sorted(found)
 
 
 def text_among_numbers(S: Stream, name: str) -> tuple[int, str] | None:

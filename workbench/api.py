@@ -34,7 +34,7 @@ from cerify.languages.language import (
     confirmed,
     without_numba,
 )
-from cerify.plan import COMPILED, FirstBatch, Plan, Want, plan, warn_of_misfits
+from cerify.plan import COMPILED, FirstBatch, Plan, Want, misfits, plan, warn_of_misfits
 from cerify.query_json import query_of_json
 from cerify.semantics.arguments import (
     MOST,
@@ -61,12 +61,14 @@ from cerify.semantics.errors import (
     Unsupported,
     errors_in,
 )
-from cerify.semantics.events import TIME, Events, Schema, Stream, require_schema
-from cerify.semantics.files import as_stream, is_path
+from cerify.semantics.events import TIME, Events, ObservedSchema, Schema, Stream, add_observed, require_schema
+from cerify.semantics.files import as_stream, is_path, read_in_parts
 from cerify.semantics.match_frames import Matches
+from cerify.semantics.packages import pc
 from cerify.semantics.row_pattern.scalars import STANDARD, RowReading
 from cerify.semantics.sase.syntax import DECIDED, Operations, Reading
 from cerify.semantics.sigma.reading import SPECIFICATION, SigmaReading
+from cerify.semantics.values import ValueType
 
 if TYPE_CHECKING:
     from cerify.draw.diagram import Diagram
@@ -459,14 +461,57 @@ def count(
         _consumption(consumption),
         options,
     )
+    want, text = Want(chosen, evaluator, counting=True), _text_of(query)
     with budget.timed():
+        if isinstance(events, str | Path):
+            lang, tree = read_query(query, language)
+            _require_own(lang, chosen)
+            with errors_in(text):
+                selected = _selected(lang, tree, selection)
+                if (number := _count_in_parts(lang, selected, events, want, workers)) is not None:
+                    return number
         lang, tree, S = read_query_and_events(query, events, language)
         _require_own(lang, chosen)
-        text = _text_of(query)
         with errors_in(text):
             selected = _selected(lang, tree, selection)
             warn_of_misfits(lang, selected, S, text=text, strict=strict, stacklevel=2)
-            return _count(lang, selected, S, Want(chosen, evaluator, counting=True, events=len(S)), workers)
+            return _count(lang, selected, S, replace(want, events=len(S)), workers)
+
+
+def _count_in_parts(language: Language[Any], query: Any, path: str | Path, want: Want, workers: int) -> int | None:
+    """Return the number of matches over a Parquet file, of which a part is read at a time.
+
+    Return None where the file has to be read as a whole: for a query that no evaluator of batches counts, columns that
+    mean something only together, values of a window that go back, and warnings, which look at all of the events.
+    """
+    needed = attributes_in(language, query)
+    if needed is None or language.syntax.reads_documents or language.row_type is not None:
+        return None
+    if (opened := read_in_parts(path, needed)) is None or any(language.syntax.surprises(query, None)):
+        return None
+    made = plan(language, query, None, replace(want, events=opened[0]))
+    if made.batches is None:
+        return None
+    running = _parallel(made.batches, workers)
+    running.needed = needed
+    seen: dict[str, dict[str, ValueType]] = {}
+    number, latest = 0, None
+    try:
+        for S in opened[1]:
+            check_time()
+            add_observed(seen, S, needed)
+            if any(language.syntax.stream_problems(query, S)):
+                return None
+            if TIME in needed and len(times := S.table[TIME].drop_null()):
+                if (latest is not None and times[0].as_py() < latest) or pc.any(pc.less(times[1:], times[:-1])).as_py():
+                    return None
+                latest = times[-1].as_py()
+            number += running.count(S)
+        number += len(running.finish())
+    except (Unordered, BudgetExceeded):
+        check_time()
+        return None
+    return None if any(misfits(language, query, ObservedSchema(seen))) else number
 
 
 def _count(language: Language[Any], query: Any, S: Stream, want: Want, workers: int) -> int:

@@ -28,7 +28,7 @@ from cerify.equivalence.rewrite.translate.funnel_cel import query_text
 from cerify.semantics.arguments import did_you_mean, format_names
 from cerify.semantics.cel.syntax import AttributeWindow, EventWindow, TimeWindow
 from cerify.semantics.errors import IllFormed, InputError, QueryWarning, Unsupported
-from cerify.semantics.events import TIME, TYPE, Events, Stream, column_value_type
+from cerify.semantics.events import TIME, TYPE, Events, Stream, add_observed
 from cerify.semantics.files import as_stream, bounds_in_parquet, read_in_parts
 from cerify.semantics.funnel_queries import make_funnel_question, step_problems
 from cerify.semantics.funnel_steps import FunnelQuestion, FunnelStep, parse_attribute
@@ -41,7 +41,6 @@ Starts = Literal["best", "first"]
 Order = Literal["stream", "time", "strict"]
 Row: TypeAlias = dict[str, Any]
 MICROSECONDS, NANOSECONDS = 10**6, 10**9
-_FIRST_ROWS = 2**14  # which mostly have all event types that there are
 
 
 @dataclass(frozen=True)
@@ -468,25 +467,9 @@ class _Source:
         first = 0
         for S in [self.events] if parts is None else parts[1]:
             S.require_read(self.mentioned)
-            self._see(S)
+            add_observed(self._seen, S, self.mentioned)
             yield first, S
             first += len(S)
-
-    def _see(self, S: Stream) -> None:
-        types = _types(S.table[TYPE])
-        for name in S.known_attributes(S.table.column_names):
-            if name not in S.table.column_names:  # a likely spelling of a test for an element
-                for R in types:
-                    self._seen.setdefault(R, {})[name] = "bool"
-                continue
-            if name == TYPE or (kind := column_value_type(S.table[name])) is None:
-                continue
-            column = S.table[name]
-            some = name in self.mentioned and column.null_count
-            for R in _types(S.table[TYPE].filter(column.is_valid())) if some else types:
-                self._seen.setdefault(R, {})[name] = kind
-        for R in types:
-            self._seen.setdefault(R, {})
 
 
 def _reads_by_time(question: FunnelQuestion) -> bool:
@@ -583,16 +566,6 @@ def _warn_of_steps(question: FunnelQuestion, source: _Source) -> None:
     """Warn of what of the steps does not fit the events, in the program that calls `funnel`."""
     for problem in step_problems(question, source.seen) if len(source) else ():
         warnings.warn(QueryWarning(problem.hinted), stacklevel=3)
-
-
-def _types(column: Any) -> list[str]:
-    """Return the different values of a column of event types, sorted."""
-    found: set[str] = set()
-    for chunk in column.chunks:
-        first = chunk[:_FIRST_ROWS].unique()
-        whole = pa.types.is_dictionary(chunk.type) and len(first) == len(chunk.dictionary)
-        found.update((first if whole else chunk.unique()).to_pylist())
-    return sorted(found)
 
 
 def _column(S: Stream, name: str, what: str) -> Any:

@@ -147,6 +147,7 @@ BENCHMARKS = {
     "count": evaluation.counting,
     "cores": cores,
     "parquet": files.parquet,
+    "counted": files.counted,
     "text": files.text,
     "memory": evaluation.memory,
     "cold": evaluation.cold,

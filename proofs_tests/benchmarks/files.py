@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 import pyarrow.json as arrow_json
@@ -136,3 +137,40 @@ def hundred() -> Figure:
         "memory.parquet", sizes[-1], "bytes", "after a tenth of the stream", ratio, 1, (min(sizes), max(sizes)),
         "≤ 1.1 × that", ratio <= 1.1,
     )  # fmt: skip
+
+
+COUNTED = """
+import sys, time
+from pathlib import Path
+import cerify
+for path in sys.argv[2:]:
+    started = time.process_time()
+    number = cerify.count(sys.argv[1], path)
+    taken = time.process_time() - started
+    peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    print(number, taken, int(peak.split()[1]) * 1024)
+"""
+
+
+def counted(quick: bool) -> Iterator[Figure]:
+    """`cerify.count` of `A ; B` by 100 keys within a minute, ten events a second, over 5 or 50 million events.
+
+    The rate is that over the whole file, and the memory the most of the process, each against a file of a tenth.
+    """
+    part, random = 500_000 if quick else 5_000_000, np.random.default_rng(1)
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder) / f"{name}.parquet" for name in ("first", "tenth", "whole")]
+        for path, parts in zip(paths, (1, 1, 10), strict=True):  # the first compiles
+            times = 1_700_000_000_000_000 + np.arange(part * parts) * 100_000
+            types = pa.array(["A", "B", "C"]).dictionary_encode().take(pa.array(random.integers(0, 3, part * parts)))
+            columns = {"type": types.cast(pa.string()), "id": random.integers(0, 100, part * parts)}
+            pq.write_table(pa.table(columns | {"time": pa.array(times, pa.timestamp("us", "UTC"))}), path)
+        query = "((A ; B) PARTITION BY [id]) WITHIN 60 seconds"
+        ran = subprocess.run([sys.executable, "-c", COUNTED, query, *paths], capture_output=True, text=True, check=True)
+    (_, tenth, least), (_, whole, most) = (map(float, line.split()) for line in ran.stdout.splitlines()[1:])
+    rate, ratio = 10 * part / whole, most / least
+    beside = "over a tenth of it"
+    yield Figure(
+        "counted.file", rate, "events/s", beside, 10 * tenth / whole, 1, (rate, rate), "≥ 1.5e7", rate >= 1.5e7
+    )
+    yield Figure("counted.memory", most, "bytes", beside, ratio, 1, (least, most), "≤ 1e9", most <= 1e9)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import warnings
 from dataclasses import dataclass
 
 import click
 
 from cerify.api import count, read_query
-from cerify.commands.options import EVENTS, FileSource, argument, group, language, option, takes
+from cerify.commands.options import EVENTS, FileSource, argument, echoed_warnings, group, language, option, takes
 from cerify.commands.rules import with_rule_of
+from cerify.languages import language_named
 from cerify.semantics.arguments import Budget
-from cerify.semantics.errors import QueryWarning, errors_in
+from cerify.semantics.errors import errors_in
 from cerify.terminal import echo
 
 
@@ -47,12 +47,9 @@ def count_command(args: CountArguments) -> int:
     text, language_ = with_rule_of(args.query, args.language)
     _, tree = read_query(text, language_, args.source.schema_for(language_))
     with errors_in(text), budget.timed():
-        S = args.source.read_for(text, language_, args.file)
-        with warnings.catch_warnings(record=True) as issued:
-            warnings.simplefilter("always", QueryWarning)
-            number = count(tree, S, budget=budget)
-    for one in issued:
-        if "is less than before" in str(one.message):  # those about names are told where the file is read
-            echo(f"cerify: warning: {one.message}", error=True)
+        plain = len(args.file) == 1 and args.source.is_plain and args.file[0].endswith((".parquet", ".pq"))
+        with echoed_warnings(text):
+            events = args.file[0] if plain else args.source.read_in(language_named(language_), args.file)
+            number = count(tree, events, strict=args.source.strict, budget=budget)
     echo(json.dumps({"count": number}) if args.as_json else str(number))
     return 0 if number else 1

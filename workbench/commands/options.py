@@ -464,13 +464,15 @@ def warn(warning: QueryWarning, query: str) -> None:
 
 @contextmanager
 def echoed_warnings(query: str) -> Iterator[None]:
-    """Write the warnings about a query to standard error, each once."""
+    """Write the warnings about a query, and about files that are read inside, to standard error, each once."""
     with warnings.catch_warnings(record=True) as issued:
         warnings.simplefilter("always", QueryWarning)
         yield
     for message in {str(one.message): one.message for one in issued}.values():
         if isinstance(message, QueryWarning):
             warn(message, query)
+        elif isinstance(message, InputWarning):
+            echo(f"cerify: note: {shortened(str(message))}", error=True)
 
 
 def warn_of_never(lang: Language[Any], query: Any, schema: Schema | None, text: str) -> None:

@@ -9,9 +9,12 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import Any, Never, get_type_hints
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import cerify
@@ -22,6 +25,7 @@ from cerify.equivalence.generate.cel import EVERYTHING, case
 from cerify.languages import LANGUAGES, language_named
 from cerify.languages.language import EVALUATORS, EvaluatorName, Options
 from cerify.plan import DefinitionEvaluator, Want, plan
+from cerify.semantics import files
 from cerify.semantics.arguments import Budget, Selection
 from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, QueryWarning, Unsupported
 from cerify.semantics.events import Event, Match, Schema, Stream
@@ -355,6 +359,81 @@ def test_the_plan_takes_the_definition_where_no_automaton_carries_a_query_and_sa
     assert (made.evaluator, list(made.why_not), made.rewrites) == ("denotational", ["automaton"], ())
     assert plan(cel, cel.syntax.parse("T ; H")).evaluator == "automaton"
     assert plan(cel, cel.syntax.parse("T ; H"), None, Want(evaluator="kernel")).evaluator == "kernel"
+
+
+@pytest.fixture
+def in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[pa.Table], Path]:
+    """Write a table to a file of Parquet, which is read in parts of seven events, and not as a whole."""
+    monkeypatch.setattr(files, "PART_ROWS", 7)
+    monkeypatch.setattr("cerify.api.as_stream", lambda *_, **__: pytest.fail("the file was read as a whole"))
+
+    def write(table: pa.Table) -> Path:
+        pq.write_table(table, path := tmp_path / "log.parquet", row_group_size=20)
+        return path
+
+    return write
+
+
+def log_of(random: Random, size: int, back: bool = False) -> pa.Table:
+    times = [10**9 + i * random.choice((1, 3)) * (-1 if back and i == size - 1 else 1) for i in range(size)]
+    return pa.table(
+        {
+            "type": random.choices("ABC", k=size),
+            "time": pa.array(times if back else sorted(times), pa.timestamp("s", "UTC")),
+            "id": random.choices((1, 2, 3, None), k=size),
+            "x": [random.random() for _ in range(size)],
+            "name": random.choices(("ann", "bob"), k=size),
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("language", "query"),
+    [
+        ("cel", "((A ; B) PARTITION BY [id]) WITHIN 9 seconds"),
+        ("cel", "(A ; B+ ; C) WITHIN 6 EVENTS"),
+        ("cel", "A[x > 0.5] ; B[id = 2]"),
+        ("cel", "LAST(A ; B) WITHIN 20 seconds"),
+        ("cel", "(A ; C UNLESS B) WITHIN 9 seconds"),
+        ("core-cel", "A AS a ; B AS b"),
+        ("sase", "PATTERN SEQ(A a, B b) WHERE [id] WITHIN 9 seconds"),
+    ],
+)
+def test_a_file_of_parquet_is_counted_in_parts(language: str, query: str, in_parts: Callable[[pa.Table], Path]) -> None:
+    table = log_of(Random(query), 200)
+    expected = count(query, Stream(table), language=language)
+    assert expected > 0
+    assert count(query, in_parts(table), language=language) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "back"),
+    [
+        ("(A ; B) WITHIN 9 seconds", True),
+        ("A[name = 'ann'] ; B", False),  # a text may be a time
+        ("A ; Bee", False),
+        ("A[nil > 3]", False),
+        ("A[of_b > 3] ; B", False),
+        ("A[id = 'x'] ; B", False),
+        ("A ; B[of_b > 3]", False),
+    ],
+)
+def test_what_cannot_be_counted_in_parts_is_read_as_a_whole(
+    query: str, back: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "PART_ROWS", 7)
+    table = log_of(Random(2), 60, back)
+    of_b = [i if R == "B" else None for i, R in enumerate(table["type"].to_pylist())]
+    table = table.append_column("of_b", pa.array(of_b))
+    pq.write_table(table, path := tmp_path / "log.parquet")
+    found: list[tuple[Any, list[str]]] = []
+    for events in (table, path):
+        with warnings.catch_warnings(record=True) as issued:
+            warnings.simplefilter("always")
+            number = count(query, Stream(events) if events is table else events)
+        found.append((number, [str(one.message) for one in issued]))
+    assert found[0] == found[1]
+    assert bool(found[0][1]) == (query not in ("A[name = 'ann'] ; B", "A ; B[of_b > 3]"))
 
 
 @pytest.mark.parametrize("query", ["(A : B) FILTER A.x < B.x", "A ; B FILTER A.x < B.x WITHIN 5 EVENTS"])
