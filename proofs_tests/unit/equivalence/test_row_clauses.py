@@ -743,3 +743,11 @@ def test_a_select_needs_an_order() -> None:
     )
     with pytest.raises(Unsupported, match="no table in the text"):
         show_test(q, Stream([Event(ROW, {"t": 2})]), dialect_named("azure"))
+
+
+def test_tables_step_by_the_units_that_a_clause_counts() -> None:
+    clause = "ORDER BY day MEASURES COUNT(*) AS n PATTERN (A B) DEFINE B AS DATEDIFF(DAY, PREV(day), day) = 2"
+    found = make_table_tests(
+        parse(f"MATCH_RECOGNIZE ({clause})"), Schema({"row": {"day": "timestamp"}}), Budget(states=3_000)
+    )
+    assert (found.mutants, found.same, found.undecided) == (14, (), ())
