@@ -531,6 +531,7 @@ def test_the_table_of_a_converter_has_the_fields_of_rules_and_events_and_no_othe
     run: Any = SimpleNamespace(query=text, events=[{"type": "event", "time": 1, "kind": "a", "Bytes": 5, "User": "u"}])
     assert set(adapter.columns_of(run)) == {"kind", "Bytes", "User", "Port"}
     assert [adapter.is_number(name, run) for name in ("Bytes", "User", "size")] == [True, False, True]
+    assert adapter.nested({"user.name": "a", "user.id": 1, "x": 2}) == {"user": {"name": "a", "id": 1}, "x": 2}
     run.events[0]["user"] = "v"
     with pytest.raises(adapter.Skip, match="differ in case alone"):
         adapter.columns_of(run)

@@ -220,9 +220,23 @@ def on_eql(run: RunMessage) -> Iterable[Json]:
     engine.add_output_hook(lambda result: found.append((at, [e.data["cerify_position"] for e in result.events])))
     for at, event in enumerate(run.events):
         data = {name: value for name, value in event.items() if name not in ("type", "time")}
-        engine.stream_event(eql.Event("event", times[at] * 10, {**data, "cerify_position": at}))
+        engine.stream_event(eql.Event("event", times[at] * 10, {**nested(data), "cerify_position": at}))
     engine.finalize()
     return [{"at": max(places), "events": sorted(set(places))} for at, places in found]
+
+
+def nested(fields: Json) -> Json:
+    """Return fields such as `user.name` as objects in objects, in which EQL looks for them."""
+    found: Json = {}
+    for name, value in fields.items():
+        *path, last = name.split(".")
+        inner = found
+        for part in path:
+            inner = inner.setdefault(part, {})
+            if not isinstance(inner, dict):
+                raise Skip(f"{name} is a field of a field that has a value of its own")
+        inner[last] = value
+    return found
 
 
 def on_rsigma(run: RunMessage) -> Iterable[Json]:
