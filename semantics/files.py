@@ -608,7 +608,8 @@ def _open_parquet(source: CsvSource, reserved: Mapping[str, str], attributes: Se
         chunks = [data.row_group(g).column(i) for g in range(data.num_row_groups) for i in range(data.num_columns)]
         deltas = {chunk.path_in_schema for chunk in chunks if DELTAS & {*chunk.encodings}}
         texts = [field.name for field in parquet.schema_arrow if is_text(field.type) and field.name not in deltas]
-        parquet = pq.ParquetFile(native, metadata=data, read_dictionary=texts, buffer_size=2**18)
+        # what it reads ahead, Arrow keeps until the end of the file
+        parquet = pq.ParquetFile(native, metadata=data, read_dictionary=texts, buffer_size=2**18, pre_buffer=False)
         if attributes is not None and len(set(names)) == len(names):
             wanted = {TYPE, *attributes, *reserved}
             roots = {name[:i] for name in wanted for i, sign in enumerate(name) if sign == "."}  # of paths into structs

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from pathlib import Path
+from random import Random
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,7 +26,7 @@ from cerify.semantics import files, tables
 from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.errors import CerifyError, IllFormed, InputError, InputWarning
 from cerify.semantics.events import Event, Schema, Stream
-from cerify.semantics.files import IPC_STREAM, Format, read_schema, read_stream
+from cerify.semantics.files import IPC_STREAM, Format, read_in_parts, read_schema, read_stream
 from cerify.semantics.json_events import json_of_event, lines_of, parse_json, text_of
 from cerify.semantics.tables import SAVE_AS_UTF_8, CsvSource, native_buffer
 from cerify.semantics.time_columns import FORMS, GIVE_TYPE, NO_TYPE, rename_fields
@@ -159,6 +160,22 @@ def test_arrow_reads_parquet_without_an_object_of_python(
     monkeypatch.setattr(pq, "ParquetFile", lambda file, **how: given.append(file) or parquet(file, **how))
     assert len(read_stream("-" if piped else path)) == len(EVENTS)
     assert {type(file) for file in given} == {pa.BufferReader if piped else pa.OSFile}
+
+
+def test_the_parts_of_a_parquet_file_are_forgotten(tmp_path: Path) -> None:
+    """Arrow's reading ahead would keep all that it has read."""
+    random = Random(1)
+    times = pa.array([0] * 200_000, pa.timestamp("s", "UTC"))
+    table = pa.table({"type": ["A"] * 200_000, "x": [random.random() for _ in range(200_000)], "time": times})
+    pq.write_table(table, path := tmp_path / "e.parquet", row_group_size=10_000)
+    opened = read_in_parts(path, {"x"})
+    assert opened is not None
+    before, most = pa.total_allocated_bytes(), 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("cerify.semantics.files.PART_ROWS", 10_000)
+        for _ in opened[1]:
+            most = max(most, pa.total_allocated_bytes() - before)
+    assert most < path.stat().st_size / 2
 
 
 @pytest.mark.parametrize("index", [-1, 2])
