@@ -106,17 +106,17 @@ def _rounds(phi: cel.Formula) -> tuple[cel.Formula, int, int | None]:
     return phi, 1, 1
 
 
-def counts_of_last(phi: cel.Formula) -> tuple[tuple[Link, int], ...] | None:
-    """Return the kinds and their numbers if phi is LAST of a chain of a fixed length; None for any other formula.
+def fixed_chain(phi: cel.Formula) -> EventChain | None:
+    """Return the chain if phi is LAST or NXT of one of a fixed length without a guard; None for any other formula.
 
     >>> from cerify.semantics.cel.parse import parse
-    >>> [count for _, count in counts_of_last(parse("LAST(A{60} ; B ; C{3})"))]
+    >>> [count for _, count, _ in fixed_chain(parse("LAST(A{60} ; B ; C{3})")).runs]
     [60, 1, 3]
     """
-    chain = chain_of(phi.phi) if isinstance(phi, cel.Last) else None
+    chain = greatest_chain(phi)
     if chain is None or chain.guard is not None or any(least != most for _, least, most in chain.runs):
         return None
-    return tuple((link, count) for link, count, _ in chain.runs)
+    return chain
 
 
 def greatest_chain(phi: cel.Formula, operand: cel.Formula | None = None) -> EventChain | None:

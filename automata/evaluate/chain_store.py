@@ -159,6 +159,39 @@ class ChainStore(CountStore):
         return events
 
 
+class EarliestStore(ChainStore):
+    """The earliest events of several runs of each key, for NXT; see keyed_kernels.first_of_runs.
+
+    lengths: how many events each run has. A key is kept, also when its events are in no window any more.
+    """
+
+    HOME = 3
+
+    def __init__(self, lengths: tuple[int, ...], consume: bool, ascending: bool) -> None:
+        super().__init__(sum(lengths), consume, ascending)
+        self._places = np.repeat(np.arange(len(lengths)), lengths)
+
+    def _load(self, arrays: dict[str, NDArray[Any]], position: int) -> None:
+        super()._load(arrays, position)
+        require((self.home[:, kernels.COUNT] < self._length).all(), "there are not so many places")
+
+    def compact(self, bound: int) -> NDArray[np.bool_]:
+        """Forget the keys without an event. Returns for each key whether it has any."""
+        return super().compact(0)
+
+    def _find(self, batch: EventBatch, transitions: TransitionTables, listed: bool) -> Iterator[NDArray[np.int64]]:
+        most = max(1, POSITIONS // self._length) if listed else ROOTS
+        roots, self._events = np.empty((most, 2), np.int64), np.empty(most * self._length * listed, np.int64)
+        index = 0
+        while index < batch.classes.size:
+            index, found = kernels.first_of_runs(
+                batch.classes, batch.keys, batch.admitted, batch.low, batch.base, index, self.members, self._places,
+                self._consume, self.counters, self.rows, self.home, roots, self._events,
+            )  # fmt: skip
+            if found:
+                yield roots[:found]
+
+
 class ValuesStore(ChainStore):
     """The newest event of each of the newest values of each key; see keyed_kernels.newest_values.
 

@@ -92,10 +92,12 @@ def keyed_store(reports_at_last_event: bool, windowed: bool, consuming: bool, as
     return KeyedStore(reports_at_last_event, windowed, consuming, ascending)
 
 
-def chain_store(lengths: tuple[int, ...], consuming: bool, ascending: bool) -> MatchStore:
-    """A store for LAST of counted events; see ChainStore. Raises Unsupported where numba is not installed."""
+def chain_store(lengths: tuple[int, ...], is_last: bool, consuming: bool, ascending: bool) -> MatchStore:
+    """A store for LAST or NXT of counted events; see ChainStore. Raises Unsupported where numba is not installed."""
     with numba_required():
-        from cerify.automata.evaluate.chain_store import ChainStore, RunsStore
+        from cerify.automata.evaluate.chain_store import ChainStore, EarliestStore, RunsStore
+    if not is_last:
+        return EarliestStore(lengths, consuming, ascending)
     if len(lengths) == 1:
         return ChainStore(*lengths, consuming, ascending)
     return RunsStore(lengths, consuming, ascending)
@@ -170,19 +172,20 @@ class CompiledState(AutomatonEvaluator):
         if not self.unwindowed:
             if not self.lengths:
                 return super().identity
-            return f"{super().identity} the last {' '.join(map(str, self.lengths))}"
+            taken = "last" if self.chain is None or self.chain.is_last else "first"
+            return f"{super().identity} the {taken} {' '.join(map(str, self.lengths))}"
         return f"{super().identity} {FRONT}"
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """Return how many events each run has, of LAST of counted events; none of any other formula."""
-        runs = self.last_of or ()
-        return tuple(length for _, length in runs) if len(runs) <= MOST_RUNS else ()
+        """Return how many events each run has, of LAST or NXT of counted events; none of any other formula."""
+        runs = () if self.chain is None else self.chain.runs
+        return tuple(length for _, length, _ in runs) if len(runs) <= MOST_RUNS else ()
 
     def _members(self) -> NDArray[np.uint64]:
-        """Return for each class of events a bit mask of the runs of `last_of` that accept such an event."""
-        predicates, runs = self.automaton.A.predicates, self.last_of or ()
-        bits = [sum(1 << predicates.index(P) for P in {P for P, _ in link} if P in predicates) for link, _ in runs]
+        """Return for each class of events a bit mask of the runs of the chain that accept such an event."""
+        predicates, runs = self.automaton.A.predicates, () if self.chain is None else self.chain.runs
+        bits = [sum(1 << predicates.index(P) for P in {P for P, _ in link} if P in predicates) for link, _, _ in runs]
         members = (sum(1 << g for g, of_run in enumerate(bits) if type_ & of_run) for type_ in self.types)
         return np.fromiter(members, np.uint64, len(self.types))
 
@@ -194,7 +197,8 @@ class CompiledState(AutomatonEvaluator):
         if self.scope.values:
             return values_store(self.scope.values[1], consuming, ascending, self.output == "valuations")
         if self.lengths and self.output == "matches" and not self.scope.attributes:
-            return chain_store(self.lengths, consuming, ascending)
+            assert self.chain is not None
+            return chain_store(self.lengths, self.chain.is_last, consuming, ascending)
         if self.scope.keys:
             return keyed_store(self.reports_at_last_event, self.scope.windowed, consuming, ascending)
         return windowed_store(self.reports_at_last_event, self.scope.windowed, consuming)

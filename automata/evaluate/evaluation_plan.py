@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TypeAlias, assert_never
 
-from cerify.automata.cea.chains import EventChain, counts_of_last, distinct_chain, greatest_chain, round_of_distinct
+from cerify.automata.cea.chains import EventChain, distinct_chain, fixed_chain, greatest_chain, round_of_distinct
 from cerify.automata.cea.compile import ValueWindow, compares, compilable, correlated, lazily
 from cerify.automata.cea.model import CEA, MARKED, UNMARKED, Determinized
 from cerify.automata.evaluate.scope import Scope, refuse_inside, strip_windows, take_off_windows
@@ -161,7 +161,8 @@ def scope_of_counts(phi: Formula) -> Scope | None:
     if refuse_inside(inner.core) is not None:
         return None
     last = replace(outer.core, phi=inner.core)
-    core: Formula | None = last if counts_of_last(last) is not None and not inner.everything else None
+    fixed = fixed_chain(last)
+    core: Formula | None = last if fixed is not None and fixed.is_last and not inner.everything else None
     values = None
     if (chain := distinct_chain(last)) is not None:
         core, values = round_of_distinct(chain, inner.core), (str(chain.distinct), len(chain.runs))

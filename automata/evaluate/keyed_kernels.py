@@ -326,6 +326,47 @@ def newest_values(  # type: ignore[no-untyped-def]
     return index, found
 
 
+@bare
+def first_of_runs(  # type: ignore[no-untyped-def]
+    classes, numbers, admitted, low, base, start, members, places, consume, counters, rows, home, roots, events
+):
+    """Read events from index start on, for NXT of runs of events; stop where roots is full.
+
+    Each event of the greatest match but the last is the earliest that fits, whatever comes later: so a key keeps these,
+    and a match adds any event of the last run. members: as of last_of_runs. places: int64 [n], the run of each event of
+    a match. rows: int64 [K, n], the positions so far. home: int64 [K, 3]: STREAM, COUNT, LATE, the number of those that
+    no match can have. The others are those of last_of_chain. Returns the index reached and the number of roots.
+    """
+    n, stream, found, index = rows.shape[1], counters[STREAMS], 0, start
+    flat = rows.reshape(-1)
+    while index < classes.size and found < roots.shape[0]:
+        c, k, position = classes[index], numbers[index], base + index
+        if c < 0:
+            stream, c = stream + 1, -1 - c
+        if k >= 0 and members[c] != 0:
+            if home[k, STREAM] != stream:
+                home[k, STREAM], home[k, COUNT], home[k, LATE] = stream, 0, 0
+            count = home[k, COUNT]
+            if members[c] >> np.uint64(places[count]) & np.uint64(1) != 0:
+                if count < n - 1:
+                    flat[k * n + count], home[k, COUNT] = position, count + 1
+                    counters[NODES_MADE] += 1
+                    if not admitted[index]:
+                        home[k, LATE] += 1
+                elif admitted[index] and home[k, LATE] == 0 and (n == 1 or flat[k * n] >= low[index]):
+                    roots[found, 0], roots[found, 1] = position, found
+                    if events.size > 0:
+                        for x in range(n - 1):
+                            events[found * n + x] = flat[k * n + x]
+                        events[found * n + n - 1] = position
+                    found += 1
+                    if consume:
+                        stream += 1
+        index += 1
+    counters[STREAMS] = stream
+    return index, found
+
+
 EVENT, BEFORE, BASE, FIRST, FIRST_OF_BASE, RUN_NODE = range(6)  # the rows of the tree of last_of_runs
 KEPT_FROM = 2  # of counters: the number of the first node that is kept
 

@@ -13,7 +13,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from cerify.automata.cea.chains import Link, counts_of_last
+from cerify.automata.cea.chains import EventChain, fixed_chain
 from cerify.automata.cea.compile import lazily
 from cerify.automata.cea.model import Determinized, single_variable
 from cerify.automata.evaluate import ces
@@ -48,10 +48,10 @@ from cerify.semantics.values import Value
 class AutomatonEvaluator(Evaluator):
     """An I/O-determinized automaton on its way through a stream, within windows.
 
-    last_of: of LAST of counted events, as LAST(A{60} ; B), the runs of these; else None.
+    chain: of LAST or NXT of counted events, as LAST(A{60} ; B), that of these; else None.
     """
 
-    last_of: tuple[tuple[Link, int], ...] | None = None
+    chain: EventChain | None = None
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class CelEvaluator(AutomatonEvaluator):
         scope = batch_scope(phi) if scope is None else scope
         if isinstance(scope, Unsupported):
             raise scope
-        self.last_of = counts_of_last(scope.core)
+        self.chain = fixed_chain(scope.core)
         automaton = lazily(scope.core, budget, None if output == "valuations" else single_variable)
         super().__init__(automaton, scope, output, Consumption.from_value(consumption), budget)
 

@@ -15,7 +15,7 @@ import pytest
 from cerify.api import compile, match
 from cerify.automata.algebra.finite import Algebra, satisfiable, types
 from cerify.automata.cea import compile_core
-from cerify.automata.cea.chains import chain_of, counts_of_last, greatest_chain
+from cerify.automata.cea.chains import chain_of, fixed_chain, greatest_chain
 from cerify.automata.cea.compile import compile_cel, generators
 from cerify.automata.cea.compile_core import mentioned
 from cerify.automata.cea.model import (
@@ -32,7 +32,7 @@ from cerify.automata.cea.model import (
     union,
 )
 from cerify.automata.evaluate import compiled, streaming, tables
-from cerify.automata.evaluate.chain_store import ChainStore, RunsStore
+from cerify.automata.evaluate.chain_store import ChainStore, EarliestStore, RunsStore
 from cerify.automata.evaluate.compiled import CompiledCelEvaluator
 from cerify.automata.evaluate.evaluation_plan import required_plan, scope_of_counts
 from cerify.automata.evaluate.parallel import ParallelEvaluator
@@ -597,12 +597,12 @@ def test_what_batches_leave_to_the_definition() -> None:
 @pytest.mark.parametrize("seed", sampled(range(20), range(3)))
 @pytest.mark.slow
 def test_counting_them_gives_the_same(seed: int) -> None:
-    """LAST of so many, in windows and by key, in batches of which states are saved: the positions alone are kept."""
+    """LAST and NXT of so many, in windows and by key, in batches whose states are saved: positions alone are kept."""
     rng = Random(f"counts {seed}")
-    kept = 0
+    kept = earliest = 0
     for _ in range(60):
         parts = [Repeat(link(rng), n, n) for n in rng.choices((1, 2, 3), k=rng.choice((1, 1, 2, 3)))]
-        phi: Formula = cel.Last(reduce(cel.Seq, parts))
+        phi: Formula = (cel.Last if rng.random() < 0.7 else cel.Next)(reduce(cel.Seq, parts))
         if rng.random() < 0.5:
             phi = generate.around(rng, phi)
         if rng.random() < 0.7:
@@ -612,6 +612,7 @@ def test_counting_them_gives_the_same(seed: int) -> None:
         right = matches_of(phi, S)
         E = CompiledCelEvaluator(phi) if not ReadableCelEvaluator(phi).scope.divided else None
         kept += E is not None and isinstance(E.store, ChainStore | RunsStore)
+        earliest += E is not None and isinstance(E.store, EarliestStore)
         assert streaming.matches(phi, S) == right, f"{show(phi)} {S.events}"
         try:
             for make in (ReadableCelEvaluator,) if E is None else (ReadableCelEvaluator, CompiledCelEvaluator):
@@ -621,6 +622,7 @@ def test_counting_them_gives_the_same(seed: int) -> None:
         except Unordered:
             pass
     assert kept >= 20
+    assert earliest >= 4
 
 
 def test_sixty_of_a_hundred() -> None:
@@ -696,6 +698,10 @@ def test_an_event_that_is_in_no_window_is_one_of_the_last() -> None:
     assert [m.events for m in matches_of(phi, S)] == [(2, 3)]
     for E in (ReadableCelEvaluator(phi), CompiledCelEvaluator(phi)):
         assert [m.events for m in E.evaluate(S)] == [(2, 3)]
+    phi = parse("NXT(A{2}) WITHIN 9 [t]")
+    S = Stream([*S.events[1:], S[0]])
+    for found in (matches_of(phi, S), ReadableCelEvaluator(phi).evaluate(S), CompiledCelEvaluator(phi).evaluate(S)):
+        assert found == []
 
 
 def test_what_is_a_chain() -> None:
@@ -703,11 +709,12 @@ def test_what_is_a_chain() -> None:
         ("LAST(A{60})", [60]),
         ("LAST((A OR B FILTER A.x > 1){2} ; (A OR B FILTER A.x > 1))", [3]),
         ("LAST(A{2} ; B ; A)", [2, 1, 1]),
-        ("NXT(A{2})", None),
+        ("NXT(A{2})", [2]),
+        ("NXT(A{2,})", None),
         ("LAST(A{2,})", None),
     ):
-        runs = counts_of_last(parse(query))
-        assert (runs and [length for _, length in runs]) == lengths, query
+        chain = fixed_chain(parse(query))
+        assert (chain and [length for _, length, _ in chain.runs]) == lengths, query
     guarded = chain_of(parse("A ; (A UNLESS B){59}"))
     assert guarded is not None
     assert [run[1:] for run in guarded.runs] == [(60, 60)]

@@ -167,6 +167,15 @@ def test_keys_that_are_over_are_forgotten() -> None:
     assert len(readable.evaluation.parts) < 5_000
 
 
+def test_what_nxt_took_stays_taken() -> None:
+    """A key whose first event is in no window any more has no match, however many keys come and go after it."""
+    rows = [("A", k) for k in range(300)] + [("A", 1000 + k) for k in range(600)] + [(R, 7) for R in "ABAB"]
+    S = Stream(Event(R, {"k": k}) for R, k in [*rows, ("A", 2000), ("B", 2000)])
+    phi = parse("NXT(A ; B) PER KEY [k] WITHIN 50 EVENTS")
+    E = CompiledCelEvaluator(phi)
+    assert pushed(E, S, 100) == pushed(ReadableCelEvaluator(phi), S, 100) == [(905, (904, 905))]
+
+
 def test_a_stream_begins_anew_for_all_keys() -> None:
     S, begins = long_stream(600, 5), np.array([0, 200, 450])
     for query in QUERIES:
