@@ -70,18 +70,21 @@ def regular_query(step: Step, initial: int, final: Collection[int]) -> sase.Tree
     """
     states = sorted({q for q, _ in step})
     n = len(states)
+    # The results at one event come in the order of their text, whose attributes are sorted: `place` has to be the
+    # first, and all places have to have as many digits.
+    first = 10 ** len(str(2 * n))
     blocks = []
     for letter in sorted({letter for _, letter in step}):
         for q in states:
             to = step[q, letter]
-            for v, following, accepts in ((q, n + q, 0), (n + q, to, int(to in final))):
+            for place, successor, word in ((q, n + q, 0), (n + q, to, int(to in final))):
                 blocks.append(
-                    f"PATTERN SEQ({letter} x) RETURN token({v} AS v, {following} AS following, {accepts} AS accepts) "
-                    "IN STREAM tokens"
+                    f"PATTERN SEQ({letter} x) RETURN token({first + place} AS place, {first + successor} AS "
+                    f"successor, {word} AS word) IN STREAM tokens"
                 )
     whole = (
         "FROM tokens PATTERN SEQ(token+ p[]) WHERE skip_till_next_match(p[]) "
-        f"{{ p[1].v = {initial} and p[i].v = p[i-1].following and p[p.LEN].accepts = 1 }}"
+        f"{{ p[1].place = {first + initial} and p[i].place = p[i-1].successor and p[p.LEN].word = 1 }}"
     )
     return parse(" UNION ".join(blocks) + "; " + whole)
 
@@ -108,10 +111,12 @@ def _deterministic(states: int, letters: str) -> Iterator[tuple[Step, int, tuple
     "theorem",
     "queries with composition and UNION; a word is recognized if some match is of all of it, from its first letter to "
     "its last; values are of finite domains, as Σ is their product, and times are not asked; the results at one event "
-    "are in the order of their values. Simple queries have less: a Kleene plus is of single events",
+    "are in the order of their text. Simple queries have less: a Kleene plus is of single events",
 )
 def _(effort: Effort) -> Finding:
-    length, families = (3, ((1, "AB"), (2, "A"))) if effort == "quick" else (5, ((1, "AB"), (2, "AB"), (3, "A")))
+    length, families = (
+        (2, ((1, "AB"), (2, "AB"), (2, "A"))) if effort == "quick" else (5, ((1, "AB"), (2, "AB"), (3, "A")))
+    )
     looked_at = sets = 0
     for states, letters in families:
         for step, initial, final in _deterministic(states, letters):

@@ -70,6 +70,12 @@ def test_a_composed_query_recognizes_the_words_of_even_length(word: str, expecte
     assert recognized(even, 4, word) == expected
 
 
+def test_a_composed_query_reads_two_letters() -> None:
+    """An even number of B: in another order of the tokens of a letter BA is recognized."""
+    even = regular_query({(0, "A"): 0, (0, "B"): 1, (1, "A"): 1, (1, "B"): 0}, 0, {0})
+    assert [recognized(even, 4, word) for word in ("A", "BA", "BB", "BAB")] == [True, False, True, True]
+
+
 def test_every_erratum_says_whether_damage_would_explain_it() -> None:
     assert all(erratum.damage.startswith(("No", "Not", "Of")) for erratum in ERRATA)
     assert {erratum.paper for erratum in ERRATA} | {text.claims[0].partition(".")[0] for text in DAMAGED} <= set(TEXTS)
