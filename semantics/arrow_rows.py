@@ -168,7 +168,8 @@ def _readable(
         if kind.scale == 0 and kind.precision <= DIGITS_OF_INTEGERS:
             values = values.cast(ARROW["int"])
         elif kind.precision <= DIGITS_OF_FLOATS:
-            values = values.cast(ARROW["float"])
+            # a cast by Arrow multiplies by a power of ten that is no float: 0.57 would be 0.5700000000000001
+            values = values.cast(pa.string()).cast(ARROW["float"])
     values = canonical(_cut(values, reading), origin, name, place)
     if column in reading.texts:
         return values

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -616,6 +617,13 @@ def test_whole_numbers_with_gaps_are_no_floats_in_pandas() -> None:
     assert [(event.get("time"), event.get("x")) for event in S] == [(1711778400, 5), (None, None), (1711778401, 7)]
     assert Stream(rows) == S
     assert type(Stream(pandas.DataFrame({"type": ["A", "A"], "x": [0.5, None]}))[0].get("x")) is float
+
+
+def test_a_decimal_is_the_float_of_its_digits() -> None:
+    """An outsider: a cast by Arrow makes 0.5700000000000001 of 0.57."""
+    digits = ["0.57", "1.10", "-0.07", "0.00", "9999999999.99"]
+    table = pa.table({"type": ["A"] * 5, "x": pa.array([*map(Decimal, digits)], pa.decimal128(12, 2))})
+    assert [event.attributes["x"] for event in Stream(table)] == [*map(float, digits)]
 
 
 def test_decimals_are_numbers_where_none_is_rounded() -> None:
