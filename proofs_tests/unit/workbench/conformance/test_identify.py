@@ -352,6 +352,7 @@ def test_a_value_is_possible_beside_other_ones() -> None:
     assert state.is_other(known.default, rival)
 
 
+@pytest.mark.thorough
 def test_a_queue_of_first_events_is_no_overlap() -> None:
     """concat_map of reactivex: each step has a queue, so that two steps use no event twice, and three fewer still."""
     known, once = predictor("cel"), choices_of({"overlap": "once-per-step"}, AXES["cel"])
