@@ -365,6 +365,11 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
         require_function(name.upper(), self.dialect, span_of(name))
         if self.dialect.empty_is_null and name.upper() == "CONCAT" and arguments:
             return reduce(lambda left, right: join_texts(left, right, span_of(meta)), arguments)
+        if (
+            self.dialect.name == "duckdb" and name.upper() == "CONCAT" and arguments
+        ):  # it passes over NULL, as || does not
+            empty = rows.RowConstant("", span=span_of(meta))
+            arguments = tuple(rows.Coalesce((e, empty), span=e.span) for e in arguments)
         if self.dialect.empty_is_null and name.upper() == "REPLACE" and len(arguments) in (2, 3):
             last = arguments[2] if len(arguments) == 3 else rows.RowConstant(None)
             arguments = (*arguments[:2], rows.RowConstant("") if last == rows.RowConstant(None) else last)

@@ -1233,6 +1233,11 @@ def test_the_commands_take_statements_and_dialects(
     assert "no translation: Flink SQL requires ORDER BY" in out
 
 
+def test_concat_of_duckdb_passes_over_null() -> None:
+    clause = "MATCH_RECOGNIZE (ORDER BY o MEASURES CONCAT(x, 'a', x) AS c, x || 'a' AS d PATTERN (A))"
+    assert select(clause, [{"o": 1, "x": "b"}, {"o": 2}], dialect="duckdb").rows == (("bab", "ba"), ("a", None))
+
+
 @pytest.mark.filterwarnings("ignore::cerify.semantics.errors.QueryWarning")
 @pytest.mark.parametrize(
     ("pattern", "conditions", "values", "matching"),
