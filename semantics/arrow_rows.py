@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from cerify.semantics.arrow_columns import RowLocation, canonical, first, has_each_text_once
 from cerify.semantics.arrow_times import times_if_text, times_in_column, times_of_text_column
-from cerify.semantics.arrow_types import ARROW, is_nanoseconds
+from cerify.semantics.arrow_types import ARROW, is_nanoseconds, numbers_of_decimals, type_of_decimals
 from cerify.semantics.errors import InputError
 from cerify.semantics.object_rows import COUNT, elements_of, what_list
 from cerify.semantics.packages import pa, pc
@@ -18,8 +18,6 @@ from cerify.semantics.schemas import TIME, TYPE, Schema
 from cerify.semantics.time_columns import NO_TYPE, FieldReading, rename_fields, with_type
 
 DEEPEST = 64  # structs inside each other
-DIGITS_OF_INTEGERS, DIGITS_OF_FLOATS = 18, 15
-"""The digits of a decimal that every 64-bit integer, and every 64-bit float, carries."""
 
 
 @dataclass(frozen=True)
@@ -164,12 +162,8 @@ def _readable(
     if is_list(values.type):
         return None
     kind = values.type
-    if pa.types.is_decimal(kind):
-        if kind.scale == 0 and kind.precision <= DIGITS_OF_INTEGERS:
-            values = values.cast(ARROW["int"])
-        elif kind.precision <= DIGITS_OF_FLOATS:
-            # a cast by Arrow multiplies by a power of ten that is no float: 0.57 would be 0.5700000000000001
-            values = values.cast(pa.string()).cast(ARROW["float"])
+    if pa.types.is_decimal(kind) and type_of_decimals(kind.precision, kind.scale) is not None:
+        values = numbers_of_decimals(values)
     values = canonical(_cut(values, reading), origin, name, place)
     if column in reading.texts:
         return values

@@ -80,3 +80,24 @@ def array_of_times(times: Sequence[datetime | None]) -> pa.Array:
     if not has_nanoseconds(times):
         return pa.array(times, ARROW["timestamp"])
     return pa.array([None if time is None else nanoseconds(time) for time in times], pa.int64()).cast(nanosecond_type())
+
+
+DIGITS = {"int": 18, "float": 15}
+"""The digits up to which different decimals are different numbers, in the same order."""
+
+
+def type_of_decimals(precision: int, scale: int) -> ValueType | None:
+    """Return a value type that represents every such decimal exactly; None if no type has enough digits."""
+    if scale <= 0:
+        return "int" if precision - scale <= DIGITS["int"] else None
+    return "float" if precision <= DIGITS["float"] else None
+
+
+def numbers_of_decimals(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The column, if it is one of decimals as int64 or as the nearest float64. `type_of_decimals` says which it has."""
+    if not pa.types.is_decimal(column.type):
+        return column
+    if column.type.scale <= 0:
+        return column.cast(pa.int64())
+    # a direct cast multiplies by a power of ten that is no float, and so misses the nearest float by a digit
+    return column.cast(pa.string()).cast(pa.float64())

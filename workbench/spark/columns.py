@@ -15,7 +15,7 @@ from pyspark.sql import types as T
 
 from cerify.plan import misfits
 from cerify.semantics.arguments import did_you_mean, require_kind
-from cerify.semantics.arrow_types import ARROW
+from cerify.semantics.arrow_types import ARROW, DIGITS, type_of_decimals
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.conditions import CATEGORY, TIMESTAMP
@@ -27,7 +27,7 @@ from cerify.semantics.predicates import Attribute, Problem
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.time_columns import LAST_SECOND, PER_SECOND, TimeReading
 from cerify.semantics.values import TimeUnit, ValueType
-from cerify.spark.rows import DOT, EXACT, Columns, type_of_decimals
+from cerify.spark.rows import DOT, Columns
 from cerify.spark.runs import SparkQuery
 
 NAMED_BY_TYPE = frozenset({CATEGORY, TIMESTAMP, TIME})  # fields of EQL that every event has
@@ -192,7 +192,7 @@ def near_column(rows: T.StructType, name: str) -> str:
 def _digits(kind: T.DataType) -> str:
     if not isinstance(kind, T.DecimalType):
         return ""
-    return f", of at most {EXACT['int']} digits, or {EXACT['float']} with a fraction"
+    return f", of at most {DIGITS['int']} digits, or {DIGITS['float']} with a fraction"
 
 
 def fields_named(schema: T.StructType, name: str) -> list[str]:

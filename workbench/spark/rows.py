@@ -14,12 +14,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from cerify.automata.evaluate.scope_columns import decreasing_rows
+from cerify.semantics.arrow_types import numbers_of_decimals
 from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError
 from cerify.semantics.events import TIME, TYPE, Schema
 from cerify.semantics.match_tables import NO_MATCHES, POSITIONS, RESULT
 from cerify.semantics.tables import fitted_table
 from cerify.semantics.time_columns import UNIT_NAMES, unit_of
-from cerify.semantics.values import ValueType
 
 NOTHING = NO_MATCHES
 
@@ -104,31 +104,6 @@ def map_positions(matches: pa.Table, place: pa.DataType, identify: PositionMap) 
 def shift_positions(matches: pa.Table, by: int) -> pa.Table:
     """The matches of a run with `by`, the position of its first event in the stream, added to all positions."""
     return map_positions(matches, pa.int64(), lambda positions: pc.add(positions, by)) if by else matches
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Columns of decimals as columns of the values that an attribute can have.
-
-EXACT = {"int": 18, "float": 15}
-"""The digits up to which different decimals are different numbers, in the same order."""
-
-
-def type_of_decimals(precision: int, scale: int) -> ValueType | None:
-    """Return a value type that represents every such decimal exactly; None if no type has enough digits."""
-    if scale <= 0:
-        return "int" if precision - scale <= EXACT["int"] else None
-    return "float" if precision <= EXACT["float"] else None
-
-
-def plain_numbers(column: pa.Array) -> pa.Array:
-    """The column, if it is one of decimals as int64 or as the nearest float64."""
-    if not pa.types.is_decimal(column.type):
-        return column
-    if column.type.scale <= 0:
-        return column.cast(pa.int64())
-    # a cast by Arrow multiplies by a power of ten that is no float, and so misses the nearest float by a digit
-    whole = np.frombuffer(column.buffers()[1], "<i8").reshape(-1, 2)[column.offset : column.offset + len(column), 0]
-    return pa.array(whole / 10.0**column.type.scale, mask=pc.is_null(column).to_numpy(zero_copy_only=False))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -311,7 +286,7 @@ def _values_of_field(name: str, column: pa.Array) -> dict[str, pa.Array]:
     Raises InputError for an array that is longer than MOST_VALUES.
     """
     if not pa.types.is_list(column.type):
-        return {name: plain_numbers(column)}
+        return {name: numbers_of_decimals(column)}
     parents, values = pc.list_parent_indices(column).to_numpy(), pc.list_flatten(column)
     there = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False))
     parents = parents[there]
@@ -322,7 +297,7 @@ def _values_of_field(name: str, column: pa.Array) -> dict[str, pa.Array]:
     for n in range(longest):
         rows = np.full(len(column), -1)
         rows[parents[places == n]] = there[places == n]
-        found[f"{name}[{n}]" if n else name] = plain_numbers(values.take(pa.array(rows, mask=rows < 0)))
+        found[f"{name}[{n}]" if n else name] = numbers_of_decimals(values.take(pa.array(rows, mask=rows < 0)))
     return found
 
 

@@ -631,6 +631,10 @@ def test_decimals_are_numbers_where_none_is_rounded() -> None:
         pa.decimal128(12, 2)), "n": pa.array([7]).cast(pa.decimal128(19, 0)).cast(
         pa.decimal128(18, 0))})  # fmt: skip
     assert dict(Stream(table)[0].attributes) == {"price": 1.0, "n": 7}
+    for kind in (pa.decimal64(4, 2), pa.decimal128(4, 2), pa.decimal256(4, 2)):
+        prices = pa.array([Decimal("0.57"), Decimal("0.29")], kind)
+        events = Stream(pa.table({"type": ["A", "A"], "price": prices}))
+        assert [event.get("price") for event in events] == [0.57, 0.29]
 
 
 # --- objects in objects -----------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from cerify.api import match
 from cerify.equivalence.generate.eql import PROFILES as EQL_PROFILES
 from cerify.equivalence.generate.eql import random_case as random_rule
 from cerify.semantics.arguments import Budget
+from cerify.semantics.arrow_types import DIGITS, numbers_of_decimals, type_of_decimals
 from cerify.semantics.eql.denote import matches_of as matches_of_rule
 from cerify.semantics.eql.syntax import show as show_rule
 from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError, Unsupported
@@ -29,7 +30,7 @@ from cerify.semantics.events import Match, Schema, Stream
 from cerify.spark import runs
 from cerify.spark import session as java
 from cerify.spark.keyed_streams import compiled
-from cerify.spark.rows import EXACT, SparkRun, plain_numbers, type_of_decimals
+from cerify.spark.rows import SparkRun
 from cerify.spark.runs import SparkQuery, start
 from proofs_tests.support import sampled
 from proofs_tests.unit.workbench.spark.spark_cases import LANGUAGES, matches, pair
@@ -298,15 +299,15 @@ def test_a_batch_is_one_line() -> None:
 
 def test_a_decimal_is_the_float_that_its_text_is() -> None:
     rng = Random(3)
-    for scale in range(1, EXACT["float"] + 1):
+    for scale in range(1, DIGITS["float"] + 1):
         values = [Decimal(rng.randint(1 - 10**15, 10**15 - 1)).scaleb(-scale) for _ in range(200)]
         column = pa.array([None, *values, None], pa.decimal128(15, scale)).slice(1)
-        assert plain_numbers(column).to_pylist() == [*map(float, values), None]
+        assert numbers_of_decimals(column).to_pylist() == [*map(float, values), None]
 
 
 def test_decimals_without_a_fraction_are_whole_numbers() -> None:
     column = pa.array([Decimal(10**18 - 1), None, Decimal(-5)], pa.decimal128(18, 0))
-    assert plain_numbers(column).to_pylist() == [10**18 - 1, None, -5]
+    assert numbers_of_decimals(column).to_pylist() == [10**18 - 1, None, -5]
 
 
 def test_more_digits_than_a_number_has_are_no_attribute() -> None:
