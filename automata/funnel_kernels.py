@@ -3,10 +3,10 @@
 They are functions over arrays of numbers: numba compiles them where it is installed, and Python runs them elsewhere.
 
 Common parameters: `starts` are the offsets of the keys, one more than there are keys, into `times` and `masks`, which
-have the rows of each key together, their times ascending. Bit i of a mask says that the row satisfies step i + 1; bit
-n, after those of the n steps, that it is barred. `window` is the longest time from the first step to the last. `work`
+have the rows of each key together, their times ascending. Bit i of a mask is set if the row satisfies step i + 1; bit
+n, after those of the n steps, if it is barred. `window` is the longest time from the first step to the last. `work`
 is room for two numbers per step. The chains of keys are written one after the other, of each key as many rows as its
-level says.
+level.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class FunnelRows:
 
 @dataclass(frozen=True)
 class Reached:
-    """How far each key came: `levels` has an int for each key, `chains` the rows of all chains in `FunnelRows`.
+    """The level of each key: `levels` has an int for each, `chains` the rows of all chains in `FunnelRows`.
 
     The chains of the keys follow each other in `chains`; that of a key has as many rows as its level.
     """

@@ -231,7 +231,7 @@ def _has_form(text: str, form: str) -> bool:
 
 
 def _what_to_write(texts: Iterable[object]) -> str:
-    """Return what a message says of texts that are no times: the option that reads them, or what times there are."""
+    """Return the advice on texts that are no times: the option that reads them, or the forms of times."""
     if likely := likely_formats(texts):
         forms = " or ".join(f"'{form}'" for form in likely)
         return f"--time-format {forms}, in Python time_format, reads times of this form"
@@ -305,8 +305,8 @@ def times_of_column(
 ) -> tuple[list[Value | None], str | None]:
     """Return the values of the column of the time as whole seconds or as times, with a warning about their unit.
 
-    field is what the data calls the column. An empty text is no value, as in CSV. Raises BadTime for what is no time,
-    or where kinds are mixed.
+    field is the name of the column in the data. An empty text is no value, as in CSV. Raises BadTime for a value that
+    is no time, and for mixed kinds.
     """
     values = [None if isinstance(value, str) and not value else value for value in values]
     known = [(row, value) for row, value in enumerate(values) if value is not None]

@@ -487,7 +487,7 @@ class CompiledEvaluator(CompiledState):
         """The number of the key of some events. Numbers of keys of which nothing is left are used again."""
         new = encoded.unknown(rows)
         if new.size > len(self.keys.free):
-            self._let_go(low, encoded)
+            self._forget_keys(low, encoded)
             new = encoded.unknown(rows)
             needed = self.keys.size - len(self.keys.free) + new.size
             if 2 * needed > self.keys.size:
@@ -496,7 +496,7 @@ class CompiledEvaluator(CompiledState):
         self.keys.number(encoded, new)
         return np.take(encoded.numbers, encoded.codes[rows])
 
-    def _let_go(self, low: int, encoded: EncodedKeys | None) -> None:
+    def _forget_keys(self, low: int, encoded: EncodedKeys | None) -> None:
         """Forget the keys of which no match can have anything any more."""
         used = self.store.compact(low)
         if encoded is not None:
@@ -510,7 +510,7 @@ class CompiledEvaluator(CompiledState):
         """The number of the value of some events. Numbers of values of which no event is kept are used again."""
         new = values.unknown(rows)
         if new.size > len(self.values.free):
-            self._let_go(low, encoded)
+            self._forget_keys(low, encoded)
             used = self.values_used()
             self.values.keep(used)
             values.keep(used)

@@ -345,9 +345,8 @@ def renamed(config: Any, names: Mapping[int, int]) -> Any:
 class ClockedLetter:
     """Hold a type of events, whether they have a time, and the least and the greatest time to the last event.
 
-    Of the attributes that registers compare keyed are those whose value is that of the last event, absent those that
-    they may have none of, and present those that they may have another one of: in that piece of the values, of which
-    single ones have one value.
+    keyed, absent and present are attributes that registers compare: keyed have the value of the last event, absent may
+    have no value, and present may have another value of their piece of the values. A single piece has one value.
     """
 
     type: int
@@ -457,9 +456,9 @@ class ClockedComparison:
     def search(
         self, start: tuple[int, ...], contained: bool, limit: int
     ) -> list[ClockedPair] | tuple[list[ClockedLetter], list[Constraint], list[Held]]:
-        """Return the pairs that prove that there is no difference, or a shortest difference: its letters and its times.
+        """Return the pairs that prove two queries alike, or a shortest difference: its letters and its times.
 
-        With these what is known of the values of each event. Raises BudgetExceeded.
+        A difference comes with the constraints on the values of each event. Raises BudgetExceeded.
         """
         left = tuple(c for c in self.both.initial if contained or c[0] == 0)
         right = tuple(c for c in self.both.initial if c[0] == 1)

@@ -63,8 +63,8 @@ def find_flaw(certificate: Certificate, left: eql.EqlQuery, right: eql.EqlQuery,
 # --- the shape of a rule ----------------------------------------------------------------------------------------------
 
 
-def _asked(query: eql.EqlQuery) -> list[eql.SequenceStep]:
-    """The steps of a rule one by one, with those of `runs`, and `until` last."""
+def _listed_steps(query: eql.EqlQuery) -> list[eql.SequenceStep]:
+    """Return the steps of a rule one by one, with those of `runs`, and `until` last."""
     body = query.body
     if isinstance(body, eql.EventFilter):
         return [eql.SequenceStep(body)]
@@ -75,17 +75,17 @@ def _asked(query: eql.EqlQuery) -> list[eql.SequenceStep]:
 
 
 def _filters_in_order(query: eql.EqlQuery) -> list[eql.EventFilter]:
-    return [step.filter for step in _asked(query)]
+    return [step.filter for step in _listed_steps(query)]
 
 
 def _outline(query: eql.EqlQuery) -> tuple[Any, ...]:
-    """What there is in a rule besides its filters; the order of the fields of a key does not count."""
+    """Return the parts of a rule besides its filters. The order of the fields of a key does not count."""
     body, window, keys = query.body, None, tuple[eql.EventField, ...]()
     if not isinstance(body, eql.EventFilter):
         keys = body.keys
     if isinstance(body, eql.EventSequence):
         window = (body.until is not None, None if body.maxspan is None else body.maxspan.microseconds)
-    steps = _asked(query)
+    steps = _listed_steps(query)
     columns = zip(*((*keys, *step.keys) for step in steps), strict=True)
     by_step = sorted(tuple((field.name, field.optional) for field in column) for column in columns)
     return type(body), window, by_step, [step.missing for step in steps], query.pipes

@@ -111,9 +111,10 @@ def _is_wild(value: object) -> bool:
 
 
 def _addresses(blocks: list[Block], constants: set[str]) -> Iterator[str]:
-    """Yield a text for all that tests for blocks of addresses and for single texts can tell apart, but the constants.
+    """Yield a text for each set of tests, of blocks of addresses and of single texts, that one text can pass.
 
-    These are an address for each set of blocks, another writing of each constant, and a text that is no address.
+    These are an address for each set of blocks, another writing of each constant, and a text that is no address; the
+    constants themselves are left out.
     """
     folded = {fold(text) for text in constants}
     for kind, size in ((ipaddress.IPv4Address, 2**32), (ipaddress.IPv6Address, 2**128)):

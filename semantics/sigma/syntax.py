@@ -54,7 +54,7 @@ SigmaRule: TypeAlias = SigmaDetection | SigmaCorrelation
 
 
 class SigmaQuery(Tree):
-    """The rules of a text that raise alerts: those that no correlation refers to, or that ask for it."""
+    """The rules of a text that raise alerts: no correlation refers to them, or `generate` is set."""
 
     operands: ClassVar = ("rules",)
     rules: tuple[SigmaRule, ...]

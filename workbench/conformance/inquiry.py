@@ -112,10 +112,10 @@ class Inquiry:
         return chosen, [frozenset([name]) for name in (*unfit, *(BOUNDED[name] for name in unfit & BOUNDED.keys()))]
 
     def look_beside(self, choice: Choice, beside: Sequence[Choice]) -> None:
-        """Ask about the axis of a choice on streams where the choice need not show, with each query of its stages.
+        """Pose each query of the axis of a choice on streams on which the choice may make no difference.
 
-        The engine may have a meaning without a name that agrees with the choice wherever the choice shows. That meaning
-        may also be about another axis of the same operators, so one question is asked about each query of these.
+        The engine may have a meaning without a name that agrees with the choice wherever the choice makes a difference.
+        That meaning may also be about another axis of the same operators, so each query of these has one question.
         """
         name, axes = choice[0], self.predictor.interpretation.axes
         if name in self.choices.looked:

@@ -61,12 +61,12 @@ class NearMiss:
 class NearMissReport:
     """The number of starts that took each step, and the near misses.
 
-    The deepest come first, and of one depth those that were too late by least.
+    The deepest come first; of equal depth, the least late first.
 
-    steps: the texts of the steps. reached: of each step how many starts came that far; the first are all starts that
-    were looked at, the last those that completed. causes: of each step how many starts stopped before it, by cause.
-    nearest: of the first step, the start and the next event that came too late, where these are the closest.
-    left_out: near misses that are not listed. unread: starts that were not looked at.
+    steps: the texts of the steps. reached: for each step, the number of starts that took it; the first number is of all
+    starts, the last of complete ones. causes: for each step, the number of starts that stopped before it, by cause.
+    nearest: the start and the next event of the first step that came too late, of all such pairs the closest.
+    left_out: the number of near misses beyond the limit of the list. unread: the number of starts beyond the budget.
     """
 
     steps: tuple[str, ...]

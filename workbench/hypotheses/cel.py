@@ -289,9 +289,8 @@ def lifted(phi: cel.Formula) -> tuple[cel.Formula | None, set[str], set[str]]:
             whole, hidden, shown = lifted(psi)
             whole = cel.Filter(whole, condition) if whole and hidden.isdisjoint(variables_of(condition)) else None
             return whole, hidden, shown
-        case _:
-            plain = not any(isinstance(psi, cel.Project) for psi in cel.subformulas(phi))
-            return phi if plain else None, set(), bound_in(phi)
+    plain = not any(isinstance(psi, cel.Project) for psi in cel.subformulas(phi))
+    return phi if plain else None, set(), bound_in(phi)
 
 
 def alternatives(phi: cel.Formula) -> Iterator[cel.Formula]:

@@ -126,7 +126,7 @@ AXES = axes(
 
 @dataclass(frozen=True)
 class Document:
-    """Where a rule stands in a text of documents, and whether it is a correlation with a condition that is written."""
+    """The place of a rule in a text of documents, and whether it is a correlation with a written condition."""
 
     place: int
     has_condition: bool
@@ -176,7 +176,7 @@ class LogOfConverter(LogOfRules):
                 yield from ((p, t, [one]) for one in sorted(of_p, key=self._place))
 
     def _place(self, one: AlertOccurrence) -> tuple[int, int]:
-        """Where the rule of an occurrence stands in the documents."""
+        """Return the place of the rule of an occurrence in the documents."""
         document = self.documents.get(one.alert.rule)
         return (document.place if document else 0), one.rule
 

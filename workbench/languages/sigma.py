@@ -238,7 +238,7 @@ SIGNS = {"<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}
 
 
 def _of_numbers(query: sigma.SigmaQuery) -> Iterable[tuple[str, str]]:
-    """What in the rules looks at numbers alone, each with the field: comparisons, sums, averages and percentiles."""
+    """Yield comparisons, sums, averages and percentiles, which look at numbers alone, each with its field."""
     for condition in _conditions(query):
         for node in subtrees(condition):
             if isinstance(node, eql.FieldComparison) and node.comparator in SIGNS:
