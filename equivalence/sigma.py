@@ -602,8 +602,8 @@ def _mutants(rule: sigma.SigmaRule) -> Iterator[tuple[str, sigma.SigmaRule]]:
     for i, (name, bound) in enumerate(rule.thresholds):
         opposite = {"gte": "gt", "gt": "gte", "lte": "lt", "lt": "lte", "eq": "gte", "neq": "gte"}[name]
         for words, changed in (
-            (f"{opposite}: {bound:g}", (opposite, bound)),
-            (f"{name}: {bound + 1:g}", (name, bound + 1)),
+            (f"{opposite}: {bound:.15g}", (opposite, bound)),
+            (f"{name}: {bound + 1:.15g}", (name, bound + 1)),
         ):
             yield (
                 f"{rule.name}: {words}",

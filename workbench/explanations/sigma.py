@@ -180,7 +180,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         t = self.log.times[at] or 0
         window = self.log.window(rule, of, at, t)
         number, _ = self.log.measure(rule, window, [o for o in window if o.at == at])
-        wanted = " and ".join(f"{WORDS[name]} {bound:g}" for name, bound in rule.thresholds)
+        wanted = " and ".join(f"{WORDS[name]} {bound:.15g}" for name, bound in rule.thresholds)
         one = next(o for o in of if o.at == at)
         values = [(n, self.log.value_of(one.alert, f)) for n, f in zip(rule.group_by, rule.keys[one.rule], strict=True)]
         group = f" of {_values(values)}" if values else ""
@@ -188,7 +188,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
             there = sorted({o.rule for o in window})
             ordered = rule.kind == "temporal_ordered"
             yield f"{len(there)} of {len(rule.rules)} rules occur within {rule.seconds} s before event {at}{group}" + (
-                f"; {number or 0:g} in their order, up to this event" if ordered and number != len(there) else ""
+                f"; {number or 0:.15g} in their order, up to this event" if ordered and number != len(there) else ""
             )
             for i in there:
                 yield f"{rule.rules[i].name}: {_places([o.at for o in window if o.rule == i])}"
@@ -197,7 +197,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
                     yield f"{part.name}: {self._nearest(rule, i, of, window, groups)}"
         else:
             what = "events" if rule.kind == "event_count" else f"{rule.kind} of {', '.join(rule.values[0])}"
-            amount = "none" if number is None else f"{number:g}"
+            amount = "none" if number is None else f"{number:.15g}"
             yield f"{what}: {amount} within {rule.seconds} s before event {at}{group}, and {wanted} would be an alert"
             yield f"in the window: {_places([o.at for o in window])}"
             before = [o for o in of if o.at < at and o not in window]

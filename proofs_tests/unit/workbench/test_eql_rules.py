@@ -495,6 +495,9 @@ def test_a_rule_that_never_fires_is_said_to(run: Run) -> None:
     assert cerify.check(never, language="eql").satisfiable is False
     assert cerify.check(RULE, language="eql").satisfiable is True
     assert run("check", never, "--language", "eql")[0] == 1
+    for constant in ("null != null", "1 == 2", "?x.y != null and null != null"):  # a test without a field
+        assert cerify.check(f"A where {constant}", language="eql").satisfiable is False
+    assert cerify.check("A where 1 == 1", language="eql").satisfiable is True
 
 
 def test_test_logs_of_rules_are_a_suite(tmp_path: Path, run: Run) -> None:
