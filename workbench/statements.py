@@ -114,7 +114,7 @@ class Pasted:
             if self.windows:
                 S = _with_windows(self.windows, clause, S, reading)
             if self.dialect.days:
-                clause = with_days(clause, types_in(clause, S), self.dialect.text_times, self.dialect.text_numbers)
+                clause = with_days(clause, types_in(clause, S), *self.dialect.operands)
         if self.dialect.passes_null and (column := _navigated_null(clause, S)) is not None:
             message = (
                 f"{column.name} is NULL in some rows; FIRST and LAST pass over it in {self.dialect.title}, and here "

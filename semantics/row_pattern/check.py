@@ -168,12 +168,17 @@ TextNumbers: TypeAlias = Literal["none", "written", "all"]
 
 
 def with_days(
-    q: MatchRecognize, types: Types, text_times: bool = False, text_numbers: TextNumbers = "none"
+    q: MatchRecognize,
+    types: Types,
+    text_times: bool = False,
+    text_numbers: TextNumbers = "none",
+    truncates: bool = False,
 ) -> MatchRecognize:
     """Return the clause in which a number beside a time or an interval is one of days, as Oracle has it.
 
     types: those of the columns; a number is one of days where both types are known. text_times: whether a text that is
     written beside a time is a time too, as Snowflake has it. text_numbers: which texts beside a number are numbers.
+    truncates: whether TRUNC and ROUND are of numbers as well as of times, as in Oracle.
 
     >>> from cerify.semantics.row_pattern.parse import parse
     >>> q = parse("MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS t <= PREV(t) + 1)")
@@ -181,11 +186,11 @@ def with_days(
     "t <= PREV(t) + 1 * INTERVAL '1' DAY"
     """
 
-    return with_expressions(q, lambda e: with_meant_operands(e, types, text_times, text_numbers))
+    return with_expressions(q, lambda e: with_meant_operands(e, types, text_times, text_numbers, truncates))
 
 
 def with_meant_operands(
-    e: rows.Expression, types: Types, text_times: bool, text_numbers: TextNumbers = "none"
+    e: rows.Expression, types: Types, text_times: bool, text_numbers: TextNumbers = "none", truncates: bool = False
 ) -> rows.Expression:
     """Return an expression as `with_days` has it."""
 
@@ -205,18 +210,39 @@ def with_meant_operands(
         if isinstance(e, rows.RowComparison | rows.RowBetween | rows.RowIn) and "interval" in kinds:
             below = [*map(days, below)]
         if text_times and isinstance(e, rows.RowComparison | rows.RowBetween | rows.RowIn) and "timestamp" in kinds:
-            below = [*map(_time_of_text, below)]
+            below = [*map(time_of_text, below)]
         if text_numbers != "none" and _takes_numbers(e, kinds, text_numbers):
             below = [_number_of_text(one, text_numbers) if kind(one) == "string" else one for one in below]
         if text_times and isinstance(e, rows.RowCall):
             wanted = FUNCTIONS[e.function].kinds
-            below = [_time_of_text(x) if k == "timestamp" else x for x, k in zip(below, wanted, strict=False)]
-        return replace(trees.rebuilt(e, below), span=e.span)
+            below = [time_of_text(x) if k == "timestamp" else x for x, k in zip(below, wanted, strict=False)]
+        made = replace(trees.rebuilt(e, below), span=e.span)
+        return _rounded(made, kind) if truncates else made
 
     return changed(e)
 
 
-def _time_of_text(e: rows.Expression) -> rows.Expression:
+def whole_part(e: rows.Expression) -> rows.Expression:
+    """Return a number without its fraction."""
+    rest = rows.Product(e, "%", rows.RowConstant(1, span=e.span), span=e.span)
+    return rows.Sum(e, "-", rest, span=e.span)
+
+
+def _rounded(e: rows.Expression, kind: Callable[[rows.Expression], ValueKind | None]) -> rows.Expression:
+    """Return TRUNC of a number, ROUND of a time and the difference of two TRUNCs of numbers as Oracle has them."""
+    match e:
+        case rows.RowCall("DATE_TRUNC", (_, operand)) if kind(operand) == "number":
+            return replace(whole_part(operand), span=e.span)
+        case rows.RowCall("ROUND", (operand,)) if kind(operand) == "timestamp":
+            noon = rows.Sum(operand, "+", rows.RowConstant(timedelta(hours=12), span=e.span), span=e.span)
+            return rows.RowCall("DATE_TRUNC", (rows.RowConstant("DAY", span=e.span), noon), span=e.span)
+        case rows.Product(rows.RowCall("TIMESTAMPDIFF", (_, start, end)), "/", _):
+            if {kind(start), kind(end)} == {"number"}:
+                return rows.Sum(end, "-", start, span=e.span)
+    return e
+
+
+def time_of_text(e: rows.Expression) -> rows.Expression:
     """Return the time that a constant text writes, else the expression itself."""
     if isinstance(e, rows.RowConstant) and isinstance(e.value, str):
         with suppress(ValueError):

@@ -12,7 +12,7 @@ import re
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import reduce
 from typing import Literal, cast, get_args
 
@@ -20,7 +20,7 @@ from cerify.semantics.arguments import did_you_mean
 from cerify.semantics.errors import IllFormed, ParseError, QueryWarning, Span, Unsupported
 from cerify.semantics.patterns import flaw
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.check import may_be_empty
+from cerify.semantics.row_pattern.check import TextNumbers, may_be_empty, time_of_text, type_of, whole_part
 from cerify.semantics.row_pattern.scalars import LENGTHS, MONTHS, RowReading
 from cerify.semantics.row_pattern.syntax import SHORT, MatchRecognize, Order, RowSkip
 from cerify.semantics.trees import subtrees
@@ -96,8 +96,13 @@ class SqlDialect:
     pattern_lists: Literal["none", "plain", "negated"] = "none"
     casts: Literal["away from zero", "to even", "truncated"] = "away from zero"
     whole_means: bool = False
-    text_numbers: Literal["none", "written", "all"] = "none"
+    text_numbers: TextNumbers = "none"
     empty_is_null: bool = False
+
+    @property
+    def operands(self) -> tuple[bool, TextNumbers, bool]:
+        """Return what `with_days` makes of operands by their types."""
+        return self.text_times, self.text_numbers, "TRUNC" in self.functions
 
 
 _LONGEST = {"longest match": "the longest match (OPTIONS)"}
@@ -143,7 +148,7 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             text_numbers="all",
             empty_is_null=True,
             functions=_COMMON
-            | {"NVL", "NVL2", "DECODE", "TRUNC", "NUMTODSINTERVAL", "TO_DATE", "TO_TIMESTAMP"}
+            | {"NVL", "NVL2", "DECODE", "TRUNC", "NUMTODSINTERVAL", "TO_DATE", "TO_TIMESTAMP", "ADD_MONTHS"}
             | {"REGEXP_LIKE", "TO_CHAR"},
             refused={
                 **_LONGEST,
@@ -175,7 +180,7 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             functions=_COMMON
             | {"NVL", "NVL2", "IFNULL", "IFF", "DECODE", "LAG", "LEAD", "MATCH_SEQUENCE_NUMBER", "TO_DATE"}
             | {"TIMESTAMPDIFF", "TIMEDIFF", "DATEADD", "TIMEADD", "TIMESTAMPADD", "TO_TIMESTAMP", "DATE_PART"}
-            | {"DATE", "COUNT_IF", "STARTSWITH", "REGEXP_LIKE", "RLIKE", "TO_CHAR"}
+            | {"DATE", "COUNT_IF", "STARTSWITH", "REGEXP_LIKE", "RLIKE", "TO_CHAR", "ADD_MONTHS"}
             | _PARTS_OF_TIMES,
             texts=frozenset({"backslash", "dollars"}),
             match_operators=frozenset({"RLIKE", "REGEXP", "ILIKE"}),
@@ -247,7 +252,7 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             casts="to even",
             unnamed=("col", 0),
             functions=_COMMON
-            | {"IF", "IFNULL", "DATE_DIFF", "DATE_SUB", "DATESUB", "DATE_ADD", "EPOCH", "DATE_PART"}
+            | {"IF", "IFNULL", "DATE_DIFF", "DATEDIFF", "DATE_SUB", "DATESUB", "DATE_ADD", "EPOCH", "DATE_PART"}
             | {"COUNT_IF", "COUNTIF", "STARTS_WITH", "REGEXP_MATCHES", "REGEXP_FULL_MATCH", "STRFTIME"}
             | _PARTS_OF_TIMES,
             match_operators=frozenset({"ILIKE"}),
@@ -311,7 +316,7 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             functions=_COMMON
             | {"IF", "IFF", "IFNULL", "NVL", "NVL2", "DECODE", "DATEDIFF", "DATE_DIFF", "DATEADD", "TIMESTAMPADD"}
             | {"DATE_ADD", "DATE_SUB", "DATE_PART", "UNIX_TIMESTAMP", "UNIX_SECONDS", "DATE", "COUNT_IF", "STARTSWITH"}
-            | {"REGEXP_LIKE", "RLIKE", "REGEXP", "DATE_FORMAT"}
+            | {"REGEXP_LIKE", "RLIKE", "REGEXP", "DATE_FORMAT", "ADD_MONTHS"}
             | _PARTS_OF_TIMES,
             texts=frozenset({"backslash", "raw"}),
             match_operators=frozenset({"RLIKE", "REGEXP", "ILIKE"}),
@@ -561,10 +566,39 @@ def _shift_time(
     return rows.Sum(e, cast("Literal['+', '-']", sign), length)
 
 
+def add_months(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
+    """Build ADD_MONTHS: Databricks gives a DATE; Oracle and Snowflake take the last day of a month to the last day.
+
+    A day that the month does not have becomes its last day everywhere.
+    """
+    time, months = arguments
+    if dialect.name == "databricks":
+        return rows.RowCall("ADD_MONTHS", (day_of(time, dialect, span), months), span=span)
+    day = rows.RowConstant(timedelta(days=1), span=span)
+    next_day = rows.Sum(time_of_text(time) if dialect.text_times else time, "+", day, span=span)
+    is_last = rows.RowComparison(rows.Extract("DAY", next_day, span=span), "=", rows.RowConstant(1), span=span)
+    last = rows.Sum(rows.RowCall("ADD_MONTHS", (next_day, months), span=span), "-", day, span=span)
+    return rows.RowCase(is_last, last, rows.RowCall("ADD_MONTHS", (next_day.left, months), span=span), span=span)
+
+
+def plain_add_months(e: rows.Expression, dialect: SqlDialect) -> rows.Expression:
+    """Return the call of ADD_MONTHS that a dialect makes such a tree of; else the expression itself."""
+    plain = e.otherwise if isinstance(e, rows.RowCase) else e
+    if not isinstance(plain, rows.RowCall) or plain.function != "ADD_MONTHS":
+        return e
+    time, months = plain.arguments
+    if dialect.name == "databricks":
+        match time:
+            case rows.RowCall("DATE_TRUNC", (_, rows.Cast(inner, "TIMESTAMP"))):
+                time = inner
+    plain = rows.RowCall("ADD_MONTHS", (time, months), span=e.span)
+    return plain if add_months((time, months), dialect, e.span or Span(0, 0)) == e else e
+
+
 def _dateadd(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
-    """DATEADD(unit, number, time), and DATE_ADD(time, number) in days where there are two arguments."""
+    """DATEADD(unit, number, time), and DATE_ADD(time, number) in days where there are two arguments: of DATEs."""
     if len(arguments) == 2:
-        return _shift_time(arguments[0], arguments[1], rows.RowConstant("DAY"), span)
+        return _shift_time(day_of(arguments[0], dialect, span), arguments[1], rows.RowConstant("DAY"), span)
     return _shift_time(arguments[2], arguments[1], arguments[0], span)
 
 
@@ -586,11 +620,13 @@ def _date_sub(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Exp
         return _difference("TIMESTAMPDIFF")(arguments, dialect, span)
     if dialect.name == "bigquery":
         return rows.Sum(arguments[0], "-", arguments[1])
-    return _shift_time(arguments[0], arguments[1], rows.RowConstant("DAY"), span, "-")
+    return _shift_time(day_of(arguments[0], dialect, span), arguments[1], rows.RowConstant("DAY"), span, "-")
 
 
 def _datediff(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
     """DATEDIFF of Databricks: complete units between two times; boundaries of days for the later and the earlier."""
+    if dialect.name == "duckdb":
+        return _date_diff(arguments, dialect, span)
     if len(arguments) == 2:
         return _difference("DATEDIFF")((rows.RowConstant("DAY"), *arguments[::-1]), dialect, span)
     return _difference("TIMESTAMPDIFF")(arguments, dialect, span)
@@ -598,6 +634,12 @@ def _datediff(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Exp
 
 def _truncated(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
     """TRUNC of Oracle, and TIMESTAMP_TRUNC of BigQuery: of a time and a unit, days if it is left out."""
+    if dialect.name == "oracle":
+        digits = arguments[1:] and isinstance(getattr(arguments[1], "value", None), int | float)
+        if digits:
+            raise Unsupported("TRUNC to a number of digits is not read: write TRUNC(x), or ROUND(x, 2)", span)
+        if len(arguments) == 1 and type_of(arguments[0], lambda _: None) in ("int", "float"):
+            return whole_part(arguments[0])
     unit: rows.Expression = rows.RowConstant("DAY") if len(arguments) == 1 else arguments[1]
     if isinstance(unit, rows.RowConstant) and str(unit.value).upper() in ORACLE_UNITS:
         unit = replace(unit, value=ORACLE_UNITS[str(unit.value).upper()])
@@ -756,25 +798,28 @@ def _part_of(written: str, parts: Mapping[str, str], own: Mapping[str, str]) -> 
     return "HH12" if known.upper() == "HH" else known
 
 
-FROM_THE_END = frozenset({"trino", "oracle", "snowflake", "bigquery", "duckdb", "databricks"})
-ZERO_IS_ONE = frozenset({"oracle", "snowflake", "bigquery", "databricks"})
+FROM_THE_END = frozenset({"trino", "oracle", "snowflake", "bigquery", "duckdb", "flink", "databricks"})
+ZERO_IS_ONE = frozenset({"oracle", "snowflake", "bigquery", "flink", "databricks"})
 
 
 def counted_from_the_end(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
     """Build SUBSTRING, whose start counts from the end of the text where it is negative, but in the standard.
 
-    A start before the text gives the empty text in Trino and Snowflake, NULL in Oracle, and elsewhere all of it.
+    A start before the text gives the empty text in Trino, Snowflake and Flink, NULL in Oracle, and elsewhere all of it.
+    A start of 0 gives the empty text in Trino.
     """
     text, start, *length = arguments
     value = start.value if isinstance(start, rows.RowConstant) else None
     if value == 0 and dialect.name in ZERO_IS_ONE:
         return rows.RowCall("SUBSTRING", (text, rows.RowConstant(1, span=start.span), *length), span=span)
+    if value == 0 and dialect.name == "trino":
+        return rows.RowCall("SUBSTRING", (text, rows.RowConstant(1, span=start.span), rows.RowConstant(0)), span=span)
     if not isinstance(value, int) or value >= 0 or dialect.name not in FROM_THE_END:
         return rows.RowCall("SUBSTRING", arguments, span=span)
     size = rows.RowCall("CHAR_LENGTH", (text,), span=span)
     first = rows.Sum(size, "-", rows.RowConstant(-value - 1, span=start.span), span=span)
     cut = rows.RowCall("SUBSTRING", (text, first, *length), span=span)
-    if dialect.name not in ("trino", "oracle", "snowflake"):
+    if dialect.name not in ("trino", "oracle", "snowflake", "flink"):
         return cut
     outside = rows.RowComparison(size, "<", rows.RowConstant(-value), span=span)
     return rows.RowCase(outside, rows.RowConstant(None if dialect.empty_is_null else ""), cut, span=span)
@@ -914,6 +959,10 @@ def _date_diff(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Ex
     """DATE_DIFF: complete units in Trino, boundaries in DuckDB, boundaries with the unit last in BigQuery."""
     if dialect.name == "bigquery":
         return _backwards("DATEDIFF")(arguments, dialect, span)
+    if dialect.name == "duckdb" and _unit_name(arguments[0], span, TIME_UNITS) == "WEEK":  # days between, by 7
+        day = rows.RowConstant("DAY", span=span)
+        days = (rows.RowCall("DATE_TRUNC", (day, time), span=span) for time in arguments[1:])
+        return _difference("TIMESTAMPDIFF")((arguments[0], *days), dialect, span)
     return _difference("DATEDIFF" if dialect.name == "duckdb" else "TIMESTAMPDIFF")(arguments, dialect, span)
 
 
@@ -933,6 +982,24 @@ def _unit_name(e: rows.Expression, span: Span, units: Collection[str]) -> str:
 
 TIME_UNITS = (*MONTHS, *LENGTHS)
 _MANY = 50
+NOW = frozenset({"CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP"})
+"""The words that stand for the time at which a query runs, without parentheses."""
+_NOW_CALLS = NOW | {"NOW", "TODAY", "GETDATE", "GETUTCDATE", "SYSDATE", "SYSTIMESTAMP", "CURRENT_DATETIME", "PROCTIME"}
+
+
+def require_not_now(name: str, dialect: SqlDialect, span: Span | None, called: bool) -> None:
+    """Raise Unsupported for the time at which the query runs."""
+    words = _NOW_CALLS if called else NOW | ({"SYSDATE", "SYSTIMESTAMP"} if dialect.name == "oracle" else set())
+    if name.upper() in words:
+        mark = "`" if dialect.backticks else '"'
+        column = "" if called else f"; a column is written {mark}{name}{mark}"
+        raise Unsupported(
+            f"{name} is the time at which the query runs, so that its answer changes: write TIMESTAMP '2026-01-31 "
+            f"12:00:00' or DATE '2026-01-31'{column}",
+            span,
+        )
+
+
 _FUNCTIONS: Mapping[str, tuple[int, int, Builder]] = {
     "NULLIF": (2, 2, _nullif),
     "GREATEST": (1, _MANY, _extreme(">=")),
@@ -955,6 +1022,7 @@ _FUNCTIONS: Mapping[str, tuple[int, int, Builder]] = {
     "DATE_SUB": (2, 3, _date_sub),
     "DATESUB": (3, 3, _date_sub),
     "DATEADD": (2, 3, _dateadd),
+    "ADD_MONTHS": (2, 2, add_months),
     "TIMEADD": (3, 3, _dateadd),
     "TIMESTAMPADD": (3, 3, _dateadd),
     "TIMEDIFF": (3, 3, _difference("DATEDIFF")),

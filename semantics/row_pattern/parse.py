@@ -29,6 +29,7 @@ from cerify.semantics.parsing import MAX_DEPTH, explained, number_of, parsed, pa
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.dialects import (
     BARE,
+    NOW,
     STANDARD_SQL,
     TIME_UNITS,
     SqlDialect,
@@ -43,6 +44,7 @@ from cerify.semantics.row_pattern.dialects import (
     null_if_empty,
     plain_texts,
     require_function,
+    require_not_now,
     unit_of,
     whole_cast,
 )
@@ -105,6 +107,8 @@ INSTEAD = {
 """What to write for functions that are not here."""
 
 
+EMPTY = {"duckdb": rows.RowConstant(""), "oracle": rows.RowConstant(None)}
+"""The empty text of the dialects in which REPLACE of it makes nothing."""
 ROWTIME = "the first column of ORDER BY"
 """The name that a column has until the clause is whole."""
 REGEXPS = ("REGEXP_LIKE", "REGEXP_CONTAINS", "REGEXP_MATCHES", "REGEXP")
@@ -298,6 +302,8 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
             return rows.RowConstant(one.name, span=span_of(meta))
         if self.dialect.bare_functions and not one.quoted and one.name.upper() in BARE:
             return replace(BARE[one.name.upper()](), span=span_of(meta))
+        if not one.quoted and (one.name.upper() in NOW or self.dialect.name == "oracle"):
+            require_not_now(one.name, self.dialect, span_of(meta), called=False)
         return rows.RowColumn(one.name, None, one.quoted, span=span_of(meta))
 
     def qualified(self, meta: Meta, variable: Identifier, one: Identifier) -> rows.Expression:
@@ -363,6 +369,7 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
                 self.dates.add(span_of(meta))
             return made
         require_function(name.upper(), self.dialect, span_of(name))
+        require_not_now(name, self.dialect, span_of(name), called=True)
         if self.dialect.empty_is_null and name.upper() == "CONCAT" and arguments:
             return reduce(lambda left, right: join_texts(left, right, span_of(meta)), arguments)
         if (
@@ -370,6 +377,8 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
         ):  # it passes over NULL, as || does not
             empty = rows.RowConstant("", span=span_of(meta))
             arguments = tuple(rows.Coalesce((e, empty), span=e.span) for e in arguments)
+        if name.upper() == "REPLACE" and len(arguments) == 3 and arguments[1] == EMPTY.get(self.dialect.name):
+            return arguments[0]
         if self.dialect.empty_is_null and name.upper() == "REPLACE" and len(arguments) in (2, 3):
             last = arguments[2] if len(arguments) == 3 else rows.RowConstant(None)
             arguments = (*arguments[:2], rows.RowConstant("") if last == rows.RowConstant(None) else last)

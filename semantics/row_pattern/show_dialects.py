@@ -8,14 +8,17 @@ from dataclasses import replace
 from typing import Any, TypeAlias, TypeGuard, assert_never, cast
 
 from cerify.semantics import trees
-from cerify.semantics.errors import Unsupported
+from cerify.semantics.errors import Span, Unsupported
 from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.check import type_of
 from cerify.semantics.row_pattern.dialects import (
     SqlDialect,
+    add_months,
     escaped_text,
     mean_of,
     meant_reading,
     null_if_empty,
+    plain_add_months,
     require_in_dialect,
     whole_cast,
     with_meant_nulls,
@@ -132,10 +135,20 @@ def _choices(source: SqlDialect, target: SqlDialect) -> Iterator[tuple[str, Chan
     if target.empty_is_null:
         note = f"a text that is empty, as SUBSTR, TRIM and REPLACE make it, is NULL in {target.title}"
         yield note, lambda e: null_if_empty(e) if isinstance(e, rows.RowCall) else e, _plain_call
+    if target.name == "oracle":
+        note = f"ADD_MONTHS of the last day of a month is a last day in {target.title}"
+        yield note, lambda e: _own_add_months(e, target), lambda e: plain_add_months(e, target)
 
 
 def _is_whole_cast(e: rows.Expression) -> TypeGuard[rows.Cast]:
     return isinstance(e, rows.Cast) and e.type == "BIGINT"
+
+
+def _own_add_months(e: rows.Expression, target: SqlDialect) -> rows.Expression:
+    """Return what ADD_MONTHS means in a dialect."""
+    if not isinstance(e, rows.RowCall) or e.function != "ADD_MONTHS":
+        return e
+    return add_months(e.arguments, target, e.span or Span(0, 0))
 
 
 def _plain_cast(e: rows.Expression, target: SqlDialect) -> rows.Expression:
@@ -178,6 +191,9 @@ def _require_labels(e: rows.Expression, target: SqlDialect) -> None:
 def _spellings(target: SqlDialect) -> Iterator[Change]:
     """Yield the changes from what a clause means to what a dialect writes."""
     yield from (unwrap for _, _, unwrap in _choices(target, target))
+    if target.name in ("snowflake", "databricks"):  # their DATEADD adds months as the standard's ADD_MONTHS here
+        yield lambda e: _named(e, plain) if (plain := plain_add_months(e, target)) is not e else e
+        yield _dateadd
     if target.name in _WITHOUT_MODULO:
         yield _modulo
     yield lambda e: _own_pattern(e, target)
@@ -204,7 +220,9 @@ def _number_of_days(q: MatchRecognize) -> rows.Expression | None:
     for e in (node for root in q.expressions for node in subtrees(root)):
         if isinstance(e, rows.Sum | rows.RowComparison):
             numbers = [one for one in rows.below(e) if _is_number(one)]
-            if numbers and any(isinstance(one, rows.RowColumn) and one.name.lower() in keys for one in subtrees(e)):
+            times = [one for one in rows.below(e) if type_of(one, lambda _: None) not in ("int", "float")]
+            inside = (one for time in times for one in subtrees(time))
+            if numbers and any(isinstance(one, rows.RowColumn) and one.name.lower() in keys for one in inside):
                 return e
     return None
 
@@ -511,6 +529,19 @@ def _nullif(e: rows.Expression) -> rows.Expression:
     match e:
         case rows.RowCase(rows.RowComparison(a, "=", b), rows.RowConstant(None), otherwise) if otherwise == a:
             return rows.RowColumn(f"NULLIF({show_expression(a)}, {show_expression(b)})")
+    return e
+
+
+def _named(e: rows.Expression, written: rows.Expression) -> rows.Expression:
+    """Return a name that is written as another expression."""
+    return rows.RowColumn(show_expression(written), span=e.span)
+
+
+def _dateadd(e: rows.Expression) -> rows.Expression:
+    """Return a name that is written as the call of DATEADD in months."""
+    if isinstance(e, rows.RowCall) and e.function == "ADD_MONTHS":
+        time, months = map(show_expression, e.arguments)
+        return rows.RowColumn(f"DATEADD(MONTH, {months}, {time})")
     return e
 
 

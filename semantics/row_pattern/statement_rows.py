@@ -51,9 +51,7 @@ def select_rows(
         e = _resolved(e, statement, columns)
         if not dialect.days:
             return e
-        return with_meant_operands(
-            e, lambda column: type_at(columns.index(column.name)), dialect.text_times, dialect.text_numbers
-        )
+        return with_meant_operands(e, lambda column: type_at(columns.index(column.name)), *dialect.operands)
 
     names: list[str] = []
     chosen: list[rows.Expression] = []

@@ -196,7 +196,7 @@ def with_rule_of(
     clause = pasted.clause
     if schema is not None and pasted.dialect.days:
         types = types_of(column_types(schema_of(schema, language=language)))
-        clause = with_days(clause, types, pasted.dialect.text_times, pasted.dialect.text_numbers)
+        clause = with_days(clause, types, *pasted.dialect.operands)
     return show_clause(written_out(clause, reading)), language
 
 

@@ -431,7 +431,8 @@ def in_dialect(text: str, name: str) -> Any:
         ("oracle", "TO_DATE('01-APR-11', 'DD-MON-RR')", "TIMESTAMP '2011-04-01 00:00:00'"),
         ("oracle", "DECODE(x, 1, 'a', 'b')", "CASE WHEN x = 1 OR x IS NULL AND 1 IS NULL THEN 'a' ELSE 'b' END"),
         ("trino", "date_add('day', x, t)", "t + x * INTERVAL '1' DAY"),
-        ("databricks", "DATE_ADD(t, 7)", "t + 7 * INTERVAL '1' DAY"),
+        ("databricks", "DATE_ADD(t, 7)", "DATE_TRUNC('DAY', CAST(t AS TIMESTAMP)) + 7 * INTERVAL '1' DAY"),
+        ("databricks", "DATEADD(day, 7, t)", "t + 7 * INTERVAL '1' DAY"),
         ("databricks", "DATEDIFF(t, u)", "DATEDIFF('DAY', u, t)"),
         ("bigquery", "TIMESTAMP_SUB(MAX(t), INTERVAL 3 HOUR)", "MAX(t) - INTERVAL '3' HOUR"),
         ("bigquery", "MAX(TIMESTAMP_TRUNC(t, HOUR))", "MAX(DATE_TRUNC('HOUR', t))"),
@@ -539,6 +540,11 @@ def test_least_and_greatest_of_null(name: str) -> None:
         ("snowflake", "PATTERN (A) DEFINE A AS DATE_PART('era', t) = 1", "YEAR, QUARTER, MONTH, DAY, HOUR"),
         ("trino", "PATTERN (A) DEFINE A AS EXTRACT(EPOCH FROM t) > 1", "EXTRACT.EPOCH"),
         ("snowflake", "PATTERN (A) DEFINE A AS median(t) > 1", "COUNT_IF"),
+        ("oracle", "PATTERN (A) DEFINE A AS TRUNC(x, 2) > 1", "number of digits"),
+        ("oracle", "PATTERN (A) DEFINE A AS t > SYSDATE - 1", 'a column is written "SYSDATE"'),
+        ("databricks", "PATTERN (A) DEFINE A AS t > current_date", "a column is written `current_date`"),
+        ("duckdb", "PATTERN (A) DEFINE A AS t > now()", "the time at which the query runs"),
+        ("standard", "ORDER BY CURRENT_TIMESTAMP PATTERN (A)", "the time at which the query runs"),
     ],
 )
 def test_what_a_dialect_refuses(name: str, text: str, reason: str) -> None:
@@ -567,6 +573,7 @@ def test_options_of_bigquery() -> None:
         ("bigquery", "TIMESTAMP_DIFF(b, a, MINUTE)", "TIMESTAMPDIFF('MINUTE', a, b)"),
         ("databricks", "DATEDIFF(HOUR, a, b)", "TIMESTAMPDIFF('HOUR', a, b)"),
         ("duckdb", "DATE_DIFF('hour', a, b)", "DATEDIFF('HOUR', a, b)"),
+        ("duckdb", "DATEDIFF('week', a, b)", "TIMESTAMPDIFF('WEEK', DATE_TRUNC('DAY', a), DATE_TRUNC('DAY', b))"),
         ("trino", "DATE_DIFF('hour', a, b)", "TIMESTAMPDIFF('HOUR', a, b)"),
     ],
 )
@@ -694,6 +701,18 @@ def test_a_translation_writes_what_the_other_dialect_reads() -> None:
          "ARRAY_AGG(z) WITHIN GROUP (ORDER BY t) AS l"),
         ("snowflake", "ORDER BY o MEASURES LISTAGG(z, '-') WITHIN GROUP (ORDER BY t) AS l PATTERN (A) DEFINE A AS TRUE",
          "bigquery", "STRING_AGG(z, '-' ORDER BY t) AS l"),
+        *(
+            ("snowflake", f"ORDER BY t MEASURES {months} AS s PATTERN (A) DEFINE A AS TRUE", target, written)
+            for months, target, written in (
+                ("ADD_MONTHS(t, 1)", "snowflake", "MEASURES ADD_MONTHS(t, 1) AS"),
+                ("ADD_MONTHS(t, 1)", "oracle", "MEASURES ADD_MONTHS(t, 1) AS"),
+                ("ADD_MONTHS(t, 1)", "databricks", "ELSE DATEADD(MONTH, 1, t) END AS"),
+                ("DATEADD(month, 1, t)", "snowflake", "MEASURES DATEADD(MONTH, 1, t) AS"),
+                ("DATEADD(month, 1, t)", "standard", "MEASURES ADD_MONTHS(t, 1) AS"),
+            )
+        ),
+        ("databricks", "MEASURES ADD_MONTHS(t, 1) AS s PATTERN (A) DEFINE A AS TRUE", "databricks",
+         "MEASURES ADD_MONTHS(t, 1) AS s"),
         ("trino", "MEASURES EXTRACT(SECOND FROM t) AS s PATTERN (A) DEFINE A AS TRUE", "oracle",
          "CAST(FLOOR(EXTRACT(SECOND FROM t)) AS NUMBER(19)) AS s"),
     ],

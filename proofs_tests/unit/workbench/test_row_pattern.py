@@ -962,6 +962,9 @@ def test_regular_expressions(dialect: str, condition: str, found: list[int]) -> 
         ("oracle", "COALESCE(u, '') IS NULL", [2, 3]),
         ("oracle", "REPLACE(u, '/', '') = 'shop12'", [0]), ("oracle", "u || v || 'z' = 'z'", [3]),
         ("trino", "u || v = 'abx'", [1]), ("trino", "u <> ''", [0, 1]),
+        ("trino", "SUBSTR(u, 0, 2) = ''", [0, 1]), ("flink", "SUBSTR(u, -2, 1) = 'a'", [1]),
+        ("flink", "SUBSTR(u, -3) = ''", [1]), ("flink", "SUBSTR(u, 0, 1) = 'a'", [1]),
+        ("duckdb", "REPLACE(u, '', 'x') = 'ab'", [1]), ("oracle", "REPLACE(u, '', 'x') = 'ab'", [1]),
     ],
 )  # fmt: skip
 def test_texts_of_dialects(dialect: str, condition: str, found: list[int]) -> None:
@@ -1072,6 +1075,11 @@ OF_DIALECTS: list[tuple[str, str, list[Any], list[Any]]] = [  # a measure, diale
     ("x NOT LIKE ALL ('a', 'b')", "bigquery databricks", ["a", "c"], [False, True]),
     ("x ILIKE ANY ('A', 'b')", "snowflake databricks", ["a", "c"], [True, False]),
     ("x LIKE SOME ('a!%') ESCAPE '!'", "snowflake", ["a%", "ab"], [True, False]),
+    ("ADD_MONTHS(x, 1)", "oracle snowflake", [datetime(2024, 2, 29, 13, tzinfo=UTC), datetime(2024, 1, 30, tzinfo=UTC)],
+     [datetime(2024, 3, 31, 13, tzinfo=UTC), datetime(2024, 2, 29, tzinfo=UTC)]),
+    ("ADD_MONTHS(x, 1)", "databricks", [datetime(2024, 2, 29, 13, tzinfo=UTC)], [datetime(2024, 3, 29, tzinfo=UTC)]),
+    ("DATEADD(month, 1, x)", "snowflake databricks", [datetime(2024, 2, 29, 13, tzinfo=UTC)],
+     [datetime(2024, 3, 29, 13, tzinfo=UTC)]),
 ]  # fmt: skip
 
 
@@ -1231,6 +1239,17 @@ def test_the_commands_take_statements_and_dialects(
     )  # fmt: skip
     assert status == 1
     assert "no translation: Flink SQL requires ORDER BY" in out
+
+
+def test_trunc_and_round_of_oracle_are_of_numbers_too() -> None:
+    measures = ["TRUNC(x)", "TRUNC(x) - TRUNC(y)", "TRUNC(t)", "ROUND(t)", "TRUNC(y / 4)", "ROUND(x)"]
+    listed = ", ".join(f"{one} AS m{i}" for i, one in enumerate(measures))
+    row = {"x": -2.34, "y": 7, "t": datetime(2024, 2, 29, 13, 5, tzinfo=UTC)}
+    days = (datetime(2024, 2, 29, tzinfo=UTC), datetime(2024, 3, 1, tzinfo=UTC))
+    clause = f"MATCH_RECOGNIZE (MEASURES {listed} PATTERN (A) DEFINE A AS TRUNC(x) = -2)"
+    assert select(clause, [row], dialect="oracle").rows == ((-2, -9, *days, 1, -2),)
+    around = "SELECT TRUNC(x) FROM t MATCH_RECOGNIZE (MEASURES A.x AS x PATTERN (A) DEFINE A AS TRUE)"
+    assert select(around, [row], dialect="oracle").rows == ((-2,),)
 
 
 def test_concat_of_duckdb_passes_over_null() -> None:
