@@ -202,4 +202,4 @@ def _wrong_kinds(
 def _timeless(schema: Schema, span: Span | None) -> Iterator[Problem]:
     if not {TIME, TIMESTAMP} & schema.attributes.keys():
         message = "maxspan measures the time of events, and these have none, so that nothing is within it"
-        yield Problem("window", message, span, advice="name the field with the time, as --time @timestamp")
+        yield Problem("attribute", message, span, advice="name the field with the time, as --time @timestamp")

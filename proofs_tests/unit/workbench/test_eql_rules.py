@@ -500,6 +500,12 @@ def test_a_rule_that_never_fires_is_said_to(run: Run) -> None:
     assert cerify.check("A where 1 == 1", language="eql").satisfiable is True
 
 
+def test_maxspan_over_events_without_times_is_warned_of(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "log.ndjson").write_text('{"type": "A"}\n{"type": "B"}\n', encoding="utf-8")
+    rule = "sequence with maxspan=5s [A where true] [B where true]"
+    assert "maxspan measures the time" in run("match", rule, str(tmp_path / "log.ndjson"), "--language", "eql")[2]
+
+
 def test_test_logs_of_rules_are_a_suite(tmp_path: Path, run: Run) -> None:
     rule_file(tmp_path / "rules", "a.eql", "sequence with maxspan=5s [A where x == 1] [B where true]")
     (tmp_path / "rules" / "b.yml").write_text(
