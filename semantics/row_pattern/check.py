@@ -173,12 +173,14 @@ def with_days(
     text_times: bool = False,
     text_numbers: TextNumbers = "none",
     truncates: bool = False,
+    text_casts: bool = False,
 ) -> MatchRecognize:
     """Return the clause in which a number beside a time or an interval is one of days, as Oracle has it.
 
     types: those of the columns; a number is one of days where both types are known. text_times: whether a text that is
     written beside a time is a time too, as Snowflake has it. text_numbers: which texts beside a number are numbers.
-    truncates: whether TRUNC and ROUND are of numbers as well as of times, as in Oracle.
+    truncates: whether TRUNC and ROUND are of numbers as well as of times, as in Oracle. text_casts: whether a CAST of a
+    text with a fraction to a whole number rounds it.
 
     >>> from cerify.semantics.row_pattern.parse import parse
     >>> q = parse("MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS t <= PREV(t) + 1)")
@@ -186,11 +188,16 @@ def with_days(
     "t <= PREV(t) + 1 * INTERVAL '1' DAY"
     """
 
-    return with_expressions(q, lambda e: with_meant_operands(e, types, text_times, text_numbers, truncates))
+    return with_expressions(q, lambda e: with_meant_operands(e, types, text_times, text_numbers, truncates, text_casts))
 
 
 def with_meant_operands(
-    e: rows.Expression, types: Types, text_times: bool, text_numbers: TextNumbers = "none", truncates: bool = False
+    e: rows.Expression,
+    types: Types,
+    text_times: bool,
+    text_numbers: TextNumbers = "none",
+    truncates: bool = False,
+    text_casts: bool = False,
 ) -> rows.Expression:
     """Return an expression as `with_days` has it."""
 
@@ -203,6 +210,8 @@ def with_meant_operands(
     def changed(e: rows.Expression) -> rows.Expression:
         if not e.operands:
             return e
+        if text_casts and (text := _cast_text(e)) is not None and kind(text) == "string":
+            return _rounded_text(changed(text))
         below = [changed(one) for one in rows.below(e)]
         kinds = {kind(one) for one in below}
         if isinstance(e, rows.Sum) and kinds & {"timestamp", "interval"}:
@@ -212,7 +221,7 @@ def with_meant_operands(
         if text_times and isinstance(e, rows.RowComparison | rows.RowBetween | rows.RowIn) and "timestamp" in kinds:
             below = [*map(time_of_text, below)]
         if text_numbers != "none" and _takes_numbers(e, kinds, text_numbers):
-            below = [_number_of_text(one, text_numbers) if kind(one) == "string" else one for one in below]
+            below = [number_of_text(one, text_numbers) if kind(one) == "string" else one for one in below]
         if text_times and isinstance(e, rows.RowCall):
             wanted = FUNCTIONS[e.function].kinds
             below = [time_of_text(x) if k == "timestamp" else x for x, k in zip(below, wanted, strict=False)]
@@ -220,6 +229,22 @@ def with_meant_operands(
         return _rounded(made, kind) if truncates else made
 
     return changed(e)
+
+
+def _cast_text(e: rows.Expression) -> rows.Expression | None:
+    """Return what a CAST to a whole number is of, also where a dialect makes a CASE of it."""
+    match e:
+        case rows.Cast(operand, "BIGINT"):
+            return operand
+        case rows.RowCase(_, rows.Cast(rows.Sum(rows.Cast(same, "DOUBLE")), "BIGINT"), rows.Cast(operand, "BIGINT")):
+            return operand if same == operand else None
+    return None
+
+
+def _rounded_text(e: rows.Expression) -> rows.Expression:
+    """Return the whole number that a text is; one with a fraction is rounded, halves away from zero."""
+    whole, number = (rows.Cast(e, type_, span=e.span) for type_ in ("BIGINT", "DOUBLE"))
+    return rows.Coalesce((whole, rows.Cast(number, "BIGINT", span=e.span)), span=e.span)
 
 
 def whole_part(e: rows.Expression) -> rows.Expression:
@@ -261,7 +286,7 @@ def _takes_numbers(e: rows.Expression, kinds: Collection[ValueKind | None], text
     return isinstance(e, rows.Product) or (isinstance(e, rows.Sum) and e.operator != "||")
 
 
-def _number_of_text(e: rows.Expression, text_numbers: TextNumbers) -> rows.Expression:
+def number_of_text(e: rows.Expression, text_numbers: TextNumbers) -> rows.Expression:
     """Return the number that a text is, else the text itself, which is unknown beside a number."""
     if isinstance(e, rows.RowConstant):
         value = combined(rows.Cast(e, "BIGINT"), [e.value], STANDARD)

@@ -55,7 +55,8 @@ class SqlDialect:
     ILIKE. pattern_lists: whether LIKE ANY, SOME and ALL of several patterns are read, also after NOT. casts: what a
     CAST to a whole number does with a fraction; halves go away from zero, or to the even number. whole_means: whether
     AVG of whole numbers is one. text_numbers: which texts beside a number are read as one: those that are written out,
-    or all. empty_is_null: whether the empty text is NULL.
+    or all. empty_is_null: whether the empty text is NULL. text_casts: whether a CAST of a text with a fraction to a
+    whole number rounds it.
     unnamed: what the columns of VALUES are called that have no name, and the number of the first; dual: whether FROM
     DUAL is one row.
     """
@@ -98,11 +99,12 @@ class SqlDialect:
     whole_means: bool = False
     text_numbers: TextNumbers = "none"
     empty_is_null: bool = False
+    text_casts: bool = False
 
     @property
-    def operands(self) -> tuple[bool, TextNumbers, bool]:
+    def operands(self) -> tuple[bool, TextNumbers, bool, bool]:
         """Return what `with_days` makes of operands by their types."""
-        return self.text_times, self.text_numbers, "TRUNC" in self.functions
+        return self.text_times, self.text_numbers, "TRUNC" in self.functions, self.text_casts
 
 
 _LONGEST = {"longest match": "the longest match (OPTIONS)"}
@@ -146,6 +148,7 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             between_dates="fraction of days",
             dual=True,
             text_numbers="all",
+            text_casts=True,
             empty_is_null=True,
             functions=_COMMON
             | {"NVL", "NVL2", "DECODE", "TRUNC", "NUMTODSINTERVAL", "TO_DATE", "TO_TIMESTAMP", "ADD_MONTHS"}
@@ -175,6 +178,7 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             between_dates="days",
             text_times=True,
             text_numbers="all",
+            text_casts=True,
             pattern_lists="plain",
             windows=True,
             functions=_COMMON
@@ -249,6 +253,7 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             between_dates="days",
             text_times=True,
             text_numbers="written",
+            text_casts=True,
             casts="to even",
             unnamed=("col", 0),
             functions=_COMMON
@@ -863,7 +868,7 @@ def mean_of(e: rows.RowAggregate) -> rows.Expression:
 def whole_cast(e: rows.Cast, dialect: SqlDialect) -> rows.Expression:
     """Return a CAST to a whole number as a dialect has it; where this is not rounded, it is a CASE of two.
 
-    A float of 2 to the power of 52 and more is whole. A text with a fraction is NULL, as no dialect takes it.
+    A float of 2 to the power of 52 and more is whole. A text with a fraction is NULL here, see `with_days`.
     """
     if dialect.casts == "away from zero" or _is_whole(e.operand, dialect):
         return e

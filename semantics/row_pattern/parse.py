@@ -372,9 +372,7 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
         require_not_now(name, self.dialect, span_of(name), called=True)
         if self.dialect.empty_is_null and name.upper() == "CONCAT" and arguments:
             return reduce(lambda left, right: join_texts(left, right, span_of(meta)), arguments)
-        if (
-            self.dialect.name == "duckdb" and name.upper() == "CONCAT" and arguments
-        ):  # it passes over NULL, as || does not
+        if self.dialect.name in ("duckdb", "azure") and name.upper() == "CONCAT":  # it passes over NULL, || does not
             empty = rows.RowConstant("", span=span_of(meta))
             arguments = tuple(rows.Coalesce((e, empty), span=e.span) for e in arguments)
         if name.upper() == "REPLACE" and len(arguments) == 3 and arguments[1] == EMPTY.get(self.dialect.name):

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, TypeGuard, assert_never, cast
 from cerify.semantics import trees
 from cerify.semantics.errors import Span, Unsupported
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.check import type_of
+from cerify.semantics.row_pattern.check import number_of_text, time_of_text, type_of
 from cerify.semantics.row_pattern.dialects import (
     SqlDialect,
     add_months,
@@ -24,7 +24,7 @@ from cerify.semantics.row_pattern.dialects import (
     with_meant_nulls,
 )
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.scalars import with_expressions
+from cerify.semantics.row_pattern.scalars import FUNCTIONS, with_expressions
 from cerify.semantics.row_pattern.statement import (
     NO_TABLE,
     LiteralTable,
@@ -114,6 +114,13 @@ def _differences(q: MatchRecognize, source: SqlDialect, target: SqlDialect) -> l
         shown = show_expression(number)
         there = f"in {target.title} of DATEs alone" if target.days else f"not in {target.title}"
         differences.append(f"if {shown} is of times, its number is one of days in {source.title}, and {there}")
+    for known, other, what, instead in (
+        (source.text_times, target.text_times, "a time", "TIMESTAMP '…'"),
+        (source.text_numbers != "none", target.text_numbers != "none", "a number", "the number"),
+    ):
+        if known and not other and (e := _text_operand(q, what)) is not None:
+            beside = f"if {show_expression(e)} is of {what}, its text is one in {source.title}"
+            differences.append(f"{beside}, and not in {target.title}: write {instead}")
     if meant_reading(q.expressions, source) != meant_reading(q.expressions, target):
         exact = "exact" if target.integer_division == "exact" else "truncated"
         differences.append(f"a division of whole numbers is {exact} in {target.title}, and is not in {source.title}")
@@ -224,6 +231,17 @@ def _number_of_days(q: MatchRecognize) -> rows.Expression | None:
             inside = (one for time in times for one in subtrees(time))
             if numbers and any(isinstance(one, rows.RowColumn) and one.name.lower() in keys for one in inside):
                 return e
+    return None
+
+
+def _text_operand(q: MatchRecognize, what: str) -> rows.Expression | None:
+    """Return an expression with a constant text that writes a time, or a number, where one may be meant."""
+    compared = (rows.RowComparison, rows.RowBetween, rows.RowIn)
+    for e in (node for root in q.expressions for node in subtrees(root)):
+        times = isinstance(e, rows.RowCall) and "timestamp" in FUNCTIONS[e.function].kinds and what == "a time"
+        read = time_of_text if what == "a time" else lambda one: number_of_text(one, "written")
+        if (isinstance(e, compared) or times) and any(read(one) is not one for one in rows.below(e)):
+            return e
     return None
 
 

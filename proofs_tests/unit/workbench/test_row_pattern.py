@@ -1056,6 +1056,9 @@ OF_DIALECTS: list[tuple[str, str, list[Any], list[Any]]] = [  # a measure, diale
      [0, 1, -1, 2**53 + 1, 1, 7, None, None, None]),
     ("CAST(x AS INT)", "standard trino snowflake azure", [0.5, 1.5, -1.5, 2.5, 0.4], [1, 2, -2, 3, 0]),
     ("CAST(x AS INT)", "duckdb", [0.5, 1.5, -1.5, 2.5, -0.5, 2**53 + 1], [0, 2, -2, 2, 0, 2**53 + 1]),
+    ("CAST(x AS INT)", "oracle snowflake duckdb", ["2.5", "-1.5", "0.5", "7", "2.4", "x", None],
+     [3, -2, 1, 7, 2, None, None]),
+    ("CAST(x AS INT)", "standard trino azure", ["2.5", "7"], [None, 7]),
     ("CAST(x * 0.5 AS INT)", "duckdb", [1, 3, 5], [1, 2, 3]),  # DECIMAL: DuckDB 2.0 gives the same
     ("CAST(ROUND(x) AS INT)", "flink", [1.5, 2.5], [2, 3]),
     ("AVG(x)", "flink", [0, 3, -3, 1.5], [0, 3, -3, 1.5]),
@@ -1156,6 +1159,11 @@ def test_what_a_translation_says_of_casts_means_and_empty_texts() -> None:
         found = show_in_dialect(q, dialect_named("standard"), dialect_named(target))[1]
         assert len(found) == len(notes)
         assert all(note in one for one, note in zip(found, notes, strict=True))
+    texts = "MATCH_RECOGNIZE (ORDER BY o PATTERN (A) DEFINE A AS t > '2024-03-05' AND x = '3')"
+    snowflake = parse(texts, dialect_named("snowflake"))
+    for target, number in (("trino", 2), ("oracle", 1), ("databricks", 0)):
+        notes = show_in_dialect(snowflake, *map(dialect_named, ("snowflake", target)))[1]
+        assert sum("its text is one in Snowflake, and not in" in one for one in notes) == number
     flink = parse(
         "MATCH_RECOGNIZE (ORDER BY o MEASURES AVG(x) AS m PATTERN (A) DEFINE A AS TRUE)", dialect_named("flink")
     )
@@ -1252,9 +1260,10 @@ def test_trunc_and_round_of_oracle_are_of_numbers_too() -> None:
     assert select(around, [row], dialect="oracle").rows == ((-2,),)
 
 
-def test_concat_of_duckdb_passes_over_null() -> None:
-    clause = "MATCH_RECOGNIZE (ORDER BY o MEASURES CONCAT(x, 'a', x) AS c, x || 'a' AS d PATTERN (A))"
-    assert select(clause, [{"o": 1, "x": "b"}, {"o": 2}], dialect="duckdb").rows == (("bab", "ba"), ("a", None))
+def test_concat_of_duckdb_and_azure_passes_over_null() -> None:
+    clause = "MATCH_RECOGNIZE (ORDER BY o MEASURES CONCAT(x, 'a', x) AS c, x || 'a' AS d PATTERN (A) DEFINE A AS TRUE)"
+    for name in ("duckdb", "azure"):
+        assert select(clause, [{"o": 1, "x": "b"}, {"o": 2}], dialect=name).rows == (("bab", "ba"), ("a", None))
 
 
 @pytest.mark.filterwarnings("ignore::cerify.semantics.errors.QueryWarning")
