@@ -46,16 +46,17 @@ def parse(text: str) -> SigmaQuery:
     if len(text) > LONGEST:
         raise ParseError(f"a text of rules has at most {LONGEST:,} characters; split it")
     try:
-        documents = list(yaml.load_all(text, _loader()))
+        loaded = list(yaml.load_all(text, _loader()))
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # for the places alone
-        starts = [node.start_mark.index for node in yaml.compose_all(text, Loader=loader) if node is not None]
+        nodes = list(yaml.compose_all(text, Loader=loader))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = None if mark is None else Span(min(mark.index, len(text)), min(mark.index + 1, len(text)))
         raise ParseError(f"not YAML: {getattr(error, 'problem', None) or error}", place) from None
     except (ValueError, RecursionError) as error:
         raise ParseError(f"not YAML: {error}") from None
-    documents = [document for document in documents if document is not None]
+    placed = [(one, node.start_mark.index) for one, node in zip(loaded, nodes, strict=True) if one is not None]
+    documents, starts = [one for one, _ in placed], [start for _, start in placed]
     for document, start in zip(documents, starts, strict=True):
         if not isinstance(document, dict) or not all(isinstance(key, str) for key in document):
             raise ParseError("a rule is a mapping with `detection` or `correlation`", _line_at(text, start))

@@ -76,6 +76,8 @@ CONSUMPTIONS = ChoiceOption([one.value for one in Consumption])
 LEVELS = ChoiceOption(get_args(Level))
 ORDERS = ChoiceOption(get_args(Order))
 FILE = click.Path(path_type=Path)
+RULES = (".eql", ".toml", ".sql", ".yml", ".yaml")
+"""The ends of the names of files that are queries."""
 
 
 class EventsPath(click.Path):
@@ -83,8 +85,8 @@ class EventsPath(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         query = "" if ctx is None else str(ctx.params.get("query"))
-        swapped = os.path.isfile(query) and not query.endswith((".eql", ".toml", ".sql"))  # False for a bad name
-        if value != "-" and not os.path.exists(value) and swapped:
+        swapped = value.endswith(RULES) or not (value == "-" or os.path.exists(value))
+        if swapped and os.path.isfile(query) and not query.endswith(RULES):  # isfile: False for a bad name
             self.fail(f"{query!r} is a file: it comes after the query", param, ctx)
         return super().convert(value, param, ctx)
 

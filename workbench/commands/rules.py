@@ -299,7 +299,7 @@ def with_referenced_rules(file: Path, text: str) -> str:
         if others and not wanted:
             break
         with suppress(InputError):
-            for document in re.split(r"(?m)^---\s*$", text_of(other)):
+            for document in re.split(r"(?m)^---[ \t]*(?:#.*)?$", text_of(other)):
                 names = set(re.findall(NAMED, document))
                 if names & set(wanted):
                     known |= names

@@ -139,7 +139,7 @@ def documents_of(text: str) -> Mapping[str, Document]:
 
     found: dict[str, Document] = {}
     with suppress(yaml.YAMLError, AttributeError):
-        for place, one in enumerate(yaml.safe_load_all(text)):
+        for place, one in enumerate(filter(None, yaml.safe_load_all(text))):
             name = str(one.get("name") or one.get("title") or one.get("id"))
             found[name] = Document(place, "condition" in one.get("correlation", {}))
     return found

@@ -31,7 +31,7 @@ from cerify.equivalence.sigma import (
 )
 from cerify.equivalence.verdict import Claim, Different
 from cerify.hypotheses.interpretation import choices_of
-from cerify.hypotheses.sigma import AXES, find_matches
+from cerify.hypotheses.sigma import AXES, documents_of, find_matches
 from cerify.protocol import MatchesAnswer, answer_of_json
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, ParseError, QueryWarning, Unsupported
@@ -265,6 +265,25 @@ def test_messages_have_a_place(text: str, kind: type[CerifyError], says: str, li
         parse(text)
     span = raised_.value.span
     assert not line or (span is not None and text.count("\n", 0, span.start) + 1 == line)
+
+
+@pytest.mark.parametrize("end", ["---\n", "---\n# a comment", "---\n---\n", "--- # a comment\n---\nnull\n"])
+def test_empty_documents_are_no_rules(end: str, tmp_path: Path, run: Run) -> None:
+    """They ended in a traceback, for the other files of a folder too."""
+    assert parse(GOOD + end).rules == parse(end.replace("null", "") + "\n---\n" + GOOD).rules == parse(GOOD).rules
+    with pytest.raises(ParseError, match="a rule is a mapping") as raised_:
+        parse(end.replace("null", "") + "\n---\n- a")
+    assert raised_.value.span is not None
+    assert raised_.value.span.start > len(end)
+    assert [one.place for one in documents_of(end.replace("null", "") + "\n---\n" + GOOD).values()] == [0, 1, 2, 3]
+    base, _, others = GOOD.partition("---\n")
+    (tmp_path / "rule.yml").write_text(base + end)
+    (tmp_path / "others.yml").write_text(others.replace("---\n", "--- # the next one\n") + end)
+    status, out, _ = run("check", str(tmp_path))
+    assert (status, out) == (0, "2 rules: 2 can fire, 0 never\n")
+    log = tmp_path / "log.jsonl"
+    log.write_text("".join(json.dumps({"type": "event", "time": t, "kind": k}) + "\n" for t, k in enumerate("cab")))
+    assert run("match", str(tmp_path / "rule.yml"), str(log))[1].count('rule: "') == 1  # none of others.yml
 
 
 def test_aliases_that_multiply_are_refused_at_once() -> None:

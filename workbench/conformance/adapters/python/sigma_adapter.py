@@ -253,7 +253,8 @@ def on_rsigma(run: RunMessage) -> Iterable[Json]:
         raise Skip(f"pySigma refuses the rules: {error}") from None
     fields = ({name: v for name, v in event.items() if name not in ("type", "time")} for event in run.events)
     events = [[time // 1_000_000, one] for time, one in zip(instants(run), fields, strict=True)]
-    documents = [{**one, "id": one["name"]} if "name" in one else one for one in yaml.safe_load_all(run.query)]
+    rules = filter(None, yaml.safe_load_all(run.query))
+    documents = [{**one, "id": one["name"]} if "name" in one else one for one in rules]
     answer = _program().ask({"rules": yaml.safe_dump_all(documents), "events": events})
     if isinstance(answer, dict):
         raise Skip(f"rsigma refuses: {answer['refused']}")
