@@ -559,7 +559,6 @@ A stream is a history. What is expected, and what is got as printed, are the eve
 takes place. Why each reading was taken: [event expressions](decisions/event-expressions.md)."""
 
 DEFINABLE = "the operator is definable, by the corrected formula"
-CONSTRUCTED = "Theorem 1 and Corollary 1 stand, with the corrected construction"
 TUPLES = "occurrence tuples are there where the expression takes place, by the corrected clause"
 ANY = "`any` does not take place at the start event, with which the history of a system begins; !NULL does."
 
@@ -581,10 +580,9 @@ VLDB92_ERRATA = (
     ),
     Erratum(
         "The automaton of F /+ E",
-        ("vldb92.constr:slashplus", "vldb92.thm1", "vldb92.cor1"),
-        "Section 3: after the first E, the machine reads E from its start state. Theorem 1 and Corollary 1 are about "
-        "the constructed automaton.",
-        CONSTRUCTED,
+        ("vldb92.constr:slashplus",),
+        "Section 3: after the first E, the machine reads E from its start state.",
+        "Theorem 1 and Corollary 1 stand, which are about the operators of section 2.2; /+ has another automaton",
         "Read from the start, E is asked of the history from there on, and not of the whole one.",
     ),
     Erratum(

@@ -241,8 +241,9 @@ def _(effort: Effort) -> Finding:
         len(examples.answered(examples.CONTAMINATION.replace("(a, b[])", f"(a, b[]{cut})"), S)) for cut in ("", "!")
     ]
     bound = (
-        f"Query 1: all {looked_at:,} streams of {length} events and fewer with one end of a session; with two ends "
-        f"it does change. Query 2: {series[0]} series without !, {series[1]} with it, on a stream of {len(S)} events"
+        f"Query 1: all {looked_at:,} streams that begin with Start:1, with one End:1 and up to {length} events more; "
+        f"with two ends it does change. Query 2: {series[0]} series without !, {series[1]} with it, on a stream of "
+        f"{len(S)} events"
     )
     return passed(differs is None and series == [4, 1] and _two_ends_differ(uncut, cut), bound, "example")
 

@@ -424,8 +424,8 @@ def _named_by_proceeding(id_: str, title: str, strategies: tuple[str, ...], comp
                 return Finding("refuted", "exhaustive", "", {"query": text, "why": "two runs with one name"})
         bound = (
             f"{runs:,} runs of {len(texts[::every])} queries, every {every}. of all, on streams drawn (seed 7): "
-            f"where a run starts, and where it proceeds, at most {choices} times, say which run it is; that there is "
-            f"a complete problem is {complete}"
+            f"where a run starts, how many steps it has, and where it proceeds, at most {choices} times, say which run "
+            f"it is; that there is a complete problem is {complete}"
         )
         return passed(choices > 0, bound, "random")
 

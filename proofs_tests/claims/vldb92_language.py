@@ -127,6 +127,7 @@ def _after_by_pipe(E: expr.Expression) -> expr.Expression:
 
 Rewrite = Callable[[expr.Expression], expr.Expression]
 READINGS = {
+    "b": "over a and b it is a or b; the text has the words alone",
     "d": "m is 3",
     "e": "m is 3",
     "j2": "first is by its words, as in derived:f corrected",
@@ -138,7 +139,7 @@ READINGS = {
 }
 DERIVED: dict[str, tuple[str, int, Callable[..., expr.Expression], Rewrite, str | None]] = {
     "a": ("E ∨ F", 2, expr.ExpressionOr, _or_as_printed, "!(!E ∧ !F)"),
-    "b": ("any", 0, expr.AnyEvent, _as_printed, None),
+    "b": ("any", 0, expr.AnyEvent, lambda _: parse("a or b"), None),
     "c": ("prior(E, F)", 2, lambda *parts: expr.Prior(parts), _as_printed, None),
     "d": ("prior(E1, ..., Em)", 3, lambda *parts: expr.Prior(parts), _as_printed, None),
     "e": ("sequence(E1, ..., Em)", 3, lambda *parts: expr.Sequence(parts), _as_printed, None),
@@ -179,8 +180,13 @@ def _derived(
         return f"{looked_at} cases: {of}all histories to {length(effort)} events, also behind start"
 
     said = {"a": "sign", "m": "name", "n": "name"}.get(name, "words")
+    title += (
+        ": the disjunction of all the primitive events but start"
+        if name == "b"
+        else f": its printed formula is as its {said}"
+    )
 
-    @claim(f"vldb92.derived:{name}", f"{title}: its printed formula is as its {said}", "definition", READINGS.get(name))
+    @claim(f"vldb92.derived:{name}", title, "definition", READINGS.get(name))
     def check(effort: Effort) -> Finding:
         if not any(meaning(E, h) for E, h in cases(effort)):
             return Finding("refuted", "exhaustive", "it takes place nowhere, so that nothing is compared")
@@ -285,12 +291,13 @@ plant(
     lambda right: lambda E, S: right(E, S) if len(S) else frozenset({0}),
 )
 plant(
-    [f"vldb92.derived:{name}" for name in DERIVED if name != "j2"],
+    [f"vldb92.derived:{name}" for name in DERIVED if name not in ("b", "j2")],
     "what defines the operator is negated",
     sys.modules[__name__],
     "definition",
     broken.result(expr.ExpressionNot),
 )
+plant("vldb92.derived:b", "any is a alone", sys.modules[__name__], "parse", broken.always(a))
 plant(
     "vldb92.derived:j2",
     "what defines the operator never takes place",
