@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import reduce
+from itertools import islice
 from typing import Literal, cast, get_args
 
 from cerify.semantics.arguments import did_you_mean
@@ -263,7 +264,7 @@ DIALECTS: Mapping[DialectName, SqlDialect] = {
             match_operators=frozenset({"ILIKE"}),
             ignores_null=True,
             refused={**_LONGEST, **{name: name for name in ("TIMESTAMPDIFF", "ADD_MONTHS", "TO_CHAR")}},
-            spelled={"CHAR_LENGTH": "LENGTH", "REGEXP_LIKE": "REGEXP_MATCHES"},
+            spelled={"CHAR_LENGTH": "LENGTH", "REGEXP_LIKE": "REGEXP_MATCHES", "TIMESTAMPDIFF": "DATE_SUB"},
             whole_seconds=True,
         ),
         SqlDialect(
@@ -490,6 +491,10 @@ def escaped_text(text: str, dialect: SqlDialect) -> str:
 # --- functions --------------------------------------------------------------------------------------------------------
 
 
+LARGEST = 10_000
+"""The most nodes of the tree that a call abbreviates: one in the other, each has its argument several times."""
+
+
 def dialect_function(name: str, arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression | None:
     """Return the tree that a call abbreviates, None if the dialect has no such function. Raises Unsupported."""
     if name not in dialect.functions:
@@ -498,7 +503,10 @@ def dialect_function(name: str, arguments: Arguments, dialect: SqlDialect, span:
     if not least <= len(arguments) <= most:
         wanted = f"{least}" if least == most else f"{least} to {most}" if most < _MANY else f"at least {least}"
         raise Unsupported(f"{name} takes {wanted} argument{'' if wanted == '1' else 's'}, not {len(arguments)}", span)
-    return replace(build(arguments, dialect, span), span=span)
+    made = replace(build(arguments, dialect, span), span=span)
+    if next(islice(subtrees(made), LARGEST, None), None) is not None:
+        raise Unsupported(f"{name} is written out here, and its arguments are too large: make a column of one", span)
+    return made
 
 
 def _nullif(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
@@ -520,15 +528,19 @@ Builder = Callable[[Arguments, SqlDialect, Span], rows.Expression]
 
 
 def _extreme(sign: Literal["<=", ">="]) -> Builder:
-    def build(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
-        def of_two(a: rows.Expression, b: rows.Expression) -> rows.Expression:
-            if dialect.ignores_null:
-                kept: rows.Expression = rows.RowOr(rows.IsNull(b), rows.RowComparison(a, sign, b))
-                return rows.RowCase(kept, a, b)
-            known = rows.RowCase(rows.IsNull(b), b, rows.RowCase(rows.RowComparison(a, sign, b), a, b))
-            return rows.RowCase(rows.IsNull(a), a, known)
+    """Build GREATEST and LEAST: the first argument that none of the next ones exceeds; its size is quadratic."""
 
-        return reduce(of_two, arguments)
+    def build(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
+        def kept(a: rows.Expression, b: rows.Expression) -> rows.Expression:
+            compared = rows.RowComparison(a, sign, b)
+            return rows.RowOr(rows.IsNull(b), compared) if dialect.ignores_null else compared
+
+        *others, found = arguments
+        for i, a in reversed([*enumerate(others, 1)]):
+            found = rows.RowCase(reduce(rows.RowAnd, (kept(a, b) for b in arguments[i:])), a, found)
+        for a in () if dialect.ignores_null or not others else reversed(arguments):
+            found = rows.RowCase(rows.IsNull(a), a, found)
+        return found
 
     return build
 

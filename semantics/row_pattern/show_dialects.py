@@ -415,9 +415,15 @@ def _require_functions(expressions: Iterable[rows.Expression], target: SqlDialec
     for e in (node for root in expressions for node in subtrees(root)):
         name = e.function if isinstance(e, rows.RowCall) else e.part if isinstance(e, rows.Extract) else ""
         if name in refused and name not in (target.spelled or {}):
-            raise Unsupported(f"{target.title} does not have {refused[name]}", e.span)
+            what = _DIFFERENCES[name] if name == refused[name] and name in _DIFFERENCES else refused[name]
+            raise Unsupported(f"{target.title} does not have {what}", e.span)
 
 
+_DIFFERENCES = {
+    "DATEDIFF": "the number of boundaries of a unit between two times, as DATEDIFF counts them here",
+    "TIMESTAMPDIFF": "the number of complete units between two times, as TIMESTAMPDIFF counts them here",
+}
+"""What functions are that a text may have by other names."""
 SQL_TYPES: Mapping[ValueType, rows.SqlType] = {
     "int": "BIGINT", "float": "DOUBLE", "string": "VARCHAR", "bool": "BOOLEAN", "timestamp": "TIMESTAMP",
 }  # fmt: skip
