@@ -865,7 +865,7 @@ def test_policies_are_for_different_languages(tmp_path: Path) -> None:
         ("\n", "has no profile"),
         ('{"axes": {"sequence": {"value": "any"}}}', "no axis 'sequence'; there are seq"),
         ('{"axes": {"seq": {"value": "some"}}}', "the axis seq has the values any"),
-        ('{"language": "sql", "axes": {}}', "no axes of 'sql'"),
+        ('{"language": "sql", "axes": {}}', "'sql' has no axes"),
     ],
 )
 def test_what_is_no_policy_is_refused(text: str, says: str, tmp_path: Path) -> None:
