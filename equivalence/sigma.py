@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from itertools import combinations, islice, pairwise
-from math import floor, inf
+from math import ceil, floor, inf
 from random import Random
 from typing import Any, TypeAlias
 
@@ -255,6 +255,7 @@ class _Draft:
 
 
 Drafts: TypeAlias = tuple[_Draft, ...]
+Instead: TypeAlias = tuple[sigma.SigmaCorrelation, Drafts] | None
 
 
 class LogSearch:
@@ -272,8 +273,10 @@ class LogSearch:
         self.groups = list(dict.fromkeys(f for rule in self.correlations for keys in rule.keys for f in keys))
         self.counted = list(dict.fromkeys(f for rule in self.correlations for names in rule.values for f in names))
 
-    def firing(self, rule: sigma.SigmaRule) -> Drafts:
-        """Return events with which a rule should fire; () where there are none."""
+    def firing(self, rule: sigma.SigmaRule, instead: Instead = None) -> Drafts:
+        """Return events with which a rule should fire; () where there are none. instead: a rule with its events."""
+        if instead is not None and rule == instead[0]:
+            return instead[1]
         if isinstance(rule, sigma.SigmaDetection):
             number = self.detections.index(rule)
             letter = min(
@@ -284,7 +287,11 @@ class LogSearch:
             )
         bounds = [bound for name, bound in rule.thresholds if name in ("gte", "eq", "lte")]
         wanted = (bounds or [bound + 1 for name, bound in rule.thresholds if name == "gt"] or [1])[0]
-        parts = [self.firing(part) for part in rule.rules]
+        return self._measuring(rule, wanted, instead)
+
+    def _measuring(self, rule: sigma.SigmaCorrelation, wanted: float, instead: Instead = None) -> Drafts:
+        """Return events of which the number that a correlation's condition is about should be the wanted one."""
+        parts = [self.firing(part, instead) for part in rule.rules]
         if rule.kind in sigma.TEMPORAL:
             drafts = [draft for part in parts[: max(int(wanted), 1)] for draft in part]
         elif rule.kind in ("event_count", "value_count"):
@@ -296,8 +303,29 @@ class LogSearch:
             ]
         else:
             drafts = [draft.having(name, wanted) for draft in parts[0] for name in rule.values[0]]
+        return self._within(rule, drafts)
+
+    def _within(self, rule: sigma.SigmaCorrelation, drafts: Sequence[_Draft]) -> Drafts:
+        """Return drafts of events that are in one window of a correlation."""
         gap = min(SECOND, rule.seconds * SECOND // (2 * max(len(drafts), 1)))
         return tuple(replace(draft, gap=min(draft.gap, gap)) for draft in drafts)
+
+    def _telling(self, rule: sigma.SigmaCorrelation) -> Iterator[Drafts]:
+        """Yield events that a condition is near to: the count that is too many, or two values around a percentile."""
+        if rule.kind == "value_percentile":
+            known = {one.percentile for one in self.correlations if one.percentile is not None}
+            shares = {p + d for p in known for d in (-0.5, 0, 0.5)} | {(a + b) / 2 for a, b in pairwise(sorted(known))}
+            for _, bound in rule.thresholds:
+                for share in sorted(shares):  # the percentile at which the line between two values is at the bound
+                    if 0 <= share <= 100:
+                        low, high = (self._measuring(rule, bound - share + more) for more in (0, 100))
+                        yield self._within(rule, (*low, *high))
+        elif rule.kind not in ("value_sum", "value_avg"):
+            most = len(rule.rules) if rule.kind in sigma.TEMPORAL else MOST_BURST
+            for name, bound in rule.thresholds:
+                number = floor(bound) + 1 if name == "lte" else ceil(bound)
+                if name in ("lt", "lte", "neq") and 1 <= number <= most:
+                    yield self._measuring(rule, number)
 
     def _giving(self, draft: _Draft, values: Mapping[str, Value], n: int = 0) -> _Draft:
         """Return a draft with these values of fields, or others that its letter allows; n: different ones for each."""
@@ -329,8 +357,10 @@ class LogSearch:
 
     def logs(self, rng: Random) -> Iterator[list[Event]]:
         """Yield logs on which a rule fires, these with one change and with two changes, and random logs."""
-        bases = [base for rule in self.roots if (base := self.firing(rule))]
-        bases += [(*base, *base) for base in bases]
+        first = [base for rule in self.roots if (base := self.firing(rule))]
+        near = [(one, drafts) for one in self.correlations for drafts in self._telling(one)]
+        bases = [*first, *(base for two in near for rule in self.roots if (base := self.firing(rule, two)))]
+        bases = list(dict.fromkeys([*bases, *((*base, *base) for base in first)]))
         for base in bases:
             yield self._timed(base)
         for base in bases:
@@ -395,11 +425,21 @@ class LogSearch:
             known = self._values_of(name, 0)
             for value in ("A", None, 1, *known, *(v.swapcase() for v in known if isinstance(v, str))):
                 yield tuple(draft.having(name, value) for draft in base), 0
+        for absent in self._fields_of_groups():
+            drafts = base
+            for name in absent:
+                drafts = tuple(draft.having(name, None) for draft in drafts)
+            yield drafts, 0
         for span in spans:
             yield base, span - 1_000 - BEGIN % span
             yield (*base, replace(base[0], gap=3 * span), *base[1:]), 0
             yield (*base, replace(base[-1], gap=3 * span)), 0
             yield (*base, replace(base[-1], gap=span)), 0
+
+    def _fields_of_groups(self) -> Iterable[tuple[str, ...]]:
+        """Return, of each name of a group, the fields that it stands for, and all of them; those with several."""
+        named = [tuple(fields) for rule in self.correlations for fields in zip(*rule.keys, strict=True)]
+        return (one for one in dict.fromkeys((*named, tuple(self.groups))) if len(set(one)) > 1)
 
     def _bounds(self) -> set[float]:
         bounds = {bound for rule in self.correlations for _, bound in rule.thresholds}
@@ -612,6 +652,9 @@ def _mutants(rule: sigma.SigmaRule) -> Iterator[tuple[str, sigma.SigmaRule]]:
                     thresholds=(*rule.thresholds[:i], changed, *rule.thresholds[i + 1 :]),  # type: ignore[arg-type]
                 ),
             )
+    if rule.percentile is not None:
+        share = rule.percentile + (-1 if rule.percentile >= 1 else 1)
+        yield f"{rule.name}: percentile: {share:.15g}", replace(rule, percentile=share)
     for i, field in enumerate(rule.group_by):
         fewer = tuple((*keys[:i], *keys[i + 1 :]) for keys in rule.keys)
         yield (

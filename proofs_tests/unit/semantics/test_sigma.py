@@ -352,6 +352,19 @@ COUNT = {"type": "event_count", "rules": ["a"], "group-by": ["user", "host"], "c
          {"type": "value_sum", "condition": {"gt": 4, "field": "n"}}, "equivalent", Different),
         ({"type": "value_avg", "condition": {"gt": 5, "field": "n"}},
          {"type": "value_avg", "condition": {"gte": 5, "field": "n"}}, "contained", SameRules),
+        ({"condition": {"lt": 10}}, {"condition": {"lt": 11}}, "equivalent", Different),
+        ({"condition": {"gte": 2, "lte": 9}}, {"condition": {"gte": 2, "lte": 10}}, "equivalent", Different),
+        ({"condition": {"neq": 8}}, {"condition": {"neq": 9}}, "contained", Different),
+        ({"condition": {"lt": 10}}, {"condition": {"lt": 10}, "timespan": "6s"}, "equivalent", Different),
+        *(({"type": "value_count", "condition": {sign: 4, "field": "n"}},
+           {"type": "value_count", "condition": {sign: 5, "field": "n"}}, "equivalent", Different)
+          for sign in ("lt", "lte", "neq", "eq")),
+        ({"type": "temporal", "rules": ["a", "b", "c"], "condition": {"lt": 3}},
+         {"type": "temporal", "rules": ["a", "b", "c"], "condition": {"gte": 1}}, "equivalent", Different),
+        *(({"type": "value_percentile", "condition": {sign: 500, "field": "n", "percentile": one}},
+           {"type": "value_percentile", "condition": {sign: 500, "field": "n", "percentile": other}},
+           "equivalent", Different)
+          for sign in ("gt", "gte", "lt", "lte", "eq", "neq") for one, other in ((95, 90), (0, 100))),
     ],
 )  # fmt: skip
 def test_thresholds_are_compared_as_sets_of_numbers(
@@ -369,6 +382,30 @@ def test_logs_find_the_mistakes_of_a_rule() -> None:
     kills = {words for test in found.tests for words in test.kills}
     assert {"t: timespan 4s", "t: timespan 6s", "reading window=bucketed", "t: without the rule b"} <= kills
     assert len(found.left) <= found.mistakes // 5
+
+
+@pytest.mark.parametrize(
+    "correlation",
+    [
+        {"type": "event_count", "condition": {"lt": 11}},
+        {"type": "event_count", "condition": {"gte": 2, "lte": 5}},
+        {"type": "value_count", "condition": {"lte": 4, "field": "n"}},
+        {"type": "value_percentile", "condition": {"gte": 500, "field": "n", "percentile": 95}},
+        {"type": "event_count", "rules": ["inner"], "condition": {"lt": 3}},
+        {"type": "temporal", "rules": ["a", "b"], "group-by": ["x", "y"],
+         "aliases": {"x": {"a": "from", "b": "to"}, "y": {"a": "to", "b": "from"}}},
+    ],
+)  # fmt: skip
+def test_every_mistake_in_one_place_has_a_log(correlation: dict[str, Any]) -> None:
+    text = rules({"rules": ["a"], **correlation}, *([INNER] if "inner" in correlation.get("rules", ()) else []))
+    wanted = {*correlation.get("rules", "a")}
+    documents = [
+        one for one in yaml.safe_load_all(text) if one["title"] not in set("abc") - wanted or "inner" in wanted
+    ]
+    found = make_sigma_tests(parse(show_documents(documents)))
+    assert not found.left
+    percentiles = [words for test in found.tests for words in test.kills if "percentile: " in words]
+    assert len(percentiles) == ("percentile" in correlation.get("condition", ()))
 
 
 @pytest.mark.parametrize(
