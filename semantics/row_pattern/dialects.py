@@ -823,9 +823,14 @@ def counted_from_the_end(arguments: Arguments, dialect: SqlDialect, span: Span) 
     """Build SUBSTRING, whose start counts from the end of the text where it is negative, but in the standard.
 
     A start before the text gives the empty text in Trino, Snowflake and Flink, NULL in Oracle, and elsewhere all of it.
-    A start of 0 gives the empty text in Trino.
+    A start of 0 gives the empty text in Trino, as a negative length does there, in Snowflake and in Databricks.
     """
     text, start, *length = arguments
+    if length and isinstance(size := getattr(length[0], "value", None), int) and size < 0:
+        if dialect.name == "duckdb":
+            raise Unsupported(f"a negative length counts back from the start in {dialect.title}, and is not read", span)
+        if dialect.name in ("trino", "snowflake", "databricks"):
+            return rows.RowCall("SUBSTRING", (text, rows.RowConstant(1), rows.RowConstant(0)), span=span)
     value = start.value if isinstance(start, rows.RowConstant) else None
     if value == 0 and dialect.name in ZERO_IS_ONE:
         return rows.RowCall("SUBSTRING", (text, rows.RowConstant(1, span=start.span), *length), span=span)
@@ -833,12 +838,12 @@ def counted_from_the_end(arguments: Arguments, dialect: SqlDialect, span: Span) 
         return rows.RowCall("SUBSTRING", (text, rows.RowConstant(1, span=start.span), rows.RowConstant(0)), span=span)
     if not isinstance(value, int) or value >= 0 or dialect.name not in FROM_THE_END:
         return rows.RowCall("SUBSTRING", arguments, span=span)
-    size = rows.RowCall("CHAR_LENGTH", (text,), span=span)
-    first = rows.Sum(size, "-", rows.RowConstant(-value - 1, span=start.span), span=span)
+    count = rows.RowCall("CHAR_LENGTH", (text,), span=span)
+    first = rows.Sum(count, "-", rows.RowConstant(-value - 1, span=start.span), span=span)
     cut = rows.RowCall("SUBSTRING", (text, first, *length), span=span)
     if dialect.name not in ("trino", "oracle", "snowflake", "flink"):
         return cut
-    outside = rows.RowComparison(size, "<", rows.RowConstant(-value), span=span)
+    outside = rows.RowComparison(count, "<", rows.RowConstant(-value), span=span)
     return rows.RowCase(outside, rows.RowConstant(None if dialect.empty_is_null else ""), cut, span=span)
 
 

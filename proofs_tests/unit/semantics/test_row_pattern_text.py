@@ -542,6 +542,7 @@ def test_least_and_greatest_of_null(name: str) -> None:
         ("trino", "PATTERN (A) DEFINE A AS EXTRACT(EPOCH FROM t) > 1", "EXTRACT.EPOCH"),
         ("snowflake", "PATTERN (A) DEFINE A AS median(t) > 1", "COUNT_IF"),
         ("oracle", "PATTERN (A) DEFINE A AS TRUNC(x, 2) > 1", "number of digits"),
+        ("duckdb", "PATTERN (A) DEFINE A AS SUBSTR(s, 2, -1) = 'a'", "a negative length counts back"),
         ("oracle", f"PATTERN (A) DEFINE A AS {'ADD_MONTHS(' * 9}t{', 1)' * 9} > t", "its arguments are too large"),
         ("oracle", "PATTERN (A) DEFINE A AS t > SYSDATE - 1", 'a column is written "SYSDATE"'),
         ("databricks", "PATTERN (A) DEFINE A AS t > current_date", "a column is written `current_date`"),

@@ -962,6 +962,8 @@ def test_regular_expressions(dialect: str, condition: str, found: list[int]) -> 
         ("oracle", "COALESCE(u, '') IS NULL", [2, 3]),
         ("oracle", "REPLACE(u, '/', '') = 'shop12'", [0]), ("oracle", "u || v || 'z' = 'z'", [3]),
         ("trino", "u || v = 'abx'", [1]), ("trino", "u <> ''", [0, 1]),
+        *((name, "SUBSTR(u, 2, -1) = ''", [0, 1]) for name in ("trino", "snowflake", "databricks")),
+        ("oracle", "SUBSTR(u, 2, -1) IS NULL", [0, 1, 2, 3]), ("flink", "SUBSTR(u, 2, -1) = ''", []),
         ("trino", "SUBSTR(u, 0, 2) = ''", [0, 1]), ("flink", "SUBSTR(u, -2, 1) = 'a'", [1]),
         ("flink", "SUBSTR(u, -3) = ''", [1]), ("flink", "SUBSTR(u, 0, 1) = 'a'", [1]),
         ("duckdb", "REPLACE(u, '', 'x') = 'ab'", [1]), ("oracle", "REPLACE(u, '', 'x') = 'ab'", [1]),
