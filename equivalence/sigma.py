@@ -285,9 +285,12 @@ class LogSearch:
             return (
                 () if letter is None else (self._giving(_Draft(letter, SECOND, ()), dict.fromkeys(self.groups, "a")),)
             )
+        return self._measuring(rule, self._wanted(rule), instead)
+
+    def _wanted(self, rule: sigma.SigmaCorrelation) -> float:
+        """Return a number that should satisfy a correlation's condition."""
         bounds = [bound for name, bound in rule.thresholds if name in ("gte", "eq", "lte")]
-        wanted = (bounds or [bound + 1 for name, bound in rule.thresholds if name == "gt"] or [1])[0]
-        return self._measuring(rule, wanted, instead)
+        return (bounds or [bound + 1 for name, bound in rule.thresholds if name == "gt"] or [1])[0]
 
     def _measuring(self, rule: sigma.SigmaCorrelation, wanted: float, instead: Instead = None) -> Drafts:
         """Return events of which the number that a correlation's condition is about should be the wanted one."""
@@ -311,7 +314,7 @@ class LogSearch:
         return tuple(replace(draft, gap=min(draft.gap, gap)) for draft in drafts)
 
     def _telling(self, rule: sigma.SigmaCorrelation) -> Iterator[Drafts]:
-        """Yield events that a condition is near to: the count that is too many, or two values around a percentile."""
+        """Yield events near to a condition: one too many, the halves of a sum, or two values around a percentile."""
         if rule.kind == "value_percentile":
             known = {one.percentile for one in self.correlations if one.percentile is not None}
             shares = {p + d for p in known for d in (-0.5, 0, 0.5)} | {(a + b) / 2 for a, b in pairwise(sorted(known))}
@@ -320,7 +323,9 @@ class LogSearch:
                     if 0 <= share <= 100:
                         low, high = (self._measuring(rule, bound - share + more) for more in (0, 100))
                         yield self._within(rule, (*low, *high))
-        elif rule.kind not in ("value_sum", "value_avg"):
+        elif rule.kind == "value_sum":
+            yield self._within(rule, self._measuring(rule, self._wanted(rule) / 2) * 2)
+        elif rule.kind != "value_avg":
             most = len(rule.rules) if rule.kind in sigma.TEMPORAL else MOST_BURST
             for name, bound in rule.thresholds:
                 number = floor(bound) + 1 if name == "lte" else ceil(bound)
@@ -471,15 +476,25 @@ def fires_on_some_log(query: sigma.SigmaQuery) -> bool | None:
     return None
 
 
-def find_log(logs: Iterable[list[Event]], one: Judge, other: Judge) -> list[Event] | None:
-    """Return a short log on which two judges raise other alerts; None if none of the logs that are tried is one."""
+def _said(alerts: Iterable[SigmaAlert]) -> set[tuple[int, tuple[int, ...]]]:
+    return {(alert.at, alert.events) for alert in alerts}
+
+
+def _places(alerts: Iterable[SigmaAlert]) -> set[int]:
+    return {alert.at for alert in alerts}
+
+
+def find_log(
+    logs: Iterable[list[Event]], one: Judge, other: Judge, said: Callable[[Iterable[SigmaAlert]], object] = _said
+) -> list[Event] | None:
+    """Return a short log on which two judges say different things; None if none of the logs that are tried is one."""
     for log in logs:
         check_time()
-        if _said(one(log)) != _said(other(log)):
+        if said(one(log)) != said(other(log)):
             i = 0
             while i < len(log):  # without the events that it does not need
                 fewer = log[:i] + log[i + 1 :]
-                if fewer and _said(one(fewer)) != _said(other(fewer)):
+                if fewer and said(one(fewer)) != said(other(fewer)):
                     log, i = fewer, max(i - 1, 0) if len(log) < 30 else i
                 else:
                     i += 1
@@ -487,8 +502,11 @@ def find_log(logs: Iterable[list[Event]], one: Judge, other: Judge) -> list[Even
     return None
 
 
-def _said(alerts: Sequence[SigmaAlert]) -> set[tuple[int, tuple[int, ...]]]:
-    return {(alert.at, alert.events) for alert in alerts}
+def _telling_log(
+    logs: Sequence[list[Event]], one: Judge, other: Judge, said: Callable[[Iterable[SigmaAlert]], object]
+) -> int | None:
+    """Return the number of the first log on which two judges say different things."""
+    return next((n for n, log in enumerate(logs) if said(one(log)) != said(other(log))), None)
 
 
 def judge(query: sigma.SigmaQuery, reading: SigmaReading = SPECIFICATION) -> Judge:
@@ -775,22 +793,25 @@ def make_sigma_tests(query: sigma.SigmaQuery) -> SigmaTests:
     wrong: list[tuple[str, Judge, sigma.SigmaQuery]] = [(words, judge(m), m) for words, m in mutants_of(query)]
     wrong += [(f"reading {words}", judge(query, reading), query) for words, reading in readings(query)]
     for words, other, mutant in wrong:
-        killer = next((n for n, log in enumerate(logs) if _said(other(log)) != _said(right(log))), None)
+        killer = _telling_log(logs, right, other, _places)
         if killer is None:
             detections = {rule for rule in sigma.rules_of(mutant) if isinstance(rule, sigma.SigmaDetection)}
-            logs_of = logs_to_try()
             both = search if detections <= set(search.detections) else LogSearch((query, mutant))
             if mutant is not query and _agree(query, mutant, both):
                 equal.append(words)
                 continue
-            if both is not search:
-                logs_of = both.logs(Random(0))
-            found = find_log(islice(logs_of, MOST_LOGS_OF_TESTS), right, other)
-            if found is None:
+            for said in (_places, _said):  # many converters say no more than where alerts are
+                killer = _telling_log(logs, right, other, said)
+                if killer is None:
+                    tried = islice(logs_to_try() if both is search else both.logs(Random(0)), MOST_LOGS_OF_TESTS)
+                    found = find_log(tried, right, other, said)
+                    logs += [] if found is None else [found]
+                    killer = None if found is None else len(logs) - 1
+                if killer is not None:
+                    break
+            else:
                 left.append(words)
                 continue
-            logs.append(found)
-            killer = len(logs) - 1
         kills.setdefault(killer, []).append(words)
     tests = (SigmaTest(tuple(log), tuple(right(log)), tuple(kills.get(n, ()))) for n, log in enumerate(logs))
     return SigmaTests(tuple(tests), len(wrong), tuple(equal), tuple(left))

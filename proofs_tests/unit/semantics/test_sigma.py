@@ -411,6 +411,26 @@ def test_every_mistake_in_one_place_has_a_log(correlation: dict[str, Any]) -> No
 @pytest.mark.parametrize(
     "correlation",
     [
+        {"type": "value_sum", "condition": {"gt": 1_000_000, "field": "n"}},
+        {"type": "value_avg", "condition": {"gte": 1000, "field": "n"}},
+        {"type": "value_percentile", "condition": {"gte": 500, "field": "n", "percentile": 95}},
+        {"type": "value_count", "condition": {"lt": 5, "field": "n"}},
+    ],
+)
+def test_a_timespan_shows_in_where_alerts_are(correlation: dict[str, Any]) -> None:
+    """Converters that give no events of alerts passed without any timespan."""
+    text = rules({"rules": ["a"], "group-by": ["user"], **correlation})
+    tests = make_sigma_tests(parse(show_documents(list(yaml.safe_load_all(text))[:2]))).tests
+    for seconds in ("4s", "6s", "10s", "100000s"):
+        other = parse(text.replace("timespan: 5s", f"timespan: {seconds}"))
+        assert any(
+            {a.at for a in test.alerts} != {a.at for a in alerts_of(other, test.log) if a.rule == "t"} for test in tests
+        ), seconds
+
+
+@pytest.mark.parametrize(
+    "correlation",
+    [
         {"type": "event_count", "rules": ["a"], "condition": {"lt": 2}},
         {"type": "value_sum", "rules": ["a"], "condition": {"gte": 2, "field": "n"}},
         {"type": "temporal", "rules": ["inner", "a"]},
