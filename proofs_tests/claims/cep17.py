@@ -72,6 +72,13 @@ def _around_iteration() -> Iterator[core.Formula]:
         yield from (core.CoreSeq(phi, psi), core.CoreSeq(psi, phi))
 
 
+def _sequences_of_or() -> list[core.Formula]:
+    """The smallest formulas with an OR below `;`, where the normal form has to distribute one over the other."""
+    both = [phi for phi in of_size(3) if isinstance(phi, core.CoreOr)]
+    atoms = list(of_size(1))
+    return [core.CoreSeq(*of) for of in (*product(both, atoms), *product(atoms, both))]
+
+
 def _normal_form(
     id_: str,
     title: str,
@@ -90,8 +97,9 @@ def _normal_form(
         # Of 3 nodes hardly one is not in the normal form yet.
         larger = (phi for phi in formulas(4) if core.size(phi) > nodes and not shape(phi))
         around = _around_iteration() if id_ == "cep17.thm2" else ()
+        over_or = _sequences_of_or() if id_ in ("cep17.lem2", "cep17.thm1") else ()
         rewritten = cases = changed = 0
-        for phi in (*formulas(nodes), *larger, *around, *and_also):
+        for phi in (*formulas(nodes), *larger, *around, *over_or, *and_also):
             if not applies(phi):
                 continue
             psi = rewrite(phi)
@@ -105,6 +113,8 @@ def _normal_form(
                     return Finding("refuted", "exhaustive", f"{show(phi)} over {S.events}")
         more = " and of 4 those that are not in the form yet" if nodes < 4 else ""
         more += ", and that of lemB.12:proof" if and_also else ""
+        if over_or:
+            more += ", and of 5 those that are a ; with an OR below it"
         if id_ == "cep17.thm2":
             more += ", and of 5 those with a + between a filter and R AS x, as in R AS x ; (S AS y FILTER x.a = 1)+"
         bound = f"{rewritten} formulas, all to {nodes} nodes{more}; {changed} are not in the form yet; {cases} cases, "

@@ -209,7 +209,7 @@ def _(effort: Effort) -> Finding:
     ]
     return passed(
         all(found(text, S) == matches for text, S, matches in expected),
-        "a stream for each, with and without !",
+        "a stream for each, the first two kinds with and without !",
         "example",
     )
 

@@ -1,8 +1,8 @@
 """From NFA^b without aggregation to finite automata over finitely many events: sase07, Theorem 4.1, 5 implies 1.
 
-The buffer grows with the run; but without aggregates the conditions look at the first and at the last events of a
-variable alone. With finitely many events there are finitely many such memories. The text says only that an NFA^b is a
-special kind of NFA.
+The buffer grows with the run; but without aggregates the conditions look at the first event of a variable and at
+the last two so far. With finitely many events there are finitely many such memories. The text says only that an NFA^b
+is a special kind of NFA.
 
 Composition: what a query returns on a word is a word too. How many matches end at an event is a number without a bound;
 but a finite automaton that reads their results tells only finitely many numbers apart.

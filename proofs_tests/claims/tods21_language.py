@@ -165,7 +165,8 @@ def _(effort: Effort) -> Finding:
     return Finding(
         "holds" if ok and quantified else "refuted",
         "decided",
-        "conditions on A; A ; B; (A OR B)+; A+ ; B, on all streams",
+        "AND and OR of conditions on A; A ; B; (A OR B)+; A+ ; B, on all streams; comparisons by one example, "
+        "A+ FILTER A.x = 2 on A A",
     )
 
 

@@ -51,7 +51,8 @@ def _cases(Es: list[expr.Expression], length: int) -> Iterator[tuple[expr.Expres
 
 
 def _bound(Es: list[expr.Expression], nodes: int, length: int) -> str:
-    return f"{len(Es)} expressions, all to {nodes} nodes, on all histories of {length} events with two values"
+    more = f" and `{show(TWICE)}`" if TWICE in Es else ""
+    return f"{len(Es)} expressions, all to {nodes} nodes{more}, on all histories of {length} events with two values"
 
 
 @claim(
@@ -96,8 +97,9 @@ def _spawned(plan: Symbolic, S: Stream) -> frozenset[int]:
     "vldb92.attr-spawn:several",
     "Machines spawned for the values of several attributes",
     "construction",
-    f"{SEEN}; the text outlines the machines of two attributes, and says nothing of an event with new values for both: "
-    "it spawns a machine for each choice among them, which goes on with that event and spawns no other by it",
+    f"by the library; {SEEN}; the text outlines the machines of two attributes, and says nothing of an event with new "
+    "values for both: it spawns a machine for each choice among them, which goes on with that event and spawns no "
+    "other by it",
 )
 def _(effort: Effort) -> Finding:
     nodes, length = (3, 3) if effort == "quick" else (4, 4)
