@@ -270,6 +270,9 @@ class TableMaker:
     def __init__(self, q: MatchRecognize, mutant: MatchRecognize, schema: Schema | None) -> None:
         self.q = q
         self.values = values((q, mutant), schema)
+        for pool in self.values.values():  # a run of five values that rise
+            if (whole := [value for value in pool if type(value) is int]) and len(whole) < 5:
+                pool += range(max(whole) + 1, max(whole) + 6 - len(whole))
         if schema is not None:
             self.values |= {name: self.values.get(name, [None]) for name in schema.attributes}
         constants = [node.value for e in q.expressions for node in subtrees(e) if isinstance(node, rows.RowConstant)]
