@@ -271,7 +271,8 @@ class TableMaker:
         self.q = q
         self.values = values((q, mutant), schema)
         for pool in self.values.values():  # a run of five values that rise
-            if (whole := [value for value in pool if type(value) is int]) and len(whole) < 5:
+            whole = [value for value in pool if type(value) is int]
+            if 0 < len(whole) < 5 and max(whole) < 2**62:  # all are 64-bit numbers
                 pool += range(max(whole) + 1, max(whole) + 6 - len(whole))
         if schema is not None:
             self.values |= {name: self.values.get(name, [None]) for name in schema.attributes}
