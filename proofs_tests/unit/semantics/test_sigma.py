@@ -142,6 +142,13 @@ def test_a_sum_of_texts_warns() -> None:
         assert not cerify.match(text, log, language="sigma")
 
 
+def test_a_log_without_times_warns() -> None:
+    """Of a log whose times stand in another column it said "no match"."""
+    text = rules({"type": "event_count", "rules": ["a"], "condition": {"gte": 1}})
+    with pytest.warns(QueryWarning, match="these have none, so that no correlation sees them"):
+        assert not cerify.match(text, [{"type": "event", "kind": "a", "ts": 3}], language="sigma")
+
+
 @pytest.mark.parametrize("sign", ["gt", "gte", "lt", "lte"])
 def test_a_text_that_is_compared_with_a_number_warns(sign: str) -> None:
     text = show_documents([detection("big", {f"n|{sign}": 3})])
@@ -608,7 +615,10 @@ def test_the_table_of_a_converter_has_the_fields_of_rules_and_events_and_no_othe
     assert set(adapter.columns_of(run)) == {"kind", "Bytes", "User", "Port"}
     assert [adapter.is_number(name, run) for name in ("Bytes", "User", "size")] == [True, False, True]
     assert adapter.nested({"user.name": "a", "user.id": 1, "x": 2}) == {"user": {"name": "a", "id": 1}, "x": 2}
-    run.events[0]["user"] = "v"
+    alias = {"type": "event_count", "rules": ["a"], "group-by": ["user"], "condition": {"gte": 2}}
+    run.query = rules({**alias, "aliases": {"user": {"a": "User"}}})
+    assert set(adapter.columns_of(run)) == {"kind", "Bytes", "User"}  # and no alias, which was a field in other case
+    run.query, run.events[0]["user"] = text, "v"
     with pytest.raises(adapter.Skip, match="differ in case alone"):
         adapter.columns_of(run)
 

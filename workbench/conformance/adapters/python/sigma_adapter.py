@@ -63,14 +63,18 @@ def columns_of(run: RunMessage) -> list[str]:
     Raises Skip for two that differ in case alone, as databases do not tell their names apart.
     """
     names = dict.fromkeys(name for event in run.events for name in event if name not in ("type", "time"))
+    aliases: dict[str, None] = {}  # of which a converter may write a column; one in another case is no other field
     for rule in rules_of(run).rules:
         if hasattr(rule, "detection"):
             names |= dict.fromkeys(name for one in rule.detection.detections.values() for name in fields_in(one))
         else:
             counted = getattr(rule.condition, "fieldref", None) or []
             names |= dict.fromkeys([counted] if isinstance(counted, str) else counted)
-            names |= dict.fromkeys(rule.group_by or [])
+            aliases |= dict.fromkeys(alias.alias for alias in rule.aliases)
+            names |= dict.fromkeys(name for name in rule.group_by or [] if name not in aliases)
             names |= dict.fromkeys(str(field) for alias in rule.aliases for field in alias.mapping.values())
+    taken = {name.lower() for name in names}
+    names |= dict.fromkeys(name for name in aliases if name.lower() not in taken)
     if len({name.lower() for name in names}) < len(names):
         raise Skip("two fields differ in case alone, and the database does not tell their names apart")
     return list(names)
