@@ -69,6 +69,9 @@ def parse(text: str) -> SigmaQuery:
             document[name] = document[name] if isinstance(document[name], list) else []
         if isinstance(document.get("correlation"), dict) and "generate" in document:  # as the specification's schema
             document["correlation"].setdefault("generate", document.pop("generate"))
+        if isinstance(percentile := _condition_of(document).get("percentile"), float) and not percentile.is_integer():
+            message = f"pySigma takes whole percentiles alone, and would read {percentile} as {int(percentile)}"
+            raise Unsupported(message, _line_at(text, max(text.find("percentile:", start), start)))
     ranges = [_without_second_threshold(document) for document in documents if "correlation" in document]
     flaws = (SigmaError, ValueError, TypeError, KeyError, AttributeError)
     try:
@@ -116,12 +119,15 @@ def _loader() -> Any:
     return SigmaYAMLLoader
 
 
+def _condition_of(document: Mapping[str, Any]) -> dict[str, Any]:
+    correlation = document.get("correlation")
+    condition = correlation.get("condition") if isinstance(correlation, dict) else None
+    return condition if isinstance(condition, dict) else {}
+
+
 def _without_second_threshold(document: Mapping[str, Any]) -> tuple[Threshold, ...]:
     """Take the thresholds of a range but the first out of a correlation, and return them."""
-    correlation = document["correlation"]
-    condition = correlation.get("condition") if isinstance(correlation, dict) else None
-    if not isinstance(condition, dict):
-        return ()
+    condition = _condition_of(document)
     _, *others = [name for name in condition if name in OPERATORS] or [""]
     numbers = [name for name in others if type(condition[name]) in (int, float)]
     return tuple((name, condition.pop(name)) for name in numbers)

@@ -73,7 +73,8 @@ class SigmaSyntax(Syntax[sigma.SigmaQuery]):
                 found.append(Problem("kind", message, None, advice=f"write the values of {name} as numbers"))
         if TIME not in known and any(isinstance(rule, sigma.SigmaCorrelation) for rule in query.rules):
             message = "a timespan measures the time of events, and these have none, so that no correlation sees them"
-            found.append(Problem("attribute", message, None, advice="name the column with the time, as --time timestamp"))
+            advice = "name the column with the time, as --time timestamp"
+            found.append(Problem("attribute", message, None, advice=advice))
         return found
 
     def require_typed(self, query: sigma.SigmaQuery, schema: Schema, /) -> None:

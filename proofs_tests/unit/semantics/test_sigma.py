@@ -264,9 +264,11 @@ GOOD = rules({"type": "temporal", "rules": ["a", "b"]})
         (GOOD.replace("condition: s", "condition: s and"), ParseError, "a: Expected", 16),
         (GOOD.replace("kind: a", "kind|hour: 3"), Unsupported, "parts of a time", 9),
         (GOOD.replace("kind: a", "kind|nonsense: 3"), ParseError, "nonsense", 15),
+        (GOOD.replace("type: temporal", "type: value_percentile\n  condition: {gt: 1, field: n, percentile: 99.9}"),
+         Unsupported, "would read 99.9 as 99", 5),
         (GOOD.replace("name: b", "name: a"), IllFormed, "two rules have the name 'a'", 0),
     ],
-)
+)  # fmt: skip
 def test_messages_have_a_place(text: str, kind: type[CerifyError], says: str, line: int) -> None:
     with pytest.raises(kind, match=re.escape(says)) as raised_:
         parse(text)
