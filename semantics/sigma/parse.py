@@ -119,7 +119,7 @@ def _loader() -> Any:
     return SigmaYAMLLoader
 
 
-def _condition_of(document: Mapping[str, Any]) -> dict[str, Any]:
+def _condition_of(document: Mapping[str, Any]) -> dict[Any, Any]:
     correlation = document.get("correlation")
     condition = correlation.get("condition") if isinstance(correlation, dict) else None
     return condition if isinstance(condition, dict) else {}
