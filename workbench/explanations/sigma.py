@@ -121,11 +121,14 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
             return
         if alert.group:
             yield f"the group is {_values(alert.group)}"
-        for part in rule.rules:
+        last = self.log.times[alert.at] or 0
+        first = last
+        for part in rule.rules:  # the timespan is of their alerts, whose own events may begin before it
             own = [a for a in self.log.alerts(part) if a.at in alert.events and set(a.events) <= set(alert.events)]
-            if own:
-                yield f"{part.name}: {_places([a.at for a in own])}"
-        first, last = (self.log.times[p] or 0 for p in (alert.events[0], alert.at))
+            times = [(a.at, t) for a in own if (t := self.log.times[a.at] or 0) >= last - rule.seconds * SECOND]
+            if times:
+                yield f"{part.name}: {_places([at for at, _ in times])}"
+                first = min(first, *(t for _, t in times))
         yield f"they take {_seconds(last - first)}; the timespan is {rule.seconds} s"
 
     def why_not(self, at: int) -> Iterator[str]:

@@ -625,6 +625,19 @@ def test_the_table_of_a_converter_has_the_fields_of_rules_and_events_and_no_othe
         adapter.columns_of(run)
 
 
+def test_the_time_that_an_alert_takes_is_that_between_alerts_of_inner_rules(tmp_path: Path, run: Run) -> None:
+    """The events of the inner rule, before the timespan, were counted."""
+    rule, log = tmp_path / "rule.yml", tmp_path / "log.jsonl"
+    inner = {"type": "event_count", "rules": ["a"], "timespan": "9s", "condition": {"gte": 2}}
+    text = rules({"type": "temporal", "rules": ["i", "b"]}, {"title": "i", "name": "i", "correlation": inner})
+    rule.write_text(text, encoding="utf-8")
+    events = [{"type": "event", "time": t, "kind": k} for k, t in (("a", 0), ("a", 1), ("a", 8), ("b", 12))]
+    log.write_text("".join(json.dumps(one) + "\n" for one in events), encoding="utf-8")
+    said = run("explain", str(rule), str(log), "--at", "3")[1]
+    assert "i: event 2\n" in said
+    assert "they take 4 s; the timespan is 5 s" in said
+
+
 def test_a_text_where_numbers_are_added_is_named(tmp_path: Path, run: Run) -> None:
     rule, log = tmp_path / "rule.yml", tmp_path / "log.jsonl"
     body = {"type": "value_sum", "rules": ["a"], "condition": {"gte": 1, "field": "size"}}
