@@ -118,7 +118,7 @@ def cases_of_rules(path: Path) -> tuple[list[Case], tuple[UnreadableRule, ...]]:
     folder = read_rules(path)
     for bad in () if folder.rules else folder.unreadable:
         raise InputError(f"{bad.place}: {bad.message}")
-    cases = []
+    cases, mixed = [], 0
     for rule in folder.rules.values():
         language = LANGUAGES[rule.language]
         output: AnswerOutput = "valuations" if language.results else "matches"
@@ -130,6 +130,7 @@ def cases_of_rules(path: Path) -> tuple[list[Case], tuple[UnreadableRule, ...]]:
             meant = language.evaluators.matches(rule.query, S, DENOTATIONAL, Options(evaluated_output(output)))
             events = [json_of_event(event) for event in S]
             if not _has_one_type_a_field(events):  # as the protocol asks of a stream
+                mixed += 1
                 continue
             text, name = (rule.text, rule.name or rule.path)
             id_ = f"{rule.path}:{number}"
@@ -137,6 +138,9 @@ def cases_of_rules(path: Path) -> tuple[list[Case], tuple[UnreadableRule, ...]]:
             cases.append(Case(id_, name, clause, rule.language, text, None, events, output, matches))
     if not cases:
         raise InputError(f"{path}: no rule in EQL or Sigma has a test log")
+    if mixed:
+        message = f"{mixed} test logs are no cases: a field has texts and numbers there, and a stream has one type"
+        echo(f"cerify: note: {message} a field", error=True)
     return cases, folder.unreadable
 
 

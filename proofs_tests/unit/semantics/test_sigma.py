@@ -17,6 +17,7 @@ import yaml
 import cerify
 from cerify import api
 from cerify.automata.sigma import count_alerts, unsupported_rules
+from cerify.commands.rules import cases_of_rules
 from cerify.conformance.cases import claims_of_json, load
 from cerify.equivalence.sigma import (
     PROFILES,
@@ -636,6 +637,15 @@ def test_the_time_that_an_alert_takes_is_that_between_alerts_of_inner_rules(tmp_
     said = run("explain", str(rule), str(log), "--at", "3")[1]
     assert "i: event 2\n" in said
     assert "they take 4 s; the timespan is 5 s" in said
+
+
+def test_test_logs_that_are_no_cases_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rule = tmp_path / "rule.yml"
+    body = {"type": "temporal", "rules": ["m", "n"]}
+    numbers = [detection("m", {"id": 1}), detection("n", {"id": 2})]
+    rule.write_text(show_documents(list(yaml.safe_load_all(rules(body, *numbers)))[:3]), encoding="utf-8")
+    assert cases_of_rules(rule)[0]
+    assert "test logs are no cases: a field has texts and numbers there" in capsys.readouterr().err
 
 
 def test_a_text_where_numbers_are_added_is_named(tmp_path: Path, run: Run) -> None:
