@@ -285,9 +285,9 @@ class LogSearch:
             return (
                 () if letter is None else (self._giving(_Draft(letter, SECOND, ()), dict.fromkeys(self.groups, "a")),)
             )
-        return self._measuring(rule, self._wanted(rule), instead)
+        return self._measuring(rule, self._choose_number(rule), instead)
 
-    def _wanted(self, rule: sigma.SigmaCorrelation) -> float:
+    def _choose_number(self, rule: sigma.SigmaCorrelation) -> float:
         """Return a number that should satisfy a correlation's condition."""
         bounds = [bound for name, bound in rule.thresholds if name in ("gte", "eq", "lte")]
         return (bounds or [bound + 1 for name, bound in rule.thresholds if name == "gt"] or [1])[0]
@@ -313,7 +313,7 @@ class LogSearch:
         gap = min(SECOND, rule.seconds * SECOND // (2 * max(len(drafts), 1)))
         return tuple(replace(draft, gap=min(draft.gap, gap)) for draft in drafts)
 
-    def _telling(self, rule: sigma.SigmaCorrelation) -> Iterator[Drafts]:
+    def _draft_near(self, rule: sigma.SigmaCorrelation) -> Iterator[Drafts]:
         """Yield events near to a condition: one too many, the halves of a sum, or two values around a percentile."""
         if rule.kind == "value_percentile":
             known = {one.percentile for one in self.correlations if one.percentile is not None}
@@ -324,7 +324,7 @@ class LogSearch:
                         low, high = (self._measuring(rule, bound - share + more) for more in (0, 100))
                         yield self._within(rule, (*low, *high))
         elif rule.kind == "value_sum":
-            yield self._within(rule, self._measuring(rule, self._wanted(rule) / 2) * 2)
+            yield self._within(rule, self._measuring(rule, self._choose_number(rule) / 2) * 2)
         elif rule.kind != "value_avg":
             most = len(rule.rules) if rule.kind in sigma.TEMPORAL else MOST_BURST
             for name, bound in rule.thresholds:
@@ -363,7 +363,7 @@ class LogSearch:
     def logs(self, rng: Random) -> Iterator[list[Event]]:
         """Yield logs on which a rule fires, these with one change and with two changes, and random logs."""
         first = [base for rule in self.roots if (base := self.firing(rule))]
-        near = [(one, drafts) for one in self.correlations for drafts in self._telling(one)]
+        near = [(one, drafts) for one in self.correlations for drafts in self._draft_near(one)]
         bases = [*first, *(base for two in near for rule in self.roots if (base := self.firing(rule, two)))]
         bases = list(dict.fromkeys([*bases, *((*base, *base) for base in first)]))
         for base in bases:
@@ -502,7 +502,7 @@ def find_log(
     return None
 
 
-def _telling_log(
+def _find_separating_log(
     logs: Sequence[list[Event]], one: Judge, other: Judge, said: Callable[[Iterable[SigmaAlert]], object]
 ) -> int | None:
     """Return the number of the first log on which two judges say different things."""
@@ -793,7 +793,7 @@ def make_sigma_tests(query: sigma.SigmaQuery) -> SigmaTests:
     wrong: list[tuple[str, Judge, sigma.SigmaQuery]] = [(words, judge(m), m) for words, m in mutants_of(query)]
     wrong += [(f"reading {words}", judge(query, reading), query) for words, reading in readings(query)]
     for words, other, mutant in wrong:
-        killer = _telling_log(logs, right, other, _places)
+        killer = _find_separating_log(logs, right, other, _places)
         if killer is None:
             detections = {rule for rule in sigma.rules_of(mutant) if isinstance(rule, sigma.SigmaDetection)}
             both = search if detections <= set(search.detections) else LogSearch((query, mutant))
@@ -801,7 +801,7 @@ def make_sigma_tests(query: sigma.SigmaQuery) -> SigmaTests:
                 equal.append(words)
                 continue
             for said in (_places, _said):  # many converters say no more than where alerts are
-                killer = _telling_log(logs, right, other, said)
+                killer = _find_separating_log(logs, right, other, said)
                 if killer is None:
                     tried = islice(logs_to_try() if both is search else both.logs(Random(0)), MOST_LOGS_OF_TESTS)
                     found = find_log(tried, right, other, said)

@@ -531,13 +531,13 @@ def _extreme(sign: Literal["<=", ">="]) -> Builder:
     """Build GREATEST and LEAST: the first argument that none of the next ones exceeds; its size is quadratic."""
 
     def build(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
-        def kept(a: rows.Expression, b: rows.Expression) -> rows.Expression:
+        def wins(a: rows.Expression, b: rows.Expression) -> rows.Expression:
             compared = rows.RowComparison(a, sign, b)
             return rows.RowOr(rows.IsNull(b), compared) if dialect.ignores_null else compared
 
         *others, found = arguments
         for i, a in reversed([*enumerate(others, 1)]):
-            found = rows.RowCase(reduce(rows.RowAnd, (kept(a, b) for b in arguments[i:])), a, found)
+            found = rows.RowCase(reduce(rows.RowAnd, (wins(a, b) for b in arguments[i:])), a, found)
         for a in () if dialect.ignores_null or not others else reversed(arguments):
             found = rows.RowCase(rows.IsNull(a), a, found)
         return found

@@ -199,7 +199,7 @@ def _spellings(target: SqlDialect) -> Iterator[Change]:
     """Yield the changes from what a clause means to what a dialect writes."""
     yield from (unwrap for _, _, unwrap in _choices(target, target))
     if target.name in ("snowflake", "databricks"):  # their DATEADD adds months as the standard's ADD_MONTHS here
-        yield lambda e: _named(e, plain) if (plain := plain_add_months(e, target)) is not e else e
+        yield lambda e: _rename(e, plain) if (plain := plain_add_months(e, target)) is not e else e
         yield _dateadd
     if target.name in _WITHOUT_MODULO:
         yield _modulo
@@ -556,7 +556,7 @@ def _nullif(e: rows.Expression) -> rows.Expression:
     return e
 
 
-def _named(e: rows.Expression, written: rows.Expression) -> rows.Expression:
+def _rename(e: rows.Expression, written: rows.Expression) -> rows.Expression:
     """Return a name that is written as another expression."""
     return rows.RowColumn(show_expression(written), span=e.span)
 
