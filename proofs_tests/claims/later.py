@@ -452,7 +452,8 @@ def _sets_of(size: int) -> Iterator[tuple[cel.Formula, frozenset[str]]]:
     "That each round adds up to an event before them is said with variables for single events alone",
     "theorem",
     f"the query is {SUM_IN_ROUNDS}, with a predicate of three variables; the paper has a proof, of which the abstract "
-    "alone was read",
+    "alone was read; each of A, B and C once at most, as of two rounds a formula with B and C twice has a filter for "
+    "each",
 )
 def _(effort: Effort) -> Finding:
     query, nodes, count = parse_core(SUM_IN_ROUNDS), 7 if effort == "quick" else 9, 0

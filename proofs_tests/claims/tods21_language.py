@@ -297,7 +297,11 @@ def _(effort: Effort) -> Finding:
                 ]
             if len({mu for _, mu in runs}) != len(runs):
                 return Finding("refuted", "exhaustive", f"{A} over {S.events}")
-    return Finding("holds", "random", f"{cases} cases: small automata, {DRAWN.format(seed=9)}, all streams of 3 events")
+    return Finding(
+        "holds",
+        "random",
+        f"{cases} cases: the I/O-determinized of small automata, {DRAWN.format(seed=9)}, all streams of 3 events",
+    )
 
 
 @claim(

@@ -215,6 +215,7 @@ IN_CASES: dict[str, list[str]] = {
     "and": [
         "exists x (relative(relative(a, b = x), a) and relative(x, !b))",
         "exists x (exists y (relative(a = x, b = y) and relative(x, relative+(b))))",
+        "exists x (relative(a = x, a) and relative(relative(b, x), a))",  # one side's mark alone is another meaning
     ],
     "exists": [
         "exists x (exists y (prior(a = x, b = y) and y))",

@@ -35,7 +35,8 @@ PARTS = (
 OPERANDS = (
     "the tuples of its operands are those of the clauses as corrected; by that of an event as printed none may be"
 )
-READINGS = {"event": None, "not": f"{PARTS}; {OPERANDS}"}
+EFFECTIVE = "the e_1 of a round is its effective one, as clause 3 names it of e_k"
+READINGS = {"event": None, "not": f"{PARTS}; {OPERANDS}", "relative+": f"{EFFECTIVE}; {OPERANDS}"}
 
 
 def _clause(name: str, root: type[expr.Expression], printed: Reading, correction: str | None) -> None:
