@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from cerify.semantics.nanoseconds import nanoseconds
-from cerify.semantics.packages import pa
+from cerify.semantics.packages import np, pa, pc
 from cerify.semantics.values import ValueType, has_nanoseconds
 
 K = TypeVar("K")
@@ -86,6 +86,10 @@ DIGITS = {"int": 18, "float": 15}
 """The digits up to which different decimals are different numbers, in the same order."""
 
 
+EXACT_POWER = 22
+"""The largest power of ten that is a float."""
+
+
 def type_of_decimals(precision: int, scale: int) -> ValueType | None:
     """Return a value type that represents every such decimal exactly; None if no type has enough digits."""
     if scale <= 0:
@@ -93,11 +97,22 @@ def type_of_decimals(precision: int, scale: int) -> ValueType | None:
     return "float" if precision <= DIGITS["float"] else None
 
 
-def numbers_of_decimals(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def numbers_of_decimals(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """The column, if it is one of decimals as int64 or as the nearest float64. `type_of_decimals` says which it has."""
     if not pa.types.is_decimal(column.type):
         return column
-    if column.type.scale <= 0:
+    precision, scale = column.type.precision, column.type.scale
+    if scale <= 0:
         return column.cast(pa.int64())
-    # a direct cast multiplies by a power of ten that is no float, and so misses the nearest float by a digit
-    return column.cast(pa.string()).cast(pa.float64())
+    if scale > EXACT_POWER:
+        return column.cast(pa.string()).cast(pa.float64())
+    column = column.cast(pa.decimal128(precision, scale))
+    if isinstance(column, pa.ChunkedArray):
+        return pa.chunked_array([_nearest_floats(chunk) for chunk in column.chunks], pa.float64())
+    return _nearest_floats(column)
+
+
+def _nearest_floats(column: pa.Array) -> pa.Array:
+    # a cast by Arrow multiplies by a power of ten that is no float, and so misses the nearest float by a digit
+    whole = np.frombuffer(column.buffers()[1], "<i8").reshape(-1, 2)[column.offset : column.offset + len(column), 0]
+    return pa.array(whole / 10.0**column.type.scale, mask=pc.is_null(column).to_numpy(zero_copy_only=False))

@@ -40,7 +40,7 @@ class AnsweredCase:
 
 @dataclass
 class Weight:
-    """The answers that a choice affects: those that it explains, and those that it contradicts."""
+    """The answers that a choice explains, and the answers that it contradicts."""
 
     for_: list[AnsweredCase] = field(default_factory=list)
     against: list[AnsweredCase] = field(default_factory=list)
