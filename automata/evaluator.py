@@ -104,7 +104,7 @@ Output = Literal["matches", "valuations"]
 
 
 def require_output(output: str) -> None:
-    """Raises IllFormed for an output that there is not."""
+    """Raise IllFormed for an output that there is not."""
     if output not in get_args(Output):
         raise IllFormed(f"there is no output {output!r}; use one of {', '.join(get_args(Output))}")
 
@@ -121,7 +121,7 @@ class Consumption(Enum):
 
     @classmethod
     def from_value(cls, policy: Consumption | str) -> Consumption:
-        """The policy, also by its value. Raises IllFormed for a value that there is not."""
+        """Return the policy, also by its value. Raises IllFormed for a value that there is not."""
         try:
             return cls(policy)
         except ValueError:
@@ -205,7 +205,7 @@ class Evaluator(ABC):
         return self.count(S) + len(self.finish())
 
     def evaluate(self, batch: Batch) -> Matches:
-        """All matches of a stream that is there as a whole, sorted: `push` and `finish`."""
+        """Return all matches of a stream that is there as a whole, sorted: `push` and `finish`."""
         return Matches(sorted(self.push(batch) + self.finish()))
 
     def evaluate_stream(self, S: Stream) -> list[Match]:
@@ -214,7 +214,7 @@ class Evaluator(ABC):
             return sorted(self.push_stream(S) + self.flush())
 
     def fresh(self) -> Self:
-        """An evaluator of the same query that has read nothing."""
+        """Return an evaluator of the same query that has read nothing."""
         make, arguments = self.remade()
         evaluator = cast("Self", make(*arguments))
         evaluator.check, evaluator.needed, evaluator.texts = self.check, self.needed, self.texts
@@ -270,7 +270,7 @@ class Evaluator(ABC):
 
     @abstractmethod
     def dump(self) -> bytes:
-        """The data of a saved state."""
+        """Return the data of a saved state."""
 
     @abstractmethod
     def load(self, data: bytes) -> None:
@@ -294,7 +294,7 @@ class Evaluator(ABC):
         )
 
     def _require_whole(self) -> None:
-        """Raises InputError if an error has stopped the evaluator inside a batch."""
+        """Raise InputError if an error has stopped the evaluator inside a batch."""
         if not self._whole:
             raise InputError(
                 "the evaluator stopped inside an earlier batch; restore a saved state into what fresh() returns, or "
@@ -320,7 +320,7 @@ class Evaluator(ABC):
         return S
 
     def _require_alike(self, S: Stream, names: frozenset[str] | None) -> None:
-        """Raises InputError where an attribute is text in one batch and a time in another: each has its own reading."""
+        """Raise InputError where an attribute is text in one batch and a time in another: each has its own reading."""
         found = dict(self._kinds or {})
         for name, new in kinds_of_times(S, names):
             if found.setdefault(name, new) != new:
@@ -331,7 +331,7 @@ class Evaluator(ABC):
         self._kinds = found
 
     def _fits(self, S: Stream) -> bool:
-        """Whether the check of the first batch has nothing to say."""
+        """Return whether the check of the first batch has nothing to say."""
         assert self.check is not None
         try:
             with warnings.catch_warnings():

@@ -111,12 +111,12 @@ Subset: TypeAlias = int
 
 
 def subset(states: Iterable[int]) -> Subset:
-    """The set of these states."""
+    """Return the set of these states."""
     return sum(1 << q for q in set(states))
 
 
 def members(states: Subset) -> Iterator[int]:
-    """The states of a set, in order."""
+    """Yield the states of a set, in order."""
     while states:
         lowest = states & -states
         yield lowest.bit_length() - 1

@@ -79,23 +79,23 @@ class KeyedRows:
 
     @property
     def present(self) -> np.ndarray:
-        """Whether each key has a row."""
+        """Return whether each key has a row."""
         present: np.ndarray = self._reached > 0
         return present
 
     @property
     def without_key(self) -> int:
-        """The number of rows that have no key."""
+        """Return the number of rows that have no key."""
         return int(self._counts[0])
 
     @property
     def without_time(self) -> int:
-        """The number of rows that have a key, and no time."""
+        """Return the number of rows that have a key, and no time."""
         return int(self._counts[1])
 
     @property
     def ascending(self) -> bool:
-        """Whether the times of all rows ascend, with or without a key."""
+        """Return whether the times of all rows ascend, with or without a key."""
         return not self._counts[2]
 
     def add(

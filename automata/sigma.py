@@ -75,7 +75,7 @@ def count_alerts(query: SigmaQuery, S: Stream, budget: Budget = Budget()) -> lis
 
 
 def times_ascend(S: Stream) -> bool:
-    """Whether no time goes back, so that an event that has left a window does not come into it again."""
+    """Return whether no time goes back, so that an event that has left a window does not come into it again."""
     times = [time for event in S if (time := time_of(event)) is not None]
     return times == sorted(times)
 

@@ -50,7 +50,7 @@ class UnknownStream:
         return z3.Int(f"type {p}") == self._numbers[R] if R in self._numbers else z3.BoolVal(False)
 
     def value(self, p: int, name: str) -> Symbol | None:
-        """The attribute of the event at p, None if no event has it."""
+        """Return the attribute of the event at p, None if no event has it."""
         return self._value(p, name) if name in self._attributes else None
 
     def _value(self, p: int, name: str) -> Symbol:
@@ -115,7 +115,7 @@ class UnknownStream:
         return z3.And(facts)
 
     def stream(self, model: z3.ModelRef, length: int) -> Stream:
-        """The stream of a model, of length events."""
+        """Return the stream of a model, of length events."""
         return Stream([self._event(model, p) for p in range(length)], self.schema)
 
     def _event(self, model: z3.ModelRef, p: int) -> Event:
@@ -139,7 +139,7 @@ class UnknownPart:
         return self._whole.type_is(self._positions[p], R)
 
     def value(self, p: int, name: str) -> Symbol | None:
-        """The attribute of the event at p, None if no event has it."""
+        """Return the attribute of the event at p, None if no event has it."""
         return self._whole.value(self._positions[p], name)
 
     def holds(self, P: Predicate, p: int) -> Any:
@@ -296,7 +296,7 @@ class SymbolicMeaning:
     def _selected(
         self, psi: cel.Formula, i: int, j: int, beats: Callable[[ComplexEvent, ComplexEvent], bool]
     ) -> Iterator[tuple[Valuation, Guard]]:
-        """The valuations whose support is maximal in the order of the strategy."""
+        """Yield the valuations whose support is maximal in the order of the strategy."""
         guarded = self.meaning(psi, i, j)
         rivals = self.supports(guarded)
         for mu, guard in guarded.items():
@@ -358,12 +358,12 @@ def _apart(a: Symbol | None, b: Symbol | None, width: Fraction) -> Guard:
 
 
 def support(mu: Valuation) -> ComplexEvent:
-    """All positions that a valuation uses."""
+    """Return all positions that a valuation uses."""
     return frozenset(p for _, p in mu)
 
 
 def positions(mu: Valuation, A: str | None) -> list[int]:
-    """The positions that a valuation binds to a variable."""
+    """Return the positions that a valuation binds to a variable."""
     return [p for B, p in mu if B == A]
 
 
@@ -430,7 +430,7 @@ def _predicates(phi: cel.Formula) -> Iterator[Predicate]:
 
 
 def _types(test: Predicate) -> Iterator[ValueType]:
-    """The types of the constants of a test, and of what is calculated."""
+    """Yield the types of the constants of a test, and of what is calculated."""
     for node in nodes(test):
         match node:
             case Constant(value):
@@ -465,7 +465,8 @@ def compare(
     budget: Budget = Budget(),
     order: Order = "any",
 ) -> Bounded | Different | Undecided:
-    """Whether the two differ on a stream of at most length events; one_way: whether phi has something that psi lacks.
+    """Return whether the two differ on a stream of at most length events; one_way: whether phi has something that psi
+    lacks.
 
     order is that of the times of the stream. All solver calls together take at most SECONDS.
     """

@@ -54,7 +54,7 @@ class KeyedTest:
     real: RealStreams
 
     def words(self, states: int | None = None, budget: Budget = Budget()) -> list[Types]:
-        """The words of a complete test that are real. Raises InputError, BudgetExceeded."""
+        """Return the words of a complete test that are real. Raises InputError, BudgetExceeded."""
         own = len(self.automaton.steps)
         bound = own if states is None else states
         if bound < own:
@@ -79,7 +79,7 @@ class KeyedTest:
             yield from product(range(count), repeat=length)
 
     def is_real(self, word: Types) -> bool:
-        """Whether some stream has these types of events, seen from its last event."""
+        """Return whether some stream has these types of events, seen from its last event."""
         state = self.real.start
         for type_ in word:
             after = self.real.step(state, type_)
@@ -89,7 +89,7 @@ class KeyedTest:
         return self.real.accepts(state)
 
     def stream(self, word: Types) -> Stream | None:
-        """A stream of a real word; None if none is found."""
+        """Return a stream of a real word; None if none is found."""
         events = [self.automaton.events[type_] for type_ in word]
         return stream_of_word(events, [self.zones[type_] for type_ in word], self.reduction, at_edges=True)
 
@@ -102,16 +102,16 @@ class KeyedTests:
 
     @cached_property
     def states(self) -> int:
-        """The number of states of the largest automaton of a case."""
+        """Return the number of states of the largest automaton of a case."""
         return max(len(case.automaton.steps) for case in self.cases)
 
     @property
     def kinds(self) -> int:
-        """The number of kinds of events, as the last event sees them."""
+        """Return the number of kinds of events, as the last event sees them."""
         return max(len(case.automaton.events) for case in self.cases)
 
     def streams(self, states: int | None = None, budget: Budget = Budget()) -> list[Stream]:
-        """The streams of a complete test for implementations of at most `states` states in each case.
+        """Return the streams of a complete test for implementations of at most `states` states in each case.
 
         A stream that is the beginning of another is left out: an engine answers at every position. Raises InputError,
         BudgetExceeded, and Unsupported where no stream is found for a word.
@@ -139,7 +139,8 @@ def _key(event: Event) -> tuple[str, tuple[tuple[str, object], ...]]:
 
 
 def keyed_tests(phi: Formula, schema: Schema | None = None, budget: Budget = Budget()) -> KeyedTests:
-    """The automata of a formula with partitions and windows around whole matches, for streams with ordered times.
+    """Return the automata of a formula with partitions and windows around whole matches, for streams with ordered
+    times.
 
     Raises Unsupported where the reduction does not carry the formula, BudgetExceeded.
     """

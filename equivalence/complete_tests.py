@@ -47,11 +47,11 @@ class MarkedDFA:
 
     @cached_property
     def letters(self) -> tuple[Letter, ...]:
-        """All letters."""
+        """Return all letters."""
         return tuple(product(range(len(self.events)), self.marks))
 
     def accepts(self, word: Sequence[Letter], state: int = 0) -> bool:
-        """Whether a word leads from a state to a final one."""
+        """Return whether a word leads from a state to a final one."""
         for letter in word:
             state = self.steps[state][letter]
         return self.final[state]
@@ -81,7 +81,7 @@ class MarkedDFA:
         return any(self.accepts(word, p) != self.accepts(word, q) for word in words)
 
     def _distinguishing(self, p: int, q: int) -> Word:
-        """A shortest word that leads from exactly one of two states to a final one."""
+        """Return a shortest word that leads from exactly one of two states to a final one."""
         pending: list[tuple[int, int, Word]] = [(p, q, ())]
         seen = {(p, q)}
         for left, right, word in pending:
@@ -96,7 +96,7 @@ class MarkedDFA:
 
 
 def marked_dfa(phi: Formula, schema: Schema | None = None, budget: Budget = Budget()) -> MarkedDFA:
-    """The minimal automaton of the complex events of a formula. Raises Unsupported, BudgetExceeded."""
+    """Return the minimal automaton of the complex events of a formula. Raises Unsupported, BudgetExceeded."""
     for algebra in algebras(phi, schema=schema, budget=budget):
         A = single_variable(compile_cel(phi, budget, algebra))
         automaton = marked_nfa(A, A, algebra)
@@ -107,7 +107,7 @@ def marked_dfa(phi: Formula, schema: Schema | None = None, budget: Budget = Budg
 
 
 def _determinized(automaton: MarkedNFA, budget: Budget) -> tuple[list[dict[Letter, int]], list[bool]]:
-    """The complete subset automaton of the left one."""
+    """Return the complete subset automaton of the left one."""
     width = len(automaton.marks)
 
     def successors(states: Subset) -> Iterable[tuple[Letter, Subset]]:
@@ -123,7 +123,7 @@ def _determinized(automaton: MarkedNFA, budget: Budget) -> tuple[list[dict[Lette
 
 
 def minimal(steps: Sequence[dict[Letter, int]], final: Sequence[bool], events: tuple[Event, ...]) -> MarkedDFA:
-    """The minimal automaton of a complete one all of whose states are reachable."""
+    """Return the minimal automaton of a complete one all of whose states are reachable."""
     of = classes(steps, final)
     chosen = [of.index(number) for number in range(max(of) + 1)]
     return MarkedDFA(
@@ -134,7 +134,8 @@ def minimal(steps: Sequence[dict[Letter, int]], final: Sequence[bool], events: t
 
 
 def vectors(automaton: MarkedDFA, states: int | None = None, budget: Budget = Budget()) -> list[Types]:
-    """The streams of a complete test for implementations of at most `states` states (None: those of the automaton).
+    """Return the streams of a complete test for implementations of at most `states` states (None: those of the
+    automaton).
 
     They are the streams of access word, letter, up to m - n letters more, characterizing word; one that is the
     beginning of another is left out, since an engine answers at every position. Raises InputError, BudgetExceeded.
@@ -155,7 +156,7 @@ def vectors(automaton: MarkedDFA, states: int | None = None, budget: Budget = Bu
 
 
 def unmarked(word: Word) -> Types:
-    """The stream of a word."""
+    """Return the stream of a word."""
     return tuple(type_ for type_, _ in word)
 
 

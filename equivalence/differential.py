@@ -86,7 +86,7 @@ def judge(
     output: Output,
     second_opinion: SecondOpinion | None = None,
 ) -> tuple[Verdict, dict[str, Verdict]]:
-    """The verdict on one case for the reference, and, if that has an answer, for each of the evaluators.
+    """Return the verdict on one case for the reference, and, if that has an answer, for each of the evaluators.
 
     With a second opinion, which is computed only if some evaluator disagrees, a case is disputed instead if that
     opinion is not the reference's answer, or if the reference fails. Raises GiveUp.
@@ -120,7 +120,7 @@ def checked(
 
 
 def _verdict(evaluator: Evaluator, phi: Query, stream: Stream, output: Output) -> Verdict:
-    """The verdict on an evaluator's answer by itself; expected is None."""
+    """Return the verdict on an evaluator's answer by itself; expected is None."""
     begun = time.perf_counter()
     outcome: Outcome
     try:
@@ -133,7 +133,7 @@ def _verdict(evaluator: Evaluator, phi: Query, stream: Stream, output: Output) -
 
 
 def answer(evaluator: Evaluator, phi: Query, stream: Stream, output: Output) -> Answer:
-    """The answer of an evaluator. Raises Unsupported, BudgetExceeded, GiveUp; other failures are answers."""
+    """Return the answer of an evaluator. Raises Unsupported, BudgetExceeded, GiveUp; other failures are answers."""
     try:
         return frozenset(evaluator(phi, stream, output))
     except (Unsupported, BudgetExceeded, GiveUp):
@@ -152,7 +152,8 @@ def failure(given: Answer) -> str | None:
 
 
 def failure_form(given: Answer) -> str | None:
-    """The kind of failure, and of a breach of the protocol what breaks it: its message without numbers and quotations.
+    """Return the kind of failure, and of a breach of the protocol what breaks it: its message without numbers and
+    quotations.
 
     Smaller cases have to keep it.
     """
@@ -221,7 +222,7 @@ class CampaignPlan:
     second_opinion: SecondOpinion | None = None
 
     def case(self, index: int) -> tuple[Query, Stream]:
-        """The query and the stream of that index."""
+        """Return the query and the stream of that index."""
         if self.together == 1:
             return self.make_case(index)
         first = index - index % self.together
@@ -233,7 +234,7 @@ class CampaignPlan:
         return phi, self.stream(rng, self.profile, length, phi)
 
     def make_case(self, index: int) -> tuple[Query, Stream]:
-        """The random query of that index, and a stream for it."""
+        """Return the random query of that index, and a stream for it."""
         return self.maker(Random(f"{self.seed}/{index}"), self.profile, self.nodes, self.events)
 
 
@@ -274,7 +275,7 @@ class Summary:
 
     @property
     def too_few(self) -> bool:
-        """Whether so few cases were compared that their agreement says nothing: less than a share of all."""
+        """Return whether so few cases were compared that their agreement says nothing: less than a share of all."""
         return self.agreed + self.disagreement_count < COMPARED_AT_LEAST * self.cases
 
     @property
@@ -385,7 +386,7 @@ def _make_case(plan: CampaignPlan, index: int) -> tuple[Query, Stream]:
 
 
 def compare(plan: CampaignPlan, phi: Query, stream: Stream) -> tuple[Outcome, Difference | None, str]:
-    """The outcome of one case.
+    """Return the outcome of one case.
 
     Where the evaluators disagree also the output that shows it with its verdict; where one has no answer also why.
     """
@@ -408,7 +409,7 @@ def shrunk(
     small_enough: Callable[[Disagreement], bool] = lambda d: False,
     last: Disagreement | None = None,
 ) -> Disagreement:
-    """The disagreement on the case of that index, as small as found: of the same outcome and kinds of failures.
+    """Return the disagreement on the case of that index, as small as found: of the same outcome and kinds of failures.
 
     last: one that was shrunk before; if it has the same query, what that was shrunk to is tried first.
     """
@@ -539,7 +540,7 @@ class DisagreementCause:
 
 
 def cause(d: Disagreement, language: QueryOperations[Any] = CEL) -> DisagreementCause:
-    """The cause of a disagreement about a query of that language."""
+    """Return the cause of a disagreement about a query of that language."""
     return DisagreementCause(tuple(sorted(language.operators(d.phi))), shape(d.left, d.right))
 
 
@@ -649,7 +650,7 @@ class Checkpoint:
 
 
 def _line(obj: dict[str, Any]) -> bytes:
-    """The line of an object in the file."""
+    """Return the line of an object in the file."""
     return (json.dumps(obj, ensure_ascii=False) + "\n").encode()
 
 
@@ -701,7 +702,7 @@ def _disagreement(obj: dict[str, Any], plan: CampaignPlan, where: str) -> Disagr
 
 
 def _case(obj: dict[str, Any], plan: CampaignPlan, where: str) -> tuple[Any, Stream]:
-    """The query and the stream. Raises TypeError, KeyError, InputError, ParseError."""
+    """Return the query and the stream. Raises TypeError, KeyError, InputError, ParseError."""
     if not isinstance(text := obj["query"], str):
         raise TypeError("a query is a text")
     schema = None if obj["schema"] is None else schema_of_json(obj["schema"])
@@ -713,7 +714,7 @@ def _json_answer(given: Answer) -> Any:
 
 
 def _json_match(m: Match) -> list[Any]:
-    """The match without the names of its parts; the last one is there only where the query makes a result."""
+    """Return the match without the names of its parts; the last one is there only where the query makes a result."""
     return [m.at, m.events, m.bindings] + ([] if m.result is None else [plain(m.result.attributes)])
 
 

@@ -198,7 +198,7 @@ def sigma_to_cel(query: sigma.SigmaQuery, type_: str = "event") -> Formula:
 
 
 def _least(rule: sigma.SigmaCorrelation) -> int:
-    """The number of which the condition says "at least"."""
+    """Return the number of which the condition says "at least"."""
     bounds = dict(rule.thresholds)
     if (
         len(rule.thresholds) != 1
@@ -386,7 +386,7 @@ class LogSearch:
         return events
 
     def _changes(self, base: Drafts) -> Iterator[tuple[Drafts, int]]:
-        """The drafts changed in one place, each with the time of the first event."""
+        """Yield the drafts changed in one place, each with the time of the first event."""
         n, spans = len(base), sorted({rule.seconds * SECOND for rule in self.correlations})
         places = [i for i in range(n) if i < EDGE or i >= n - EDGE]
 
@@ -565,7 +565,8 @@ def compare_sigma(
 
 
 def _agree(left: sigma.SigmaQuery, right: sigma.SigmaQuery, search: LogSearch, claim: Claim = "equivalent") -> bool:
-    """Whether rules have the same parts, whose conditions agree on every event and whose thresholds on every number.
+    """Return whether rules have the same parts, whose conditions agree on every event and whose thresholds on every
+    number.
 
     A rule is contained in one that raises alerts at more events or numbers: the events of an alert are the same.
     """
@@ -613,7 +614,8 @@ def _in_order(rule: sigma.SigmaCorrelation) -> sigma.SigmaCorrelation:
 
 
 def _thresholds_hold(one: sigma.SigmaCorrelation, other: sigma.SigmaCorrelation, claim: Claim) -> bool:
-    """Whether the thresholds of the correlations hold for the same numbers, or those of the first one for no others.
+    """Return whether the thresholds of the correlations hold for the same numbers, or those of the first one for no
+    others.
 
     Of counts they are whole numbers, which a window with an occurrence has; of rules there are no more than are named.
     """

@@ -80,7 +80,7 @@ class Bounded(Answer):
 
     @property
     def time(self) -> ValueType:
-        """The type of the events' times: a timestamp, where the schema does not say another."""
+        """Return the type of the events' times: a timestamp, where the schema does not say another."""
         return self.schema.attributes.get(TIME, "timestamp")
 
 
@@ -141,7 +141,7 @@ class Fact:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Fact:
-        """The fact that an object as of to_json holds."""
+        """Return the fact that an object as of to_json holds."""
         letters = (frozenset((int(i), v) for v in (True, False) for i in row[str(v).lower()]) for row in data["rows"])
         return cls(tuple(letters), data["first"], data["last"])
 
@@ -162,13 +162,13 @@ class PieceProof:
     clocked: tuple[tuple[States, Nested, Nested, Nested], ...] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The case as JSON."""
+        """Return the case as JSON."""
         found: dict[str, Any] = {"keys": dict(self.keys), "solver": self.solver, "relation": self.relation}
         return found if self.clocked is None else {**found, "clocked": self.clocked}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> PieceProof:
-        """The case that an object as of to_json holds."""
+        """Return the case that an object as of to_json holds."""
         keys = ((name, None if truth is None else tuple(truth)) for name, truth in data["keys"].items())
         relation = ((tuple(map(int, s)), tuple(map(int, x)), tuple(map(int, y))) for s, x, y in data["relation"])
         clocked = _nested(data["clocked"]) if "clocked" in data else None
@@ -197,18 +197,18 @@ class RuleProof:
     certificate: Certificate | None = None
 
     def certificates(self) -> Iterator[Certificate]:
-        """The proofs of deciders in it, left to right."""
+        """Yield the proofs of deciders in it, left to right."""
         if self.certificate is not None:
             yield self.certificate
         for part in self.parts:
             yield from part.certificates()
 
     def steps(self) -> int:
-        """The number of rules."""
+        """Return the number of rules."""
         return 1 + sum(part.steps() for part in self.parts)
 
     def to_json(self) -> dict[str, Any]:
-        """The derivation as JSON."""
+        """Return the derivation as JSON."""
         found: dict[str, Any] = {"rule": self.rule}
         if self.parts:
             found["parts"] = [part.to_json() for part in self.parts]
@@ -220,7 +220,7 @@ class RuleProof:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], where: str) -> RuleProof:
-        """The derivation that an object as of to_json holds. Raises InputError."""
+        """Return the derivation that an object as of to_json holds. Raises InputError."""
         inner = data.get("certificate")
         certificate = None if inner is None else Certificate.from_json(json.dumps(inner), where)
         parts = tuple(cls.from_json(part, where) for part in data.get("parts", ()))
@@ -259,12 +259,12 @@ class Certificate:
 
     @property
     def pairs(self) -> int:
-        """The number of pairs of sets of states, in all cases."""
+        """Return the number of pairs of sets of states, in all cases."""
         return len(self.relation) + sum(len(case.relation) + len(case.clocked or ()) for case in self.cases or ())
 
     @property
     def times(self) -> str:
-        """The streams for which the claim is proved by their times, as words after "every stream"."""
+        """Return the streams for which the claim is proved by their times, as words after "every stream"."""
         order = {"strict": "increase", "non-decreasing": "never decrease", "any": ""}[self.order]
         if not order:
             return ""
@@ -278,12 +278,12 @@ class Certificate:
         return (clocked and self.schema is None) or any(certificate._adds_times for certificate in inner)
 
     def require_language(self, name: str) -> None:
-        """Raises Unsupported if the queries are of another language, whose automata are built in another way."""
+        """Raise Unsupported if the queries are of another language, whose automata are built in another way."""
         if self.language != name:
             raise Unsupported(f"a certificate of {self.language} queries cannot be checked as one of {name} queries")
 
     def require_typed(self, parse: Callable[[str], Any], require_typed: Callable[[Any, Schema], None]) -> None:
-        """Raises ParseError, or IllFormed, for a query that does not fit the schema; the message names its field.
+        """Raise ParseError, or IllFormed, for a query that does not fit the schema; the message names its field.
 
         Raises BudgetExceeded.
         """
@@ -299,7 +299,7 @@ class Certificate:
                 raise
 
     def to_json(self) -> str:
-        """The certificate as a JSON object."""
+        """Return the certificate as a JSON object."""
         schema = None if self.schema is None else {R: dict(types) for R, types in self.schema.types.items()}
         stated = {
             "claim": self.claim,
@@ -325,7 +325,7 @@ class Certificate:
 
     @classmethod
     def from_json(cls, text: str, where: str = "the certificate") -> Certificate:
-        """The certificate that a text holds. Raises InputError, which names the field that is wrong."""
+        """Return the certificate that a text holds. Raises InputError, which names the field that is wrong."""
         data: dict[str, Any] = parse_json(text, where)
         if (problem := _schema().problem(data)) is not None:
             field = "/".join(map(str, problem.path))

@@ -1,4 +1,4 @@
-"""Checks of the arguments of public functions: an argument of a wrong kind is an IllFormed that names it."""
+"""Checks of the arguments of public functions. An argument of a wrong kind raises IllFormed, which names it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST = 10**18
 
 
 def short_repr(value: object) -> str:
-    """The repr of a value, cut to what a message can hold."""
+    """Return the repr of a value, cut to what a message can hold."""
     try:
         return reprlib.repr(value)
     except ValueError:  # Python writes no number of more digits
@@ -35,13 +35,15 @@ def short_repr(value: object) -> str:
 
 
 def require_kind(name: str, value: object, kind: type | UnionType, wanted: str) -> None:
-    """Raises IllFormed unless the value is of the kind; wanted names it, as in "a cerify.Budget"."""
+    """Raise IllFormed unless the value is of the kind. `wanted` names the kind for the message, such as "a
+    cerify.Budget".
+    """
     if not isinstance(value, kind):
         raise IllFormed(f"{name}: expected {wanted}, not {short_repr(value)}")
 
 
 def require_whole(name: str, value: object, least: int = 0) -> None:
-    """Raises IllFormed unless the value is a whole number, at least this, and at most MOST."""
+    """Raise IllFormed unless the value is a whole number from `least` to MOST."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise IllFormed(f"{name}: expected a whole number from {least} on, not {short_repr(value)}")
     if int(value) > MOST:
@@ -49,7 +51,7 @@ def require_whole(name: str, value: object, least: int = 0) -> None:
 
 
 def require_seconds(name: str, value: object) -> None:
-    """Raises IllFormed unless the value is a number from 0 on that a float can have."""
+    """Raise IllFormed unless the value is a number from 0 on that fits a float."""
     try:
         if isinstance(value, bool) or not isinstance(value, Real) or not float(value) >= 0:
             raise IllFormed(f"{name}: expected a number from 0 on, not {short_repr(value)}")
@@ -58,9 +60,9 @@ def require_seconds(name: str, value: object) -> None:
 
 
 def require_keywords(function: Callable[..., Any], given: Iterable[str], options: type | None = None) -> None:
-    """Raises IllFormed for a name that is neither a keyword argument of the function nor a field of the TypedDict.
+    """Raise IllFormed for a name that is neither a keyword argument of the function nor a field of the TypedDict.
 
-    The name that is most like it is in the message.
+    The message suggests the most similar name.
     """
     names = {*(function.__kwdefaults__ or ()), *(() if options is None else options.__annotations__)}
     for name in given:
@@ -70,20 +72,24 @@ def require_keywords(function: Callable[..., Any], given: Iterable[str], options
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The name that is most like this one, if any is; one that begins with another letter has to be more like it."""
+    """Return the most similar name, or None if no name is similar enough; names with another first letter need more
+    similarity.
+    """
     near = get_close_matches(name, list(names), 1)
     alike = near if near and near[0][:1] == name[:1] else get_close_matches(name, near, 1, 0.75)  # not "id" for "kind"
     return next(iter(alike), None)
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """The end of a message: "; did you mean", and the name that is most like this one; "" if none is."""
+    """Return "; did you mean" with the most similar name, to end a message; "" if no name is similar."""
     near = nearest(name, names)
     return "" if near is None else f"; did you mean {near!r}?"
 
 
 def format_names(names: Collection[str]) -> str:
-    """The names for a message: the first ten, and how many there are; in quotes where one has blanks at its ends."""
+    """Return the first ten names for a message, and how many there are. Names that begin or end with a blank are in
+    quotes.
+    """
     first = list(names)[:10]
     few = ", ".join(map(repr, first) if any(name != name.strip() for name in first) else first) or "none"
     return few if len(names) <= 10 else f"{few}, ... ({len(names)} in all)"
@@ -100,7 +106,7 @@ _LIMIT: ContextVar[tuple[float, float]] = ContextVar("_LIMIT", default=(math.inf
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Limits on what one call may build; each is checked by whoever builds it.
+    """Limits on what one call may build. The code that builds something checks its limit.
 
     valuations: valuations made by a denotational interpreter, over all sub-formulas and intervals.
     states: states, or transitions where these are the larger number, of one automaton.
@@ -108,7 +114,7 @@ class Budget:
     seconds: by the clock on the wall, how long one call of a public function, one batch that an evaluator reads, or
         the check of a certificate may take; None for as long as it needs.
 
-    Raises IllFormed for a limit that is no number from 0 on.
+    Raises IllFormed for a limit that is not a number from 0 on.
     """
 
     valuations: int = 2_000_000
@@ -126,7 +132,7 @@ class Budget:
     def timed(self) -> Iterator[None]:
         """A context in which `check_time` raises once the seconds are over, or those of a context around this one.
 
-        What is nested too deeply for Python is a BudgetExceeded in it, too, and a number that Python cannot write.
+        Inside, nesting too deep for Python and numbers too long for Python to write raise BudgetExceeded too.
         """
         seconds = math.inf if self.seconds is None else float(self.seconds)  # it may be a Fraction
         before = _LIMIT.set(min(_LIMIT.get(), (time.monotonic() + seconds, seconds)))
@@ -143,20 +149,20 @@ class Budget:
 
 
 def too_many_matches(most: int) -> TooManyMatches:
-    """The error of an evaluation that has more matches than the budget."""
+    """Return the error for an evaluation that has more matches than the budget allows."""
     return TooManyMatches(
         f"more than {most} matches; count them, ask for the first ones, or allow more: Budget(matches=...)"
     )
 
 
 def time_left() -> float:
-    """The seconds that the call under way may still take; infinity if it has no limit."""
+    """Return the seconds that the current call may still take; infinity if it has no limit."""
     until, _ = _LIMIT.get()
     return until - time.monotonic()
 
 
 def check_time() -> None:
-    """Raises BudgetExceeded if the time of the call under way is over."""
+    """Raise BudgetExceeded if the time of the current call is over."""
     until, seconds = _LIMIT.get()
     if time.monotonic() > until:
         more = "allow more: Budget(seconds=...), or --time-limit"
@@ -164,7 +170,7 @@ def check_time() -> None:
 
 
 def timed_items(items: Iterable[T], together: int = CHECKED_TOGETHER) -> Iterator[T]:
-    """The items, as long as there is time, which is looked at once for so many together. Raises BudgetExceeded."""
+    """Yield the items while there is time; the clock is read once per `together` items. Raises BudgetExceeded."""
     for i, item in enumerate(items):
         if i % together == 0:
             check_time()
@@ -197,7 +203,7 @@ class Selection(Enum):
 
     @classmethod
     def from_value(cls, strategy: Selection | str) -> Selection:
-        """The strategy, also by its value. Raises IllFormed for a value that there is not."""
+        """Return the strategy, which may be given as its value. Raises IllFormed for an unknown value."""
         try:
             return cls(strategy)
         except ValueError:
@@ -212,13 +218,13 @@ R = TypeVar("R")
 
 
 def choices(kind: type) -> dict[str, tuple[str, ...]]:
-    """The answers to each question; the decided one comes first."""
+    """Return the answers to each question; the decided one comes first."""
     kinds = get_type_hints(kind)
     return {one.name: get_args(kinds[one.name]) for one in fields(kind)}
 
 
 def vary_reading(decided: Any) -> dict[tuple[str, str], Any]:
-    """The readings that differ from the decided one in one answer, by the question and that answer."""
+    """Yield the readings that differ from the decided one in one answer, each with the question and the answer."""
     return {
         (name, answer): replace(decided, **{name: answer})
         for name, answers in choices(type(decided)).items()
@@ -228,7 +234,7 @@ def vary_reading(decided: Any) -> dict[tuple[str, str], Any]:
 
 
 def parse_reading(kind: type[R], given: Iterable[str]) -> R:
-    """The reading of texts as window=closed; other questions have the decided answer. Raises InputError."""
+    """Return the reading of texts as window=closed; other questions have the decided answer. Raises InputError."""
     known, chosen = choices(kind), {}
     for text in given:
         name, _, value = text.partition("=")

@@ -1,4 +1,4 @@
-"""Arrow columns of any origin as columns of our value types, without loss."""
+"""Convert Arrow columns of any origin to columns of cerify's value types, without loss."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ DATE = r"\A\d\d\d\d-\d\d-\d\d\z"
 
 
 def values_of_text(text: pa.ChunkedArray, value_type: ValueType, field: str, place: RowLocation) -> pa.ChunkedArray:
-    """The column of the values that the cells write, null where a cell is. Raises InputError for the first bad cell."""
+    """Return the column of values that the cells contain, null for an empty cell. Raises InputError for the first bad
+    cell.
+    """
     match value_type:
         case "string":
             return text
@@ -56,12 +58,14 @@ def values_of_text(text: pa.ChunkedArray, value_type: ValueType, field: str, pla
 
 
 def may_be_rounded(floats: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Whether each float is so large that a whole number, or one beyond all floats, may have been rounded to it."""
+    """Return for each float whether it is so large that the conversion from text may have rounded it."""
     return pc.greater_equal(pc.abs(floats), EXACT)
 
 
 def require_kept(text: pa.ChunkedArray, floats: pa.ChunkedArray, field: str, place: RowLocation) -> None:
-    """Raises InputError for the first cell that is too large for its float, or a whole number and not equal to it."""
+    """Raise InputError for the first cell that is too large for its float, or that is a whole
+    number and was rounded.
+    """
     too_large = pc.and_(pc.is_inf(floats), pc.match_substring_regex(text, "[0-9]"))
     if (row := first(too_large)) is not None:
         _refuse(text, row, "is too large for a 64-bit float", field, place)
@@ -74,13 +78,13 @@ def require_kept(text: pa.ChunkedArray, floats: pa.ChunkedArray, field: str, pla
 
 
 def first(flags: pa.ChunkedArray) -> int | None:
-    """The first row whose flag is true, if there is one."""
+    """Return the first row whose flag is true; None if no flag is."""
     row: int = pc.index(flags, True).as_py()
     return row if row >= 0 else None
 
 
 def first_failure(column: pa.ChunkedArray, convert: Callable[[pa.ChunkedArray], object]) -> int:
-    """The first row that makes the conversion of the column fail with ArrowInvalid; one of them does."""
+    """Return the first row for which the conversion of the column raises ArrowInvalid; there must be one."""
     good, bad = 0, len(column)
     while bad - good > 1:
         middle = (good + bad) // 2
@@ -145,11 +149,11 @@ LARGEST_TEXTS, MOST_REPEATED = 2**30, 16
 
 
 def arrow_table(source: object, unread: dict[str, str] | None = None) -> pa.Table:
-    """The Arrow table of a table or data frame of any library. Raises InputError.
+    """Return the Arrow table of a table or data frame of any library. Raises InputError.
 
-    Taken are tables and record batches of Arrow, pandas frames without their index, and whatever has the method
-    `__arrow_c_stream__` or `__arrow_c_array__`, such as frames of polars. NaN is null in a pandas frame. With unread,
-    columns of a pandas frame that no column of Arrow can have are left out, and the reasons added there.
+    It accepts Arrow tables and record batches, pandas frames (without their index), and objects with the method
+    `__arrow_c_stream__` or `__arrow_c_array__`, such as polars frames. NaN in a pandas frame becomes null. If `unread`
+    is given, pandas columns that Arrow cannot represent are left out, and `unread` gets the reasons.
     """
     try:
         table = _converted(source, unread)
@@ -173,7 +177,7 @@ def _converted(source: Any, unread: dict[str, str] | None) -> pa.Table:
 
 
 def _parts_of_pandas(frame: Any, unread: dict[str, str]) -> pa.Table:
-    """The table of the columns that a table of Arrow can have; the others are added to unread."""
+    """Return the table of the columns that a table of Arrow can have; the others are added to unread."""
     try:
         return _of_pandas(frame)
     except (InputError, pa.ArrowException, TypeError, ValueError):
@@ -209,7 +213,7 @@ def _of_pandas(frame: Any) -> pa.Table:
 
 
 def _whole_numbers_with_gaps(table: pa.Table, frame: Any) -> pa.Table:
-    """The table with whole numbers where pandas has floats only because a column of integers has gaps."""
+    """Return the table with whole numbers where pandas has floats only because a column of integers has gaps."""
     for at, name in enumerate(table.column_names):
         column = table.column(at)
         if not 0 < column.null_count < len(column) or str(frame.dtypes.iloc[at]) != "float64":
@@ -233,9 +237,9 @@ def _misfit(column: Any) -> str | None:
 
 
 def stream_table(table: pa.Table, type_column: str, checked: bool = True) -> pa.Table:
-    """The table of a stream, its columns of the types in ARROW; type_column has no nulls. Raises InputError.
+    """Return the table of a stream, its columns of the types in ARROW; type_column has no nulls. Raises InputError.
 
-    Without checked, only the column of the type is looked at.
+    If `checked` is false, only the type column is checked.
     """
     if type_column not in table.column_names:
         names = table.column_names
@@ -289,7 +293,7 @@ def table_of_values(
 
 
 def values_in(column: pa.ChunkedArray) -> list[Value | None]:
-    """The values of a column of a type in ARROW, None for a null."""
+    """Return the values of a column of a type in ARROW, None for a null."""
     if pa.types.is_timestamp(column.type):
         # read as ticks from the epoch: as_py of a zoned timestamp needs a time zone database
         if is_nanoseconds(column.type):
@@ -314,12 +318,12 @@ def _with_value_types(table: pa.Table) -> pa.Table:
 
 
 def _normalize_column(column: pa.ChunkedArray, field: str) -> pa.ChunkedArray:
-    """A dictionary that has each text once as it is; any other column in its canonical type."""
+    """Return a dictionary that has each text once as it is; any other column in its canonical type."""
     return column if has_each_text_once(column) else canonical(column, field, "the table", "row {}".format)
 
 
 def has_each_text_once(column: pa.ChunkedArray) -> bool:
-    """Whether a column is a dictionary of different texts, and has no null in it."""
+    """Return whether a column is a dictionary of distinct texts without a null."""
     if not pa.types.is_dictionary(column.type) or column.type.value_type != ARROW["string"]:
         return False
     dictionaries = [chunk.dictionary for chunk in column.chunks]
@@ -327,12 +331,12 @@ def has_each_text_once(column: pa.ChunkedArray) -> bool:
 
 
 def is_text(type_: pa.DataType) -> bool:
-    """Whether a column of this type has texts."""
+    """Return whether a column of this type has texts."""
     return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_))
 
 
 def _decoded(column: pa.ChunkedArray, field: str, name: str) -> pa.ChunkedArray:
-    """The values of a dictionary. Raises InputError where they take far more memory than the column does."""
+    """Return the values of a dictionary. Raises InputError where they take far more memory than the column does."""
     indices = sum(chunk.indices.nbytes for chunk in column.chunks)
     # chunks may share a dictionary, which may be of views, of which Arrow knows no nbytes
     dictionaries = max((chunk.dictionary.get_total_buffer_size() for chunk in column.chunks), default=0)
@@ -356,13 +360,15 @@ def _of_plain_texts(chunk: pa.DictionaryArray) -> pa.DictionaryArray:
 
 
 def _bytes_of_texts(chunk: pa.DictionaryArray) -> int:
-    """The bytes of the texts for which the indices of a chunk stand."""
+    """Return the bytes of the texts for which the indices of a chunk stand."""
     lengths = pc.binary_length(chunk.dictionary.cast(pa.large_string()))
     return pc.sum(pc.take(lengths, chunk.indices)).as_py() or 0
 
 
 def canonical(column: pa.ChunkedArray, field: str, name: str, place: RowLocation) -> pa.ChunkedArray:
-    """The column in the Arrow type of its value type; one of nulls stays as it is. Naive times are taken as UTC."""
+    """Return the column in the Arrow type of its value type; a column of nulls stays as it is. Naive times are taken as
+    UTC.
+    """
     is_ = pa.types
     match column.type:
         case t if is_.is_null(t):
@@ -393,7 +399,7 @@ def canonical(column: pa.ChunkedArray, field: str, name: str, place: RowLocation
 
 
 def lossless(column: pa.ChunkedArray, value_type: ValueType, field: str, place: RowLocation) -> pa.ChunkedArray:
-    """The column as this value type. Raises InputError, with the row, for a value that would become another one.
+    """Return the column as this value type. Raises InputError, with the row, for a value that would change.
 
     Times that have nanoseconds keep them.
     """

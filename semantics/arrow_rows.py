@@ -1,7 +1,7 @@
-"""Events from tables of any origin, read leniently: a column that cannot be an attribute is left out with the reason.
+"""Convert tables of any origin to events, leniently: a column that cannot be an attribute is left out with the reason.
 
-What arrow_tables.py does for tables that have a schema, which every value has to fit, is done here for those without
-one. The reasons are raised for the queries that name the column, see `Stream.require_read`.
+For tables with a schema, which every value must fit, see `table_columns.py` and `arrow_columns.py`; this module is for
+tables without one. `Stream.require_read` raises the reason if a query names a column that was left out.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DEEPEST = 64  # structs inside each other
 
 @dataclass(frozen=True)
 class ReadTable:
-    """The table of a stream; the columns that are not in it, each with the reason; and warnings about the others.
+    """The table of a stream, the columns left out of it with the reason for each, and warnings about the others.
 
     lists: those of the columns left out that have lists.
     """
@@ -38,8 +38,8 @@ def rows_of_table(
 ) -> ReadTable:
     """Return the table of a stream: columns of the types in ARROW, those of type and time under their reserved names.
 
-    For messages, name is that of the file, and place gives the place of a row. With coded, event types may stay a
-    dictionary. Raises InputError where there is no column for the type, or where a row has none.
+    For messages, `name` is the name of the file, and `place` returns the place of a row. If `coded` is true, event
+    types may stay a dictionary. Raises InputError if there is no column for the type, or if a row has no type.
     """
     table = with_type(flat_table(table, name, place), reading.type_column, reading.default_type)
     hidden = reading.hidden(table.column_names)
@@ -87,7 +87,7 @@ def is_list(type_: pa.DataType) -> bool:
 
 
 def flat_table(table: pa.Table, name: str, place: RowLocation) -> pa.Table:
-    """Return the table with the fields of structs as columns, called by their paths.
+    """Return the table with each field of a struct as a column, named by its path.
 
     Raises InputError where a row has two values for one path.
     """
@@ -175,7 +175,7 @@ def _readable(
 
 
 def _cut(values: pa.ChunkedArray, reading: FieldReading) -> pa.ChunkedArray:
-    """The times of a column without digits beyond microseconds, if the reading asks for that."""
+    """Return the times of a column without digits beyond microseconds, if the reading asks for that."""
     cuts = reading.times.round_times and is_nanoseconds(values.type)
     return pc.floor_temporal(values, unit="microsecond") if cuts else values
 
@@ -183,10 +183,10 @@ def _cut(values: pa.ChunkedArray, reading: FieldReading) -> pa.ChunkedArray:
 def timed_table(
     table: pa.Table, schema: Schema, reading: FieldReading, name: str, place: RowLocation
 ) -> tuple[pa.Table, list[str]]:
-    """Return a table for `fitted_table`: with a type, without what other columns replace, and times as they are meant.
+    """Return a table that `fitted_table` can read: with a type column, without replaced columns, and with parsed times.
 
-    Times are the columns of `FieldReading.timed_fields`. Of columns of lists the number of elements is kept, where the
-    schema has it. Raises InputError, IllFormed.
+    Times are the columns of `FieldReading.timed_fields`. A column of lists becomes its numbers of elements if the
+    schema has that attribute. Raises InputError, IllFormed.
     """
     table = _counted_lists(flat_table(table, name, place), schema)
     table = with_type(table, reading.type_column, reading.default_type)

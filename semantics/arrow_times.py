@@ -1,4 +1,4 @@
-"""The rule of time_columns.py, which columns are times, for Arrow's columns."""
+"""Decide which Arrow columns are times, by the rule of time_columns.py."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def times_if_text(
 ) -> pa.ChunkedArray:
     """Return a column of text as times if all its values are ISO 8601 dates or date-times, else as it is.
 
-    Raises InputError for a date-time that is no time, as of the 30th of February.
+    Raises InputError for a date-time that does not exist, such as the 30th of February.
     """
     if column.type != ARROW["string"]:
         return column
@@ -61,8 +61,8 @@ def times_in_column(
 ) -> tuple[pa.ChunkedArray, str | None]:
     """Return the column of the time as whole seconds or as times, with a warning about its unit.
 
-    The column is of a type in ARROW, or of nulls. With declared, as for a timestamp of a schema, it is times in the
-    end. Raises InputError, with the row, for what is no time.
+    The column is of a type in ARROW, or of nulls. If `declared` is true, as for a timestamp of a schema, the result is
+    always times. Raises InputError, with the row, for a value that is not a time.
     """
     if pa.types.is_null(column.type) or pa.types.is_timestamp(column.type) or column.null_count == len(column):
         return column, None

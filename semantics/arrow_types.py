@@ -1,7 +1,6 @@
 """The Arrow type of each value type.
 
-The two tables are made when they are first read: Arrow is not installed everywhere, and modules that only sometimes
-meet a table of Arrow import them.
+The two tables are built on first use, because Arrow is not installed everywhere.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ V = TypeVar("V")
 
 
 class LazyTable(Mapping[K, V]):
-    """A mapping that is made when it is first read."""
+    """A mapping that is built on first use."""
 
     def __init__(self, make: Callable[[], Mapping[K, V]]) -> None:
         self._make = make
@@ -98,7 +97,9 @@ def type_of_decimals(precision: int, scale: int) -> ValueType | None:
 
 
 def numbers_of_decimals(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """The column, if it is one of decimals as int64 or as the nearest float64. `type_of_decimals` says which it has."""
+    """Return a column of decimals as int64 or as the nearest float64, and any other column unchanged. See
+    `type_of_decimals`.
+    """
     if not pa.types.is_decimal(column.type):
         return column
     precision, scale = column.type.precision, column.type.scale

@@ -1,7 +1,8 @@
-"""Tuple predicates on whole Arrow columns: what predicates.py defines on one event, for every row of a table at once.
+"""Evaluate tuple predicates on whole Arrow columns: predicates.py defines them on one event, here they apply to every
+row at once.
 
-Arrow's arithmetic is of fixed width, and its comparison of an integer with a float rounds the integer. Wherever that
-could differ from the exact rules of predicates.py, the one test concerned is evaluated row by row instead.
+Arrow's arithmetic has fixed width, and it rounds an integer that is compared with a float. Where that could differ from
+the exact rules of predicates.py, that test alone is evaluated row by row.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ class _Inexact(Exception):
 
 
 def mask(predicate: pred.Predicate, table: pa.Table) -> pa.BooleanArray:
-    """Whether the predicate holds, one Boolean for each row and never null; row by row it is predicates.holds."""
+    """Return whether the predicate holds for each row: Booleans without nulls. For each row the answer is that of
+    predicates.holds.
+    """
     result = combined(predicate, lambda P: _mask(P, table), pc.invert, pc.and_, pc.or_)
     if isinstance(result, pa.Scalar):
         return pa.repeat(result, table.num_rows)
@@ -149,7 +152,7 @@ def _compare(comparator: pred.Comparator, left: Column, right: Column) -> Column
 
 
 def _exact_as_floats(column: Column) -> bool:
-    """Whether every number of the column is one that a float carries."""
+    """Return whether every number of the column is one that a float carries."""
     if column.type == ARROW["float"]:
         return True
     if isinstance(column, pa.Scalar):
@@ -167,7 +170,7 @@ def _as_nanoseconds(column: Column) -> Column:
 
 
 def _as_floats(column: Column) -> Column:
-    """The column in binary64; an integer beyond 2^53 is rounded to the nearest, as Python rounds it."""
+    """Return the column in binary64; an integer beyond 2^53 is rounded to the nearest, as Python rounds it."""
     return pc.cast(column, ARROW["float"], safe=False)
 
 

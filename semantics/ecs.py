@@ -1,9 +1,10 @@
-"""Logs in the Elastic Common Schema as events: nested objects, arrays, `@timestamp`, files and folders of NDJSON.
+"""Read logs in the Elastic Common Schema: nested objects, arrays, `@timestamp`, files and folders of NDJSON.
 
-A document has fields in objects, in names with dots, or in both. Here each field is one attribute, by its name with
-dots. An array of n values is n attributes: `process.args`, `process.args[1]`, `process.args[2]`, and so on; nulls in it
-are left out, and an array of objects is one array for each field of these, as an index has it. The type of an event is
-the first value of `event.category`, its time is `@timestamp`, in ISO 8601 or in milliseconds since 1970.
+A document has its fields in nested objects, under names with dots, or both. Here each field is one attribute, named
+with dots. An array of n values becomes n attributes: `process.args`, `process.args[1]`, `process.args[2]`, and so on.
+Nulls in an array are left out. An array of objects becomes one array for each field, as in an Elasticsearch index. The
+type of an event is the first value of `event.category`; its time is `@timestamp`, in ISO 8601 or in milliseconds since
+1970.
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ SHORT_TIME = len("2026-01-31T12:00:00.250000Z")
 def read_ecs(
     source: str | Path | Sequence[str | Path], category_field: str = CATEGORY, time_field: str = TIMESTAMP
 ) -> Stream:
-    """Return the events of a file of documents, a folder, a pattern, or standard input "-", or of several of these.
+    """Return the events of a file of documents, a folder, a pattern, standard input ("-"), or several of these.
 
-    A file has a document in each line, or all of them in an array; hits of a search, with the document in `_source`,
-    are taken too, and files of gzip and Zstandard are unpacked. Of a folder all files of JSON are read, in the order of
-    their names. Events stay in the order of the files. Digits of a time beyond microseconds are cut off, with an
-    InputWarning. Raises InputError, which names file, line and field.
+    A file has one document a line, or all in one array. Search hits, with the document in `_source`, are read too, and
+    gzip and Zstandard files are unpacked. In a folder all JSON files are read, in the order of their names. Events keep
+    the order of the files. Time digits beyond microseconds are cut off, with an InputWarning. Raises InputError, which
+    names file, line and field.
     """
     files = [file for one in _sources(source) for file in _files_of(one)]
     S = stream_of_documents((one for file in files for one in _documents(file)), category_field, time_field)
@@ -55,7 +56,7 @@ def read_ecs(
 def stream_of_documents(
     documents: Iterable[tuple[object, str]], category_field: str = CATEGORY, time_field: str = TIMESTAMP
 ) -> Stream:
-    """Return the events of documents, each with its place for messages. Raises InputError."""
+    """Return the events of documents. Each document comes with its place for messages. Raises InputError."""
     cut: list[str] = []
     events = [
         event_of_document(document, where, category_field, time_field, cut)
@@ -69,10 +70,10 @@ def stream_of_documents(
 
 
 def looks_like_ecs(source: str | Path | Sequence[str | Path]) -> bool:
-    """Return whether the first document of a source, as `read_ecs` takes it, is one without a `type`.
+    """Return whether the first document of a source, as `read_ecs` takes it, has no field `type`.
 
-    Such is also a source of which nothing can be read, so that reading it says why. Standard input can be read after
-    this as before.
+    The answer is also true if nothing can be read, so that reading the source then raises the reason. Standard input
+    can still be read in full afterwards.
     """
     first = str(next(iter(_sources(source)), ""))
     if first == STDIN:
@@ -112,7 +113,7 @@ def _has_suffix(file: str) -> bool:
 
 
 def _files_of(source: str | Path) -> list[str]:
-    """The files of a folder or of a pattern, in the order of their names; or the one file. Raises InputError."""
+    """Return the files of a folder or of a pattern, in the order of their names; or the one file. Raises InputError."""
     if not os.path.isdir(source):
         return expand_pattern(str(source))
     files = sorted(f for f in Path(source).rglob("*") if _has_suffix(f.name) and f.is_file())
@@ -128,9 +129,9 @@ def event_of_document(
     time_field: str = TIMESTAMP,
     cut: list[str] | None = None,
 ) -> Event:
-    """Return the event of a document; where is its place for the InputError if it is none.
+    """Return the event of a document; `where` is its place for the InputError.
 
-    Digits of a time beyond microseconds are cut off; cut takes the places where that was done.
+    Time digits beyond microseconds are cut off; the places where that happened are added to `cut`.
 
     >>> event_of_document({"event": {"category": ["process"]}, "process.args": ["a", "b"]}, "line 1").attributes
     {'event.category': 'process', 'process.args': 'a', 'process.args[1]': 'b'}
@@ -149,7 +150,7 @@ def event_of_document(
 
 
 def document_of_event(event: Event) -> dict[str, Any]:
-    """Return the document of an event, with nested objects and arrays: what event_of_document reads back."""
+    """Return the document of an event, with nested objects and arrays; event_of_document reads it back."""
     document: dict[str, Any] = {}
     time = event.attributes.get(TIME)
     if time is not None:
@@ -201,7 +202,7 @@ def _collect(fields: Mapping[str, Any], prefix: str, attributes: dict[str, Value
 
 
 def _flat(values: list[Any], name: str, where: str, depth: int = 0) -> Iterator[Any]:
-    """The elements of an array, and of the arrays in it, without nulls."""
+    """Yield the elements of an array, and of the arrays in it, without nulls."""
     if depth >= DEEPEST:
         raise InputError(f"{where}, field {name!r}: arrays are nested more than {DEEPEST} deep")
     for value in values:
@@ -240,13 +241,13 @@ def _time(value: Value, where: str, field: str, cut: list[str]) -> datetime:
 
 
 def _documents(file: str) -> Iterator[tuple[Any, str]]:
-    """The documents of a file, each with its place."""
+    """Yield the documents of a file, each with its place."""
     with naming_file(file):
         yield from _documents_of(unpacked(open_source(file)))
 
 
 def _documents_of(source: CsvSource) -> Iterator[tuple[Any, str]]:
-    """The documents of a source, each with its place; an array is read as a whole, lines one by one."""
+    """Yield the documents of a source, each with its place; an array is read as a whole, lines one by one."""
     require_known_kind(source)
     name = source.name
     try:
@@ -266,7 +267,7 @@ def _documents_of(source: CsvSource) -> Iterator[tuple[Any, str]]:
 
 
 def _array(text: str, name: str) -> Iterable[Any]:
-    """The elements of an array, or the hits of the answer to a search."""
+    """Return the elements of an array, or the hits of the answer to a search."""
     found = parse_json(text, name)
     hits = found.get("hits") if isinstance(found, dict) else None
     if isinstance(hits, dict) and isinstance(hits.get("hits"), list):
@@ -275,7 +276,7 @@ def _array(text: str, name: str) -> Iterable[Any]:
 
 
 def _parsed(line: str) -> Any:
-    """The value of a line; None where it has to be read again for its error."""
+    """Return the value of a line; None where it has to be read again for its error."""
     try:
         value, end = _SCAN(line, 0)
     except (ValueError, RecursionError, StopIteration):

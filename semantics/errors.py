@@ -1,4 +1,4 @@
-"""The errors of every phase, each with the place it speaks of where it has one."""
+"""All errors of cerify, each with its place in the text where it has one."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class CerifyError(_Located):
 
 
 class ParseError(CerifyError):
-    """The text is not a sentence of the language."""
+    """The text does not follow the grammar of the language."""
 
     code = "parse"
 
@@ -57,7 +57,7 @@ class IllFormed(CerifyError):
 
 
 class Unsupported(CerifyError):
-    """The formula is fine, but this evaluator does not carry one of its operators."""
+    """The query is valid, but this evaluator does not support one of its operators."""
 
     code = "unsupported"
 
@@ -67,7 +67,7 @@ class MissingPackage(Unsupported, ImportError):
 
 
 class BudgetExceeded(CerifyError):
-    """The computation would have used more than it was allowed; nothing was computed in part."""
+    """The computation would have exceeded its budget; there is no partial result."""
 
     code = "budget"
 
@@ -95,7 +95,9 @@ class InternalError(CerifyError):
 
 
 class QueryWarning(_Located, UserWarning):
-    """A query does not fit the events: it names what they do not have, or a comparison in it is never true."""
+    """A query does not fit the events: it names types or attributes that they lack, or has a comparison that is never
+    true.
+    """
 
     def __str__(self) -> str:
         return self.described()
@@ -106,13 +108,15 @@ class InputWarning(UserWarning):
 
 
 def shortened(message: str, most: int = LONGEST_MESSAGE) -> str:
-    """The message, without its middle where it has more than so many characters: a value in it may have a million."""
+    """Return the message, with its middle cut out if it has more than `most` characters: a value in it may be very
+    long.
+    """
     return message if len(message) <= most else f"{message[: most // 2]} … {message[-most // 2 :]}"
 
 
 @contextmanager
 def errors_in(text: str | None) -> Iterator[None]:
-    """Errors raised inside speak of this query text, if it is known."""
+    """Attach this query text to errors raised inside, if the text is known."""
     try:
         yield
     except CerifyError as error:
@@ -121,9 +125,9 @@ def errors_in(text: str | None) -> Iterator[None]:
 
 
 def underline(text: str, span: Span) -> str:
-    """The line of the text in which the span starts, the span underlined with carets.
+    """Return the line of the text in which the span starts, with the span underlined by carets.
 
-    Of a line of more than LONGEST_LINE characters the part around the start of the span, between "…".
+    Of a line with more than LONGEST_LINE characters only the part around the start of the span is shown, between "…".
     """
     start = min(max(span.start, 0), len(text))
     line_start = text.rfind("\n", 0, start) + 1

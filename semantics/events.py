@@ -79,7 +79,7 @@ class Result:
 
     @property
     def ordered_text(self) -> str:
-        """The text with the attributes in the order of RETURN."""
+        """Return the text with the attributes in the order of RETURN."""
         return json.dumps(plain(self.attributes), ensure_ascii=False)
 
 
@@ -168,7 +168,7 @@ class Stream(Sequence[Event]):
     def of_checked(
         cls, events: Sequence[Event], unread: Mapping[str, str], lists: Mapping[str, Any] = MappingProxyType({})
     ) -> Stream:
-        """The stream of events whose values a reader has checked, with the reasons why others are left out.
+        """Return the stream of events whose values a reader has checked, with the reasons why others are left out.
 
         lists: the lists of those attributes that have any, one for each event.
         """
@@ -178,7 +178,7 @@ class Stream(Sequence[Event]):
 
     @classmethod
     def from_table(cls, table: Any, schema: Schema | None = None, valid: bool = False) -> Stream:
-        """The stream of the rows of a table, a batch or a data frame, whose columns mean what their types say.
+        """Return the stream of the rows of a table, a batch or a data frame, whose columns mean what their types say.
 
         Texts stay texts, and numbers are seconds; `Stream(table)` reads those that are times. Raises InputError for
         anything else, and for a column that cannot be an attribute. valid: a table of Arrow is known to be sound and to
@@ -241,25 +241,25 @@ class Stream(Sequence[Event]):
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """All events, in order."""
+        """Return all events, in order."""
         if self._events is None:
             self._events = tuple(_events_of(self.table))
         return self._events
 
     @property
     def table(self) -> pa.Table:
-        """The Arrow table behind the stream."""
+        """Return the Arrow table behind the stream."""
         if self._table is None:
             self._table = _table_of(self.events, self.schema)
         return self._table
 
     @property
     def is_columnar(self) -> bool:
-        """Whether the stream has its Arrow table already."""
+        """Return whether the stream has its Arrow table already."""
         return self._table is not None
 
     def part(self, start: int, length: int) -> Stream:
-        """The stream of the length events from position start on; their positions start at 0 again."""
+        """Return the stream of the length events from position start on; their positions start at 0 again."""
         part = Stream((), self.schema, self.columns)
         part.fits, part.unread, part.renamed = self.fits, self.unread, self.renamed
         part._events = None if self._events is None else self._events[start : start + length]
@@ -280,7 +280,7 @@ class Stream(Sequence[Event]):
         return iter(self.events)
 
     def __eq__(self, other: object) -> bool:
-        """Whether both have equal events in the same order, and equal schemas; 1 equals 1.0, but not True."""
+        """Return whether both have equal events in the same order, and equal schemas; 1 equals 1.0, but not True."""
         if not isinstance(other, Stream):
             return NotImplemented
         alike = len(self) == len(other) and self.schema == other.schema
@@ -300,12 +300,12 @@ def warn_of_units(name: str, notes: Iterable[str]) -> None:
 
 
 def is_table(source: object) -> bool:
-    """Whether the source is a table or data frame of any library, which `arrow_table` converts."""
+    """Return whether the source is a table or data frame of any library, which `arrow_table` converts."""
     return hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__")
 
 
 def bindings_of(mu: Valuation) -> Bindings:
-    """A valuation as the pairs (variable, positions), both ascending."""
+    """Return a valuation as the pairs (variable, positions), both ascending."""
     positions: dict[str, list[int]] = {}
     for variable, position in sorted(mu):
         positions.setdefault(variable, []).append(position)
@@ -313,7 +313,7 @@ def bindings_of(mu: Valuation) -> Bindings:
 
 
 def result_of(attributes: Mapping[str, Any]) -> Result:
-    """The result with these attributes. Its text is JSON in which 2.0 is 2, and a time its ISO 8601 text."""
+    """Return the result with these attributes. Its text is JSON in which 2.0 is 2, and a time its ISO 8601 text."""
     return Result(json.dumps(plain(attributes), ensure_ascii=False, sort_keys=True), attributes)
 
 
@@ -324,7 +324,7 @@ def _same(one: Event, other: Event) -> bool:
 
 
 def _checked(event: Event | Mapping[str, object], position: int, schema: Schema | None) -> Event:
-    """The event with values that are of our types, each by its class. Raises InputError."""
+    """Return the event with values that are of our types, each by its class. Raises InputError."""
     if isinstance(event, Mapping):
         event = _of_mapping(event, position, schema)
     if not isinstance(event, Event):
@@ -466,7 +466,7 @@ def _types_in(column: Any) -> list[str]:
 
 
 def text_among_numbers(S: Stream, name: str) -> tuple[int, str] | None:
-    """The first event, with its value, whose attribute is no number; None unless others have texts of numbers.
+    """Return the first event, with its value, whose attribute is no number; None unless others have texts of numbers.
 
     The values of the attribute are texts.
     """
@@ -482,7 +482,7 @@ def text_among_numbers(S: Stream, name: str) -> tuple[int, str] | None:
 
 
 def column_value_type(column: pa.ChunkedArray) -> ValueType | None:
-    """The value type of a column, None for one without values."""
+    """Return the value type of a column, None for one without values."""
     from cerify.semantics.arrow_types import VALUE_TYPES
 
     type_ = column.type.value_type if pa.types.is_dictionary(column.type) else column.type

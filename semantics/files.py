@@ -203,7 +203,7 @@ def _read_all(
 
 
 def expand_pattern(path: str) -> list[str]:
-    """The files that a path names, in order: itself, or those that it is a pattern of. Raises InputError."""
+    """Return the files that a path names, in order: itself, or those that it is a pattern of. Raises InputError."""
     if path == STDIN or not glob.has_magic(path) or os.path.lexists(path):
         return [path]
     found = sorted(one for one in glob.glob(path, recursive=True) if os.path.isfile(one))
@@ -289,7 +289,7 @@ def _convert_events(source: Events, reading: FieldReading, schema: Schema | None
 
 
 def _renamed(obj: Mapping[str, Any], reading: FieldReading) -> Mapping[str, Any]:
-    """The object with the type by which it is read."""
+    """Return the object with the type by which it is read."""
     type_ = obj.get(TYPE)
     return {**obj, TYPE: reading.types[type_]} if isinstance(type_, str) and type_ in reading.types else obj
 
@@ -339,7 +339,7 @@ def read_schema(
     default_type: str | None = None,
     times: TimeReading = TimeReading(),
 ) -> Schema:
-    """The schema in a JSON file, or in the text itself if it starts with "{". Raises InputError, IllFormed.
+    """Return the schema in a JSON file, or in the text itself if it starts with "{". Raises InputError, IllFormed.
 
     Of a file of events, by its suffix, it is the schema that the events show; the columns and default type are those
     of `read`, and times says how it reads the time.
@@ -412,14 +412,15 @@ def _sniffed(source: CsvSource) -> Format:
 
 
 def _is_ocel(source: CsvSource) -> bool:
-    """Whether a file of JSON begins as an OCEL 2.0 log does."""
+    """Return whether a file of JSON begins as an OCEL 2.0 log does."""
     with source.open() as file:
         start = file.read(4096).removeprefix(BYTE_ORDER_MARK).lstrip()
     return start.startswith(b"{") and (b'"objectTypes"' in start or b'"eventTypes"' in start)
 
 
 def _csv(source: CsvSource, schema: Schema | None, reading: FieldReading) -> Stream:
-    """The stream of a CSV file: of a small one in plain Python, if it is clear what each column is; else by Arrow.
+    """Return the stream of a CSV file: of a small one in plain Python, if it is clear what each column is; else by
+    Arrow.
 
     Rows without a type of their own are read by Arrow where it is installed, which keeps the order of the columns.
     """
@@ -466,7 +467,7 @@ def _stream_of_table(
     place: Callable[[int], str],
     coded: bool = False,
 ) -> Stream:
-    """The stream of a table's rows: leniently without a schema, and with one so that each value fits it."""
+    """Return the stream of a table's rows: leniently without a schema, and with one so that each value fits it."""
     if schema is None:
         from cerify.semantics.arrow_rows import rows_of_table
 
@@ -641,7 +642,7 @@ def _errors_of_arrow(source: CsvSource, kind: str) -> Iterator[None]:
 
 
 def _require_marks(start: bytes, end: bytes, mark: bytes) -> None:
-    """Raises ValueError if a file with this start and this end does not have the mark at both."""
+    """Raise ValueError if a file with this start and this end does not have the mark at both."""
     if not start.startswith(mark):
         raise ValueError(f"it does not begin with {mark.decode()}" if start else "it is empty")
     if not end.endswith(mark):
@@ -649,7 +650,7 @@ def _require_marks(start: bytes, end: bytes, mark: bytes) -> None:
 
 
 def _require_plausible(claimed: int, size: int) -> None:
-    """Raises ValueError if a file of this many bytes claims to hold more of them than a real one would."""
+    """Raise ValueError if a file of this many bytes claims to hold more of them than a real one would."""
     if not 0 <= claimed <= max(LARGEST_CLAIM, MOST_COMPRESSED * size):
         raise ValueError(f"it claims {claimed:,} bytes of values, where the file has {size:,}")
 

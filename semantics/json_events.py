@@ -68,7 +68,7 @@ def text_of(path: Path) -> str:
 
 
 def lines_of(path: Path) -> list[tuple[str, str]]:
-    """The lines of a file that are not empty, each with its place, as in `a.jsonl, line 3`.
+    """Return the lines of a file that are not empty, each with its place, as in `a.jsonl, line 3`.
 
     Raises InputError, see text_of.
     """
@@ -77,7 +77,7 @@ def lines_of(path: Path) -> list[tuple[str, str]]:
 
 
 def parse_json(text: str | bytes, where: str) -> Any:
-    """The value that the JSON text writes. Raises InputError.
+    """Return the value that the JSON text writes. Raises InputError.
 
     Only finite numbers, only text that UTF-8 can carry, and no key twice in an object: which one holds is left open.
     """
@@ -109,7 +109,7 @@ def _require_whole_pairs(text: str, where: str) -> None:
 
 
 def event_of_json(obj: object, schema: Schema | None, where: str, fields: Mapping[str, str] = {}) -> Event:
-    """The event of a parsed JSON object; where is its place for the InputError if it is none.
+    """Return the event of a parsed JSON object; where is its place for the InputError if it is none.
 
     fields are the names that messages give to "type" and "time", if the file has others.
     """
@@ -146,7 +146,7 @@ def event_of_json(obj: object, schema: Schema | None, where: str, fields: Mappin
 def stream_of_json(
     events: Iterable[object], schema: Schema | None, where: str, default_type: str | None = None
 ) -> Stream:
-    """The stream of the parsed events; without a schema they have to agree on the type of each attribute.
+    """Return the stream of the parsed events; without a schema they have to agree on the type of each attribute.
 
     default_type is the type of events that have none; None makes them an error.
     """
@@ -176,7 +176,7 @@ def json_of_event(event: Event) -> dict[str, Any]:
 
 
 def schema_of_json(obj: object) -> Schema:
-    """The schema that the JSON stands for: {event type: {attribute: value type}}. Raises InputError, IllFormed.
+    """Return the schema that the JSON stands for: {event type: {attribute: value type}}. Raises InputError, IllFormed.
 
     The key "$order" is no event type: it has the order of times.
     """
@@ -196,7 +196,7 @@ def schema_of_json(obj: object) -> Schema:
 
 
 def json_of_schema(schema: Schema) -> dict[str, dict[str, str]]:
-    """The JSON form of the types of a schema."""
+    """Return the JSON form of the types of a schema."""
     return {type_: dict(attributes) for type_, attributes in schema.types.items()}
 
 
@@ -314,7 +314,8 @@ class JsonSchema:
         self._validator, self._error = Draft202012Validator(schema), ValidationError
 
     def problem(self, value: Any) -> SchemaProblem | None:
-        """The problem that is nearest to the top of the value, None if it meets the schema; of a LONG value, any.
+        """Return the problem that is nearest to the top of the value, None if it meets the schema; of a LONG value,
+        any.
 
         A value that does not, and is nested so deeply that the validator gives up, has a problem as a whole.
         """

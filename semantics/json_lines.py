@@ -57,7 +57,7 @@ def _require_events(number: int, source: CsvSource) -> None:
 
 
 def _fitting(source: CsvSource, schema: Schema, reading: FieldReading) -> Stream:
-    """The stream of events that all fit a schema."""
+    """Return the stream of events that all fit a schema."""
     fields = {meant: name for name, meant in reading.reserved.items()}
     places: list[str] = []
     objects: list[Any] = []
@@ -92,7 +92,7 @@ def _fitting(source: CsvSource, schema: Schema, reading: FieldReading) -> Stream
 
 
 def _json_values(source: CsvSource, records: str | None) -> Iterator[tuple[str, Any]]:
-    """The values in the lines of a file, or those of a file that is no JSON Lines, each with its place there."""
+    """Yield the values in the lines of a file, or those of a file that is no JSON Lines, each with its place there."""
     if (found := documents(source, records)) is not None:
         yield from found
         return
@@ -103,12 +103,12 @@ def _json_values(source: CsvSource, records: str | None) -> Iterator[tuple[str, 
 
 
 def _with_floats(event: Event, names: Set[str]) -> Event:
-    """The event with the numbers of these attributes as floats, as they are in a column."""
+    """Return the event with the numbers of these attributes as floats, as they are in a column."""
     return Event(event.type, {a: float(v) if type(v) is int and a in names else v for a, v in event.attributes.items()})
 
 
 def reserving(obj: Any, reserved: Mapping[str, str], where: str) -> Any:
-    """The object with the fields of type and time under their reserved names."""
+    """Return the object with the fields of type and time under their reserved names."""
     if not isinstance(obj, Mapping):
         return obj
     for name, meant in reserved.items():
@@ -145,7 +145,7 @@ class _Columns:
             self.types[name] = both
 
     def check_exact(self, file: str) -> None:
-        """Raises InputError for an integer that would be rounded because its attribute has floats as well."""
+        """Raise InputError for an integer that would be rounded because its attribute has floats as well."""
         for name, (value, place) in self._large.items():
             if self.types[name] == "float":
                 raise InputError(f"{file}, {place}, field {self._field(name)}: {value} is not exact as 64-bit float")
@@ -166,7 +166,7 @@ FIRST = 2**20  # bytes that tell which columns look like times; others that do a
 
 
 def table_of_json_lines(source: CsvSource, reading: FieldReading) -> ReadTable | None:
-    """The table of a stream's events; None where the file is to be read line by line."""
+    """Return the table of a stream's events; None where the file is to be read line by line."""
     with source.open() as file:
         data = file.read()
     try:
@@ -180,7 +180,7 @@ def table_of_json_lines(source: CsvSource, reading: FieldReading) -> ReadTable |
 
 
 def _as_written(data: bytes) -> pa.Table | None:
-    """The values of the objects in the lines; None if they may be others than those that are written."""
+    """Return the values of the objects in the lines; None if they may be others than those that are written."""
     lines = data.count(b"\n") + (not data.endswith(b"\n"))
     if not _has_flat_objects(data, lines):
         return None
@@ -204,7 +204,7 @@ def _as_written(data: bytes) -> pa.Table | None:
 
 
 def _has_flat_objects(data: bytes, lines: int) -> bool:
-    """Whether each line is one object without values in its values.
+    """Return whether each line is one object without values in its values.
 
     Others end the process in Arrow's reader: nested ones use up its stack, and of a line `null` it reads memory that is
     not its own.

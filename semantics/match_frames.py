@@ -87,7 +87,7 @@ class MatchColumns:
         return found
 
     def _bindings(self, match: Match) -> Iterable[tuple[str, tuple[int, ...]]]:
-        """The positions of each variable; without bindings the type of an event stands for one."""
+        """Return the positions of each variable; without bindings the type of an event stands for one."""
         if match.bindings is not None:
             # in the order of the first events, as a pattern is read
             return sorted(match.bindings, key=lambda one: one[1][:1])
@@ -175,7 +175,7 @@ class Matches(list[Match]):
     open: Sequence[bool] | None = None
 
     def to_arrow(self, stream: Stream | None = None, attributes: Sequence[str] | None = None) -> pa.Table:
-        """A table with one row for each match.
+        """Return a table with one row for each match.
 
         Without a stream it has the columns of RESULT; a result is JSON, with its attributes in the order of RETURN.
         With the stream that was matched it has an attribute of each variable as a column, as "A.price", and those of
@@ -190,7 +190,7 @@ class Matches(list[Match]):
         return table_of_matches(self).set_column(3, RESULT.field("result"), pa.array(written, pa.string()))
 
     def to_pandas(self, stream: Stream | None = None, attributes: Sequence[str] | None = None) -> Any:
-        """The table of to_arrow as a pandas data frame; bindings are dicts.
+        """Return the table of to_arrow as a pandas data frame; bindings are dicts.
 
         Positions count rows from 0, whatever the labels of a frame's rows are: of a frame that was filtered,
         `frame.iloc[list(match.events)]` are the rows of a match. Raises ImportError where pandas is not installed.
@@ -198,7 +198,7 @@ class Matches(list[Match]):
         return self.to_arrow(stream, attributes).to_pandas(maps_as_pydicts="strict")
 
     def to_polars(self, stream: Stream | None = None, attributes: Sequence[str] | None = None) -> Any:
-        """The table of to_arrow as a frame of polars. Raises ImportError where polars is not installed."""
+        """Return the table of to_arrow as a frame of polars. Raises ImportError where polars is not installed."""
         with naming_extras():
             import polars
 

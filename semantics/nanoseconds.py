@@ -31,7 +31,7 @@ class NanosecondTime(datetime):
 
     @property
     def whole(self) -> datetime:
-        """The time without the digits beyond microseconds."""
+        """Return the time without the digits beyond microseconds."""
         return datetime(
             self.year, self.month, self.day, self.hour, self.minute, self.second, self.microsecond, tzinfo=UTC
         )

@@ -48,7 +48,7 @@ def pattern_of_network(text: str) -> str:
 
 
 def _number(low: int, high: int) -> str:
-    """The pattern of the decimal texts of the numbers of a range."""
+    """Return the pattern of the decimal texts of the numbers of a range."""
     if low == high:
         return str(low)
     if (low, high) == (0, 255):
@@ -83,7 +83,7 @@ def _after_zeros(optional: Sequence[Interval], rest: Sequence[Interval], end: st
 
 
 def _last_of(groups: Sequence[Interval]) -> str:
-    """The pattern of the last of some groups, or all or none of them, each with a colon after it."""
+    """Return the pattern of the last of some groups, or all or none of them, each with a colon after it."""
     if len({*groups}) == 1:
         return f"(?:{_group(groups[0])}:){{0,{len(groups)}}}"
     return reduce(lambda text, group: f"(?:{text}{_group(group)}:)?", groups, "")
@@ -91,7 +91,7 @@ def _last_of(groups: Sequence[Interval]) -> str:
 
 @lru_cache(maxsize=256)
 def _group(interval: Interval) -> str:
-    """The pattern of the hexadecimal texts of a group from low to high, which share their first digits."""
+    """Return the pattern of the hexadecimal texts of a group from low to high, which share their first digits."""
     low, high = interval
     if interval == WHOLE:
         return GROUP

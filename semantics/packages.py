@@ -54,7 +54,7 @@ EXTRAS: Mapping[str, str] = {
 
 
 def installed(name: str) -> bool:
-    """Whether a package is there to be imported."""
+    """Return whether a package is there to be imported."""
     try:
         return name in sys.modules or find_spec(name) is not None
     except ModuleNotFoundError:  # a finder that refuses it

@@ -194,7 +194,7 @@ def place_of(error: UnexpectedInput, text: str) -> Span:
 
 
 def _unclosed(text: str) -> int | None:
-    """The place of the last ( that no ) follows; brackets in strings do not count."""
+    """Return the place of the last ( that no ) follows; brackets in strings do not count."""
     opened: list[int] = []
     for found in re.finditer(r"'[^']*'|\"[^\"]*\"|[()]", text):
         if found[0] == "(":
@@ -224,7 +224,7 @@ def _one_sign(text: str, span: Span, tokens: list[Token], parser: Lark) -> Parse
 
 
 def _ends_condition(tokens: list[Token]) -> bool:
-    """Whether a comparison stands before the end of these tokens, and is not closed by a bracket."""
+    """Return whether a comparison stands before the end of these tokens, and is not closed by a bracket."""
     kinds = [token.type for token in tokens]
     compared = [kinds.index(kind) for kind in ("COMPARATOR", "EQUALS") if kind in kinds]
     return bool(compared) and "RSQB" not in kinds[min(compared) :]
@@ -238,7 +238,7 @@ def _is_sentence(text: str, parser: Lark) -> bool:
 
 
 def _other_case(word: str, span: Span, keywords: Set[str]) -> ParseError | None:
-    """The error for a keyword in capitals that is written in small letters, or the other way round."""
+    """Return the error for a keyword in capitals that is written in small letters, or the other way round."""
     for other, letters in ((word.upper(), "capitals"), (word.lower(), "small letters")):
         if other in keywords and word not in keywords:
             return ParseError(f"{word!r} is not expected here; keywords are written in {letters}: {other}", span)
@@ -253,7 +253,7 @@ def _keywords(accepted: Set[str], parser: Lark) -> set[str]:
 
 
 def read_before(text: str, position: int, parser: Lark) -> tuple[list[Token], set[str]]:
-    """The tokens before the position of a text's error, and the terminals with which the text may go on there.
+    """Return the tokens before the position of a text's error, and the terminals with which the text may go on there.
 
     Asked before the parser has seen what is wrong there: a token that it refuses may have closed what was open.
     """
@@ -285,7 +285,7 @@ COMPARATORS = {"≤": "<=", "≥": ">=", "≠": "!="}
 
 @cache
 def parser_of(*packages: str) -> Lark:
-    """The LALR parser for the grammars of some packages, which may be in a zip file, one after the other."""
+    """Return the LALR parser for the grammars of some packages, which may be in a zip file, one after the other."""
     files = {PREDICATES: "predicates.lark"}
     grammar = "\n".join(str(get_data(one, files.get(one, "grammar.lark")) or b"", "utf-8") for one in packages)
     return Lark(
@@ -303,7 +303,7 @@ def unquoted(token: Token) -> Token:
 def parsed(
     text: str, parser: Lark, builder: Transformer_NonRecursive[Token, Any], explanation: Explanation = explained
 ) -> Any:
-    """The formula that the text writes. Raises ParseError, or BudgetExceeded where it is nested too deeply.
+    """Return the formula that the text writes. Raises ParseError, or BudgetExceeded where it is nested too deeply.
 
     explanation: what makes the error of a text that is no sentence of the grammar.
     """
@@ -424,12 +424,12 @@ class PredicateBuilder(Transformer_NonRecursive[Token, Any]):
 
 
 def comparator_of(token: Token) -> pred.Comparator:
-    """The comparator that a token writes."""
+    """Return the comparator that a token writes."""
     return cast("pred.Comparator", COMPARATORS.get(token, str(token)))
 
 
 def require_alone(predicate: pred.Predicate, brackets: str, more: str, span: Span) -> None:
-    """Raises ParseError where an attribute inside brackets, which `brackets` names, has a variable."""
+    """Raise ParseError where an attribute inside brackets, which `brackets` names, has a variable."""
     for attribute in mentions(predicate):
         if attribute.variable is not None:
             raise ParseError(
@@ -440,7 +440,7 @@ def require_alone(predicate: pred.Predicate, brackets: str, more: str, span: Spa
 
 
 def require_variables(predicate: pred.Predicate, variable: str, events: str, example: str, span: Span) -> None:
-    """Raises ParseError where an attribute outside brackets has no variable, or there is no attribute."""
+    """Raise ParseError where an attribute outside brackets has no variable, or there is no attribute."""
     for attribute in mentions(predicate):
         if attribute.variable is None:
             is_value = isinstance(predicate, pred.Comparison) and predicate.right == attribute
@@ -469,7 +469,7 @@ def span_of(at: Meta | Token) -> Span:
 
 
 def attribute_name(token: Token) -> str:
-    """The name of an attribute that a token writes. Raises ParseError for the one that is reserved."""
+    """Return the name of an attribute that a token writes. Raises ParseError for the one that is reserved."""
     if token == TYPE:
         raise ParseError(
             f"{TYPE!r} is no attribute: events of a type are asked for by its name, as in A ; B, "
@@ -480,7 +480,7 @@ def attribute_name(token: Token) -> str:
 
 
 def number_of(token: Token) -> int | float:
-    """The number that a token writes. Raises ParseError where it is beyond a 64-bit float."""
+    """Return the number that a token writes. Raises ParseError where it is beyond a 64-bit float."""
     if token.isdecimal():
         if len(token) > MAX_DIGITS:
             raise ParseError(f"a whole number has at most {MAX_DIGITS} digits", span_of(token))

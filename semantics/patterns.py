@@ -135,13 +135,13 @@ def _complement(ranges: Ranges) -> Ranges:
 
 
 def contains(ranges: Ranges, code: int) -> bool:
-    """Whether a code point is in a set."""
+    """Return whether a code point is in a set."""
     at = bisect_right(ranges, (code, LAST)) - 1
     return at >= 0 and ranges[at][1] >= code
 
 
 def _folded(ranges: Ranges) -> Ranges:
-    """The characters with the other cases of their letters. Raises NotCovered for characters beyond ASCII."""
+    """Return the characters with the other cases of their letters. Raises NotCovered for characters beyond ASCII."""
     if ranges and ranges[-1][1] > 127:
         raise NotCovered("letters beyond ASCII under (?i)")
     letters = [chr(code) for low, high in ranges for code in range(low, high + 1) if chr(code).isalpha()]
@@ -154,7 +154,7 @@ def _folded(ranges: Ranges) -> Ranges:
 
 
 def parse(text: str) -> Node:
-    """The tree of a regular expression. Raises PatternError, and NotCovered."""
+    """Return the tree of a regular expression. Raises PatternError, and NotCovered."""
     return _Parser(text).parsed()
 
 
@@ -253,7 +253,7 @@ class _Parser:
             yield self._literal(self._escaped(), flags)
 
     def _shorthand(self, flags: _Flags) -> Ranges | None:
-        """The set of characters that an escape names, if it does."""
+        """Return the set of characters that an escape names, if it does."""
         c = self._text[self._at : self._at + 1]
         if c in ("p", "P", "C"):
             raise NotCovered(f"the escape \\{c}")
@@ -265,7 +265,7 @@ class _Parser:
         return ranges if c.islower() else _complement(ranges)
 
     def _escaped(self) -> int:
-        """The code point that an escape stands for."""
+        """Return the code point that an escape stands for."""
         c = self._text[self._at : self._at + 1]
         for form, base in ((_OCTAL, 8), (_HEX, 16)):
             if (found := form.match(self._text, self._at)) is not None:
@@ -372,7 +372,7 @@ class Pattern:
         self._steps: dict[tuple[frozenset[int], str, str], frozenset[int]] = {}
 
     def matches(self, text: str) -> bool:
-        """Whether the pattern matches the text as a whole."""
+        """Return whether the pattern matches the text as a whole."""
         automaton, steps, before = self._automaton, self._steps, ""
         states = automaton.start
         for c in text:
@@ -404,13 +404,13 @@ class _Automaton:
         self.asserts = bool(self._tests)
 
     def step(self, states: frozenset[int], before: str, c: str) -> frozenset[int]:
-        """The states after a character, which comes after another one ("" at the beginning)."""
+        """Return the states after a character, which comes after another one ("" at the beginning)."""
         code = ord(c)
         reads = (self._reads[q] for q in self._closure(states, before, c) if q in self._reads)
         return frozenset(then for ranges, then in reads if contains(ranges, code))
 
     def accepts(self, states: frozenset[int], before: str) -> bool:
-        """Whether a text can end here."""
+        """Return whether a text can end here."""
         return ACCEPT in self._closure(states, before, "")
 
     def _closure(self, states: frozenset[int], before: str, after: str) -> set[int]:
@@ -434,7 +434,7 @@ class _Automaton:
         return self._size - 1
 
     def _before(self, node: Node, then: int) -> int:
-        """The state from which a text of the node leads to the state `then`."""
+        """Return the state from which a text of the node leads to the state `then`."""
         match node:
             case Characters(ranges):
                 q = self._new()
@@ -486,7 +486,7 @@ TESTS: Mapping[Assertion, Callable[[str, str], bool]] = {
 
 
 def matches(pattern: str, value: object) -> bool:
-    """Whether the value is a string that the pattern matches as a whole; takes time linear in the string.
+    """Return whether the value is a string that the pattern matches as a whole; takes time linear in the string.
 
     Raises MissingPackage for a pattern that only RE2 can match, if Arrow is not installed.
     """
@@ -533,5 +533,5 @@ def _matcher(pattern: str) -> Callable[[str], bool]:
 
 
 def whole(pattern: str) -> str:
-    """The pattern that matches a string as a whole where the given one does."""
+    """Return the pattern that matches a string as a whole where the given one does."""
     return rf"\A(?:{pattern})\z"

@@ -173,17 +173,17 @@ ARITHMETIC: Mapping[Operator, Callable[[int | float, int | float], int | float]]
 
 
 def holds(predicate: Predicate, event: Event) -> bool:
-    """Whether the event is in the predicate."""
+    """Return whether the event is in the predicate."""
     return satisfied(predicate, lambda attribute: event.get(attribute.name), event.type)
 
 
 def classify_event(predicates: Sequence[Predicate], event: Event) -> frozenset[int]:
-    """The type of an event: the numbers of the predicates that it is in (tods21, Definition 5.6)."""
+    """Return the type of an event: the numbers of the predicates that it is in (tods21, Definition 5.6)."""
     return frozenset(i for i, P in enumerate(predicates) if holds(P, event))
 
 
 def satisfied(predicate: Predicate, value_of: Callable[[Attribute], Value | None], type_: str = "") -> bool:
-    """Whether the predicate is true when value_of gives the values of its attributes, left to right."""
+    """Return whether the predicate is true when value_of gives the values of its attributes, left to right."""
     match predicate:
         case Anything():
             return True
@@ -229,7 +229,7 @@ def evaluate(term: Term, value_of: Callable[[Attribute], Value | None]) -> Value
 
 
 def compare(comparator: Comparator, left: Value | None, right: Value | None) -> bool:
-    """The comparison of two values; false where either is absent or they are of different kinds."""
+    """Return the comparison of two values; false where either is absent or they are of different kinds."""
     if left is None or right is None or (type(left) is not type(right) and kind(left) != kind(right)):
         return False
     if isinstance(left, bool) and comparator not in ("=", "!="):
@@ -243,7 +243,7 @@ def has_value(term: Term) -> Predicate:
 
 
 def nodes(root: Predicate | Term) -> Iterator[Predicate | Term]:
-    """All predicates and terms in a predicate or a term, each before those in it, left to right."""
+    """Yield all predicates and terms in a predicate or a term, each before those in it, left to right."""
     pending = [root]
     while pending:
         node = pending.pop()
@@ -262,14 +262,14 @@ def nodes(root: Predicate | Term) -> Iterator[Predicate | Term]:
 
 
 def atoms(predicate: Predicate) -> Iterator[Atomic]:
-    """The atomic predicates of which a predicate is combined, left to right, with repetitions."""
+    """Yield the atomic predicates of which a predicate is combined, left to right, with repetitions."""
     for node in nodes(predicate):
         if isinstance(node, Atomic):
             yield node
 
 
 def mentions(root: Predicate | Term) -> Iterator[Attribute]:
-    """The attributes of a predicate or a term, left to right, with repetitions."""
+    """Yield the attributes of a predicate or a term, left to right, with repetitions."""
     for node in nodes(root):
         if isinstance(node, Attribute):
             yield node
@@ -313,7 +313,7 @@ def outcomes(predicate: Predicate, of_atom: Callable[[Atomic], tuple[bool, bool]
 
 
 def about(predicate: Predicate, variable: str | None) -> Predicate:
-    """The same predicate with every attribute that of the variable, or of the one event if it is None."""
+    """Return the same predicate with every attribute that of the variable, or of the one event if it is None."""
     return mapped_predicate(predicate, lambda attribute: Attribute(attribute.name, variable))
 
 
@@ -323,7 +323,7 @@ def mapped_predicate(
     value: Callable[[Value], Value] = lambda v: v,
     pattern: Callable[[str], str] = lambda p: p,
 ) -> Predicate:
-    """The predicate with other attributes, constants and patterns."""
+    """Return the predicate with other attributes, constants and patterns."""
 
     def term(t: Term) -> Term:
         match t:
@@ -359,7 +359,7 @@ def mapped_predicate(
 
 
 def _key(written: object) -> object:
-    """The fields, with the types of the values in them."""
+    """Return the fields, with the types of the values in them."""
     found = [getattr(written, name) for name in type(written).__match_args__]  # type: ignore[attr-defined]
     return tuple((v, tuple(map(type, v)) if isinstance(v, tuple) else type(v)) for v in found)
 
@@ -396,12 +396,12 @@ def show_name(name: str, reserved: Set[str] = frozenset()) -> str:
 
 
 def show_predicate(predicate: Predicate) -> str:
-    """The text of a predicate, which parses back to it (Anything and OfType stand for themselves)."""
+    """Return the text of a predicate, which parses back to it (Anything and OfType stand for themselves)."""
     return _show(predicate, 0)
 
 
 def _show(predicate: Predicate, level: int) -> str:
-    """The text, in parentheses if it binds less tightly than the level: 0 or, 1 and, 2 not."""
+    """Return the text, in parentheses if it binds less tightly than the level: 0 or, 1 and, 2 not."""
     match predicate:
         case Anything():
             return "TRUE"
@@ -430,7 +430,7 @@ def _show(predicate: Predicate, level: int) -> str:
 
 
 def show_term(term: Term, level: int = 0) -> str:
-    """The text of a term, in parentheses if it binds less tightly than the level: 0 sum, 1 product, 2 factor."""
+    """Return the text of a term, in parentheses if it binds less tightly than the level: 0 sum, 1 product, 2 factor."""
     match term:
         case WrittenTerm(name):
             return name
@@ -449,7 +449,7 @@ def show_term(term: Term, level: int = 0) -> str:
 
 
 def show_value(value: Value) -> str:
-    """The text of a constant."""
+    """Return the text of a constant."""
     match value:
         case bool():
             return "true" if value else "false"
@@ -562,7 +562,7 @@ class Problem:
 
 
 def find_nearest_name(name: str, known: Iterable[str]) -> str | None:
-    """The known name that looks most like this one, if any does; one that differs in case alone does most.
+    """Return the known name that looks most like this one, if any does; one that differs in case alone does most.
 
     Of names with dots what comes behind the parts that both begin with has to look alike too.
     """
@@ -581,7 +581,7 @@ def _differs_little(name: str, other: str) -> bool:
 
 
 def meant_name(name: str, known: Iterable[str]) -> str | None:
-    """The known name that looks most like this one, if any does, as a query writes it."""
+    """Return the known name that looks most like this one, if any does, as a query writes it."""
     found = find_nearest_name(name, known)
     return None if found is None else show_name(found)
 
@@ -589,7 +589,8 @@ def meant_name(name: str, known: Iterable[str]) -> str | None:
 def unknown_type(
     name: str, schema: Schema | None, span: Span | None, operators: Iterable[str] = (), OR: str | None = None
 ) -> Iterator[Problem]:
-    """The problem of an event type that the schema does not have; operators: what may have been meant besides types.
+    """Yield the problem of an event type that the schema does not have; operators: what may have been meant besides
+    types.
 
     OR: the word between alternatives, in a language that has no word for an event of any type.
     """
@@ -612,7 +613,7 @@ TIMELESS = "WITHIN measures the time of events, and these have none, so that not
 
 
 def timeless(types: Iterable[Mapping[str, str | None]], span: Span | None) -> Iterator[Problem]:
-    """The problem of a window on the time where the events of no type have a time.
+    """Yield the problem of a window on the time where the events of no type have a time.
 
     types: the attributes of each event type, with their value types. The advice names one that looks like a time.
     """
@@ -628,7 +629,7 @@ def timeless(types: Iterable[Mapping[str, str | None]], span: Span | None) -> It
 
 
 def unmeasured(known: str | None, span: Span | None) -> Iterator[Problem]:
-    """The problem of a window on the time where times are of this kind, or value type (None: not known)."""
+    """Yield the problem of a window on the time where times are of this kind, or value type (None: not known)."""
     if known in ("string", "bool"):
         hint = f"; as_stream(events, time_column='{TIME}') reads times of text" if known == "string" else ""
         message = f"WITHIN measures the time of events, a number or a timestamp, and here {TIME} is a {known}{hint}"
@@ -638,7 +639,7 @@ def unmeasured(known: str | None, span: Span | None) -> Iterator[Problem]:
 def lacking(
     holder: str, attribute: str, held: frozenset[str], schema: Schema | None, span: Span | None
 ) -> Iterator[Problem]:
-    """The problem of the event types, among those that the holder may hold, that lack the attribute."""
+    """Yield the problem of the event types, among those that the holder may hold, that lack the attribute."""
     if schema is None:
         return
     known = sorted(held & schema.types.keys())
@@ -686,7 +687,7 @@ def never_true(
 
 
 def _possible(atom: Atomic, R: str, schema: Schema) -> tuple[bool, bool]:
-    """Whether the predicate can be true, and whether it can be false, of an event of the type.
+    """Return whether the predicate can be true, and whether it can be false, of an event of the type.
 
     A comparison is false of an event that lacks one of its attributes; otherwise it counts as free.
     """
@@ -702,7 +703,7 @@ def _possible(atom: Atomic, R: str, schema: Schema) -> tuple[bool, bool]:
 
 
 def kind_problems(predicate: Predicate, schema: Schema | None, span: Span | None) -> Iterator[Problem]:
-    """The uses of values of the wrong kind in a predicate; none without a schema.
+    """Yield the uses of values of the wrong kind in a predicate; none without a schema.
 
     An attribute has one type throughout a schema, so that it does not matter which events the predicate is about.
     """
@@ -727,13 +728,13 @@ def kind_problems(predicate: Predicate, schema: Schema | None, span: Span | None
 
 
 def time_problems(schema: Schema | None, span: Span | None) -> Iterator[Problem]:
-    """The problem of a window on the time where the schema has times that are neither numbers nor timestamps."""
+    """Yield the problem of a window on the time where the schema has times that are neither numbers nor timestamps."""
     if schema is not None:
         yield from unmeasured(_kind_of_predicate(Attribute(TIME), schema), span)
 
 
 def number_problems(term: Term, schema: Schema | None, span: Span | None) -> Iterator[Problem]:
-    """The problem of a term that has to be a number and is none by the schema."""
+    """Yield the problem of a term that has to be a number and is none by the schema."""
     if schema is not None and (known := _kind_of_predicate(term, schema)) not in (None, "number"):
         yield Problem("arithmetic", f"{show_term(term)} is a {known}, where a number is needed", span)
 
@@ -764,7 +765,7 @@ def _compared(left: Term, right: Term, comparator: str, schema: Schema, span: Sp
 
 
 def _operands(term: Term, schema: Schema, span: Span | None) -> Iterator[Problem]:
-    """The problems of the operands of a term's arithmetic."""
+    """Yield the problems of the operands of a term's arithmetic."""
     if isinstance(term, Arithmetic):
         for operand in (term.left, term.right):
             yield from _operands(operand, schema, span)
@@ -772,7 +773,7 @@ def _operands(term: Term, schema: Schema, span: Span | None) -> Iterator[Problem
 
 
 def _kind_of_predicate(term: Term, schema: Schema) -> str | None:
-    """The kind of the term's value; None where the schema does not say."""
+    """Return the kind of the term's value; None where the schema does not say."""
     match term:
         case Attribute(name):
             known = name in schema.attributes and name not in schema.mixed

@@ -26,7 +26,7 @@ class Event:
     attributes: Mapping[str, Value] = field(default_factory=dict)
 
     def get(self, name: str) -> Value | None:
-        """The value of an attribute, or None if the event has none of that name."""
+        """Return the value of an attribute, or None if the event has none of that name."""
         return self.attributes.get(name)
 
 
@@ -96,12 +96,12 @@ class Schema:
         return {name: value_type for attributes in self.types.values() for name, value_type in attributes.items()}
 
     def has(self, type_: str, attribute: str) -> bool:
-        """Whether the events of a type of the schema may have an attribute."""
+        """Return whether the events of a type of the schema may have an attribute."""
         return attribute in self.types[type_] or (attribute == TIME and self.timed)
 
     @classmethod
     def from_events(cls, events: Iterable[Event]) -> Schema:
-        """The schema that the events themselves show; an attribute with integers and floats is a float.
+        """Return the schema that the events themselves show; an attribute with integers and floats is a float.
 
         The attributes of each type are in the order in which the events first have them, whatever the type, as the
         columns of a table are: arguments of event expressions mean the same with this schema and without.
@@ -133,7 +133,7 @@ class Schema:
 
 
 def require_schema(schema: object) -> None:
-    """Raises IllFormed for what is neither a Schema nor None."""
+    """Raise IllFormed for what is neither a Schema nor None."""
     if schema is not None and not isinstance(schema, Schema):
         raise IllFormed(f"a schema is a cerify.Schema, not a {type(schema).__name__}; write Schema({{...}})")
 

@@ -46,7 +46,7 @@ class AttributeSummary:
 
     @property
     def distinct(self) -> int | None:
-        """The number of different values."""
+        """Return the number of different values."""
         return None if self.values is None else len(self.values)
 
     @cached_property

@@ -115,14 +115,14 @@ def what_else(data: bytes) -> str:
 
 
 def require_text(source: CsvSource) -> None:
-    """Raises InputError where the file begins as what is no text in UTF-8."""
+    """Raise InputError where the file begins as what is no text in UTF-8."""
     with source.open() as file:
         if what := what_else(file.read(4)):
             raise InputError(f"{source.name}: {what}")
 
 
 def line_of(source: CsvSource, row: int) -> str:
-    """The file and line of a row, counted from 0 after the header; the first line of a file is 1."""
+    """Return the file and line of a row, counted from 0 after the header; the first line of a file is 1."""
     try:
         line, _ = next(islice(records(source), row + 1, None))
     except (csv.Error, StopIteration):
@@ -131,7 +131,7 @@ def line_of(source: CsvSource, row: int) -> str:
 
 
 def records(source: CsvSource, errors: str = "replace") -> Iterator[tuple[int, list[str]]]:
-    """The records as Arrow counts them, that is without empty lines, each with the line that it starts on."""
+    """Yield the records as Arrow counts them, that is without empty lines, each with the line that it starts on."""
     with source.open() as file, io.TextIOWrapper(file, "utf-8-sig", errors=errors, newline="") as text:
         reader, line = csv.reader(text), 1 - source.added_lines
         for record in reader:
@@ -141,7 +141,7 @@ def records(source: CsvSource, errors: str = "replace") -> Iterator[tuple[int, l
 
 
 def require_closed_quotes(source: CsvSource) -> None:
-    """Raises InputError where the file ends inside of a quoted cell, which readers take for its end.
+    """Raise InputError where the file ends inside of a quoted cell, which readers take for its end.
 
     Such a file has an odd number of quotation marks, or one in a cell that does not begin with it; only files with an
     odd number are read record by record.
@@ -184,7 +184,7 @@ def not_csv(source: CsvSource, reason: str) -> str:
 
 
 def not_utf8(source: CsvSource) -> str:
-    """The message for a file that is not text in UTF-8, with the first such byte."""
+    """Return the message for a file that is not text in UTF-8, with the first such byte."""
     with source.open() as file:
         for line, data in enumerate(file, 1 - source.added_lines):
             try:
@@ -197,7 +197,7 @@ def not_utf8(source: CsvSource) -> str:
 def stream_of_csv(
     source: CsvSource, schema: Schema | None, reading: FieldReading = FieldReading(), lenient: bool = False
 ) -> Stream:
-    """The stream of a CSV file; schema and reading are as for `read`.
+    """Return the stream of a CSV file; schema and reading are as for `read`.
 
     Raises InputError, also where it takes Arrow's reader: for quotes, columns without names, and values of which it is
     not clear what type Arrow would give to their column. With lenient such columns are left out of the events.
@@ -221,7 +221,8 @@ def stream_of_rows(
     reading: FieldReading = FieldReading(),
     lenient: bool = False,
 ) -> Stream:
-    """The stream of rows of cells, "" being none; for messages, name is that of the whole and places of the rows.
+    """Return the stream of rows of cells, "" being none; for messages, name is that of the whole and places of the
+    rows.
 
     With lenient and without a schema, columns whose cells have no clear type are left out with the reason.
     """
@@ -258,7 +259,7 @@ def stream_of_rows(
 
 
 def _table(source: CsvSource) -> tuple[list[str], list[list[str]], list[int]]:
-    """The header, the rows, and the line of each row. Raises InputError."""
+    """Return the header, the rows, and the line of each row. Raises InputError."""
     with source.open() as file:
         before, quote, _ = file.read().partition(b'"')
     require_closed_quotes(source)
@@ -298,7 +299,7 @@ class _Column:
     def values(
         self, attribute: str, declared: ValueType | None, reading: FieldReading, how: TimeReading | None = None
     ) -> list[Value | None]:
-        """The values of the cells, None for an empty one. Raises InputError, with the place of the cell.
+        """Return the values of the cells, None for an empty one. Raises InputError, with the place of the cell.
 
         how: the way to read the times of a column that is declared to have them.
         """
@@ -327,7 +328,7 @@ class _Column:
         return [None if not cell else self.value(row, value_type) for row, cell in enumerate(self.cells)]
 
     def inferred(self) -> ValueType:
-        """The type that Arrow infers. Raises InputError where that is not clear."""
+        """Return the type that Arrow infers. Raises InputError where that is not clear."""
         cells = list(filter(None, self.cells))
         if are_date_times(cells):
             return "timestamp"
@@ -343,7 +344,7 @@ class _Column:
         return "string"
 
     def _deviating(self, forms: Sequence[re.Pattern[str]]) -> int:
-        """The first row whose cell is not of one form with those before it."""
+        """Return the first row whose cell is not of one form with those before it."""
         for row, cell in enumerate(self.cells):
             forms = [form for form in forms if not cell or form.fullmatch(cell)]
             if not forms:
@@ -351,7 +352,7 @@ class _Column:
         raise AssertionError("all cells are of one form")
 
     def value(self, row: int, value_type: Literal["string", "bool", "int", "float"]) -> Value:
-        """The value of a cell that is not empty. Raises InputError."""
+        """Return the value of a cell that is not empty. Raises InputError."""
         cell = self.cells[row]
         match value_type:
             case "string":
@@ -392,14 +393,14 @@ def _all(cells: Sequence[str], form: re.Pattern[str]) -> bool:
 
 
 def native_buffer(data: bytes) -> pa.Buffer:
-    """A copy of the bytes in Arrow's memory."""
+    """Return a copy of the bytes in Arrow's memory."""
     sink = pa.BufferOutputStream()
     sink.write(data)
     return sink.getvalue()
 
 
 def native_file(file: BinaryIO) -> pa.NativeFile:
-    """The file from its beginning: by its name if it has one, else its bytes. It has to be one that can seek."""
+    """Return the file from its beginning: by its name if it has one, else its bytes. It has to be one that can seek."""
     if (name := getattr(file, "name", None)) is not None:
         return pa.OSFile(os.fsencode(name))
     file.seek(0)
@@ -421,7 +422,8 @@ def read_csv(
     unread: dict[str, str] | None = None,
     time_column: str | None = None,
 ) -> pa.Table:
-    """The table of a CSV file, given the value types of some of its columns, or of others too. Raises InputError.
+    """Return the table of a CSV file, given the value types of some of its columns, or of others too. Raises
+    InputError.
 
     With unread, columns that floats would round are left out of the table, and the reasons are added there.
     """
@@ -509,7 +511,7 @@ def fitted_table(
     place: RowLocation,
     coded: bool = False,
 ) -> pa.Table:
-    """The table with every column of a type in ARROW and the reserved columns renamed. Raises InputError.
+    """Return the table with every column of a type in ARROW and the reserved columns renamed. Raises InputError.
 
     With coded event types may stay a dictionary.
 

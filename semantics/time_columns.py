@@ -93,7 +93,7 @@ class TimeReading:
     round_times: bool = False
 
     def __post_init__(self) -> None:
-        """Raises IllFormed for a unit that there is not, or a format that is no text."""
+        """Raise IllFormed for a unit that there is not, or a format that is no text."""
         if self.unit is not None and self.unit not in get_args(TimeUnit):
             raise IllFormed(f"there is no unit {self.unit!r} of times; use one of {', '.join(get_args(TimeUnit))}")
         if self.format is not None:
@@ -124,7 +124,7 @@ class FieldReading:
 
     @property
     def reserved(self) -> dict[str, str]:
-        """The reserved names by the names of the fields that take them."""
+        """Return the reserved names by the names of the fields that take them."""
         return {self.type_column: TYPE} | ({} if self.time_column is None else {self.time_column: TIME})
 
     def hidden(self, names: Iterable[str]) -> set[str]:
@@ -402,7 +402,7 @@ def _number(value: Value, row: int) -> int | float:
 
 
 def rename_fields(names: Sequence[str], reserved: Mapping[str, str], name: str) -> list[str]:
-    """The names of columns with those of the event type and the time reserved, as `fitted_table` explains."""
+    """Return the names of columns with those of the event type and the time reserved, as `fitted_table` explains."""
     for blank in (column for column in names if column != column.strip()):
         warnings.warn(InputWarning(f"{name}: the blanks around {blank!r} belong to the column's name"), stacklevel=2)
     for column, meant in reserved.items():
@@ -427,7 +427,7 @@ def rename_fields(names: Sequence[str], reserved: Mapping[str, str], name: str) 
 
 
 def first_doubled(names: Sequence[str]) -> str | None:
-    """The first name that is there twice."""
+    """Return the first name that is there twice."""
     counts = Counter(names)
     return next((name for name in names if counts[name] > 1), None)
 
@@ -437,7 +437,7 @@ NO_TYPE = f"empty; every event has a type: {GIVE_TYPE}"
 
 
 def with_type(table: pa.Table, type_column: str, default_type: str | None) -> pa.Table:
-    """The table, with the default, if there is one, as the type of rows without a type."""
+    """Return the table, with the default, if there is one, as the type of rows without a type."""
     if default_type is None or table.column_names.count(type_column) > 1:
         return table
     if type_column in table.column_names:
@@ -452,7 +452,7 @@ def with_type(table: pa.Table, type_column: str, default_type: str | None) -> pa
 
 
 def typed(obj: Mapping[str, Any], type_column: str, default_type: str | None) -> Mapping[str, Any]:
-    """The object with a type: its own, or else the default, if there is one."""
+    """Return the object with a type: its own, or else the default, if there is one."""
     return obj if default_type is None or not is_blank(obj.get(type_column)) else {**obj, type_column: default_type}
 
 

@@ -80,7 +80,7 @@ def entry_of(table: Mapping[type, V], node: Tree) -> V | None:
 
 
 def children(node: T) -> tuple[T, ...]:
-    """The trees directly below a node, left to right."""
+    """Return the trees directly below a node, left to right."""
     values = tuple([getattr(node, name) for name in node.operands])
     if tuple in map(type, values):
         return tuple(chain.from_iterable(value if isinstance(value, tuple) else (value,) for value in values))
@@ -88,7 +88,7 @@ def children(node: T) -> tuple[T, ...]:
 
 
 def subtrees(root: N, below: Callable[[N], Sequence[N]] = children) -> Iterator[N]:  # type: ignore[assignment]
-    """All nodes of a tree, each before those below it, left to right; below: what is directly below a node."""
+    """Yield all nodes of a tree, each before those below it, left to right; below: what is directly below a node."""
     pending = [root]
     while pending:
         node = pending.pop()
@@ -97,7 +97,7 @@ def subtrees(root: N, below: Callable[[N], Sequence[N]] = children) -> Iterator[
 
 
 def depth(root: N, below: Callable[[N], Iterable[N]]) -> int:
-    """The number of nodes on the longest way down from the root; below: as of subtrees."""
+    """Return the number of nodes on the longest way down from the root; below: as of subtrees."""
     deepest, pending = 0, [(root, 1)]
     while pending:
         node, level = pending.pop()
@@ -107,7 +107,7 @@ def depth(root: N, below: Callable[[N], Iterable[N]]) -> int:
 
 
 def rebuilt(node: T, below: Sequence[T]) -> T:
-    """The node with other trees directly below it, as many as it has, and without a span."""
+    """Return the node with other trees directly below it, as many as it has, and without a span."""
     values: list[Any] = []
     pending = iter(below)
     for name in _fields(node):
@@ -122,7 +122,8 @@ def rebuilt(node: T, below: Sequence[T]) -> T:
 
 
 def _preorder(root: object) -> Iterator[object]:
-    """The classes of a tree's nodes and the values at its leaves with their types, each node before what is below it.
+    """Yield the classes of a tree's nodes and the values at its leaves with their types, each node before what is below
+    it.
 
     A class has a fixed number of fields, and a tuple comes with its length: no two trees have the same sequence.
     """
@@ -194,7 +195,7 @@ class Operator:
 
     @property
     def plain(self) -> bool:
-        """Whether its nodes have no other fields than their operands, of which there is at least one."""
+        """Return whether its nodes have no other fields than their operands, of which there is at least one."""
         return bool(self.node.operands) and self.node.operands == getattr(self.node, "__match_args__", ())
 
     def instances(self) -> tuple[Callable[..., Any], ...]:
@@ -207,23 +208,23 @@ Operators: TypeAlias = Mapping[type, Operator]
 
 
 def table(*operators: Operator) -> Operators:
-    """The table of the operators, in their order."""
+    """Return the table of the operators, in their order."""
     return MappingProxyType({operator.node: operator for operator in operators})
 
 
 def index_by_name(operators: Operators) -> Mapping[str, Operator]:
-    """The operators by name."""
+    """Return the operators by name."""
     return {operator.name: operator for operator in operators.values()}
 
 
 def spelt(operators: Operators, *positions: Position) -> dict[str, Any]:
-    """The classes of the nodes by symbol and alias, of the operators in one of the positions."""
+    """Return the classes of the nodes by symbol and alias, of the operators in one of the positions."""
     found = (operator for operator in operators.values() if operator.position in positions)
     return {symbol: operator.node for operator in found for symbol in (operator.symbol, *operator.aliases)}
 
 
 def printed(root: T, operators: Operators, field: Callable[[Any], str]) -> str:
-    """The text of a tree with no more parentheses than needed; `field` gives the text of what is no operand."""
+    """Return the text of a tree with no more parentheses than needed; `field` gives the text of what is no operand."""
 
     def text(node: T, level: int) -> str:
         operator = operators[type(node)]
@@ -266,7 +267,7 @@ def _parts(text: str) -> tuple[tuple[str, str | None], ...]:
 
 
 def with_operands(operators: Operators, number: int) -> tuple[type[Any], ...]:
-    """The classes of the nodes that have that many operands and no other field, the simple ones first."""
+    """Return the classes of the nodes that have that many operands and no other field, the simple ones first."""
     return tuple(o.node for o in operators.values() if o.plain and len(o.node.operands) == number)
 
 

@@ -78,7 +78,7 @@ BLANKS = "; the blanks around it belong to the value: leave them out"
 
 
 def quote_text(text: str) -> str:
-    """The text in quotes for a message, cut where it is long."""
+    """Return the text in quotes for a message, cut where it is long."""
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
@@ -91,7 +91,7 @@ def blanks_around(cell: str) -> str:
 
 
 def value_of(value: Any, where: str) -> Value | None:
-    """The value that Python gives for an attribute; where names the attribute in the InputError if it is none.
+    """Return the value that Python gives for an attribute; where names the attribute in the InputError if it is none.
 
     It is of exactly the class int, float, str or bool, or a time of UTC, as one without an offset is taken to be. A
     date is its midnight, as in a column; a scalar of NumPy its Python value; NaT and NA of NumPy and pandas are None.
@@ -131,7 +131,7 @@ def value_of(value: Any, where: str) -> Value | None:
 
 
 def _of_numpy(scalar: Any, where: str) -> object:
-    """The Python value of a scalar of NumPy. Of a time that Python does not have `item` makes a whole number."""
+    """Return the Python value of a scalar of NumPy. Of a time that Python does not have `item` makes a whole number."""
     match scalar.dtype.kind:
         case "m":
             return scalar  # a value of no type
@@ -150,12 +150,12 @@ def _of_numpy(scalar: Any, where: str) -> object:
 
 
 def is_text(name: object) -> bool:
-    """Whether a name is a text that UTF-8 can carry."""
+    """Return whether a name is a text that UTF-8 can carry."""
     return isinstance(name, str) and encodable(name)
 
 
 def encodable(text: str) -> bool:
-    """Whether the text has no half of a surrogate pair, which no file and no Arrow column can have."""
+    """Return whether the text has no half of a surrogate pair, which no file and no Arrow column can have."""
     if text.isascii():
         return True
     try:
@@ -166,7 +166,7 @@ def encodable(text: str) -> bool:
 
 
 def value_type_of(value: Value) -> ValueType:
-    """The value type of a value."""
+    """Return the value type of a value."""
     match value:
         case bool():
             return "bool"
@@ -203,7 +203,7 @@ def joined(one: ValueType, other: ValueType) -> ValueType | None:
 
 
 def is_exact_float(number: int) -> bool:
-    """Whether a float has exactly the value of an integer of 64 bits."""
+    """Return whether a float has exactly the value of an integer of 64 bits."""
     return float(number) == number
 
 
@@ -221,7 +221,7 @@ def plain(value: Any) -> Any:
 
 
 def parse_time(text: str, keep_nanoseconds: bool = False) -> datetime:
-    """The UTC time of an ISO 8601 text; one without an offset is taken as UTC.
+    """Return the UTC time of an ISO 8601 text; one without an offset is taken as UTC.
 
     keep_nanoseconds: whether digits beyond microseconds are read, as those of data; queries and the protocol have none.
     Raises ValueError, whose message says of the text what is wrong, as in "is not an ISO 8601 time".
@@ -243,12 +243,12 @@ def parse_time(text: str, keep_nanoseconds: bool = False) -> datetime:
 
 
 def show_time(time: datetime) -> str:
-    """The ISO 8601 text of a UTC time, with Z for its offset."""
+    """Return the ISO 8601 text of a UTC time, with Z for its offset."""
     return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def show_interval(interval: timedelta) -> str:
-    """The ISO 8601 text of a difference of times, in days, hours, minutes and seconds.
+    """Return the ISO 8601 text of a difference of times, in days, hours, minutes and seconds.
 
     >>> show_interval(timedelta(hours=25, seconds=1.5))
     'P1DT1H1.5S'
@@ -262,7 +262,7 @@ def show_interval(interval: timedelta) -> str:
 
 
 def microseconds(time: datetime) -> int:
-    """The microseconds from the epoch to a time, as Arrow has it; a time without an offset is taken as UTC.
+    """Return the microseconds from the epoch to a time, as Arrow has it; a time without an offset is taken as UTC.
 
     Raises Unsupported for a time with nanoseconds, of which nothing is to be lost; see `exact_microseconds`.
     """
@@ -272,7 +272,7 @@ def microseconds(time: datetime) -> int:
 
 
 def time_at(ticks: int) -> datetime:
-    """The time that is this many microseconds after the epoch."""
+    """Return the time that is this many microseconds after the epoch."""
     return EPOCH + timedelta(microseconds=ticks)
 
 
@@ -286,7 +286,7 @@ def exact_microseconds(time: datetime) -> Microseconds:
 
 
 def show_seconds(ticks: Microseconds) -> str:
-    """The text of so many microseconds as seconds, with all their digits.
+    """Return the text of so many microseconds as seconds, with all their digits.
 
     >>> show_seconds(2_500_000), show_seconds(Fraction(1_000_000_800, 1000))
     ('2.5', '1.0000008')

@@ -84,34 +84,34 @@ class RunMessage:
 
     @property
     def query(self) -> str:
-        """The text of the query."""
+        """Return the text of the query."""
         return str(self.message["query"])
 
     @property
     def language(self) -> str:
-        """The name of the query's language, such as cel."""
+        """Return the name of the query's language, such as cel."""
         return str(self.message["language"])
 
     @property
     def tree(self) -> Json | None:
-        """The query as a tree; see the page of the protocol for its nodes."""
+        """Return the query as a tree; see the page of the protocol for its nodes."""
         tree: Json | None = self.message.get("tree")
         return tree
 
     @property
     def events(self) -> list[Json]:
-        """The events in the order in which they came."""
+        """Return the events in the order in which they came."""
         events: list[Json] = self.message["events"]
         return events
 
     @property
     def wants_bindings(self) -> bool:
-        """Whether the matches have to say which variable binds which positions."""
+        """Return whether the matches have to say which variable binds which positions."""
         return bool(self.message.get("output", "matches") == "valuations")
 
     @property
     def values(self) -> list[Json]:
-        """The events with times as datetime: `time`, and attributes that the schema calls timestamps.
+        """Return the events with times as datetime: `time`, and attributes that the schema calls timestamps.
 
         Raises Skip for a text that is no time.
         """
@@ -276,7 +276,7 @@ class ChainStep:
 
     @property
     def is_loop(self) -> bool:
-        """Whether it may take several events."""
+        """Return whether it may take several events."""
         return self.most != 1
 
     def comparisons(self) -> list[tuple[str, str, Any]]:
@@ -359,12 +359,12 @@ class Chain:
 
     @property
     def window(self) -> ChainSpan | None:
-        """The window around the whole chain; None without one. Raises Skip for several, or one around a part."""
+        """Return the window around the whole chain; None without one. Raises Skip for several, or one around a part."""
         return self._whole([span for span in self.spans if span.kind != "key"], "window")
 
     @property
     def key(self) -> str | None:
-        """The attribute on which all events agree; None without one. Raises Skip for several, or for a part."""
+        """Return the attribute on which all events agree; None without one. Raises Skip for several, or for a part."""
         found = self._whole([span for span in self.spans if span.kind == "key"], "key")
         return None if found is None else found.attribute
 

@@ -129,7 +129,7 @@ REWRITABLE = 1000
 
 
 def _parsed(language: Language[Any], text: str) -> Any:
-    """The syntax tree of a text. Raises ParseError, which names the languages in which the text is a query."""
+    """Return the syntax tree of a text. Raises ParseError, which names the languages in which the text is a query."""
     try:
         return language.syntax.parse(text)
     except ParseError as error:
@@ -164,7 +164,7 @@ def _parsed(language: Language[Any], text: str) -> Any:
 
 
 def _format_language_options(languages: Iterable[str]) -> str:
-    """The argument that chooses one of these languages."""
+    """Return the argument that chooses one of these languages."""
     return " or ".join(f'language="{name}"' for name in languages)
 
 
@@ -280,7 +280,7 @@ def _consumption(policy: Consumption | str) -> Consumption:
 
 
 def _require_own(language: Language[Any], options: Options) -> None:
-    """Raises IllFormed for an option by a name that the language does not have."""
+    """Raise IllFormed for an option by a name that the language does not have."""
     for name in options.own:
         if name not in language.options:
             known = f"; it has {', '.join(sorted(language.options))}" if language.options else ", nor any other"
@@ -515,7 +515,7 @@ def _count_in_parts(language: Language[Any], query: Any, path: str | Path, want:
 
 
 def _count(language: Language[Any], query: Any, S: Stream, want: Want, workers: int) -> int:
-    """The number of matches, by the evaluator that `plan` chooses; see `count`."""
+    """Return the number of matches, by the evaluator that `plan` chooses; see `count`."""
     made = plan(language, query, S.schema, want)
     if made.batches is None:
         return len(made.unsorted(S))
@@ -602,7 +602,7 @@ def compile(
 
 
 def _parallel(evaluator: Evaluator, workers: int) -> Evaluator:
-    """The evaluator, with `workers` threads. Raises IllFormed, Unsupported."""
+    """Return the evaluator, with `workers` threads. Raises IllFormed, Unsupported."""
     require_whole("workers", workers, 1)
     if workers == 1:
         return evaluator
@@ -859,7 +859,7 @@ def contained(
 
 
 def _order(order: Order | None, schema: Schema | None) -> Order:
-    """The order of times that is asked for, or that of the schema."""
+    """Return the order of times that is asked for, or that of the schema."""
     require_schema(schema)
     return order or (schema.order if schema is not None else None) or "non-decreasing"
 
@@ -978,7 +978,7 @@ def laws() -> tuple[Law, ...]:
 def svg_of(
     query: str, language: LanguageName | str = DEFAULT, schema: Schema | None = None, budget: Budget = Budget()
 ) -> str:
-    """The automaton of a query as the text of an SVG file.
+    """Return the automaton of a query as the text of an SVG file.
 
     Raises ParseError, IllFormed, Unsupported where no automaton carries the query, and BudgetExceeded where the
     automaton is too large, to be made or to be read.
@@ -991,7 +991,7 @@ def svg_of(
 def diagram_of(
     query: str, language: LanguageName | str = DEFAULT, schema: Schema | None = None, budget: Budget = Budget()
 ) -> Diagram:
-    """The automaton of a query as a diagram. Raises what svg_of raises."""
+    """Return the automaton of a query as a diagram. Raises what svg_of raises."""
     lang, tree = read_query(query, language, schema)
     with errors_in(query):
         return lang.explanations.diagram(tree, f"Automaton of {_line(query)}", schema, budget)
@@ -1014,7 +1014,7 @@ def preference_tree(
 def hoa_of(
     query: str, language: LanguageName | str = DEFAULT, schema: Schema | None = None, budget: Budget = Budget()
 ) -> str:
-    """The automaton of a query as the text of an HOA file.
+    """Return the automaton of a query as the text of an HOA file.
 
     Raises ParseError, IllFormed, Unsupported where no automaton without a buffer carries the query, BudgetExceeded.
     """
@@ -1033,7 +1033,7 @@ def record(
     budget: Budget = Budget(),
     strict: bool = False,
 ) -> Recording:
-    """The run of a query over a stream, event by event, by the evaluator in readable Python.
+    """Return the run of a query over a stream, event by event, by the evaluator in readable Python.
 
     With output="valuations", nodes keep the variables that mark their events. Raises ParseError, IllFormed, Unsupported
     where not one automaton carries the query or its language has no valuations, and BudgetExceeded for a stream or a

@@ -132,22 +132,22 @@ class Funnel:
 
     @property
     def events(self) -> Stream:
-        """The events; of a file those attributes that the funnel needs."""
+        """Return the events; of a file those attributes that the funnel needs."""
         return self._source.events
 
     @cached_property
     def keys(self) -> int:
-        """The number of keys."""
+        """Return the number of keys."""
         return 1 if self.question.by is None else int(np.count_nonzero(self._has_rows))
 
     @cached_property
     def counts(self) -> tuple[StepCount, ...]:
-        """The counts of the steps, over all keys."""
+        """Return the counts of the steps, over all keys."""
         return self._count(None)
 
     @cached_property
     def _present(self) -> np.ndarray:
-        """The numbers of the keys that have events."""
+        """Return the numbers of the keys that have events."""
         return np.arange(1) if self.question.by is None else np.flatnonzero(self._has_rows)
 
     @cached_property
@@ -156,12 +156,12 @@ class Funnel:
 
     @property
     def axis_name(self) -> str:
-        """The attribute by which the window and the order are measured."""
+        """Return the attribute by which the window and the order are measured."""
         return self._axis.name or "position"
 
     @property
     def query(self) -> str:
-        """The query of CEL whose matches are the chains of all steps.
+        """Return the query of CEL whose matches are the chains of all steps.
 
         Raises Unsupported, with the reason, where CEL has no such query.
         """
@@ -425,14 +425,14 @@ class _Source:
 
     @cached_property
     def events(self) -> Stream:
-        """The events as one stream; of a file of Parquet only the attributes that the funnel needs."""
+        """Return the events as one stream; of a file of Parquet only the attributes that the funnel needs."""
         assert self.path is not None
         S = as_stream(self.path, attributes=self.attributes)
         return S if self.attributes - {TIME} <= {*S.table.column_names} else as_stream(self.path)
 
     @property
     def types(self) -> list[str]:
-        """The event types, sorted."""
+        """Return the event types, sorted."""
         return sorted(self._seen)
 
     @property

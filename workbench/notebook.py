@@ -76,7 +76,7 @@ class Page:
 def automaton(
     query: str, language: LanguageName | str = DEFAULT, schema: Schema | None = None, budget: Budget = Budget()
 ) -> Picture:
-    """The automaton of a query. Raises what cerify.draw.automata.diagram_of raises."""
+    """Return the automaton of a query. Raises what cerify.draw.automata.diagram_of raises."""
     return _of_diagram(diagram_of(query, language, schema, budget))
 
 
@@ -93,7 +93,7 @@ def timeline(
 def steps(
     query: str, events: Events | str | Path, language: LanguageName | str = DEFAULT, budget: Budget = Budget()
 ) -> Page:
-    """The run of a query over a stream, step by step. Raises what cerify.draw.record.record raises."""
+    """Return the run of a query over a stream, step by step. Raises what cerify.draw.record.record raises."""
     return _of_recording(record(query, events, language, budget=budget))
 
 
@@ -113,7 +113,8 @@ def explanation(
 
 
 def explore(query: str = "", events: Events | str | Path = (), language: LanguageName | str = DEFAULT) -> Any:
-    """A widget with a query, the events as CSV and the language; below it the matches, which follow what is typed.
+    """Return a widget with a query, the events as CSV and the language; below it the matches, which follow what is
+    typed.
 
     Raises MissingPackage without ipywidgets.
     """
@@ -152,7 +153,7 @@ def evaluated_html(query: str, events: str, language: str) -> str:
 
 
 def csv_of(S: Stream) -> str:
-    """The events as CSV, with a column for each attribute."""
+    """Return the events as CSV, with a column for each attribute."""
     names = list(dict.fromkeys(name for event in S for name in event.attributes))
     rows = ([event.type, *(_cell(event.get(name)) for name in names)] for event in S)
     return "\n".join(map(",".join, [[TYPE, *names], *rows]))
@@ -167,7 +168,7 @@ def load_ipython_extension(ipython: Any) -> None:
 
 
 def _show_error(shell: Any, kind: type, error: CerifyError, traceback: Any, tb_offset: int | None = None) -> list[str]:
-    """The lines that IPython shows of an error."""
+    """Return the lines that IPython shows of an error."""
     lines = f"{kind.__name__}: {error.described()}".split("\n")
     shell._showtraceback(kind, error, lines)  # as IPython itself does with the lines of a traceback
     return lines
@@ -186,7 +187,7 @@ def unload_ipython_extension(ipython: Any) -> None:
 
 
 def _list(values: list[Any]) -> str | None:
-    """A table of matches; of other lists nothing, so that they are shown as ever."""
+    """Return a table of matches; of other lists nothing, so that they are shown as ever."""
     if not values or not all(isinstance(value, Match) for value in values):
         return None
     return _table(values)
@@ -271,7 +272,7 @@ def _rejected(explanation: Rejected) -> str:
 
 
 def _lines(root: ExplanationStep) -> Iterator[str]:
-    """A derivation as a tree, a line for each step."""
+    """Yield a derivation as a tree, a line for each step."""
     pending = [(root, 0)]
     while pending:
         step, depth = pending.pop()
@@ -300,7 +301,7 @@ def _or_plain(shown: Callable[[Any], str]) -> Callable[[Any], str | None]:
 
 
 def _description(S: Stream) -> str:
-    """A stream in words: the types of its first events."""
+    """Return a stream in words: the types of its first events."""
     types = ", ".join(f"{n} {event.type}" for n, event in enumerate(S[:WHOLE]))
     return f"Stream of {_count(len(S), 'event')}: {types}{' and so on' if len(S) > WHOLE else ''}."
 

@@ -114,7 +114,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         return sorted(found)[:limit]
 
     def flush(self) -> list[Match]:
-        """All matches of a query that waits."""
+        """Return all matches of a query that waits."""
         return sorted(self._matches(self._events, 0, len(self._events))) if self.waits_for_end else []
 
     @property
@@ -128,7 +128,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         return json.dumps([name, text, *options, *schema])
 
     def dump(self) -> bytes:
-        """All events that are kept, as an Arrow stream."""
+        """Return all events that are kept, as an Arrow stream."""
         numbers = {"begin": str(self._begin), "forgotten": str(self._forgotten)}
         table, sink = self._events.table.replace_schema_metadata(numbers), pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, table.schema) as writer:
@@ -145,7 +145,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
 
     @property
     def counters(self) -> Counters:
-        """The events; there are neither nodes nor states."""
+        """Return the events; there are neither nodes nor states."""
         return Counters(self.position, 0, 0)
 
     def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
@@ -153,7 +153,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         return type(self), (self.language, self.query, self.waits_for_end, *how)
 
     def _matches(self, S: Stream, begin: int, end: int, first: int = 0, limit: int | None = None) -> list[Match]:
-        """The matches of a part of the stream, from the first position on, with positions in the stream.
+        """Return the matches of a part of the stream, from the first position on, with positions in the stream.
 
         Raises BudgetExceeded unless there is a limit.
         """
@@ -167,7 +167,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
 
 
 def _first_in_reach(reach: ReachBounds | None, S: Stream) -> int:
-    """The first of the events that a match after these may look at. Raises Unordered."""
+    """Return the first of the events that a match after these may look at. Raises Unordered."""
     if reach is None:
         return 0
     lows = [] if reach.events == 1 and reach.widths else [len(S) - reach.events + 1]
@@ -180,7 +180,7 @@ def _first_in_reach(reach: ReachBounds | None, S: Stream) -> int:
 
 
 def _moved(match: Match, by: int) -> Match:
-    """A match with positions that are greater by a number."""
+    """Return a match with positions that are greater by a number."""
     bindings = match.bindings and tuple((A, tuple(p + by for p in positions)) for A, positions in match.bindings)
     return replace(match, at=match.at + by, events=tuple(p + by for p in match.events), bindings=bindings)
 
@@ -230,13 +230,13 @@ class Plan(Generic[F]):
     named: bool = False
 
     def matches(self, S: Stream) -> Iterable[Match]:
-        """All matches in the order of positions. Raises Unsupported, BudgetExceeded."""
+        """Return all matches in the order of positions. Raises Unsupported, BudgetExceeded."""
         _ = self.chosen_evaluator
         assert self.evaluation is not None
         return self.evaluation(S)
 
     def all_matches(self, S: Stream) -> list[Match]:
-        """All matches, sorted. Raises as `unsorted`."""
+        """Return all matches, sorted. Raises as `unsorted`."""
         found = self.unsorted(S)
         return found if self.language.keeps_order else sorted(found)
 
@@ -246,7 +246,7 @@ class Plan(Generic[F]):
         return found if self.language.keeps_order else sorted(found)
 
     def unsorted(self, S: Stream) -> list[Match]:
-        """All matches. Raises Unsupported, and BudgetExceeded also for more than budget.matches."""
+        """Return all matches. Raises Unsupported, and BudgetExceeded also for more than budget.matches."""
         limit = self.options.budget.matches
         found: list[Match] = []
         for number, match in enumerate(islice(self.in_full(S), limit + 1), 1):
@@ -258,7 +258,8 @@ class Plan(Generic[F]):
         return found
 
     def in_full(self, S: Stream) -> Iterable[Match]:
-        """All matches like `matches`, for a caller that wants each of them: of a long stream by the compiled loops.
+        """Return all matches like `matches`, for a caller that wants each of them: of a long stream by the compiled
+        loops.
 
         Where the loops cannot take the query, or not within the budget, the chosen evaluator finds them. Raises
         TooManyMatches.
@@ -277,7 +278,7 @@ class Plan(Generic[F]):
         return self.matches(S)
 
     def output_table(self, S: Stream) -> OutputTable:
-        """The table that the query makes of its matches. Raises as `unsorted`."""
+        """Return the table that the query makes of its matches. Raises as `unsorted`."""
         evaluators = self.language.evaluators
         if self.evaluator is not None and not self.named and takes_loops(None, len(S)):
             try:
@@ -297,19 +298,19 @@ class Plan(Generic[F]):
 
     @property
     def rewrites(self) -> tuple[str, ...]:
-        """The languages into which the evaluator rewrites the query, one after the other."""
+        """Return the languages into which the evaluator rewrites the query, one after the other."""
         return () if self.evaluator is None else self.language.evaluators.rewrites(self.query, self.evaluator)
 
     @property
     def chosen_evaluator(self) -> str:
-        """The evaluator. Raises the last of the reasons where there is none."""
+        """Return the evaluator. Raises the last of the reasons where there is none."""
         if self.evaluator is None:
             raise list(self.why_not.values())[-1]
         return self.evaluator
 
 
 def plan(language: Language[F], query: F, schema: Schema | None = None, want: Want = Want()) -> Plan[F]:
-    """The plan for a query on streams of a schema (None: of any).
+    """Return the plan for a query on streams of a schema (None: of any).
 
     Raises IllFormed for an evaluator that the language does not have, and for options that break its rules.
     """
@@ -412,7 +413,7 @@ def misfits(language: Language[Any], query: Any, schema: Schema) -> Iterator[Pro
 
 
 def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = False) -> list[QueryWarning]:
-    """The warnings about a query over a stream; with strict they are errors, less what may only surprise.
+    """Return the warnings about a query over a stream; with strict they are errors, less what may only surprise.
 
     With a schema of the stream's own, a query or an event that does not fit it is an error, and only a variable that
     nothing binds is a warning. Without one a column that the query needs of a table (`Syntax.missing_columns`), and
@@ -545,7 +546,7 @@ class FirstBatch:
     strict: bool
 
     def __call__(self, S: Stream) -> None:
-        """Raises IllFormed as require_fit does. It is called by a method that push or count calls."""
+        """Raise IllFormed as require_fit does. It is called by a method that push or count calls."""
         with errors_in(self.text):
             warn_of_misfits(self.language, self.query, S, text=self.text, strict=self.strict, stacklevel=4)
 
@@ -582,7 +583,7 @@ Found: TypeAlias = ReachBounds | None
 
 
 def reach_of(phi: Formula) -> Found:
-    """The reach of a formula; None if it may depend on all events before."""
+    """Return the reach of a formula; None if it may depend on all events before."""
     phi = _without_hiding(cel.expanded(phi))
     known, found = extents(phi), dict[int, Found]()
     for psi in reversed(list(cel.subformulas(phi))):
@@ -628,7 +629,7 @@ def _reach(phi: Formula, below: list[Found], inherits: bool) -> Found:
 
 
 def _narrower(inside: Found, window: cel.Window) -> Found:
-    """The reach of valuations in a window, which may have one already; either would do."""
+    """Return the reach of valuations in a window, which may have one already; either would do."""
     match window:
         case cel.EventWindow(count):
             return ReachBounds(max(1, count if inside is None or inside.widths else min(count, inside.events)))

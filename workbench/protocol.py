@@ -79,17 +79,17 @@ def bounded(text: str) -> str:
 
 
 def line(message: Mapping[str, Any]) -> str:
-    """The message as one line of text, without the newline."""
+    """Return the message as one line of text, without the newline."""
     return json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def parse_message(text: str | bytes, message: Message, where: str = "the message") -> Json:
-    """The message that a line holds, checked against its schema. Raises InputError."""
+    """Return the message that a line holds, checked against its schema. Raises InputError."""
     return checked(parse_json(text, where), message, where)
 
 
 def checked(obj: Any, message: Message, where: str = "the message") -> Json:
-    """The JSON value as the message that it is by its schema. Raises InputError if it is none."""
+    """Return the JSON value as the message that it is by its schema. Raises InputError if it is none."""
     kind = _kind_of_answer(obj, where) if message == "answer" else ""
     if (problem := _schema(message, tuple(LANGUAGES), kind).problem(obj)) is not None:
         place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in problem.path)
@@ -110,7 +110,7 @@ def _kind_of_answer(obj: Any, where: str) -> str:
 
 @cache
 def _schema(message: Message, languages: tuple[str, ...], kind: str) -> JsonSchema:
-    """The JSON Schema of a message; a message that names a language may name registered ones too.
+    """Return the JSON Schema of a message; a message that names a language may name registered ones too.
 
     Of an answer it has the alternative for its kind only, so that an error does not say of each why it is not met.
     """
@@ -126,7 +126,7 @@ def _schema(message: Message, languages: tuple[str, ...], kind: str) -> JsonSche
 
 
 def info_of_json(obj: Json) -> EngineInfo:
-    """The answer to start."""
+    """Return the answer to start."""
     engine = obj["engine"]
     return EngineInfo(
         bounded(engine["name"]),
@@ -138,7 +138,7 @@ def info_of_json(obj: Json) -> EngineInfo:
 
 
 def json_of_info(info: EngineInfo) -> Json:
-    """The answer to start, for an engine that is ours."""
+    """Return the answer to start, for an engine that is ours."""
     return {
         "protocol": PROTOCOL,
         "engine": {"name": info.name, "version": info.version},
@@ -149,7 +149,7 @@ def json_of_info(info: EngineInfo) -> Json:
 
 
 def answer_of_json(obj: Json, output: str, events: int) -> Answer:
-    """The answer to run over `events` events.
+    """Return the answer to run over `events` events.
 
     Raises InputError for results of which some are left out, and BudgetExceeded where the time of the caller is over.
     """
@@ -187,7 +187,7 @@ def matches_of_json(objs: Iterable[Any], output: str) -> list[Match]:
 
 
 def _match(obj: Any, where: str, output: str, problems: list[str]) -> Match:
-    """A match; what is wrong with its positions is added to problems. Raises InputError."""
+    """Return a match; what is wrong with its positions is added to problems. Raises InputError."""
     if not isinstance(obj, dict) or "at" not in obj:
         raise InputError(f"{where}: a match is an object with a position 'at' and a list 'events'")
     at = _position(obj["at"], f"{where}.at")
@@ -223,7 +223,7 @@ def _position(obj: Any, where: str) -> int:
 
 
 def json_of_match(match: Match) -> Json:
-    """A match in the form of the protocol."""
+    """Return a match in the form of the protocol."""
     obj: Json = {"at": match.at, "events": list(match.events)}
     if match.bindings is not None:
         obj["bindings"] = {variable: list(positions) for variable, positions in match.bindings}

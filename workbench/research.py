@@ -82,7 +82,7 @@ def random_formulas(sizes: Iterable[int], each: int, profile: str = "everything"
 
 
 def use_queries(queries: Mapping[str, Any], stream: Stream, language: LanguageName | str = DEFAULT) -> Generator:
-    """The queries, texts or syntax trees, by name, each on the same stream. Raises ParseError, IllFormed."""
+    """Return the queries, texts or syntax trees, by name, each on the same stream. Raises ParseError, IllFormed."""
     trees = {
         name: cerify.parse(query, language) if isinstance(query, str) else query for name, query in queries.items()
     }
@@ -93,7 +93,7 @@ def use_queries(queries: Mapping[str, Any], stream: Stream, language: LanguageNa
 
 
 def sizes(case: ExperimentCase, budget: Budget) -> Row:
-    """The number of states of the query's automaton, before and after determinization and minimization.
+    """Return the number of states of the query's automaton, before and after determinization and minimization.
 
     states: of the compiled automaton. deterministic: after I/O-determinization (tods21, Proposition 5.5). minimal: of
     the smallest I/O-deterministic one (cep17, Proposition 1). An event expression has one automaton, the smallest
@@ -160,18 +160,18 @@ class Experiment:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of all columns, in the order in which they come up."""
+        """Return the names of all columns, in the order in which they come up."""
         return tuple(dict.fromkeys(name for row in self.rows for name in row))
 
     def to_arrow(self) -> pa.Table:
-        """The rows as a table, whose metadata has the provenance as JSON under the key "cerify"."""
+        """Return the rows as a table, whose metadata has the provenance as JSON under the key "cerify"."""
         import pyarrow as pa
 
         table = pa.table({name: [row.get(name) for row in self.rows] for name in self.columns})
         return table.replace_schema_metadata({"cerify": json.dumps(dict(self.provenance))})
 
     def to_pandas(self) -> Any:
-        """The rows as a data frame; attrs has the provenance."""
+        """Return the rows as a data frame; attrs has the provenance."""
         frame = self.to_arrow().to_pandas()
         frame.attrs.update(self.provenance)
         return frame
@@ -259,7 +259,7 @@ class Experiment:
 def experiment(
     generator: Generator, measures: Sequence[Measure], seed: int = 0, *, budget: Budget = Budget()
 ) -> Experiment:
-    """The table of the measures of all cases; the same seed makes the same cases.
+    """Return the table of the measures of all cases; the same seed makes the same cases.
 
     Where a measure raises Unsupported or BudgetExceeded its columns are empty, and the row's problem says why.
     """
@@ -288,7 +288,7 @@ def _provenance(seed: int) -> dict[str, Cell]:
 
 
 def _commit() -> str | None:
-    """The commit of the checkout that cerify is run from; None for an installed package."""
+    """Return the commit of the checkout that cerify is run from; None for an installed package."""
     folder = Path(__file__).resolve().parent.parent
     if not (folder / ".git").exists():
         return None

@@ -90,7 +90,7 @@ class Pasted:
 
     @property
     def reads_file(self) -> bool:
-        """Whether it reads a file or frame: a table may stand in the text."""
+        """Return whether it reads a file or frame: a table may stand in the text."""
         return reads_file(self.below)
 
     def over(self, S: Stream, reading: RowReading) -> PastedTable:
@@ -163,7 +163,7 @@ def _in_case(name: str, dialect: SqlDialect) -> str:
 
 
 def _is_quoted(item: SelectItem) -> bool:
-    """Whether the name of an item is in quotation marks: its alias, or the column that it is."""
+    """Return whether the name of an item is in quotation marks: its alias, or the column that it is."""
     return item.quoted if item.name else isinstance(item.expression, rows.RowColumn) and item.expression.quoted
 
 
@@ -379,7 +379,7 @@ def written_out(q: MatchRecognize, reading: RowReading) -> MatchRecognize:
 
 
 def _has_fraction(e: rows.Expression) -> bool:
-    """Whether an expression is a float if it is a number, by a constant in it."""
+    """Return whether an expression is a float if it is a number, by a constant in it."""
     if isinstance(e, rows.RowConstant):
         return isinstance(e.value, float)
     return isinstance(e, rows.Product | rows.Sum | rows.Negative) and any(map(_has_fraction, rows.below(e)))

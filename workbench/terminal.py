@@ -56,7 +56,7 @@ def prepare_streams() -> None:
 
 
 def printable(text: str) -> str:
-    r"""The text on one line, with every character that is not printable escaped as Python does: \x1b, \n, \u202e.
+    r"""Return the text on one line, with characters that are not printable escaped as Python does: \x1b, \n, \u202e.
 
     For a value from outside (a query of a file, a name of an engine, a value of an event) inside a line of ours, so
     that it can neither begin a line of its own nor steer the terminal.
@@ -65,7 +65,7 @@ def printable(text: str) -> str:
 
 
 def shielded(text: str) -> str:
-    r"""The text with every character escaped that is not printable, but newlines and tabs.
+    r"""Return the text with every character escaped that is not printable, but newlines and tabs.
 
     Escapes are those of JSON, \u001b, so that JSON stays JSON and means the same.
     """
@@ -92,7 +92,7 @@ def echo_error(message: str) -> None:
 
 
 def picked(source: object, *names: str) -> dict[str, Any]:
-    """The attributes of these names, or the fields of a mapping, as a part of a JSON object."""
+    """Return the attributes of these names, or the fields of a mapping, as a part of a JSON object."""
     return {name: source[name] if isinstance(source, Mapping) else getattr(source, name) for name in names}
 
 
@@ -131,27 +131,27 @@ class Line:
 
     @property
     def text(self) -> str:
-        """The line without styles, not wrapped."""
+        """Return the line without styles, not wrapped."""
         return self.first + "".join(text for text, _ in self.parts)
 
 
 def lines_of(text: str, style: str = "") -> list[Line]:
-    """A text as lines of one style."""
+    """Return a text as lines of one style."""
     return [Line([(line, style)]) for line in text.split("\n")]
 
 
 def on_terminal(error: bool = False) -> bool:
-    """Whether standard output, or standard error, is a terminal, or the variable FORCE_COLOR says so."""
+    """Return whether standard output, or standard error, is a terminal, or the variable FORCE_COLOR says so."""
     return (sys.stderr if error else sys.stdout).isatty() or bool(os.environ.get("FORCE_COLOR"))
 
 
 def in_colour(error: bool = False) -> bool:
-    """Whether what is written there is in colour: on a terminal, without the variable NO_COLOR."""
+    """Return whether what is written there is in colour: on a terminal, without the variable NO_COLOR."""
     return on_terminal(error) and not os.environ.get("NO_COLOR")
 
 
 def screen_width() -> int:
-    """The columns of the terminal; WIDEST where standard output is none."""
+    """Return the columns of the terminal; WIDEST where standard output is none."""
     return shutil.get_terminal_size().columns if on_terminal() else WIDEST
 
 
@@ -162,14 +162,14 @@ def echo_lines(lines: Iterable[Line]) -> None:
 
 
 def styled_lines(lines: Iterable[Line], width: int) -> Iterator[str]:
-    """The lines with codes for their styles, of at most this width where they have spaces to break at."""
+    """Yield the lines with codes for their styles, of at most this width where they have spaces to break at."""
     for line in lines:
         for parts in _wrapped(line, width):
             yield "".join(_styled(shielded(text), style) for text, style in parts)
 
 
 def table_lines(headings: Sequence[str], rows: Sequence[Sequence[str]], numbers: int = 1) -> list[Line]:
-    """A table; cells may have several lines, and are folded where the table is wider than the terminal.
+    """Return a table; cells may have several lines, and are folded where the table is wider than the terminal.
 
     The first columns, as many as `numbers`, are aligned at the right.
     """
@@ -198,7 +198,7 @@ def _row(cells: Sequence[str], widths: Sequence[int], numbers: int) -> str:
 
 
 def _wrapped(line: Line, width: int) -> Iterator[list[tuple[str, str]]]:
-    """The parts of a line as lines of at most this width, broken at spaces."""
+    """Yield the parts of a line as lines of at most this width, broken at spaces."""
     if len(line.text) <= width:
         yield [(line.first, ""), *line.parts]
         return
@@ -225,7 +225,7 @@ def _styled(text: str, style: str) -> str:
 
 
 def screen(**options: Any) -> Console:
-    """A console that prints text as it is: no markup, no emoji codes, no character that could steer a terminal.
+    """Return a console that prints text as it is: no markup, no emoji codes, no character that could steer a terminal.
 
     A text that is printed is one line, with escapes for newlines, whatever of it is from outside.
     options are those of rich's Console. Raises MissingPackage.
@@ -240,7 +240,7 @@ def screen(**options: Any) -> Console:
             super().print(*(printable(one) if isinstance(one, str) else one for one in objects), **options)
 
         def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
-            """The segments of text, shielded; those with codes of rich's own as they are."""
+            """Yield the segments of text, shielded; those with codes of rich's own as they are."""
             for segment in super().render(renderable, options):
                 yield segment if segment.control else Segment(shielded(segment.text), segment.style)
 

@@ -60,7 +60,8 @@ class Minterm:
 def minterms(
     predicates: Sequence[pred.Predicate], schema: Schema | None = None, budget: Budget = Budget(), solver: bool = True
 ) -> tuple[Minterm, ...]:
-    """All types with respect to the predicates; with a schema those that its events can have. Raises BudgetExceeded.
+    """Return all types with respect to the predicates; with a schema those that its events can have. Raises
+    BudgetExceeded.
 
     Without the solver a choice of the tests that are not simple counts as possible unless simple rules exclude it.
     """
@@ -87,7 +88,7 @@ def _event_types(named: list[pred.OfType], schema: Schema | None) -> list[str]:
 
 
 def _event(R: str, values: Values, schema: Schema | None) -> Event:
-    """The event with these values; what they leave open gets the default of its type, if there is a schema."""
+    """Return the event with these values; what they leave open gets the default of its type, if there is a schema."""
     defaults = {} if schema is None else {name: DEFAULT[value_type] for name, value_type in schema.types[R].items()}
     return Event(R, {name: value for name, value in {**defaults, **values}.items() if value is not None})
 
@@ -130,7 +131,7 @@ class _Search:
     def _cut(
         self, residuals: Residuals, tests: list[Test], attribute: str, allowed: Allowed
     ) -> Iterator[tuple[Truth, Values | None]]:
-        """The attribute set to a value of each piece, and then the rest."""
+        """Yield the attribute set to a value of each piece, and then the rest."""
         about = [test for test in tests if tested_attribute(test) == attribute]
         if allowed is not None and attribute not in allowed and attribute != TIME:
             cut: dict[Truth, Value | None] = {tuple(False for _ in about): None}
@@ -165,14 +166,14 @@ class _Search:
 
 
 def tests_of(predicate: pred.Predicate) -> Iterator[Test]:
-    """The tests that a predicate combines, left to right, with repetitions; `3 < x` is the test `x > 3`."""
+    """Return the tests that a predicate combines, left to right, with repetitions; `3 < x` is the test `x > 3`."""
     parts = (predicate,) if isinstance(predicate, pred.Atomic) else atoms(predicate)
     return (_oriented(atom) for atom in parts if not isinstance(atom, pred.Anything))
 
 
 @lru_cache(maxsize=4096)
 def _oriented(test: Test) -> Test:
-    """The comparison with its terms in one order, so that `3 < x` and `x > 3` are one test."""
+    """Return the comparison with its terms in one order, so that `3 < x` and `x > 3` are one test."""
     if isinstance(test, pred.Comparison) and _rank(test.left) > _rank(test.right):
         return pred.Comparison(MIRRORED[test.comparator], test.right, test.left)
     return test
@@ -183,13 +184,13 @@ def _rank(term: pred.Term) -> tuple[bool, str]:
 
 
 def _separate(tests: list[Test]) -> str | None:
-    """An attribute of which there are only simple tests, if there is one."""
+    """Return an attribute of which there are only simple tests, if there is one."""
     entangled = {a.name for test in tests if tested_attribute(test) is None for a in mentions(test)}
     return next((a for test in tests if (a := tested_attribute(test)) is not None and a not in entangled), None)
 
 
 def _assume(residual: Residual, known: Mapping[Test, bool]) -> Residual:
-    """The predicate with some tests replaced by their truth values, simplified."""
+    """Return the predicate with some tests replaced by their truth values, simplified."""
     if isinstance(residual, bool):
         return residual
 
@@ -255,12 +256,12 @@ class Algebra:
 
     @cached_property
     def generators(self) -> list[Predicate]:
-        """The generators, each once, the event's type first, as a person would distinguish them."""
+        """Return the generators, each once, the event's type first, as a person would distinguish them."""
         return sorted(dict.fromkeys(self._generators), key=lambda P: not isinstance(P, OfType))
 
     @cached_property
     def atoms(self) -> tuple[Minterm, ...]:
-        """The types, each with an event of it. Raises BudgetExceeded."""
+        """Return the types, each with an event of it. Raises BudgetExceeded."""
         budget = replace(self.budget, states=min(self.budget.states, TYPES))
         atoms = minterms(self.generators, self.schema, budget, self.solver)
         for g, generator in enumerate(self.generators):
@@ -269,7 +270,7 @@ class Algebra:
 
     @cached_property
     def everything(self) -> Mask:
-        """The set of all types."""
+        """Return the set of all types."""
         return (1 << len(self.atoms)) - 1
 
     def masks(self, predicates: Iterable[Predicate]) -> dict[Predicate, Mask]:
@@ -295,7 +296,7 @@ class Algebra:
         return mask
 
     def predicate(self, mask: Mask) -> Predicate:
-        """The events of these types."""
+        """Return the events of these types."""
         if (predicate := self._predicates.get(mask)) is None:
             decision = self.decision(self.everything, mask)
             predicate = decision if not isinstance(decision, bool) else Anything() if decision else Not(Anything())
@@ -348,13 +349,13 @@ OTHER_TYPE = None  # any event type that the predicate does not name
 
 
 def satisfiable(predicate: pred.Predicate) -> bool:
-    """Whether some event may be in the predicate, its comparisons taken as free choices."""
+    """Return whether some event may be in the predicate, its comparisons taken as free choices."""
     names = {atom.type for atom in atoms(predicate) if isinstance(atom, pred.OfType)}
     return any(outcomes(predicate, lambda atom, name=name: _possible(atom, name))[0] for name in [*names, OTHER_TYPE])  # type: ignore[misc]
 
 
 def _possible(atom: pred.Atomic, name: str | None) -> tuple[bool, bool]:
-    """Whether the predicate can be true, and whether it can be false, of an event of the type."""
+    """Return whether the predicate can be true, and whether it can be false, of an event of the type."""
     match atom:
         case pred.Anything():
             return True, False

@@ -62,7 +62,7 @@ POSSIBLE = Solution(True)
 
 
 def solve(tests: Mapping[Test, bool], allowed: Allowed, ask: bool = True) -> Solution:
-    """Whether one event can have the wanted results of these tests, with values that do if some are found.
+    """Return whether one event can have the wanted results of these tests, with values that do if some are found.
 
     Without asking the solver only a few likely values are tried; what they do not show is possible.
     """
@@ -70,7 +70,7 @@ def solve(tests: Mapping[Test, bool], allowed: Allowed, ask: bool = True) -> Sol
 
 
 def fits(test: Test, tests: Mapping[Test, bool], allowed: Allowed) -> bool:
-    """Whether some value has the wanted results of the simple tests of the attribute that a test is about.
+    """Return whether some value has the wanted results of the simple tests of the attribute that a test is about.
 
     True also where the test is not simple, or the answer is not known.
     """
@@ -240,7 +240,7 @@ class Symbol(NamedTuple):
 
 
 def variable(name: str, kind: Sort) -> Any:
-    """The variable of z3 for an attribute whose values are of this kind."""
+    """Return the variable of z3 for an attribute whose values are of this kind."""
     match kind:
         case "int" | "timestamp":
             return z3.Int(name)
@@ -261,7 +261,7 @@ Lookup: TypeAlias = Callable[[pred.Attribute], Symbol | None]
 
 
 def formula(predicate: pred.Predicate, lookup: Lookup, type_is: Callable[[str], Any]) -> Any:
-    """The predicate as a formula, true exactly where it is satisfied (predicates.satisfied). Raises TooHard."""
+    """Return the predicate as a formula, true exactly where it is satisfied (predicates.satisfied). Raises TooHard."""
     return combined(predicate, lambda atom: _atom(atom, lookup, type_is), z3.Not, z3.And, z3.Or)
 
 
@@ -286,7 +286,7 @@ def _atom(atom: pred.Atomic, lookup: Lookup, type_is: Callable[[str], Any]) -> A
 
 
 def _term(term: pred.Term, lookup: Lookup) -> Symbol | None:
-    """The term for the solver, None if it has no value."""
+    """Return the term for the solver, None if it has no value."""
     match term:
         case pred.Attribute():
             return lookup(term)
@@ -318,7 +318,7 @@ def _term(term: pred.Term, lookup: Lookup) -> Symbol | None:
 
 
 def _of_itself(symbol: Literal["-", "/"], term: Symbol, defined: Any) -> Symbol:
-    """A number less itself, which is 0, or divided by itself, which is 1; z3 is slow with arithmetic of floats.
+    """Return a number less itself, which is 0, or divided by itself, which is 1; z3 is slow with arithmetic of floats.
 
     Of infinity and NaN both are NaN, and 0 divided by itself has no value.
     """
@@ -333,7 +333,7 @@ def _of_itself(symbol: Literal["-", "/"], term: Symbol, defined: Any) -> Symbol:
 
 
 def _quotient(a: Symbol, b: Symbol, defined: Any) -> Symbol | None:
-    """An integer divided by one that is a constant; None if that is 0. Raises TooHard for another."""
+    """Return an integer divided by one that is a constant; None if that is 0. Raises TooHard for another."""
     if not z3.is_int_value(b.expression):
         raise TooHard
     divisor = b.expression.as_long()
@@ -345,7 +345,7 @@ def _quotient(a: Symbol, b: Symbol, defined: Any) -> Symbol | None:
 
 
 def _divided(n: int, divisor: int) -> float:
-    """The quotient, infinite where it is too large for a float and has no value."""
+    """Return the quotient, infinite where it is too large for a float and has no value."""
     try:
         return n / divisor
     except OverflowError:
@@ -353,7 +353,7 @@ def _divided(n: int, divisor: int) -> float:
 
 
 def _least(divisor: int, reached: Callable[[float], bool]) -> int:
-    """The least integer from which on it is true of the quotient, or one whose quotient has no value."""
+    """Return the least integer from which on it is true of the quotient, or one whose quotient has no value."""
     below, at = -divisor << MAX_EXPONENT, divisor << MAX_EXPONENT
     while at - below > 1:
         middle = (below + at) // 2
@@ -410,7 +410,7 @@ def constant(value: Value) -> Symbol:
 
 
 def _as_float(term: Symbol) -> Symbol:
-    """A number as a float, if it is exactly one."""
+    """Return a number as a float, if it is exactly one."""
     if term.kind == "float":
         return term
     if not z3.is_int_value(term.expression) or abs(term.expression.as_long()) > EXACT:
@@ -419,7 +419,7 @@ def _as_float(term: Symbol) -> Symbol:
 
 
 def _as_real(term: Symbol) -> Symbol:
-    """A number as a point of the line."""
+    """Return a number as a point of the line."""
     match term.kind:
         case "real":
             return term
@@ -433,7 +433,7 @@ def _as_real(term: Symbol) -> Symbol:
 
 
 def compared(comparator: pred.Comparator, left: Symbol | None, right: Symbol | None) -> Any:
-    """The comparison; false where a side has no value or they are of different kinds (predicates.compare)."""
+    """Return the comparison; false where a side has no value or they are of different kinds (predicates.compare)."""
     if left is None or right is None:
         return z3.BoolVal(False)
     if right.divisor:
@@ -471,7 +471,7 @@ def compared(comparator: pred.Comparator, left: Symbol | None, right: Symbol | N
 
 
 def value_of(found: Any, kind: Sort) -> Value:
-    """A value of the solver's as one of ours. Raises TooHard for a text that UTF-8 does not have."""
+    """Return a value of the solver's as one of ours. Raises TooHard for a text that UTF-8 does not have."""
     match kind:
         case "int":
             return int(found.as_long())

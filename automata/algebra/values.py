@@ -71,7 +71,7 @@ START: Reached = frozenset({-1})
 
 @lru_cache(maxsize=1024)
 def decidable(pattern: str) -> bool:
-    """Whether the pattern is of the core that is decided here, and its automaton is not too large."""
+    """Return whether the pattern is of the core that is decided here, and its automaton is not too large."""
     language = _language(pattern)
     if language is None or not language.fits:
         return False
@@ -85,7 +85,7 @@ def decidable(pattern: str) -> bool:
 
 
 def samples_of_strings(constants: Sequence[str], patterns: Sequence[str]) -> Iterator[str]:
-    """A string of each class into which the sorted constants and the decidable patterns divide all strings.
+    """Yield a string of each class into which the sorted constants and the decidable patterns divide all strings.
 
     Raises BudgetExceeded where the patterns and the constants are too large together.
     """
@@ -136,18 +136,18 @@ class _Place:
     length: int
 
     def after(self, c: str, constants: Sequence[str]) -> _Place:
-        """The place of the string with one more character."""
+        """Return the place of the string with one more character."""
         here = [s[self.length : self.length + 1] for s in constants[self.low : self.high]]
         low, same = self.low + sum(d < c for d in here), here.count(c)
         return _Place(low, low + same, self.length + 1 if same else 0)
 
     def is_constant(self, constants: Sequence[str]) -> bool:
-        """Whether the string is one of the constants."""
+        """Return whether the string is one of the constants."""
         return self.low < self.high and len(constants[self.low]) == self.length
 
 
 def _between(low: str | None, high: str | None) -> str | None:
-    """The simplest string after low and before high."""
+    """Return the simplest string after low and before high."""
     for candidate in ("" if low is None else low + "a", (low or "") + FIRST):
         if (low is None or low < candidate) and (high is None or candidate < high):
             return candidate
@@ -188,18 +188,18 @@ class _Language:
         return len(self.classes) <= LARGEST_PATTERN and self._parts <= 40 * LARGEST_AUTOMATON
 
     def step(self, reached: Reached, c: str) -> Reached:
-        """The positions after one more character."""
+        """Return the positions after one more character."""
         if (then := self._steps.get((reached, c))) is None:
             coming = set[int]().union(*(self._first if p < 0 else self._following[p] for p in reached))
             then = self._steps[reached, c] = frozenset(p for p in coming if self.classes[p].accepts(c))
         return then
 
     def accepts(self, reached: Reached) -> bool:
-        """Whether a string that ends with these positions is one of the pattern."""
+        """Return whether a string that ends with these positions is one of the pattern."""
         return not self._accepting.isdisjoint(reached)
 
     def _add(self, part: Pattern | Charclass) -> tuple[set[int], set[int], bool]:
-        """The positions with which a part can begin and end, and whether it may be empty."""
+        """Return the positions with which a part can begin and end, and whether it may be empty."""
         from greenery import Charclass
 
         self._parts += 1
@@ -237,7 +237,7 @@ class _Language:
 
 @lru_cache(maxsize=256)
 def _language(pattern: str) -> _Language | None:
-    """The strings of a pattern; None for one that is not of the core, or too long to be parsed."""
+    """Return the strings of a pattern; None for one that is not of the core, or too long to be parsed."""
     from greenery import parse
 
     translated = _translated(pattern)
@@ -367,7 +367,7 @@ def _compile_test(test: pred.Predicate) -> Callable[[Value | None], bool]:
 
 
 def _candidates(tests: Sequence[pred.Predicate], value_type: ValueType | None) -> Iterator[Value | None]:
-    """A value of each piece, simple ones first; then none at all, and last what is not a number."""
+    """Yield a value of each piece, simple ones first; then none at all, and last what is not a number."""
     constants = [value for test in tests for value in _constants(test)]
     if value_type is not None:
         yield DEFAULT[value_type]
@@ -425,7 +425,7 @@ def _numbers(constants: list[Number], value_type: ValueType | None) -> Iterator[
 
 
 def _value_between(low: Number, high: Number) -> Number | None:
-    """The simplest number of the open interval: an integer near zero if it has one."""
+    """Return the simplest number of the open interval: an integer near zero if it has one."""
     if low < 0 < high:
         return 0
     if low >= 0 and low != math.inf and math.floor(low) + 1 < high:
@@ -441,7 +441,7 @@ def _value_between(low: Number, high: Number) -> Number | None:
 
 
 def _exact_float(number: Number | None) -> float | None:
-    """The number as a float, None if no float has its value."""
+    """Return the number as a float, None if no float has its value."""
     try:
         return None if number is None or float(number) != number else float(number)
     except OverflowError:
@@ -449,7 +449,7 @@ def _exact_float(number: Number | None) -> float | None:
 
 
 def _float_above(low: Number) -> float:
-    """The least float above the number; infinity where there is none."""
+    """Return the least float above the number; infinity where there is none."""
     try:
         rounded = float(low)
     except OverflowError:
@@ -469,7 +469,7 @@ def _times(constants: list[datetime]) -> Iterator[datetime]:
 
 
 def _simple(number: Number) -> Number:
-    """The number as an integer if it is one."""
+    """Return the number as an integer if it is one."""
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 

@@ -72,7 +72,8 @@ def chain_of(phi: cel.Formula) -> EventChain | None:
 
 
 def _guarded(phi: cel.Formula) -> EventChain | None:
-    """The chain of A ; (A UNLESS B){n}: events of one kind without another event in between; None for other formulas.
+    """Return the chain of A ; (A UNLESS B){n}: events of one kind without another event in between; None for other
+    formulas.
 
     The event before one that is taken is the latest of the kind, or the earliest one, whatever is taken else: so what
     is greatest without the guard is so with it, between two events that the guard forbids.
@@ -92,7 +93,7 @@ def _guarded(phi: cel.Formula) -> EventChain | None:
 
 
 def _parts(phi: cel.Formula) -> list[cel.Formula]:
-    """The operands of a sequence, in their order, whatever parentheses stand around them."""
+    """Return the operands of a sequence, in their order, whatever parentheses stand around them."""
     return [*_parts(phi.left), *_parts(phi.right)] if isinstance(phi, cel.Seq) else [phi]
 
 
@@ -182,7 +183,7 @@ def round_of_distinct(chain: EventChain, operand: cel.Formula) -> cel.Formula | 
 
 
 def _single(phi: cel.Formula) -> Link | None:
-    """The kind of a formula for one event."""
+    """Return the kind of a formula for one event."""
     match _runs(phi):
         case ((link, 1, 1),):
             return link
@@ -213,7 +214,7 @@ def _runs(phi: cel.Formula) -> Runs | None:
 
 
 def _each_link(runs: Runs | None, way: Callable[[Predicate, Marks], tuple[Predicate, Marks]]) -> Runs | None:
-    """The runs with another way to mark an event for each."""
+    """Return the runs with another way to mark an event for each."""
     if runs is None:
         return None
     return tuple((tuple(way(P, L) for P, L in link), least, most) for link, least, most in runs)
@@ -234,7 +235,7 @@ def _filtered(runs: Runs | None, condition: cel.Condition) -> Runs | None:
 
 
 def greatest_of_chain(strategy: cel.Next | cel.Last, chain: EventChain, algebra: Algebra) -> CEA:
-    """The automaton of LAST or NXT of a chain, as `greatest_chain` returns it; with a guard, of LAST.
+    """Return the automaton of LAST or NXT of a chain, as `greatest_chain` returns it; with a guard, of LAST.
 
     A state is named after the part of the automaton and the number of events that are taken there; END is final.
 
@@ -305,6 +306,6 @@ END: State = ("end", 0)
 
 
 def _negate_link(link: Link, algebra: Algebra) -> Predicate:
-    """The events that cannot stand at this place."""
+    """Return the events that cannot stand at this place."""
     taken = reduce(or_, (algebra.mask(P) for P, _ in link))
     return algebra.predicate(algebra.everything & ~taken)

@@ -63,7 +63,7 @@ NO_STATES: Subset = 0
 
 
 def is_marked(t: Transition) -> bool:
-    """Whether the transition marks the event."""
+    """Return whether the transition marks the event."""
     return bool(t.marks)
 
 
@@ -99,14 +99,14 @@ def max_(A: CEA, algebra: Algebra) -> CEA:
 
 
 def after_next(monitor: DominanceMonitor, marked: bool, delta: Delta) -> DominanceMonitor:
-    """The monitor of NXT after one more event."""
+    """Return the monitor of NXT after one more event."""
     ties, winners, _ = monitor
     won = delta(winners, True) | delta(winners, False)
     return delta(ties, marked), won if marked else won | delta(ties, True), ties ^ ties
 
 
 def after_last(monitor: DominanceMonitor, marked: bool, delta: Delta) -> DominanceMonitor:
-    """The monitor of LAST after one more event."""
+    """Return the monitor of LAST after one more event."""
     ties, winners, losers = monitor
     if marked:
         lost = delta(losers, True) | delta(losers | ties | winners, False)
@@ -115,7 +115,7 @@ def after_last(monitor: DominanceMonitor, marked: bool, delta: Delta) -> Dominan
 
 
 def after_max(monitor: DominanceMonitor, marked: bool, delta: Delta) -> DominanceMonitor:
-    """The monitor of MAX after one more event."""
+    """Return the monitor of MAX after one more event."""
     ties, winners, _ = monitor
     if marked:
         return delta(ties, True), delta(winners, True), ties ^ ties
@@ -123,7 +123,7 @@ def after_max(monitor: DominanceMonitor, marked: bool, delta: Delta) -> Dominanc
 
 
 def _dominated(A: CEA, step: MonitorStep, algebra: Algebra) -> CEA:
-    """The automaton beside its monitor: a run accepts if the automaton does and no winner does."""
+    """Return the automaton beside its monitor: a run accepts if the automaton does and no winner does."""
     types = [(P, _Steps(A, {A.predicates[i] for i in chosen})) for chosen, P in algebra.types(A.predicates)]
     final = subset(A.final)
 
@@ -158,7 +158,7 @@ class _Steps:
         self._known: tuple[dict[Subset, Subset], ...] = ({NO_STATES: NO_STATES}, {NO_STATES: NO_STATES})
 
     def delta(self, states: Subset, marked: bool) -> Subset:
-        """The states reached on this event, with a mark or without."""
+        """Return the states reached on this event, with a mark or without."""
         known = self._known[marked]
         if (reached := known.get(states)) is None:
             reached = NO_STATES
@@ -218,7 +218,7 @@ ALLOW = "or evaluate by the definition (the evaluator denotational) on short str
 def state_explosion_error(
     phi: cel.Formula | core.Formula, operands: Sequence[CEA], error: BudgetExceeded
 ) -> BudgetExceeded:
-    """The error of phi's construction, with its place, the sizes of the operands' automata, and what to try."""
+    """Return the error of phi's construction, with its place, the sizes of the operands' automata, and what to try."""
     sizes = " and ".join(f"{A.states} states and {len(A.transitions)} transitions" for A in operands)
     return BudgetExceeded(
         f"{symbol(phi)} makes too large an automaton out of {'one' if len(operands) == 1 else 'two'} of {sizes}: "
@@ -228,7 +228,7 @@ def state_explosion_error(
 
 
 def symbol(phi: cel.Formula | core.Formula) -> str:
-    """The operator as it is written."""
+    """Return the operator as it is written."""
     return _OPERATORS[type(phi)].symbol
 
 
@@ -254,19 +254,19 @@ def compilable(phi: cel.Formula) -> bool:
 
 
 def compares(phi: cel.Formula) -> bool:
-    """Whether the operator of the formula compares events with each other, other than by their positions."""
+    """Return whether the operator of the formula compares events with each other, other than by their positions."""
     if isinstance(phi, cel.Within):
         return isinstance(phi.window, ValueWindow)
     return isinstance(phi, cel.PartitionBy | cel.PerKey) or (isinstance(phi, cel.Filter) and correlated(phi.condition))
 
 
 def correlated(condition: cel.Condition) -> bool:
-    """Whether a filter compares events with each other."""
+    """Return whether a filter compares events with each other."""
     return not all(isinstance(atom, cel.Every) for atom in cel.atoms(condition))
 
 
 def generators(phi: cel.Formula) -> Iterator[Predicate]:
-    """The tuple predicates of which all predicates of the automaton are combinations."""
+    """Yield the tuple predicates of which all predicates of the automaton are combinations."""
     for psi in cel.subformulas(phi):
         match psi:
             case cel.EventAtom(R):
@@ -277,7 +277,7 @@ def generators(phi: cel.Formula) -> Iterator[Predicate]:
 
 
 def held_mark(P: Predicate) -> str | None:
-    """The mark that a filter on an attribute named so leaves; None for other predicates."""
+    """Return the mark that a filter on an attribute named so leaves; None for other predicates."""
     match P:
         case Comparison("=", Attribute(name), _) if name.startswith(HELD):
             return name
@@ -419,14 +419,14 @@ def _filter(A: CEA, condition: cel.Condition) -> CEA:
 
 
 def _among(A: CEA, P: Predicate) -> CEA:
-    """A on the stream of the events in P: while other events go by, each state waits."""
+    """Return a on the stream of the events in P: while other events go by, each state waits."""
     seen = (t._replace(predicate=intersection(t.predicate, P)) for t in A.transitions)
     waiting = (Transition(q, Not(P), UNMARKED, q) for q in range(A.states))
     return replace(A, transitions=_distinct(*seen, *waiting))
 
 
 def _sequence(A: CEA, B: CEA) -> CEA:
-    """A step into a final state of A may lead to where B starts instead."""
+    """Let each step into a final state of A also lead to where B starts."""
     B = _single_start(B, sum(t.target in A.final for t in A.transitions))
     states, B = A.states + B.states, B.shifted(A.states)
     bridge = (t._replace(target=q) for t in A.transitions if t.target in A.final for q in B.initial)
@@ -434,7 +434,7 @@ def _sequence(A: CEA, B: CEA) -> CEA:
 
 
 def _iterate(A: CEA) -> CEA:
-    """A step into a final state may lead back to the start."""
+    """Let each step into a final state also lead back to the start."""
     A = _single_start(A, sum(t.target in A.final for t in A.transitions))
     again = (t._replace(target=q) for t in A.transitions if t.target in A.final for q in A.initial)
     return replace(A, transitions=_distinct(*A.transitions, *again))
@@ -455,7 +455,7 @@ def _contiguous_sequence(A: CEA, B: CEA) -> CEA:
 
 
 def _contiguous_iterate(A: CEA) -> CEA:
-    """The rounds meet in a fresh state, which is entered and left by marking only."""
+    """Return the rounds meet in a fresh state, which is entered and left by marking only."""
     meeting = A.states
     ending = [t._replace(target=meeting) for t in A.transitions if t.marks and t.target in A.final]
     starting = [t._replace(source=meeting) for t in A.transitions if t.marks and t.source in A.initial]
@@ -536,7 +536,7 @@ class CachedCompiler(Generic[F, Made]):
 
 
 def _suffices(made: object, allowed: Budget, budget: Budget) -> bool:
-    """Whether what was made within one budget is what would be made within another one."""
+    """Return whether what was made within one budget is what would be made within another one."""
     return allowed == budget or (not isinstance(made, CerifyError) and allowed.states <= budget.states)
 
 
@@ -551,7 +551,7 @@ SECONDS = 1.0  # for each part: an error may take a moment, not minutes
 
 
 def lazily(phi: cel.Formula, budget: Budget, form: Callable[[CEA], CEA] | None = None) -> Determinized:
-    """The I/O-determinization of the formula's automaton, or of a form of it, built state by state as needed.
+    """Return the I/O-determinization of the formula's automaton, or of a form of it, built state by state as needed.
 
     Raises Unsupported and BudgetExceeded, the latter also later, when a stream needs more states than the budget has;
     its message names the operator that makes the automaton too large.

@@ -55,7 +55,7 @@ Variables: TypeAlias = frozenset[str]
 
 
 def mentioned(condition: core.Condition) -> Variables:
-    """The variables of the atoms of a filter."""
+    """Return the variables of the atoms of a filter."""
     match condition:
         case core.Unary(x, _):
             return frozenset({x})
@@ -133,12 +133,12 @@ EventClass: TypeAlias = tuple[Predicate, frozenset[Predicate], frozenset[Predica
 
 
 def selects(t: Transition) -> bool:
-    """Whether the event becomes one of the complex event."""
+    """Return whether the event becomes one of the complex event."""
     return t.marks >= MARKED
 
 
 def guess_position(A: CEA, x: str, budget: Budget) -> CEA:
-    """The same pairs, with x at any event where it had no position. Raises BudgetExceeded."""
+    """Return the same pairs, with x at any event where it had no position. Raises BudgetExceeded."""
 
     def successors(state: tuple[int, bool]) -> Iterator[tuple[Label, tuple[int, bool]]]:
         q, seen = state
@@ -155,7 +155,7 @@ def guess_position(A: CEA, x: str, budget: Budget) -> CEA:
 
 
 def sequence(A: CEA, B: CEA, budget: Budget) -> CEA:
-    """A complex event of A and a later one of B, under one valuation. Raises BudgetExceeded."""
+    """Return a complex event of A and a later one of B, under one valuation. Raises BudgetExceeded."""
     shared = _variables(A) & _variables(B)
     finishing = _finishing(A)
     State: TypeAlias = tuple[int, int, bool, Variables]  # of A, of B, whether B has taken, what was seen of shared
@@ -175,7 +175,7 @@ def sequence(A: CEA, B: CEA, budget: Budget) -> CEA:
 
 
 def apply_strategy(A: CEA, W: Variables, step: MonitorStep, algebra: Algebra) -> CEA:
-    """The pairs whose complex event no rival dominates; all of W need positions. Raises BudgetExceeded.
+    """Return the pairs whose complex event no rival dominates; all of W need positions. Raises BudgetExceeded.
 
     The rivals have the same last position and agree on W. The monitor of strategies.py reads what the run reads, with
     the marks of W, so that it follows the runs with these marks alone. At the last event that is selected, the runs
@@ -236,7 +236,7 @@ class _Rounds:
         self.settled = {q for q in A.final if (q, Anything(), UNMARKED, q) in A.leaving[q]}
 
     def successors(self, state: _RoundsState) -> Iterator[tuple[Label, _RoundsState]]:
-        """The steps from a state."""
+        """Yield the steps from a state."""
         waiting, q, pending, begun = state
         here = [*members(waiting | pending), *(() if q is None else (q,))]
         for L in dict.fromkeys([UNMARKED, *(t.marks & self.W for p in here for t in self.A.leaving[p])]):
@@ -249,16 +249,16 @@ class _Rounds:
                         yield (intersection(P, Q), L | MARKED if selects_ else L), after
 
     def accepts(self, state: _RoundsState) -> bool:
-        """Whether an event was selected, and all rounds are over and in final states."""
+        """Return whether an event was selected, and all rounds are over and in final states."""
         _, q, pending, begun = state
         return begun and q is None and not pending & ~self.final
 
     def _pending(self, q: int) -> Subset:
-        """The state of a round that is over; nothing if it accepts whatever follows."""
+        """Return the state of a round that is over; nothing if it accepts whatever follows."""
         return NO_STATES if q in self.settled else 1 << q
 
     def _over(self, pending: Subset, kind: EventClass, L: Marks) -> set[tuple[Predicate, Subset]]:
-        """The ways for all rounds that are over to continue, each with the events that allow it."""
+        """Return the ways for all rounds that are over to continue, each with the events that allow it."""
         ways = {(kind[0], NO_STATES)}
         for q in members(pending):
             steps = [t for t in self.A.leaving[q] if t.marks == L]
@@ -277,8 +277,9 @@ class _Rounds:
     def _under_way(
         self, state: _RoundsState, kind: EventClass, L: Marks
     ) -> Iterator[tuple[Predicate, bool, int | None, Subset]]:
-        """The steps of the round under way, or of one that begins: the events, whether it selects them, its state
-        after, and its pending state if it is over."""
+        """Yield the steps of the round under way, or of one that begins: the events, whether it selects them, its state
+        after, and its pending state if it is over.
+        """
         waiting, q, _, _ = state
         if q is None:
             yield kind[0], False, None, NO_STATES
@@ -293,7 +294,7 @@ class _Rounds:
 
 
 def merged(A: CEA, algebra: Algebra) -> CEA:
-    """The automaton with one transition for those that select nothing and differ in their predicates only."""
+    """Return the automaton with one transition for those that select nothing and differ in their predicates only."""
     beside: dict[Transition, list[Predicate]] = {}
     for t in A.transitions:
         beside.setdefault(t if selects(t) else t._replace(predicate=Anything()), []).append(t.predicate)
@@ -339,7 +340,7 @@ class _Follow:
         return kinds
 
     def delta(self, states: Subset, marked: bool, L: Marks, kind: EventClass) -> Subset:
-        """The states reached on an event of the kind, which is selected or not, with the marks L of W."""
+        """Return the states reached on an event of the kind, which is selected or not, with the marks L of W."""
         key = states, marked, L, kind[0]
         if (reached := self._known.get(key)) is None:
             reached = self._known[key] = subset(
@@ -352,7 +353,7 @@ class _Follow:
 
 
 def _met(kind: EventClass, P: Predicate) -> Predicate | None:
-    """The events of the kind that are in P; None if there are none."""
+    """Return the events of the kind that are in P; None if there are none."""
     predicate, satisfied, looked_at = kind
     if P in looked_at:
         return predicate if P in satisfied else None
@@ -364,7 +365,7 @@ def _variables(A: CEA) -> Variables:
 
 
 def _finishing(A: CEA) -> set[int]:
-    """The states from which a run can reach a final one without selecting anything more."""
+    """Return the states from which a run can reach a final one without selecting anything more."""
     found, pending = set(A.final), list(A.final)
     entering: dict[int, list[int]] = {}
     for t in A.transitions:
@@ -413,7 +414,8 @@ def whole_stream(phi: core.Formula, budget: Budget = Budget()) -> CEA:
 
 
 def looks_ahead(phi: core.Formula) -> list[tuple[str, Span | None]]:
-    """The variables in filters that may be at any event of the stream, of the match itself or of one of its rivals.
+    """Return the variables in filters that may be at any event of the stream, of the match itself or of one of its
+    rivals.
 
     Raises BudgetExceeded where phi is nested too deeply.
     """
@@ -517,7 +519,7 @@ def _filter(A: CEA, condition: core.Condition, held: Variables, budget: Budget) 
 
 
 def _surrounded(psi: core.Formula, A: CEA, budget: Budget) -> tuple[CEA, Variables]:
-    """The automaton of psi with a place for all variables that come from around it, and these variables."""
+    """Return the automaton of psi with a place for all variables that come from around it, and these variables."""
     W = free(psi) - defined_outside_iteration(psi)
     for x in sorted(W):
         A = quotient(trim(guess_position(A, x, budget)))

@@ -60,11 +60,11 @@ class CEA:
 
     @cached_property
     def marks(self) -> frozenset[Marks]:
-        """The different marks of the transitions."""
+        """Return the different marks of the transitions."""
         return frozenset(t.marks for t in self.transitions)
 
     def shifted(self, by: int) -> CEA:
-        """The same automaton with its states renumbered from by on, to stand beside one of by states."""
+        """Return the same automaton with its states renumbered from by on, to stand beside one of by states."""
         return CEA(
             self.states,
             tuple(t._replace(source=t.source + by, target=t.target + by) for t in self.transitions),
@@ -74,7 +74,7 @@ class CEA:
 
     @cached_property
     def leaving(self) -> tuple[tuple[Transition, ...], ...]:
-        """The transitions that leave each state."""
+        """Return the transitions that leave each state."""
         leaving: list[list[Transition]] = [[] for _ in range(self.states)]
         for transition in self.transitions:
             leaving[transition.source].append(transition)
@@ -88,7 +88,7 @@ class CEA:
 
     @cached_property
     def predicates(self) -> tuple[Predicate, ...]:
-        """The distinct predicates of the transitions, in order of first use."""
+        """Return the distinct predicates of the transitions, in order of first use."""
         return tuple(dict.fromkeys(transition.predicate for transition in self.transitions))
 
 
@@ -97,7 +97,7 @@ class CEA:
 
 
 def trim(A: CEA) -> CEA:
-    """An automaton with the same runs that accept, without dead states and with the rest renumbered."""
+    """Return an automaton with the same runs that accept, without dead states and with the rest renumbered."""
     combined = {t.predicate for t in A.transitions if not isinstance(t.predicate, Atomic)}
     empty = {P for P in combined if not satisfiable(P)}
     alive = [t for t in A.transitions if t.predicate not in empty] if empty else A.transitions
@@ -140,7 +140,7 @@ def reduced(A: CEA) -> CEA:
 
 
 def quotient(A: CEA) -> CEA:
-    """An automaton with the same valuations in which no two states have the same steps to the same states."""
+    """Return an automaton with the same valuations in which no two states have the same steps to the same states."""
     block = _blocks(A)
     number = {b: i for i, b in enumerate(dict.fromkeys(block))}
     of = [number[b] for b in block]
@@ -307,11 +307,11 @@ class Determinized:
         self._looked = 0.0  # what had been spent when the clock of the call was last looked at
 
     def anew(self) -> Determinized:
-        """A fresh determinization of the same automaton, with no states built yet."""
+        """Return a fresh determinization of the same automaton, with no states built yet."""
         return Determinized(self.A, self._budget, self.named)
 
     def step(self, state: int, type_: int) -> Steps:
-        """The pairs (marks, next state) of a state on an event of the type. Raises BudgetExceeded."""
+        """Return the pairs (marks, next state) of a state on an event of the type. Raises BudgetExceeded."""
         known = self.known[state].get(type_)
         if known is None:
             if self._spent - self._looked > LOOKED_AFTER:  # most steps take less than it takes to look at the clock
@@ -408,7 +408,7 @@ def interleaving(A: CEA, B: CEA, budget: Budget) -> CEA:
 
 
 def _skips_first(A: CEA) -> bool:
-    """Whether each run may as well begin later: any event may be skipped in each initial state."""
+    """Return whether each run may as well begin later: any event may be skipped in each initial state."""
     return all((q, Anything(), UNMARKED, q) in A.leaving[q] for q in A.initial)
 
 
@@ -430,14 +430,14 @@ def unless(A: CEA, B: CEA, algebra: Algebra) -> CEA:
 
 
 def intersection(P: Predicate, Q: Predicate) -> Predicate:
-    """The predicate of the events in both."""
+    """Return the predicate of the events in both."""
     if Anything() == P or P == Q:
         return Q
     return P if Anything() == Q else Both(P, Q)
 
 
 def separate_start(A: CEA) -> CEA:
-    """The same runs from a single fresh initial state, the last one, that no transition leads to."""
+    """Return the same runs from a single fresh initial state, the last one, that no transition leads to."""
     start = A.states
     leaving = (t._replace(source=start) for t in A.transitions if t.source in A.initial)
     return replace(
@@ -457,7 +457,7 @@ def _with_rests(A: CEA) -> CEA:
 
 
 def _anywhere(A: CEA) -> CEA:
-    """An automaton without marks that accepts where A does on some interval inside the one that is read."""
+    """Return an automaton without marks that accepts where A does on some interval inside the one that is read."""
     A = separate_start(A)
     begin, found = A.states, A.states + 1
     skip = Anything()
@@ -477,13 +477,13 @@ def _anywhere(A: CEA) -> CEA:
 
 
 def union(A: CEA, B: CEA) -> CEA:
-    """The valuations of either: the two side by side."""
+    """Return the valuations of either: the two side by side."""
     states, B = A.states + B.states, B.shifted(A.states)
     return CEA(states, A.transitions + B.transitions, A.initial | B.initial, A.final | B.final)
 
 
 def intersect_automata(A: CEA, B: CEA, budget: Budget = Budget()) -> CEA:
-    """The valuations of both. Raises BudgetExceeded."""
+    """Return the valuations of both. Raises BudgetExceeded."""
     return conjunction(A, B, budget)
 
 
@@ -511,7 +511,8 @@ def complement(A: CEA, marks: Iterable[Marks] = (), budget: Budget = Budget()) -
 
 
 def minimized(A: CEA, budget: Budget = Budget()) -> CEA:
-    """The I/O-deterministic CEA with the same valuations that has the fewest states; unique but for their numbers.
+    """Return the I/O-deterministic CEA with the same valuations that has the fewest states; unique but for their
+    numbers.
 
     It has no states from which nothing is accepted. Transitions that differ in their predicates only are one. Raises
     BudgetExceeded.

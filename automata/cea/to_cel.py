@@ -69,7 +69,7 @@ Node: TypeAlias = CeaLetter | CeaUnion | Join | Repeated
 
 
 def parts_of(node: Node) -> tuple[Expression, ...]:
-    """The expressions directly in a node."""
+    """Return the expressions directly in a node."""
     match node:
         case CeaLetter():
             return ()
@@ -174,7 +174,7 @@ class Expressions:
         return None
 
     def _led(self, gap: bool, loop: Expression, e: Expression) -> Expression | None:
-        """The loop any number of times, then e, if that is e with its first part repeated."""
+        """Return the loop any number of times, then e, if that is e with its first part repeated."""
         if e == loop:
             return self.repeated(gap, loop)
         if isinstance(node := self.nodes[e], Join) and (led := self._led(gap, loop, node.left)) is not None:
@@ -208,7 +208,8 @@ class Expressions:
 
 
 def eliminated(edges: Edges, gaps: Mapping[int, bool], final: Collection[int], end: int, all_: Expressions) -> Edges:
-    """The edges that are left when all states of gaps are left out; those say how the ways through a state are joined.
+    """Return the edges that are left when all states of gaps are left out; those say how the ways through a state are
+    joined.
 
     A way may end in a final state; it then leads to the state end. What makes the least to write is left out first
     (Delgado and Morais, "Approximation to the smallest regular expression for a given regular language", CIAA 2004).
@@ -254,7 +255,7 @@ Label: TypeAlias = dict[Marks, Mask]
 
 
 def to_cel(A: CEA, level: Level = "valuations", schema: Schema | None = None, budget: Budget = Budget()) -> cel.Formula:
-    """A formula with the valuations of A, or the complex events only, at every position of every stream.
+    """Return a formula with the valuations of A, or the complex events only, at every position of every stream.
 
     With a schema: of every stream of that schema. CEL has no formula for an event of any type, so without a schema an
     automaton is refused that marks events of types it does not name, or may skip such only here and there. Its
@@ -283,7 +284,7 @@ def _forms(A: CEA, budget: Budget) -> list[CEA]:
 
 
 def _relaxed(A: CEA) -> CEA:
-    """The smallest automaton, but for states that differ from one that skips anything in being final.
+    """Return the smallest automaton, but for states that differ from one that skips anything in being final.
 
     A step into such a state leads to the other instead, and beside it to one where all ends.
     """
@@ -326,7 +327,7 @@ class _Rewriting:
         self.kinds: dict[_Kind, int] = {}
 
     def formula(self) -> cel.Formula:
-        """The formula."""
+        """Return the formula."""
         labels, gaps = self._labels()
         anchored, free, end = self.A.states, self.A.states + 1, self.A.states + 2
         for q in self.A.initial:
@@ -351,7 +352,7 @@ class _Rewriting:
         return cel.Project(self.kept, phi) if self.spare else phi
 
     def _labels(self) -> tuple[dict[tuple[int, int], Label], dict[int, bool]]:
-        """The transitions by their states, and which states may skip any event; those loops are left out."""
+        """Return the transitions by their states, and which states may skip any event; those loops are left out."""
         labels: dict[tuple[int, int], Label] = {}
         for t in self.A.transitions:
             _joined(labels, (t.source, t.target), {t.marks: self.algebra.mask(t.predicate)})
@@ -370,7 +371,7 @@ class _Rewriting:
         return self.all.union(self.all.letter(self.kinds.setdefault(kind, len(self.kinds))) for kind in kinds)
 
     def _write_formulas(self, wanted: Iterable[Expression]) -> dict[Expression, cel.Formula]:
-        """The expressions as formulas, and all parts of them."""
+        """Return the expressions as formulas, and all parts of them."""
         used, pending = set[Expression](), list(wanted)
         while pending:
             if (e := pending.pop()) not in used:
@@ -393,7 +394,7 @@ class _Rewriting:
         return written
 
     def _events(self, nodes: Iterable[Node]) -> dict[int, cel.Formula]:
-        """The letters that are used as formulas of one event; notes which variables are bound and to be kept."""
+        """Return the letters that are used as formulas of one event; notes which variables are bound and to be kept."""
         used = {node.number for node in nodes if isinstance(node, CeaLetter)}
         kinds = {number: kind for kind, number in self.kinds.items() if number in used}
         self.kept = frozenset(
@@ -426,7 +427,7 @@ class _Rewriting:
         return reduce(cel.Or, found)
 
     def _find_types(self, kind: _Kind) -> list[str]:
-        """The event types of the kind. Raises Unsupported where others are of it too."""
+        """Return the event types of the kind. Raises Unsupported where others are of it too."""
         rest = kind.types
         for _, mask in self.types:
             rest &= ~mask
@@ -443,7 +444,7 @@ class _Rewriting:
         return frozenset({R}) if kind.marks and self.level == "events" else kind.marks
 
     def _never(self) -> cel.Formula:
-        """A formula without a match."""
+        """Return a formula without a match."""
         R = cel.EventAtom(self.types[0][0] if self.types else "A")
         return cel.Unless(R, R)
 

@@ -128,7 +128,7 @@ NOWHERE: Names = frozenset()
 
 
 def compile_expression(E: expr.Expression, schema: Schema | None = None, budget: Budget = Budget()) -> DFA:
-    """The minimal automaton that accepts after the events at which E takes place.
+    """Return the minimal automaton that accepts after the events at which E takes place.
 
     Raises Unsupported where E has attribute variables, for which there is one automaton for each value, and
     BudgetExceeded.
@@ -139,7 +139,8 @@ def compile_expression(E: expr.Expression, schema: Schema | None = None, budget:
 def compile_together(
     expressions: Sequence[expr.Expression], schema: Schema | None = None, budget: Budget = Budget()
 ) -> tuple[DFA, ...]:
-    """The minimal automata of some expressions over one alphabet: equal automata are those of equivalent expressions.
+    """Return the minimal automata of some expressions over one alphabet: equal automata are those of equivalent
+    expressions.
 
     Raises as compile_expression does.
     """
@@ -149,7 +150,7 @@ def compile_together(
 def automata_of(
     expressions: Sequence[expr.Expression], budget: Budget = Budget(), solver: bool = True
 ) -> tuple[DFA, ...]:
-    """The minimal automata, over one alphabet, of expressions without names and attribute variables.
+    """Return the minimal automata, over one alphabet, of expressions without names and attribute variables.
 
     Free correlation variables are bound. Without the solver, the alphabet may have types that no event has.
     """
@@ -176,7 +177,7 @@ def _closed(E: expr.Expression) -> expr.Expression:
 
 
 def _alphabet(expressions: Sequence[expr.Expression], budget: Budget, solver: bool) -> Alphabet:
-    """The types of events that the expressions distinguish, and the start event."""
+    """Return the types of events that the expressions distinguish, and the start event."""
     predicates = {_predicate(F) for E in expressions for F in expr.subexpressions(E) if isinstance(F, expr.Primitive)}
     algebra = Algebra((OfType(expr.START), *sorted(predicates, key=repr)), budget, solver=solver)
     return Alphabet(tuple(algebra.generators), algebra.atoms)
@@ -195,14 +196,14 @@ class _Compiler:
         self._reported: BudgetExceeded | None = None
 
     def automaton(self, E: expr.Expression) -> DFA:
-        """The minimal automaton of E, which reads the places of its free variables."""
+        """Return the minimal automaton of E, which reads the places of its free variables."""
         try:
             return self._automaton(E)
         except RecursionError:
             raise BudgetExceeded("the expression is nested too deeply", E.span) from None
 
     def _automaton(self, E: expr.Expression) -> DFA:
-        """The automaton of E; where it is too large, the error names the innermost expression that is."""
+        """Return the automaton of E; where it is too large, the error names the innermost expression that is."""
         try:
             return self._construction(E)
         except BudgetExceeded as error:

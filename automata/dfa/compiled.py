@@ -35,7 +35,7 @@ class CompiledRunner(TableRunner):
         return self.read_classes(self.classes.of_stream(S))
 
     def read_classes(self, classes: NDArray[np.int32], begins: NDArray[np.int64] | None = None) -> list[Positions]:
-        """The same for events given by their classes, as self.classes numbers them.
+        """Return the same for events given by their classes, as self.classes numbers them.
 
         begins: the rows at which a new history begins, whose start events the caller has checked; positions count on.
         """

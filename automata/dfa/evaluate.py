@@ -59,18 +59,18 @@ class Classes:
         self._known: dict[tuple[str | None, int], int] = {}
 
     def of_event(self, event: Event) -> int:
-        """The class of an event."""
+        """Return the class of an event."""
         bits = self._masks_of.get(event.type, 0)
         passed = (1 << m for m, P in enumerate(self.masks) if bits >> m & 1 and holds(P, event))
         return self._class(event.type, sum(passed))
 
     def classify_all(self, S: Stream) -> list[int]:
-        """The classes of all events of a stream."""
+        """Return the classes of all events of a stream."""
         by_events = len(S) < SHORT or not installed("pyarrow")
         return list(map(self.of_event, S)) if by_events else self.of_stream(S).tolist()
 
     def of_stream(self, S: Stream) -> NDArray[np.int32]:
-        """The classes of all events of a stream, as an array."""
+        """Return the classes of all events of a stream, as an array."""
         if len(S) < SHORT:
             return np.fromiter(map(self.of_event, S), np.int32, len(S))
         column = S.table[TYPE]
@@ -84,7 +84,7 @@ class Classes:
         return np.concatenate([self._of_part(S.table.slice(i, CHUNK), types, codes[i : i + CHUNK]) for i in parts])
 
     def _of_part(self, table: pa.Table, types: list[str], codes: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The classes of the events of a table, their types given by number."""
+        """Return the classes of the events of a table, their types given by number."""
         from cerify.semantics.columns import mask
 
         outcomes = [(T, 0) for T in types]
@@ -99,7 +99,7 @@ class Classes:
         return _looked_up([self._class(*outcome) for outcome in outcomes], codes)
 
     def _class(self, T: str, passed: int) -> int:
-        """The class of the events of type T that pass these masks, as bits."""
+        """Return the class of the events of type T that pass these masks, as bits."""
         name = T if T in self._masks_of else None
         key = (name, passed & self._masks_of[name])
         if (number := self._known.get(key)) is None:
@@ -125,7 +125,7 @@ class Classes:
 
 
 def _parts(P: Predicate) -> tuple[str, Predicate | None]:
-    """The event type and the mask of a primitive event."""
+    """Return the event type and the mask of a primitive event."""
     match P:
         case OfType(T):
             return T, None
@@ -149,7 +149,7 @@ def _looked_up(classes: list[int], codes: NDArray[np.int32]) -> NDArray[np.int32
 
 
 def _with(outcomes: list[tuple[str, int]], code: int, bits: int, m: int) -> tuple[str, int]:
-    """The outcome that a code stands for; its last bits are the outcomes of the masks from m on."""
+    """Return the outcome that a code stands for; its last bits are the outcomes of the masks from m on."""
     T, passed = outcomes[code >> bits]
     return T, passed | (code & (1 << bits) - 1) << m
 
@@ -161,7 +161,7 @@ class Positions(Protocol):
     """Positions in ascending order, as 64-bit integers: an array of Python's own, or one of NumPy."""
 
     def tolist(self) -> list[int]:
-        """The positions as a list."""
+        """Return the positions as a list."""
 
     def __len__(self) -> int: ...
 
@@ -186,7 +186,7 @@ class TableRunner:
         self.position = 0
 
     def state(self) -> list[int]:
-        """The state of each automaton, for resume."""
+        """Return the state of each automaton, for resume."""
         return list(self.states)
 
     def resume(self, states: list[int], position: int) -> None:
@@ -198,7 +198,7 @@ class TableRunner:
         self.states, self.position = list(states), position
 
     def push(self, event: Event) -> list[int]:
-        """The expressions that take place at the next event. Raises InputError for a late start event."""
+        """Return the expressions that take place at the next event. Raises InputError for a late start event."""
         require_first(event, self.position)
         return self._advance(self.classes.of_event(event))
 
@@ -242,5 +242,5 @@ class TableRunner:
 
 
 def column(A: DFA, a: int) -> list[int]:
-    """The state after each state with an event of the type; a start event that comes later has been refused."""
+    """Return the state after each state with an event of the type; a start event that comes later has been refused."""
     return [following.get((a, NO_VARIABLE), 0) for following in A.following]

@@ -58,7 +58,7 @@ class ReadableExpressionEvaluator(Evaluator):
         return self.automaton.fingerprint
 
     def dump(self) -> bytes:
-        """The states of the automaton as JSON."""
+        """Return the states of the automaton as JSON."""
         return json.dumps({"position": self.position, "machine": self._machine.state()}).encode()
 
     def load(self, data: bytes) -> None:

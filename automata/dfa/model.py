@@ -41,11 +41,11 @@ class Alphabet:
     types: tuple[Minterm, ...]
 
     def type_of(self, event: Event) -> int:
-        """The number of the event's type."""
+        """Return the number of the event's type."""
         return self.number(classify_event(self.predicates, event))
 
     def number(self, chosen: frozenset[int]) -> int:
-        """The number of the type whose events are in these predicates and in no other."""
+        """Return the number of the type whose events are in these predicates and in no other."""
         if (a := self._numbers.get(chosen)) is None:
             raise InternalError(f"the alphabet has no type of just {[self.predicates[i] for i in sorted(chosen)]}")
         return a
@@ -57,7 +57,7 @@ class Alphabet:
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
-        """The types of start events; there are several where start has a mask."""
+        """Return the types of start events; there are several where start has a mask."""
         return tuple(a for a, minterm in enumerate(self.types) if 0 in minterm.chosen)
 
     @cached_property
@@ -79,17 +79,17 @@ class DFA:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the letters and the table: equal where the number of a state means the same."""
+        """Return a hash of the letters and the table: equal where the number of a state means the same."""
         steps = [sorted((a, q) for (a, _), q in following.items()) for following in self.following]
         types = [sorted(t.chosen) for t in self.alphabet.types]
         return digest(self.alphabet.predicates, types, steps, sorted(self.accepting))
 
     def step(self, q: int, a: int, here: Names = frozenset()) -> int:
-        """The state after one more event."""
+        """Return the state after one more event."""
         return self.following[q][a, here & self.variables]
 
     def events(self, S: Stream) -> frozenset[int]:
-        """The positions of the events after which the automaton accepts (Corollary 1).
+        """Return the positions of the events after which the automaton accepts (Corollary 1).
 
         Raises InputError for a start event that is not the first event.
         """
@@ -103,18 +103,18 @@ class DFA:
 
 
 def digest(*parts: object) -> str:
-    """A short hash of the text of some values, to recognize what a saved state is of."""
+    """Return a short hash of the text of some values, to recognize what a saved state is of."""
     return sha256(repr(parts).encode()).hexdigest()[:32]
 
 
 def require_first(event: Event, position: int) -> None:
-    """Raises InputError for a start event that is not the first event (section 2.1)."""
+    """Raise InputError for a start event that is not the first event (section 2.1)."""
     if event.type == START and position > 0:
         raise late_start(position)
 
 
 def late_start(position: int) -> InputError:
-    """The error for a start event at this position."""
+    """Return the error for a start event at this position."""
     return InputError(
         f"event {position} is a {START} event; a history has one at its beginning or none; if {START} is an ordinary "
         f"type here, read it by another name: --rename-type {START}=begin, in Python "
@@ -123,7 +123,7 @@ def late_start(position: int) -> InputError:
 
 
 def symbols(variables: Names, types: Iterable[int]) -> list[Symbol]:
-    """All symbols with these types of events; a variable may be at any event or at none."""
+    """Return all symbols with these types of events; a variable may be at any event or at none."""
     names = sorted(variables)
     subsets = [frozenset(here) for size in range(len(names) + 1) for here in combinations(names, size)]
     return [(a, here) for a in types for here in subsets]
@@ -140,7 +140,7 @@ def built(
     accepts: Callable[[State], bool],
     budget: Budget,
 ) -> DFA:
-    """The minimal automaton with the states that can be reached, numbered. Raises BudgetExceeded.
+    """Return the minimal automaton with the states that can be reached, numbered. Raises BudgetExceeded.
 
     A state equal to the initial one that is reached again is another state, as only that one may accept.
     """
@@ -161,7 +161,7 @@ def built(
 
 
 def minimal(A: DFA) -> DFA:
-    """The automaton with the fewest states that accepts the same histories.
+    """Return the automaton with the fewest states that accepts the same histories.
 
     States are numbered in the order in which they are found from the initial one, so that equal means equivalent.
     """
@@ -199,17 +199,17 @@ Pair: TypeAlias = tuple[int, int]
 
 
 def separating_word(A: DFA, B: DFA, among: Collection[int] | None = None, budget: Budget = Budget()) -> Word | None:
-    """A shortest history at whose last event just one of the two takes place; None if they are equivalent."""
+    """Return a shortest history at whose last event just one of the two takes place; None if they are equivalent."""
     return _of_both(A, B, lambda q: (q[0] in A.accepting) != (q[1] in B.accepting), among, budget)
 
 
 def uncontained_word(A: DFA, B: DFA, among: Collection[int] | None = None, budget: Budget = Budget()) -> Word | None:
-    """A shortest history at whose last event A takes place and B does not; None if A is contained in B."""
+    """Return a shortest history at whose last event A takes place and B does not; None if A is contained in B."""
     return _of_both(A, B, lambda q: q[0] in A.accepting and q[1] not in B.accepting, among, budget)
 
 
 def accepted_word(A: DFA, among: Collection[int] | None = None, budget: Budget = Budget()) -> Word | None:
-    """A shortest history at whose last event A takes place; None if it can never take place."""
+    """Return a shortest history at whose last event A takes place; None if it can never take place."""
     return _of_both(A, A, lambda q: q[0] in A.accepting, among, budget)
 
 
@@ -224,7 +224,7 @@ def shortest_extension(A: DFA, q: int, among: Collection[int] | None = None, bud
 
 
 def coaccessible_states(A: DFA, among: Collection[int] | None = None) -> frozenset[int]:
-    """The states from which some events to come, one or more, lead to an accepting state."""
+    """Return the states from which some events to come, one or more, lead to an accepting state."""
     coming = _restrict_types(A.alphabet.coming, among)
     sources: dict[int, list[int]] = {}
     for q in range(len(A.following)):
@@ -254,7 +254,7 @@ def types_under(
 
 
 def stream_of(word: Word, events: Mapping[int, Event | None], schema: Schema | None = None) -> Stream:
-    """The word as events. Raises Unsupported where there is a type without an event to show."""
+    """Return the word as events. Raises Unsupported where there is a type without an event to show."""
     found = []
     for a in word:
         if (event := events[a]) is None:
@@ -269,7 +269,7 @@ def stream_of(word: Word, events: Mapping[int, Event | None], schema: Schema | N
 def _of_both(
     A: DFA, B: DFA, wanted: Callable[[Pair], bool], among: Collection[int] | None, budget: Budget
 ) -> Word | None:
-    """A shortest history that leads the two to a pair of states that is wanted."""
+    """Return a shortest history that leads the two to a pair of states that is wanted."""
     if A.alphabet != B.alphabet:
         raise InternalError("the two automata are over different alphabets")
     if A.variables or B.variables:
@@ -294,7 +294,7 @@ Node = TypeVar("Node", bound=Hashable)
 def shortest(
     start: Node, edges: Callable[[Node], Iterable[tuple[int, Node]]], wanted: Callable[[Node], bool], budget: Budget
 ) -> Word | None:
-    """The letters on a shortest way to a node that is wanted; None if there is no way. Raises BudgetExceeded."""
+    """Return the letters on a shortest way to a node that is wanted; None if there is no way. Raises BudgetExceeded."""
     goal: list[Node] = []
 
     def until_found(node: Node) -> Iterator[tuple[int, Node]]:

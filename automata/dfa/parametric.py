@@ -67,7 +67,7 @@ class Symbolic:
 
     @property
     def fingerprint(self) -> str:
-        """A hash: equal where the states of a monitor mean the same."""
+        """Return a hash: equal where the states of a monitor mean the same."""
         automata = [(way, A.fingerprint) for way, A in self.automata.items()]
         return digest(self.variables, sorted(self.sources.items()), self.constraints, automata)
 
@@ -95,7 +95,7 @@ def _about_values(ground: expr.Expression, variables: tuple[str, ...]) -> Unsupp
 
 
 def symbolic(E: expr.Expression, order: ArgumentOrder, budget: Budget = Budget()) -> Symbolic:
-    """The automata of an expression whose arguments stand for attributes in this order.
+    """Return the automata of an expression whose arguments stand for attributes in this order.
 
     Raises Unsupported for prefix, which depends on the values, and for a name with variables of its own inside; and
     BudgetExceeded.
@@ -170,7 +170,7 @@ class ParametricMonitor:
         self._enter(nothing, (0,) * len(self._automata))
 
     def push(self, event: Event) -> bool:
-        """Whether the expression takes place at the next event, for some values.
+        """Return whether the expression takes place at the next event, for some values.
 
         Raises InputError for a late start event, and BudgetExceeded.
         """
@@ -192,7 +192,7 @@ class ParametricMonitor:
         return any(True for _ in self._accepting())
 
     def advance(self, S: Stream) -> Positions:
-        """The positions of the events, of the next ones, at which the expression takes place.
+        """Return the positions of the events, of the next ones, at which the expression takes place.
 
         Raises InputError for a late start event; then nothing is read.
         """
@@ -202,13 +202,13 @@ class ParametricMonitor:
         return array("q", [begin + i for i, event in enumerate(S) if self.push(event)])
 
     def tuples(self) -> list[tuple[KindedValue, ...]]:
-        """The choices of values for which the expression takes place at the last event."""
+        """Return the choices of values for which the expression takes place at the last event."""
         visible = self.symbolic.visible
         keys = (key[:visible] for some in self._accepting() for key in some)
         return list(dict.fromkeys(tuple(v for v in key if v is not None) for key in keys))
 
     def state(self) -> list[tuple[list[list[str | Value] | None], States]]:
-        """The choices of values, each with the states of the automata, for resume; JSON can hold them."""
+        """Return the choices of values, each with the states of the automata, for resume; JSON can hold them."""
         return [
             ([None if v is None else _encode_value(v) for v in key], group.states) for key, group in self._group.items()
         ]
@@ -238,11 +238,11 @@ class ParametricMonitor:
 
     @property
     def states(self) -> frozenset[States]:
-        """The distinct tuples of states, one state for each automaton."""
+        """Return the distinct tuples of states, one state for each automaton."""
         return frozenset(self._groups)
 
     def __len__(self) -> int:
-        """The number of choices, with those in which a variable has no value."""
+        """Return the number of choices, with those in which a variable has no value."""
         return len(self._group)
 
     def _accepting(self) -> Iterator[set[Key]]:
@@ -252,7 +252,7 @@ class ParametricMonitor:
                     yield keys
 
     def _values_of(self, event: Event) -> dict[int, list[KindedValue]]:
-        """The values that the event gives to each variable."""
+        """Return the values that the event gives to each variable."""
         found: dict[int, list[KindedValue]] = {}
         for X, name in self.symbolic.sources.get(event.type, ()):
             if (v := event.get(name)) is not None:
@@ -271,7 +271,7 @@ class ParametricMonitor:
             raise BudgetExceeded(f"there are more than {self.budget.states} choices of values for {names}")
 
     def _class(self, event: Event, key: Key, given: Mapping[int, list[KindedValue]]) -> int:
-        """The class of the event for a choice; a value that the event does not have counts as none."""
+        """Return the class of the event for a choice; a value that the event does not have counts as none."""
         names = self.symbolic.variables
         values = {names[X]: key[X] for X, values in given.items() if key[X] in values}
         return self._classes.of_event(_with(event, {X: v[1] for X, v in values.items() if v is not None}))
@@ -314,13 +314,13 @@ class ParametricMonitor:
             del self._groups[group.states]
 
     def _deciding(self, key: Key) -> int:
-        """The index of the automaton for the truth of the constraints on these values."""
+        """Return the index of the automaton for the truth of the constraints on these values."""
         values = {MARK + X: v[1] for X, v in zip(self.symbolic.variables, key, strict=True) if v is not None}
         return self._number[tuple(satisfied(P, lambda X: values.get(X.name)) for P in self.symbolic.constraints)]
 
 
 def _encode_value(v: KindedValue) -> list[str | Value]:
-    """A value as JSON can hold it, with its kind."""
+    """Return a value as JSON can hold it, with its kind."""
     return [v[0], v[1].isoformat() if isinstance(v[1], datetime) else v[1]]
 
 
@@ -333,7 +333,7 @@ def _value(written: list[str | Value]) -> KindedValue:
 
 
 def _with(event: Event, values: Mapping[str, Value]) -> Event:
-    """The event with the values of some variables as attributes."""
+    """Return the event with the values of some variables as attributes."""
     known = {name: v for name, v in event.attributes.items() if not name.startswith(MARK)}
     return Event(event.type, known | {MARK + X: v for X, v in values.items()})
 
@@ -361,7 +361,7 @@ class Valued:
         self._last: tuple[tuple[type[TableRunner], tuple[Choice, ...]], TableRunner] | None = None
 
     def rows(self, S: Stream, evaluator: type[TableRunner] = TableRunner) -> frozenset[Row]:
-        """The rows (event, values) of the compatible tuples of a history.
+        """Return the rows (event, values) of the compatible tuples of a history.
 
         The values are those of the visible variables, in the order of their names. Raises Unsupported where there is a
         name with variables of its own inside, InputError for a late start event, and BudgetExceeded.
@@ -376,11 +376,11 @@ class Valued:
         return frozenset(found)
 
     def events(self, S: Stream, evaluator: type[TableRunner] = TableRunner) -> frozenset[int]:
-        """The events of a history at which the expression takes place, for some values."""
+        """Return the events of a history at which the expression takes place, for some values."""
         return frozenset(e for e, _ in self.rows(S, evaluator))
 
     def automaton(self, choice: Choice) -> DFA:
-        """The automaton of the expression for one choice of values."""
+        """Return the automaton of the expression for one choice of values."""
         if choice not in self._automata:
             values = {X: v for X, (_, v) in zip(self.variables, choice, strict=True)}
             ground = grounded(self.whole.body, values, self.whole.definitions, self.order, self.budget)
@@ -426,7 +426,7 @@ def found_in(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> list[i
 
 
 def tuples(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> Relation:
-    """The relation of compatible tuples of E over S.
+    """Return the relation of compatible tuples of E over S.
 
     Its variables are those of the text that range over values: in several places, or in the head of the definition with
     which the text ends. Raises Unsupported where a name inside has variables of its own, InputError, BudgetExceeded.
@@ -444,7 +444,8 @@ def tuples(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> Relation
 
 
 def collected(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> pa.Table:
-    """The compatible tuples as an Arrow table, sorted: the column "at" (int64, positions), and one for each variable.
+    """Return the compatible tuples as an Arrow table, sorted: the column "at" (int64, positions), and one for each
+    variable.
 
     Raises what tuples raises, and Unsupported where the values of a variable have no common column type.
     """
@@ -464,7 +465,7 @@ def collected(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> pa.Ta
 
 
 def _has_prefix(E: expr.Expression) -> bool:
-    """Whether E has prefix, which depends on the values, so that one automaton does not serve all of them."""
+    """Return whether E has prefix, which depends on the values, so that one automaton does not serve all of them."""
     return any(isinstance(F, expr.Prefix) for F in expr.subexpressions(E))
 
 

@@ -41,7 +41,7 @@ def unbound_variables(E: expr.Expression) -> tuple[str, ...]:
 
 
 def ranging_variables(body: expr.Expression, parameters: Sequence[str] = ()) -> tuple[str, ...]:
-    """The attribute variables of a scope that range over values, sorted (section 6.2).
+    """Return the attribute variables of a scope that range over values, sorted (section 6.2).
 
     The caller of a definition chooses the values of its parameters. Of the others, one that has a single place in a
     single primitive event constrains nothing: "if the same variable appears in multiple places in an expression, it
@@ -64,7 +64,7 @@ def ranging_variables(body: expr.Expression, parameters: Sequence[str] = ()) -> 
 
 
 def variable_names(E: expr.Expression) -> frozenset[str]:
-    """All correlation and attribute variables that occur in E, bound or not."""
+    """Return all correlation and attribute variables that occur in E, bound or not."""
     found: set[str] = set()
     for F in expr.subexpressions(E):
         match F:
@@ -115,7 +115,7 @@ ArgumentOrder: TypeAlias = Mapping[str, tuple[str, ...]]
 
 
 def order_under(schema: Schema | None) -> ArgumentOrder:
-    """The order in which the schema lists attributes; empty without a schema."""
+    """Return the order in which the schema lists attributes; empty without a schema."""
     return {} if schema is None else {T: tuple(filter(TIME.__ne__, names)) for T, names in schema.types.items()}
 
 
@@ -133,7 +133,7 @@ def order_in(S: Stream) -> ArgumentOrder:
 
 
 def kinded(v: Value) -> KindedValue:
-    """A value with its kind: 1 and true are equal in Python, and different values here."""
+    """Return a value with its kind: 1 and true are equal in Python, and different values here."""
     return kind(v), v
 
 
@@ -288,7 +288,7 @@ class Inlined:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """All variables that range over values, the visible ones first."""
+        """Return all variables that range over values, the visible ones first."""
         return self.visible + self.local
 
 
@@ -320,7 +320,7 @@ def _fresh(X: str, taken: set[str]) -> str:
 
 
 def _renamed(E: expr.Expression, terms: Mapping[str, expr.Argument]) -> expr.Expression:
-    """The expression with other variables, or values, for its attribute variables."""
+    """Return the expression with other variables, or values, for its attribute variables."""
 
     def renamed(argument: expr.Argument) -> expr.Argument:
         return terms.get(argument, argument) if isinstance(argument, str) else argument

@@ -129,14 +129,14 @@ class EqlColumns:
         return found
 
     def _elements(self, name: str) -> list[str]:
-        """The columns with the values of a field."""
+        """Return the columns with the values of a field."""
         found = [name] if name in self._names else []
         while found and f"{name}[{len(found)}]" in self._names:
             found.append(f"{name}[{len(found)}]")
         return found
 
     def _codes(self, name: str) -> tuple[Any, list[Any]]:
-        """A number for each row, -1 for null, and the values that the numbers stand for. Raises Unsupported."""
+        """Return a number for each row, -1 for null, and the values that the numbers stand for. Raises Unsupported."""
         self._require_microseconds(name)
         if name not in self._encoded:
             check_time()
@@ -149,7 +149,7 @@ class EqlColumns:
         return self._encoded[name]
 
     def _codes_of_rows(self, name: str, rows: Any) -> tuple[Any, list[Any]]:
-        """The numbers of some rows: of a column that is not encoded yet, these rows alone are."""
+        """Return the numbers of some rows: of a column that is not encoded yet, these rows alone are."""
         if name in self._encoded or pa.types.is_dictionary(self.table[name].type) or 2 * len(rows) > self.rows:
             codes, values = self._codes(name)
             return codes[rows], values

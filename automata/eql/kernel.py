@@ -240,7 +240,7 @@ class EqlColumnEvaluator(Evaluator):
 
     @property
     def counters(self) -> Counters:
-        """The events, no nodes, and the places that are in use."""
+        """Return the events, no nodes, and the places that are in use."""
         used = int(np.count_nonzero(self._slots.places[:, :, 0] >= 0)) if self._slots.steps else 0
         return Counters(self.position, 0, used)
 
@@ -253,7 +253,7 @@ def _run_kernel(
     rows: Any, bits: Any, keys: Any, of_step: Any, times: Any, window: Any, n: Any, places: Any, begun: Any, found: Any,
     after_steps: Any,
 ) -> Any:  # fmt: skip
-    """The number of matches, which are written to found. places: for key and step the positions, -1 for none.
+    """Return the number of matches, which are written to found. places: for key and step the positions, -1 for none.
 
     after_steps: whether an event of `until` empties the places of its key after the steps of that event, not before.
     """

@@ -127,7 +127,7 @@ class SlotMachine(Evaluator):
         return found
 
     def _after(self, event: Event) -> list[Match]:
-        """The matches that the next event makes certain."""
+        """Return the matches that the next event makes certain."""
         if self._filter is not None:
             return [Match(self.position, (self.position,))] if self._filter(event) else []
         if self._sample is not None:
@@ -319,7 +319,7 @@ class SlotMachine(Evaluator):
 
     @property
     def counters(self) -> Counters:
-        """The events, no nodes, and the places that are in use."""
+        """Return the events, no nodes, and the places that are in use."""
         used = sum(p is not None for at in self._places.values() for p in at.pending)
         return Counters(self.position, 0, used)
 

@@ -33,7 +33,7 @@ class CompactComplexEventSet:
         return len(self.event)
 
     def extend(self, position: int, marks: frozenset[str], children: NodeList) -> int:
-        """A new node for a position marked with marks; its children are the nodes of a list."""
+        """Return a new node for a position marked with marks; its children are the nodes of a list."""
         self.event.append(position)
         self.marks.append(marks)
         self.first.append(children[0])
@@ -66,11 +66,11 @@ class CompactComplexEventSet:
                 pending.append((self.first[node], self.last[node], depth + 1))
 
     def complex_event(self, path: list[int]) -> tuple[int, ...]:
-        """The positions of a path, ascending."""
+        """Return the positions of a path, ascending."""
         return tuple(self.event[node] for node in reversed(path))
 
     def valuation(self, path: list[int]) -> Valuation:
-        """The valuation of a path."""
+        """Return the valuation of a path."""
         return frozenset((variable, self.event[node]) for node in path for variable in self.marks[node])
 
 
@@ -135,7 +135,7 @@ WINDOW_BOTTOM = Bottom()
 
 
 def merge(series: Series) -> Node:
-    """The safe node of all that is in a series."""
+    """Return the safe node of all that is in a series."""
     node = series[-1]
     for left in reversed(series[:-1]):
         node = CesUnion(left, node)
@@ -143,7 +143,7 @@ def merge(series: Series) -> Node:
 
 
 def add(series: Series, other: Series) -> Series:
-    """The series of both. The more recent argument is changed and returned; the other must not be used again."""
+    """Return the series of both. The more recent argument is changed and returned; the other must not be used again."""
     if other[0].latest > series[0].latest:
         series, other = other, series
     node = merge(other)
@@ -159,7 +159,7 @@ def add(series: Series, other: Series) -> Series:
 
 
 def _union(n1: Node, n2: Node) -> Node:
-    """The safe node of two safe nodes that are equally recent."""
+    """Return the safe node of two safe nodes that are equally recent."""
     if not isinstance(n1, CesUnion):
         return CesUnion(n1, n2)
     if not isinstance(n2, CesUnion):
@@ -216,7 +216,7 @@ def number(node: Node, low: Sequence[int] | Mapping[int, int]) -> int:
 
 
 def _paths(root: Node, bound: int) -> int:
-    """The complex events of a node that begin at bound or later."""
+    """Return the complex events of a node that begin at bound or later."""
     counts: dict[int, int] = {}
     pending = [root]
     while pending:
@@ -232,7 +232,7 @@ def _paths(root: Node, bound: int) -> int:
 
 
 def children(node: Node) -> tuple[Node, ...]:
-    """The nodes that a node leads to."""
+    """Return the nodes that a node leads to."""
     match node:
         case Bottom():
             return ()
@@ -258,10 +258,10 @@ def forget(roots: Iterable[Node], bound: int) -> int:
 
 
 def complex_event(path: list[CesOutput]) -> tuple[int, ...]:
-    """The positions of a path, ascending."""
+    """Return the positions of a path, ascending."""
     return tuple(node.position for node in reversed(path))
 
 
 def valuation(path: list[CesOutput]) -> Valuation:
-    """The valuation of a path."""
+    """Return the valuation of a path."""
     return frozenset((variable, node.position) for node in path for variable in node.marks)

@@ -136,7 +136,7 @@ class CheckedEvaluator(ReadableEvaluator):
             self._sweep(p)
 
     def _matches_at(self, p: int, checker: CorrelatedFilterChecker) -> Iterator[Match]:
-        """The matches at the position that was read last."""
+        """Yield the matches at the position that was read last."""
         mus: set[Valuation] | None = None if not self.collecting else set(self._valuations(checker))
         for operator in reversed(self.collecting):
             assert mus is not None
@@ -182,7 +182,7 @@ class CheckedEvaluator(ReadableEvaluator):
 
 
 def _find_attributes(check: ResidualFilter) -> Iterator[str]:
-    """The attributes that a filter asks for."""
+    """Yield the attributes that a filter asks for."""
     if isinstance(check.condition, cel.TimeWindow | cel.AttributeWindow):
         yield width_of(check.condition)[0]
         return

@@ -72,21 +72,21 @@ def numba_required() -> Iterator[None]:
 
 
 def unwindowed_store(labelled: bool) -> MatchStore:
-    """A store for formulas without windows and partitions. Raises Unsupported where numba is not installed."""
+    """Return a store for formulas without windows and partitions. Raises Unsupported where numba is not installed."""
     with numba_required():
         from cerify.automata.evaluate.match_stores import UnwindowedStore
     return UnwindowedStore(labelled)
 
 
 def windowed_store(reports_at_last_event: bool, windowed: bool, consuming: bool) -> MatchStore:
-    """A store for all formulas; see WindowedStore. Raises Unsupported where numba is not installed."""
+    """Return a store for all formulas; see WindowedStore. Raises Unsupported where numba is not installed."""
     with numba_required():
         from cerify.automata.evaluate.match_stores import WindowedStore
     return WindowedStore(reports_at_last_event, windowed, consuming)
 
 
 def keyed_store(reports_at_last_event: bool, windowed: bool, consuming: bool, ascending: bool) -> MatchStore:
-    """A store for formulas under PER KEY; see KeyedStore. Raises Unsupported where numba is not installed."""
+    """Return a store for formulas under PER KEY; see KeyedStore. Raises Unsupported where numba is not installed."""
     with numba_required():
         from cerify.automata.evaluate.keyed_store import KeyedStore
     return KeyedStore(reports_at_last_event, windowed, consuming, ascending)
@@ -118,7 +118,7 @@ FRONT = "lists grow at the front"
 
 
 def values_store(length: int, consuming: bool, ascending: bool, labelled: bool) -> MatchStore:
-    """A store for LAST of different values; see ValuesStore. Raises Unsupported where numba is not installed."""
+    """Return a store for LAST of different values; see ValuesStore. Raises Unsupported where numba is not installed."""
     with numba_required():
         from cerify.automata.evaluate.chain_store import ValuesStore
     return ValuesStore(length, consuming, ascending, labelled)
@@ -205,22 +205,22 @@ class CompiledState(AutomatonEvaluator):
 
     @property
     def automaton(self) -> Determinized:
-        """The automaton, as far as it is determinized."""
+        """Return the automaton, as far as it is determinized."""
         return self.cache.automaton
 
     @property
     def types(self) -> Mapping[int, int]:
-        """The class of each type of events in the tables of this evaluator."""
+        """Return the class of each type of events in the tables of this evaluator."""
         return self.snapshot.types
 
     @property
     def tables(self) -> Tables:
-        """The automaton over these types."""
+        """Return the automaton over these types."""
         return self.snapshot.tables
 
     @property
     def transitions(self) -> TransitionTables:
-        """The same by classes."""
+        """Return the same by classes."""
         return self.snapshot.transitions
 
     @property
@@ -421,12 +421,13 @@ class CompiledEvaluator(CompiledState):
                 yield roots
 
     def match_batches(self, roots: NDArray[np.int64]) -> Iterator[MatchBatch]:
-        """The complex events of the roots that `advance` yielded last."""
+        """Return the complex events of the roots that `advance` yielded last."""
         return self.store.match_batches(roots, self.output == "valuations")
 
     def classes(self, S: Stream) -> Classes:
-        """The class of each event. They are the same for all evaluators of the automaton, so that events of several
-        streams can be looked at together."""
+        """Return the class of each event. They are the same for all evaluators of the automaton, so that events of
+        several streams can be looked at together.
+        """
         classes, types = classified(self.automaton.A.predicates, S)
         known = self.cache.ensure(types, self.budget).types
         numbers = [known[type_] for type_ in types]
@@ -484,7 +485,7 @@ class CompiledEvaluator(CompiledState):
         self._whole = True
 
     def _numbered(self, encoded: EncodedKeys, rows: slice, low: int) -> NDArray[np.int32]:
-        """The number of the key of some events. Numbers of keys of which nothing is left are used again."""
+        """Return the number of the key of some events. Numbers of keys of which nothing is left are used again."""
         new = encoded.unknown(rows)
         if new.size > len(self.keys.free):
             self._forget_keys(low, encoded)
@@ -507,7 +508,7 @@ class CompiledEvaluator(CompiledState):
     def _numbered_values(
         self, values: EncodedKeys, rows: slice, low: int, encoded: EncodedKeys | None
     ) -> NDArray[np.int32]:
-        """The number of the value of some events. Numbers of values of which no event is kept are used again."""
+        """Return the number of the value of some events. Numbers of values of which no event is kept are used again."""
         new = values.unknown(rows)
         if new.size > len(self.values.free):
             self._forget_keys(low, encoded)
@@ -527,7 +528,7 @@ class CompiledCelEvaluator(CelEvaluator, CompiledEvaluator):
 
 
 def matches(phi: Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
-    """All matches of a formula over a stream, sorted. Raises Unsupported, BudgetExceeded."""
+    """Return all matches of a formula over a stream, sorted. Raises Unsupported, BudgetExceeded."""
     return evaluate_plan(required_plan(phi, budget), S, output, budget)
 
 
@@ -564,7 +565,8 @@ def _has_columns(S: Stream) -> bool:
 def filter_valuations(
     query: AutomatonPlan, automaton: Determinized, S: Stream, budget: Budget, spending: Spending
 ) -> Iterator[tuple[int, Valuation]]:
-    """The valuations of a formula that satisfy its filters; each is abandoned at the first event with which one fails.
+    """Return the valuations of a formula that satisfy its filters; each is abandoned at the first event with which one
+    fails.
 
     The loops read the stream, and their nodes are enumerated in Python. Under windows and partitions that is no faster
     than the readable evaluator, which is used there.
@@ -632,7 +634,7 @@ class CompiledCoreEvaluator(CoreEvaluator, CompiledEvaluator):
         return super()._arrays() | {"last": self._last_roots()}
 
     def _last_roots(self) -> NDArray[np.int64]:
-        """The roots at the position that was read last; nodes of others may be gone."""
+        """Return the roots at the position that was read last; nodes of others may be gone."""
         roots: NDArray[np.int64] = self.last[self.last[:, 0] == self.position - 1]
         return roots
 

@@ -36,18 +36,18 @@ from cerify.semantics.trees import children, rebuilt
 
 
 def matches(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[Match]:
-    """All matches, sorted. Raises Unsupported where filters compare events, and BudgetExceeded."""
+    """Return all matches, sorted. Raises Unsupported where filters compare events, and BudgetExceeded."""
     return streaming.at_most(budget.matches, enumerate_matches(phi, S, budget))
 
 
 def enumerate_matches(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> Iterator[Match]:
-    """The matches, lazily and in the order of positions, if phi does not look ahead."""
+    """Return the matches, lazily and in the order of positions, if phi does not look ahead."""
     A, waits = COMPILED_CORE_CEL(phi, budget)
     return run_automaton(Determinized(A, budget), S, waits)
 
 
 def automaton(phi: core.Formula, budget: Budget) -> tuple[CEA, bool]:
-    """The automaton, and whether it says all that matches at the end of the stream."""
+    """Return the automaton, and whether it says all that matches at the end of the stream."""
     waits = bool(looks_ahead(phi))
     return (whole_stream if waits else compile_core)(phi, budget), waits
 
@@ -56,7 +56,7 @@ COMPILED_CORE_CEL = CachedCompiler(automaton)
 
 
 def run_automaton(D: Determinized, S: Stream, waits: bool) -> Iterator[Match]:
-    """The matches in the order in which an automaton says them. Raises BudgetExceeded."""
+    """Yield the matches in the order in which an automaton says them. Raises BudgetExceeded."""
     evaluation = Evaluation(D)
     for n, type_ in enumerate(timed_items(classify(D.A.predicates, S)), 1):
         evaluation.push(type_)
@@ -65,7 +65,7 @@ def run_automaton(D: Determinized, S: Stream, waits: bool) -> Iterator[Match]:
 
 
 def _match(C: tuple[int, ...]) -> Match:
-    """A complex event, reported at its last position."""
+    """Return a complex event, reported at its last position."""
     return Match(C[-1], C)
 
 
@@ -90,7 +90,7 @@ Candidates: TypeAlias = Callable[[core.Formula, Stream, Budget], Iterable[Match]
 
 
 def iterate_core_matches(phi: core.Formula, S: Stream, budget: Budget, candidates: Candidates) -> Iterator[Match]:
-    """The matches in the order of the candidates. Raises BudgetExceeded."""
+    """Yield the matches in the order of the candidates. Raises BudgetExceeded."""
     check = _Check(S, budget, candidates)
     with depth_limited(phi.span):
         for match in candidates(_relaxed(phi), S, budget):
@@ -165,7 +165,7 @@ class _Check:
         return self._rivals[key]
 
     def _ending(self, phi: core.Formula) -> Mapping[int, list[Positions]]:
-        """The candidates of a formula over the whole stream, by their last positions."""
+        """Return the candidates of a formula over the whole stream, by their last positions."""
         if id(phi) not in self._by_last:
             by_last = defaultdict(list)
             for match in self._candidates(_relaxed(phi), self.S, self._budget):
@@ -175,7 +175,7 @@ class _Check:
         return self._by_last[id(phi)]
 
     def _placed(self, nu: Places, among: Variables) -> Iterator[Places]:
-        """The extensions of nu to these variables, to any positions of the stream."""
+        """Yield the extensions of nu to these variables, to any positions of the stream."""
         missing = sorted(among - nu.keys())
         for positions in product(range(len(self.S)), repeat=len(missing)):
             self._spending.spend()
@@ -196,7 +196,7 @@ class _Check:
 
 
 def _selected(phi: Choice, C: Positions, rivals: list[Positions]) -> bool:
-    """Whether none of the rivals is above C in the order of the strategy (cep17, section 4)."""
+    """Return whether none of the rivals is above C in the order of the strategy (cep17, section 4)."""
     events = set(C)
     differences = (events ^ set(D) for D in rivals if D != C)
     match phi:
@@ -211,7 +211,7 @@ def _selected(phi: Choice, C: Positions, rivals: list[Positions]) -> bool:
 
 
 def _relaxed(phi: core.Formula) -> core.Formula:
-    """A formula that compares no events, and has all complex events of phi under each valuation."""
+    """Return a formula that compares no events, and has all complex events of phi under each valuation."""
     if not _compares(phi):
         return phi
     match phi:

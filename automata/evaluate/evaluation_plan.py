@@ -49,7 +49,7 @@ class BindingAnalysis:
 
 
 def analyze_bindings(phi: cel.Formula) -> BindingAnalysis:
-    """The analysis of phi, for every interval of every stream. Raises BudgetExceeded."""
+    """Return the analysis of phi, for every interval of every stream. Raises BudgetExceeded."""
     match phi:
         case cel.EventAtom(R):
             return BindingAnalysis(frozenset({R}), True, frozenset({frozenset({R})}))
@@ -195,7 +195,7 @@ def scope_of_counts(phi: Formula) -> Scope | None:
 
 
 def agreeing(equations: Iterable[Equation], h: BindingAnalysis) -> bool:
-    """Whether the equations of an attribute make all events agree on it, by (1) and (2)."""
+    """Return whether the equations of an attribute make all events agree on it, by (1) and (2)."""
     equations = set(equations)
     alone = {A for A, B in equations if A == B}
     for A in sorted({A for equation in equations for A in equation}):
@@ -251,7 +251,7 @@ def _filtered(phi: Formula, psi: Formula) -> Formula:
 
 
 def _equation(condition: Condition) -> Iterator[tuple[str, Equation]]:
-    """The attribute and the variables of A.x = B.x; nothing of other conditions."""
+    """Yield the attribute and the variables of A.x = B.x; nothing of other conditions."""
     match condition:
         case cel.Correlated(Comparison("=", Attribute(a, str(A)), Attribute(b, str(B)))) if a == b:
             yield a, (A, B)
@@ -264,7 +264,7 @@ def _both_ways(equations: Iterable[Equation]) -> Iterator[Equation]:
 
 
 def _connected(A: str, equations: Iterable[Equation], among: Variables) -> Variables:
-    """The variables that equations between some variables lead to from A."""
+    """Return the variables that equations between some variables lead to from A."""
     found, edges = {A}, [(B, C) for B, C in _both_ways(equations) if B in among and C in among]
     while new := {C for B, C in edges if B in found} - found:
         found |= new
@@ -327,7 +327,7 @@ def decorrelated(phi: Formula, budget: Budget = Budget()) -> Decorrelated | Unsu
 
 
 def is_mark(variable: str) -> bool:
-    """Whether it is none of the query's own variables."""
+    """Return whether it is none of the query's own variables."""
     return variable.startswith(MARK)
 
 
@@ -424,7 +424,7 @@ class _Decorrelator:
     def _checked(
         self, phi: cel.PartitionBy | cel.Within, condition: Condition | ValueWindow, rounds: tuple[Colours, ...]
     ) -> Formula:
-        """The operand with a mark on all its events, on which the condition is checked."""
+        """Return the operand with a mark on all its events, on which the condition is checked."""
         W = self._mark("")
         self.checks.append(ResidualFilter(condition, {"": W}, rounds))
         return cel.In(self._whole(self._decorrelate(phi.phi, rounds), phi), W)
@@ -490,7 +490,7 @@ class _Decorrelator:
 
 
 def _equal(a: str) -> Condition:
-    """All events of a variable agree on an attribute: W.a = W.a (section 4)."""
+    """Return all events of a variable agree on an attribute: W.a = W.a (section 4)."""
     return cel.Correlated(Comparison("=", Attribute(a, ""), Attribute(a, "")))
 
 
@@ -507,14 +507,14 @@ def _variables(atom: cel.Atom) -> Iterable[str]:
 
 
 def _marks(phi: Formula) -> Variables:
-    """The marks that a formula sets."""
+    """Return the marks that a formula sets."""
     return frozenset(
         psi.variable for psi in binding_subformulas(phi) if isinstance(psi, cel.In) and is_mark(psi.variable)
     )
 
 
 def binding_subformulas(phi: Formula) -> Iterator[Formula]:
-    """All formulas in phi that bind something of its valuations: not what is on the right of UNLESS."""
+    """Return all formulas in phi that bind something of its valuations: not what is on the right of UNLESS."""
     return subtrees(phi, lambda psi: (psi.left,) if isinstance(psi, cel.Unless) else children(psi))
 
 
@@ -572,7 +572,7 @@ class AutomatonPlan:
     checks: tuple[ResidualFilter, ...] = ()
 
     def automaton(self, output: Output, budget: Budget) -> Determinized:
-        """The automaton, with marks; for matches with one variable beside them. Raises BudgetExceeded."""
+        """Return the automaton, with marks; for matches with one variable beside them. Raises BudgetExceeded."""
         return lazily(self.scope.core, budget, None if output == "valuations" else _one_variable)
 
 
@@ -663,7 +663,7 @@ def _one_variable(A: CEA) -> CEA:
 
 
 def rebinds(phi: cel.In) -> bool:
-    """Whether the variable may bind events in the operand too, so that it hides what they were."""
+    """Return whether the variable may bind events in the operand too, so that it hides what they were."""
     return any(phi.variable in kind for kind in analyze_bindings(phi.phi).possible)
 
 

@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 
 def cached(dispatcher: Any) -> Any:
-    """The dispatcher (what `njit` returns), with a cache on disk that depends on all sources of the loop.
+    """Return the dispatcher (what `njit` returns), with a cache on disk that depends on all sources of the loop.
 
     The files are written to `__pycache__` beside the source, or, if that folder cannot be written, to the user's cache
     folder; NUMBA_CACHE_DIR names another one. Without a folder to write to, or without sources, nothing is cached.
@@ -45,7 +45,7 @@ def cached(dispatcher: Any) -> Any:
 
 
 def compiled(loop: Callable[..., Any]) -> Any:
-    """The function as a compiled, cached loop that runs without the interpreter's lock."""
+    """Return the function as a compiled, cached loop that runs without the interpreter's lock."""
     return cached(njit(nogil=True)(loop))
 
 
@@ -62,7 +62,8 @@ inlined: Any = njit(**NO_ALLOCATION, forceinline=True)
 
 
 def sources(module: str) -> dict[str, bytes]:
-    """The source of a module and of all modules of its package that it imports, directly or through others, by name.
+    """Return the source of a module and of all modules of its package that it imports, directly or through others, by
+    name.
 
     Raises OSError if a source cannot be read.
     """
@@ -78,7 +79,7 @@ def sources(module: str) -> dict[str, bytes]:
 
 
 def fingerprint(module: str) -> str:
-    """A hash of the sources of a loop that stands in the module, as 16 hexadecimal digits. Raises OSError."""
+    """Return a hash of the sources of a loop that stands in the module, as 16 hexadecimal digits. Raises OSError."""
     return sha256(repr(sorted(sources(module).items())).encode()).hexdigest()[:16]
 
 
@@ -98,7 +99,7 @@ def _imports(source: bytes) -> tuple[str, ...]:
 
 
 def _source(module: ModuleType) -> bytes:
-    """Raises OSError. Packages from a zip file have a loader that reads it; the path alone would not do."""
+    """Raise OSError. Packages from a zip file have a loader that reads it; the path alone would not do."""
     loader: Any = module.__loader__
     file = module.__file__
     if file is None:
@@ -119,7 +120,7 @@ class _NamedBySources(_ResultCache):  # type: ignore[misc]
         super().__init__(loop)
 
     def get_filename_base(self, fullname: str, abiflags: str) -> str:
-        """The name of the files, without the endings that numba adds."""
+        """Return the name of the files, without the endings that numba adds."""
         return f"{super().get_filename_base(fullname, abiflags)}-{self.fingerprint}"
 
 
@@ -127,7 +128,7 @@ class _LoopCache(_FunctionCache):  # type: ignore[misc]
     _impl_class = _NamedBySources
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The machine code of a signature; None if it has to be compiled, which is logged at the level INFO."""
+        """Return the machine code of a signature; None if it has to be compiled, which is logged at the level INFO."""
         found = super().load_overload(sig, target_context)
         if found is None:
             _log.info("compiling %s", self._name)

@@ -30,7 +30,7 @@ class KeyStreams:
             positions.append(p)
 
     def stream(self, key: Key) -> Stream:
-        """The events of a key, as a stream."""
+        """Return the events of a key, as a stream."""
         return Stream([self._S[p] for p in self._positions[key]])
 
     def between(self, begin: int, end: int) -> Iterator[tuple[Key, int, int]]:
@@ -41,11 +41,11 @@ class KeyStreams:
                 yield key, l, m
 
     def interval(self, key: Key, i: int, j: int) -> tuple[int, int]:
-        """The interval from i to j, where an event of the key is, in the stream of the key."""
+        """Return the interval from i to j, where an event of the key is, in the stream of the key."""
         return bisect_left(self._positions[key], i), self._number[j]
 
     def inside(self, mu: Valuation, j: int) -> Valuation | None:
-        """A valuation in the stream of the key of the event at j; None if it binds an event of another one."""
+        """Return a valuation in the stream of the key of the event at j; None if it binds an event of another one."""
         if any(self.keys[p] != self.keys[j] for _, p in mu):
             return None
         return frozenset((A, self._number[p]) for A, p in mu)

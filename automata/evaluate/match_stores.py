@@ -251,7 +251,7 @@ def _paths(root: int, tree: NDArray[np.void], bound: int) -> int:
 def in_windows(
     batch: EventBatch, unmarked: int, start: int, cut: int, transitions: TransitionTables
 ) -> tuple[Numbers, int] | None:
-    """The positions from index start on with matches, and their numbers; None if one is CAP or more.
+    """Return the positions from index start on with matches, and their numbers; None if one is CAP or more.
 
     batch: events of one key from where the windows of those at start begin. unmarked: the state, before the first, of
     the run that has marked nothing, or -1; that before the event at index cut is returned too.

@@ -133,7 +133,7 @@ class CorrelatedFilterChecker:
         self.start: Rounds = tuple(check.start for check in self.checks)
 
     def extended(self, rounds: Rounds, position: int, marks: Marks) -> Rounds | None:
-        """The states with one more event, before all others; None if a filter fails. Raises BudgetExceeded."""
+        """Return the states with one more event, before all others; None if a filter fails. Raises BudgetExceeded."""
         self.spend()
         found = []
         for check, known in zip(self.checks, rounds, strict=True):
@@ -144,7 +144,7 @@ class CorrelatedFilterChecker:
         return tuple(found)
 
     def passes(self, mu: Valuation) -> bool:
-        """Whether a whole valuation, with its marks, satisfies the filters."""
+        """Return whether a whole valuation, with its marks, satisfies the filters."""
         marks: dict[int, set[str]] = {}
         for A, p in mu:
             marks.setdefault(p, set()).add(A)
@@ -197,7 +197,7 @@ class _Compiled:
         return Round(colours, bound, failed)
 
     def _fails(self, atom: _Atom, bound: tuple[tuple[int, ...], ...], new: list[int], position: int) -> bool:
-        """Whether the atom is false of a combination of events in which the one at position takes part."""
+        """Return whether the atom is false of a combination of events in which the one at position takes part."""
         if atom.single:
             return atom.variables[0] in new and not holds(atom.predicate, self._S[position])
         for i, v in enumerate(atom.variables):
@@ -246,7 +246,7 @@ def _atom(atom: cel.Atom, variables: list[str]) -> _Atom:
 
 
 def in_list(D: CompactComplexEventSet, nodes: NodeList, checker: CorrelatedFilterChecker) -> Iterator[list[int]]:
-    """The complex events of a list that pass, each as its nodes; otherwise as D.enumerate."""
+    """Yield the complex events of a list that pass, each as its nodes; otherwise as D.enumerate."""
     path: list[int] = []
     known = [checker.start]
     pending = [(*nodes, 0)]
@@ -273,7 +273,7 @@ class ListNodes(NamedTuple):
 
 
 def in_reference(nodes: ListNodes, ref: int, checker: CorrelatedFilterChecker) -> Iterator[list[tuple[str, int]]]:
-    """The complex events of a list of list_kernels that pass, each as pairs (variable, position)."""
+    """Yield the complex events of a list of list_kernels that pass, each as pairs (variable, position)."""
     path: list[int] = []
     known = [checker.start]
     pending = [(ref, 0)]
@@ -297,7 +297,7 @@ def in_reference(nodes: ListNodes, ref: int, checker: CorrelatedFilterChecker) -
 
 
 def in_node(node: Node, low: list[int], checker: CorrelatedFilterChecker) -> Iterator[list[CesOutput]]:
-    """The complex events of a node that are in its window and pass; otherwise as ces_window.enumerate_."""
+    """Yield the complex events of a node that are in its window and pass; otherwise as ces_window.enumerate_."""
     path: list[CesOutput] = []
     known = [checker.start]
     pending: list[tuple[Node, int]] = [(node, 0)]
@@ -347,7 +347,7 @@ class _Read:
         self._rest: Iterator[tuple[int, set[Valuation]]] = iter(())
 
     def to(self, j: int) -> dict[int, set[Valuation]]:
-        """The valuations over the intervals that end at j or before, by the end, if there are any."""
+        """Return the valuations over the intervals that end at j or before, by the end, if there are any."""
         if j >= self._end:
             self._end = self._begin + max(SHORTEST, 2 * (j + 1 - self._begin))
             self._rest = self._ahead(self._end)
@@ -378,7 +378,7 @@ class Membership:
         self._part = cache(self._new_part)
 
     def find_valuations(self, plan: EvaluationPlan, begin: int, end: int, output: Output = "valuations") -> Found:
-        """The valuations of a planned formula over the intervals from a position that end before another one.
+        """Yield the valuations of a planned formula over the intervals from a position that end before another one.
 
         The plan is to be kept until the end. Raises BudgetExceeded.
         """
@@ -423,7 +423,7 @@ class Membership:
         return None if chains.unordered else chains
 
     def has(self, phi: Formula, mu: Valuation, i: int, j: int) -> bool:
-        """Whether it is a valuation of phi over the interval from i to j. Raises BudgetExceeded."""
+        """Return whether it is a valuation of phi over the interval from i to j. Raises BudgetExceeded."""
         key = id(phi), mu, i, j
         known = self._known.get(key)
         if known is None:
@@ -482,14 +482,14 @@ class Membership:
                 assert_never(phi)
 
     def _new_part(self, streams: KeyStreams, key: Key) -> Membership:
-        """The valuations over the stream of a key, with the same budget and automata."""
+        """Return the valuations over the stream of a key, with the same budget and automata."""
         inner = Membership(streams.stream(key), self.budget, self._passing)
         inner.spending, inner._plans = self.spending, self._plans
         inner._automata, inner._compiled = self._automata, self._compiled
         return inner
 
     def _joined(self, left: Formula, right: Formula, mu: Valuation, i: int, j: int, ends: Iterable[int]) -> bool:
-        """Whether the events of mu up to some end are one of left, and those after it are one of right."""
+        """Return whether the events of mu up to some end are one of left, and those after it are one of right."""
         for k in ends:
             before = frozenset(pair for pair in mu if pair[1] <= k)
             if self.has(left, before, i, k) and self.has(right, mu - before, k + 1, j):
@@ -497,7 +497,7 @@ class Membership:
         return False
 
     def _interleaved(self, left: Formula, right: Formula, mu: Valuation, i: int, j: int) -> bool:
-        """Whether mu is a valuation of each, over intervals of which one begins at i, and one ends at j."""
+        """Return whether mu is a valuation of each, over intervals of which one begins at i, and one ends at j."""
         positions = range(i, j + 1)
         for i1, i2 in {(i, k) for k in positions} | {(k, i) for k in positions}:
             for j1, j2 in {(j, k) for k in positions} | {(k, j) for k in positions}:
@@ -509,7 +509,7 @@ class Membership:
         return False
 
     def _somewhere(self, phi: Formula, i: int, j: int) -> bool:
-        """Whether there is a valuation over any interval inside that from i to j."""
+        """Return whether there is a valuation over any interval inside that from i to j."""
         if id(phi) not in self._anywhere:
             types: list[Formula] = [cel.EventAtom(R) for R in sorted({event.type for event in self.S})]
             first = reduce(cel.Or, types)
@@ -518,7 +518,7 @@ class Membership:
         return min(sets, default=j + 1) <= j
 
     def _over(self, phi: Formula, i: int, j: int) -> set[Valuation]:
-        """All valuations of phi over the interval from i to j."""
+        """Return all valuations of phi over the interval from i to j."""
         return self._find_reads(phi, i).to(j).get(j, set())
 
     def _find_reads(self, phi: Formula, i: int) -> _Read:
@@ -530,7 +530,7 @@ class Membership:
         return self._reads[id(phi), i]
 
     def _by_position(self, plan: EvaluationPlan, begin: int, end: int) -> Iterator[tuple[int, set[Valuation]]]:
-        """The positions with valuations, and these."""
+        """Yield the positions with valuations, and these."""
         for n, group in groupby(self.find_valuations(plan, begin, end), itemgetter(0)):
             mus = set()
             for _, mu in group:
@@ -546,7 +546,7 @@ class Membership:
         return self._runs[id(phi)].accepts(mu, i, j)
 
     def _admits(self, phi: cel.Start | cel.Strict | cel.Within | cel.PartitionBy, C: ComplexEvent, i: int) -> bool:
-        """Whether a valuation with this support satisfies the operator, over an interval from i."""
+        """Return whether a valuation with this support satisfies the operator, over an interval from i."""
         match phi:
             case cel.Start():
                 return i in C
@@ -574,7 +574,7 @@ class _Runs:
         self._unmarked: dict[int, list[int | None]] = {}  # by the beginning, the states before each event from it on
 
     def accepts(self, mu: Valuation, i: int, j: int) -> bool:
-        """Whether the run over the interval from i to j that marks as mu does is accepting."""
+        """Return whether the run over the interval from i to j that marks as mu does is accepting."""
         marks: dict[int, set[str]] = {}
         for A, p in mu:
             marks.setdefault(p, set()).add(A)
@@ -587,7 +587,7 @@ class _Runs:
         return state is not None and self._automaton.final[state]
 
     def _before(self, i: int, begin: int) -> int | None:
-        """The state after the events from i to the one before begin, none of which is marked."""
+        """Return the state after the events from i to the one before begin, none of which is marked."""
         states = self._unmarked.setdefault(i, [0])
         while len(states) <= begin - i:
             last = states[-1]
@@ -599,7 +599,7 @@ class _Runs:
 
 
 def collected(phi: Collecting, mus: set[Valuation]) -> Iterable[Valuation]:
-    """The operator applied to all valuations of its operand over one interval."""
+    """Return the operator applied to all valuations of its operand over one interval."""
     match phi:
         case cel.In(_, A):
             return {frozenset(pair for pair in mu if pair[0] != A) | {(A, p) for p in sup(mu)} for mu in mus}
@@ -617,12 +617,12 @@ def collected(phi: Collecting, mus: set[Valuation]) -> Iterable[Valuation]:
 
 
 def sup(mu: Valuation) -> ComplexEvent:
-    """The positions of a valuation."""
+    """Return the positions of a valuation."""
     return frozenset(p for _, p in mu)
 
 
 def _greatest(mus: set[Valuation], above: Callable[[ComplexEvent, ComplexEvent], bool]) -> set[Valuation]:
-    """The valuations whose support is the greatest in a total order."""
+    """Return the valuations whose support is the greatest in a total order."""
     Cs = {sup(mu) for mu in mus}
     greatest = reduce(lambda C, D: C if C == D or above(C, D) else D, Cs, next(iter(Cs), frozenset[int]()))
     return {mu for mu in mus if sup(mu) == greatest}
@@ -636,7 +636,7 @@ def _ends(left: Formula, mu: Valuation, i: int, j: int) -> Iterable[int]:
 
 
 def _meetings(mu: Valuation) -> Iterable[int]:
-    """The positions of mu that are followed by another one at once."""
+    """Return the positions of mu that are followed by another one at once."""
     C = sup(mu)
     return sorted(p for p in C if p + 1 in C)
 

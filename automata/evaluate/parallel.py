@@ -121,7 +121,8 @@ class ParallelEvaluator(Evaluator):
         return threads.all(lambda one: work(one[1], _with_keys(S, name, shares == one[0]), classes), numbered)
 
     def _cuts(self, S: Stream) -> list[tuple[int, int, int]] | None:
-        """The chunks of a batch as rows (low, start, end): their own are from start, and they are read from low on.
+        """Return the chunks of a batch as rows (low, start, end): their own are from start, and they are read from low
+        on.
 
         None if chunks would be short, or if the window of one may begin before the batch.
         """
@@ -237,7 +238,7 @@ def shares_of(table: pa.Table, name: str, workers: int) -> NDArray[np.uint8]:
 
 
 def _with_keys(S: Stream, name: str, rows: NDArray[np.bool_]) -> Stream:
-    """The stream in which only these rows have a value of an attribute."""
+    """Return the stream in which only these rows have a value of an attribute."""
     if name not in S.table.column_names:
         return S
     column = S.table[name]

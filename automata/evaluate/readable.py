@@ -75,7 +75,7 @@ class AutomatonEvaluator(Evaluator):
     @property
     @abstractmethod
     def automaton(self) -> Determinized:
-        """The automaton, as far as it is determinized."""
+        """Return the automaton, as far as it is determinized."""
 
     @property
     def identity(self) -> str:
@@ -124,7 +124,7 @@ class CoreEvaluator(AutomatonEvaluator):
         super().__init__(Determinized(A, budget), Windows(), budget=budget)
 
     def flush(self) -> list[Match]:
-        """The matches of a formula that looks ahead, each at its last event. Raises BudgetExceeded."""
+        """Return the matches of a formula that looks ahead, each at its last event. Raises BudgetExceeded."""
         matches = []
         for C in self.at_end():
             matches.append(Match(C[-1], C))
@@ -134,7 +134,7 @@ class CoreEvaluator(AutomatonEvaluator):
 
     @abstractmethod
     def at_end(self) -> Iterator[tuple[int, ...]]:
-        """The complex events of a formula that looks ahead, at the position that was read last; else none."""
+        """Return the complex events of a formula that looks ahead, at the position that was read last; else none."""
 
     def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
         return type(self), (self.phi, self.budget)
@@ -161,7 +161,7 @@ class ReadableEvaluator(AutomatonEvaluator):
 
     @property
     def automaton(self) -> Determinized:
-        """The automaton, as far as it is determinized."""
+        """Return the automaton, as far as it is determinized."""
         return self.evaluation.automaton
 
     def push_stream(self, S: Stream, limit: int | None = None) -> list[Match]:
@@ -206,7 +206,7 @@ class ReadableEvaluator(AutomatonEvaluator):
                 self.low.clear()
 
     def _completed(self) -> Iterator[Node]:
-        """The sets of complex events at the position that was read last."""
+        """Yield the sets of complex events at the position that was read last."""
         found = False
         for node in self.evaluation.ends():
             found = found or next(enumerate_(node, self.low), None) is not None
@@ -226,7 +226,7 @@ class ReadableEvaluator(AutomatonEvaluator):
         return Counters(self.position - self._first, E.node_count, len(E.automaton.subsets))
 
     def dump(self) -> bytes:
-        """The data as JSON. States of the automaton are written as the subsets that they are."""
+        """Return the data as JSON. States of the automaton are written as the subsets that they are."""
         E, of_keys = self.evaluation, {} if self.bounds.of_keys is None else self.bounds.of_keys.positions
         state: dict[str, Any] = {
             "position": self.position,
@@ -251,7 +251,7 @@ class ReadableEvaluator(AutomatonEvaluator):
         return json.dumps(state).encode()
 
     def _part(self, part: ScopedEvaluation, numbers: dict[int, int]) -> dict[str, Any]:
-        """The partial matches of one stream."""
+        """Return the partial matches of one stream."""
         subsets = self.automaton.subsets
         return {
             "table": [
@@ -327,7 +327,8 @@ def _load_values(E: ValuesEvaluation, saved: Any, position: int) -> None:
 
 
 def _numbered(roots: Iterator[Node]) -> tuple[dict[int, int], list[Any]]:
-    """The numbers of all nodes below some roots, by id, and the nodes as rows; children come before their parents.
+    """Return the numbers of all nodes below some roots, by id, and the nodes as rows; children come before their
+    parents.
 
     A row is [position, marks, child] of an output and [left, right or null] of a union; the terminator has number 0.
     """
@@ -356,7 +357,7 @@ def _row(node: Node, numbers: dict[int, int]) -> list[Any]:
 
 
 def _node(row: list[Any], nodes: list[Node], position: int) -> Node:
-    """Raises ValueError and others if the row is of no node whose children are among the nodes."""
+    """Raise ValueError and others if the row is of no node whose children are among the nodes."""
     if len(row) == 3:
         at, marks, child = row
         if type(at) is not int or not 0 <= at < position or not 0 <= child < len(nodes):
@@ -369,7 +370,7 @@ def _node(row: list[Any], nodes: list[Node], position: int) -> Node:
 
 
 def _json(value: Any) -> Any:
-    """A value, or a key, which is a tuple of pairs (kind, value), as JSON."""
+    """Return a value, or a key, which is a tuple of pairs (kind, value), as JSON."""
     if isinstance(value, tuple):
         return [[name, _json(one)] for name, one in value]
     return {"time": nanoseconds(value)} if isinstance(value, datetime) else value

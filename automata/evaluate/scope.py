@@ -44,7 +44,7 @@ class Unordered(InputError):
 
 
 def decrease(attribute: str, position: int, row: int = -1) -> Unordered:
-    """The error for an event, at this position and in this row, that is less than one before."""
+    """Return the error for an event, at this position and in this row, that is less than one before."""
     how = ": --sort, in Python sort=True of as_stream" if attribute == TIME else ""
     error = Unordered(
         f"position {position}: {attribute!r} is less than before; "
@@ -75,7 +75,7 @@ class Windows:
 
     @property
     def windowed(self) -> bool:
-        """Whether there is a window; a match that binds nothing is then none."""
+        """Return whether there is a window; a match that binds nothing is then none."""
         return self.events is not None or self.key_events is not None or bool(self.widths)
 
     @property
@@ -174,7 +174,7 @@ def refuse_inside(core: Formula) -> Unsupported | None:
 
 
 def width_of(window: cel.TimeWindow | cel.AttributeWindow) -> tuple[str, Width]:
-    """The attribute that a window is on, and its width in that attribute's unit, seconds for the time."""
+    """Return the attribute that a window is on, and its width in that attribute's unit, seconds for the time."""
     match window:
         case cel.TimeWindow(amount, unit):
             return TIME, amount * SECONDS[unit]
@@ -253,7 +253,7 @@ class LookbackBounds:
 
 
 def lookback_bounds(scope: Scope, S: Sequence[Event]) -> LookbackBounds:
-    """The reach of a formula's windows and the events that its partitions admit, on a whole stream."""
+    """Return the reach of a formula's windows and the events that its partitions admit, on a whole stream."""
     low = [0 if scope.events is None else max(0, i - scope.events + 1) for i in range(len(S))]
     marks = [key_of(scope.attributes, event) is not None for event in S]
     unordered = []
@@ -292,14 +292,14 @@ class LastOfKeys:
         self.positions: dict[Key, deque[int]] = {}
 
     def advance(self, position: int, key: Key) -> int:
-        """The first position of the window that ends with the event of the key at this position."""
+        """Return the first position of the window that ends with the event of the key at this position."""
         last = self.positions.setdefault(key, deque(maxlen=self._count))
         last.append(position)
         return last[0] if len(last) == self._count else 0
 
 
 def measurable(value: Value | None) -> bool:
-    """Whether a match with this value can be in a window on it: a time, or a finite number."""
+    """Return whether a match with this value can be in a window on it: a time, or a finite number."""
     match value:
         case None | bool() | str():
             return False
@@ -313,12 +313,12 @@ def measurable(value: Value | None) -> bool:
 
 @lru_cache(maxsize=64)
 def _whole_nanoseconds(width: Width) -> float:
-    """The nanoseconds of a width in seconds, rounded down: what whole numbers of them are compared with."""
+    """Return the nanoseconds of a width in seconds, rounded down: what whole numbers of them are compared with."""
     return floor(Fraction(width) * 10**9) if isfinite(width) else width
 
 
 def within_width(width: Width, values: Sequence[Value | None]) -> bool:
-    """Whether the values are all numbers or all times, and the greatest is at most the width above the least."""
+    """Return whether the values are all numbers or all times, and the greatest is at most the width above the least."""
     if not values or not all(map(measurable, values)) or len({kind(v) for v in values if v is not None}) > 1:
         return False
     match min(values), max(values):  # type: ignore[type-var]
@@ -358,7 +358,7 @@ class ReachBounds:
     widths: tuple[tuple[str, Width], ...] = ()
 
     def __str__(self) -> str:
-        """The windows in words."""
+        """Return the windows in words."""
         widths = [f"{width:g} {'seconds' if name == TIME else f'of {name}'}" for name, width in self.widths]
         events = [f"{self.events} event{'s' * (self.events > 1)}"] if self.events > 1 or not widths else []
         return " and ".join(events + widths)
@@ -377,7 +377,7 @@ class RunningWindow:
     reached: deque[tuple[int, Value]] = field(default_factory=deque)
 
     def advance(self, position: int, event: Event) -> int | None:
-        """The first position that the event reaches, None if it is in no match. Raises Unordered."""
+        """Return the first position that the event reaches, None if it is in no match. Raises Unordered."""
         value = event.get(self.attribute)
         if value is None or not measurable(value) or not within_width(self.width, [value]):
             return None
@@ -422,5 +422,5 @@ class RunningBounds:
         return low, not out, not any(a in self._windows.skipped for a in out)
 
     def of_key(self, position: int, key: Key | None) -> int:
-        """The first position of a match that ends with an event of the key, by the window of events of a key."""
+        """Return the first position of a match that ends with an event of the key, by the window of events of a key."""
         return 0 if self.of_keys is None or key is None else self.of_keys.advance(position, key)

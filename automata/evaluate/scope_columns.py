@@ -42,7 +42,8 @@ class RangeWindowState:
     def advance(
         self, table: pa.Table, base: int, begins: Longs = NO_BEGINS
     ) -> tuple[RangeWindowState, Longs, NDArray[np.bool_]]:
-        """The range_window after the batch; how far back each of its events reaches; whether it has a measurable value.
+        """Return the range_window after the batch; how far back each of its events reaches; whether it has a measurable
+        value.
 
         The rows of the batch have the positions from base on; a new stream begins at each row in begins. Raises
         Unordered.
@@ -82,7 +83,7 @@ class RangeWindowState:
         )
 
     def _in_nanoseconds(self, table: pa.Table) -> RangeWindowState:
-        """The state with times in nanoseconds, as those of a batch are. Raises Unordered."""
+        """Return the state with times in nanoseconds, as those of a batch are. Raises Unordered."""
         if self.kind == NANOSECONDS:
             return self
         if self.values.size and abs(self.values).max() > 2**63 // 1000 - 1:
@@ -91,7 +92,7 @@ class RangeWindowState:
 
 
 def _in_nanoseconds(table: pa.Table, name: str) -> pa.Table:
-    """The table with the times of a column in nanoseconds. Raises Unordered."""
+    """Return the table with the times of a column in nanoseconds. Raises Unordered."""
     try:
         return table.set_column(
             table.column_names.index(name), name, table[name].cast(pa.timestamp("ns", tz=table[name].type.tz))
@@ -101,7 +102,8 @@ def _in_nanoseconds(table: pa.Table, name: str) -> pa.Table:
 
 
 def decreasing_rows(table: pa.Table, name: str, begins: Longs, greatest: Any = None) -> tuple[NDArray[np.bool_], Any]:
-    """The rows whose measurable value is less than one before in their stream, and the greatest value of the last one.
+    """Return the rows whose measurable value is less than one before in their stream, and the greatest value of the
+    last one.
 
     A new stream begins at each row in begins. greatest: that value of the stream to which row 0 belongs otherwise.
     """
@@ -126,14 +128,14 @@ def decreasing_rows(table: pa.Table, name: str, begins: Longs, greatest: Any = N
 
 
 def ascends(table: pa.Table, name: str) -> bool:
-    """Whether the measurable values of a column never decrease, so that a window on it is one on positions."""
+    """Return whether the measurable values of a column never decrease, so that a window on it is one on positions."""
     values, marks, _ = _measured(table, name)
     known = values[marks]
     return bool((known[1:] >= known[:-1]).all())
 
 
 def _measured(table: pa.Table, name: str) -> tuple[NDArray[Any], NDArray[np.bool_], str]:
-    """The values of a column as numbers, which of them can be in a window at all, and their kind."""
+    """Return the values of a column as numbers, which of them can be in a window at all, and their kind."""
     nothing = np.zeros(table.num_rows), np.zeros(table.num_rows, np.bool_), ""
     if name not in table.column_names:
         return nothing
@@ -159,7 +161,7 @@ def _from_zero(values: NDArray[Any]) -> NDArray[np.uint64]:
 
 
 def _as_float(width: Width) -> float:
-    """The greatest finite float that is at most the width."""
+    """Return the greatest finite float that is at most the width."""
     nearest = float(min(width, float_info.max))
     return nearest if nearest <= width else nextafter(nearest, -inf)
 
@@ -172,7 +174,7 @@ def _whole_width(width: Width, kind: str) -> int:
 
 
 def _ticks(seconds: Width) -> int:
-    """The greatest number of microseconds that, divided as in total_seconds, is at most a number of seconds."""
+    """Return the greatest number of microseconds that, divided as in total_seconds, is at most a number of seconds."""
     if seconds >= 2**64 / MICROSECONDS:
         return 2**64
     ticks = floor(seconds * MICROSECONDS)
@@ -275,7 +277,7 @@ class KeyTable:
     size: int = 0
 
     def encode(self, table: pa.Table) -> EncodedKeys:
-        """The keys of a batch."""
+        """Return the keys of a batch."""
         columns = [_encoded(table, name) for name in self.attributes]
         codes, keys, _ = columns[0]
         if len(columns) > 1:

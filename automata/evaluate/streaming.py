@@ -121,7 +121,7 @@ class ScopedEvaluation:
         self.T = T_
 
     def ends(self) -> Iterator[ces.Node]:
-        """The sets of complex events at the last position read."""
+        """Yield the sets of complex events at the last position read."""
         if self.unmarked is not None and self.automaton.final[self.unmarked] and not self._windowed:
             yield ces.WINDOW_BOTTOM
         for q, table in self.T.items():
@@ -130,7 +130,7 @@ class ScopedEvaluation:
                     yield from series
 
     def is_spent(self, low: int) -> bool:
-        """Whether no run is left once those that begin before low are dropped: it may as well start afresh."""
+        """Return whether no run is left once those that begin before low are dropped: it may as well start afresh."""
         if self._reports_at_last_event:
             self._sweep(low)
         return self.unmarked == 0 and not any(self.T.values())
@@ -168,7 +168,7 @@ class KeyedEvaluation:
 
     @property
     def node_count(self) -> int:
-        """The nodes for events."""
+        """Return the nodes for events."""
         return self._made + sum(part.made for part in self.parts.values())
 
     def restart(self) -> None:
@@ -196,7 +196,7 @@ class KeyedEvaluation:
         self._last.push(type_, key, low)
 
     def ends(self) -> Iterator[ces.Node]:
-        """The sets of complex events at the last position read."""
+        """Return the sets of complex events at the last position read."""
         return iter(()) if self._last is None else self._last.ends()
 
     def _sweep(self, low: int) -> None:
@@ -280,7 +280,7 @@ def _joined(one: dict[Key, ces.Series], other: dict[Key, ces.Series]) -> dict[Ke
 
 
 def evaluate(scope: Scope, S: Stream, output: str = "matches", budget: Budget = Budget()) -> Iterator[Match]:
-    """The matches of a formula, lazily and in the order of positions. Raises Unsupported, BudgetExceeded."""
+    """Yield the matches of a formula, lazily and in the order of positions. Raises Unsupported, BudgetExceeded."""
     if (greatest := greatest_in_scope(scope, S)) is not None:
         yield from _of_chains(*greatest, output)
         return
@@ -304,7 +304,7 @@ def _of_chains(chains: GreatestChains, found: Iterable[tuple[int, Chosen]], outp
 def filter_valuations_in_scope(
     automaton: Determinized, scope: Scope, S: Stream, checker: CorrelatedFilterChecker
 ) -> Iterator[tuple[int, Valuation]]:
-    """The valuations of an automaton that are in scope and satisfy the filters, in the order of positions."""
+    """Yield the valuations of an automaton that are in scope and satisfy the filters, in the order of positions."""
     unordered = lookback_bounds(scope, S).unordered
     for n, nodes, low in run_automaton(automaton, scope, S):
         for node in nodes:
@@ -314,7 +314,7 @@ def filter_valuations_in_scope(
 
 
 def count(scope: Scope, S: Stream, budget: Budget = Budget()) -> Iterator[int]:
-    """The number of matches at each position. Raises Unsupported, BudgetExceeded.
+    """Yield the number of matches at each position. Raises Unsupported, BudgetExceeded.
 
     They are counted without being enumerated, in time linear in the nodes of the window; but where an attribute with a
     window goes back along the stream each match is looked at.
@@ -359,7 +359,7 @@ def run_automaton(
 
 
 def find_planned(plan: EvaluationPlan, S: Stream, output: Output, budget: Budget, passing: Passing) -> Iterator[Match]:
-    """The matches of a planned formula in the order of positions, each once. Raises BudgetExceeded."""
+    """Yield the matches of a planned formula in the order of positions, each once. Raises BudgetExceeded."""
     if (greatest := greatest_planned(plan, S)) is not None:
         yield from _of_chains(*greatest, output)
         return
@@ -391,7 +391,7 @@ def greatest_planned(plan: EvaluationPlan, S: Stream) -> tuple[GreatestChains, I
 
 
 def at_most(limit: int, matches: Iterator[Match]) -> list[Match]:
-    """All of the matches, sorted. Raises BudgetExceeded if there are more than the limit."""
+    """Return all of the matches, sorted. Raises BudgetExceeded if there are more than the limit."""
     some = list(islice(timed_items(matches), limit + 1))
     if len(some) > limit:
         raise too_many_matches(limit)
@@ -399,7 +399,7 @@ def at_most(limit: int, matches: Iterator[Match]) -> list[Match]:
 
 
 def without_marks(mu: Iterable[tuple[str, int]]) -> Valuation:
-    """A valuation of the query's own variables, or of the one that stands for them."""
+    """Return a valuation of the query's own variables, or of the one that stands for them."""
     return frozenset(pair for pair in mu if not is_mark(pair[0]))
 
 
@@ -435,17 +435,17 @@ class Evaluation:
         self.T = T_
 
     def ends(self) -> Iterator[NodeList]:
-        """The lists of complex events at the last position read."""
+        """Return the lists of complex events at the last position read."""
         return (nodes for q, nodes in self.T.items() if self.automaton.final[q])
 
     def completed(self) -> Iterator[list[int]]:
-        """The complex events at the last position read, each as a path of nodes (procedure OUTPUT)."""
+        """Yield the complex events at the last position read, each as a path of nodes (procedure OUTPUT)."""
         for nodes in self.ends():
             yield from self.D.enumerate(nodes)
 
 
 def evaluate_automaton(A: CEA, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> Iterator[Match]:
-    """The matches of an automaton over a stream, lazily and in the order of positions. Raises BudgetExceeded."""
+    """Return the matches of an automaton over a stream, lazily and in the order of positions. Raises BudgetExceeded."""
     return _read_events(Determinized(A if output == "valuations" else single_variable(A), budget), S, output)
 
 
@@ -460,12 +460,12 @@ def _read_events(automaton: Determinized, S: Stream, output: Output) -> Iterator
 
 
 def matches(phi: Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
-    """All matches of a formula over a stream, sorted. Raises Unsupported, BudgetExceeded."""
+    """Return all matches of a formula over a stream, sorted. Raises Unsupported, BudgetExceeded."""
     return at_most(budget.matches, iterate_matches(phi, S, output, budget))
 
 
 def iterate_matches(phi: Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> Iterator[Match]:
-    """The matches of a formula, lazily and in the order of positions. Raises Unsupported, BudgetExceeded."""
+    """Return the matches of a formula, lazily and in the order of positions. Raises Unsupported, BudgetExceeded."""
     return evaluate_plan(required_plan(phi, budget), S, output, budget)
 
 
@@ -484,7 +484,7 @@ def evaluate_plan(
 def count_passing(
     query: AutomatonPlan, automaton: Determinized, S: Stream, budget: Budget, spending: Spending
 ) -> Iterator[tuple[int, Valuation]]:
-    """The valuations of a formula that satisfy its filters; each is abandoned where the first one fails."""
+    """Return the valuations of a formula that satisfy its filters; each is abandoned where the first one fails."""
     scope, checker = query.scope, CorrelatedFilterChecker(query.checks, S, spending)
     pass_ = (
         _filter_valuations(automaton, S, checker)
@@ -506,7 +506,7 @@ def _filter_valuations(
 
 
 def count_matches(phi: Formula, S: Stream, budget: Budget = Budget()) -> Iterator[int]:
-    """The number of matches at each position, without enumerating them. Raises Unsupported, BudgetExceeded.
+    """Yield the number of matches at each position, without enumerating them. Raises Unsupported, BudgetExceeded.
 
     The numbers are exact. One run for each complex event is what I/O-determinism gives, so it is runs that are counted;
     under windows and partitions see scoped.count. Where filters compare events the matches are enumerated all the same.

@@ -63,14 +63,15 @@ class TransitionTables:
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
-        """All of them, in the order in which the loops take them."""
+        """Return all of them, in the order in which the loops take them."""
         return self.skip, self.begin, self.marks, self.finals, self.ended, self.moving, self.busy
 
 
 def tabulate(
     automaton: Determinized, types: list[int], budget: Budget = Budget(), labels: tuple[Marks, ...] = (UNMARKED,)
 ) -> Tables:
-    """The tables over the classes with these types (bit masks); class c has type types[c]. Raises BudgetExceeded.
+    """Return the tables over the classes with these types (bit masks); class c has type types[c]. Raises
+    BudgetExceeded.
 
     The labels of earlier tables have the same numbers here, and so have the states of the automaton.
     """
@@ -98,7 +99,7 @@ def tabulate(
 
 
 def transition_tables(tables: Tables) -> TransitionTables:
-    """The tables by classes."""
+    """Return the tables by classes."""
     states, classes, _ = tables.step.shape
     bit = np.uint64(1) << np.minimum(np.arange(states), BITS - 1).astype(np.uint64)
     bit[tables.ended] = 0
@@ -137,7 +138,7 @@ class TransitionCache:
         self._growing = RLock()
 
     def ensure(self, types: list[int], budget: Budget) -> Snapshot:
-        """The tables that cover these types of events too. Raises BudgetExceeded."""
+        """Return the tables that cover these types of events too. Raises BudgetExceeded."""
         if any(type_ not in self.snapshot.types for type_ in types):
             with self._growing:
                 new = [type_ for type_ in types if type_ not in self.snapshot.types]
@@ -221,14 +222,14 @@ def _classes(predicates: Sequence[pred.Predicate], columns: _Columns) -> tuple[N
 
 
 def dictionary_of(column: pa.ChunkedArray) -> pa.DictionaryArray:
-    """A column in one piece, as its different values and which of them each row has."""
+    """Return a column in one piece, as its different values and which of them each row has."""
     encoded = column if pa.types.is_dictionary(column.type) else pc.dictionary_encode(column)
     combined = encoded.unify_dictionaries().combine_chunks()
     return pa.concat_arrays(combined.chunks) if isinstance(combined, pa.ChunkedArray) else combined
 
 
 def _numbered(values: NDArray[Any], bound: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
-    """The values as numbers from 0 on, and the value of each number; all are from 0 up to the bound."""
+    """Return the values as numbers from 0 on, and the value of each number; all are from 0 up to the bound."""
     if bound > DENSE:
         distinct, numbers = np.unique(values, return_inverse=True)
         return numbers.astype(np.int32), distinct
@@ -238,7 +239,7 @@ def _numbered(values: NDArray[Any], bound: int) -> tuple[NDArray[np.int32], NDAr
 
 
 def _of_types(P: pred.Predicate) -> bool:
-    """Whether a predicate depends on the type of an event only."""
+    """Return whether a predicate depends on the type of an event only."""
     return isinstance(P, TYPED) or all(isinstance(atom, TYPED) for atom in atoms(P))
 
 
@@ -256,14 +257,14 @@ class _Columns:
 
     @staticmethod
     def from_table(table: pa.Table) -> _Columns:
-        """The rows of a table."""
+        """Return the rows of a table."""
         encoded = dictionary_of(table[TYPE])
         names = {str(name): code for code, name in enumerate(encoded.dictionary.to_pylist())}
         codes = encoded.indices.to_numpy(zero_copy_only=False)
         return _Columns(table, names, codes.astype(np.uint8 if len(names) <= 256 else np.int32))
 
     def mask(self, P: pred.Predicate) -> Mask:
-        """Whether each row is in the predicate."""
+        """Return whether each row is in the predicate."""
         return combined(P, self._of_atom, operator.invert, operator.and_, operator.or_)
 
     def _of_atom(self, P: pred.Atomic) -> Mask:
@@ -284,7 +285,7 @@ class _Columns:
 
 
 def pieces(batch: Stream | pa.RecordBatch | pa.Table, size: int) -> list[Stream]:
-    """The events of a batch in streams of a size, of which the last one may be shorter."""
+    """Return the events of a batch in streams of a size, of which the last one may be shorter."""
     S = batch if isinstance(batch, Stream) else Stream.from_table(batch)
     return [S.part(start, size) for start in range(0, len(S), size)]
 
@@ -316,7 +317,7 @@ class EventBatch:
     values: NDArray[np.int32] | None = None
 
     def part(self, start: int, end: int) -> EventBatch:
-        """The events from one index to before another."""
+        """Return the events from one index to before another."""
         rows = slice(start, end)
         return EventBatch(self.base + start, self.classes[rows], self.keys[rows], self.admitted[rows], self.low[rows])
 
@@ -332,7 +333,7 @@ class EventBatch:
 
     @classmethod
     def of_classes(cls, classes: NDArray[np.int32]) -> EventBatch:
-        """A whole stream without windows and partitions."""
+        """Return a whole stream without windows and partitions."""
         none = np.zeros(0, np.int32)
         return cls(0, classes, none, none.astype(np.bool_), none.astype(np.int64))
 
@@ -350,7 +351,7 @@ class MatchBatch:
     labels: NDArray[np.int32]
 
     def first(self, number: int) -> MatchBatch:
-        """The first complex events, a number of them."""
+        """Return the first complex events, a number of them."""
         end = self.offsets[number]
         return MatchBatch(self.at[:number], self.offsets[: number + 1], self.events[:end], self.labels[:end])
 
@@ -386,14 +387,14 @@ class Enumeration:
 
 
 def total(numbers: NDArray[Any]) -> int:
-    """The sum of numbers that are not negative, whatever its size."""
+    """Return the sum of numbers that are not negative, whatever its size."""
     if numbers.dtype == object:
         return sum(numbers.tolist())
     return (int((numbers >> 32).sum()) << 32) + int((numbers & 0xFFFFFFFF).sum())
 
 
 def enlarged(tree: NDArray[Any], nodes: int, size: int) -> NDArray[Any]:
-    """An array of a larger size that begins with the nodes of a tree."""
+    """Return an array of a larger size that begins with the nodes of a tree."""
     larger = np.zeros((*tree.shape[:-1], size), tree.dtype)  # what no kernel writes is saved, too
     width = nodes * tree.itemsize
     larger.view(np.uint8)[..., :width] = tree.view(np.uint8)[..., :width]  # field by field numpy is slow
@@ -401,7 +402,7 @@ def enlarged(tree: NDArray[Any], nodes: int, size: int) -> NDArray[Any]:
 
 
 def require(condition: bool | np.bool_, otherwise: str) -> None:
-    """Raises ValueError unless the condition is true."""
+    """Raise ValueError unless the condition is true."""
     if not condition:
         raise ValueError(otherwise)
 
@@ -434,17 +435,17 @@ class MatchStore(ABC):
     @property
     @abstractmethod
     def nodes(self) -> int:
-        """The number of nodes."""
+        """Return the number of nodes."""
 
     @property
     def node_count(self) -> int:
-        """The number of nodes made since the store was made or loaded."""
+        """Return the number of nodes made since the store was made or loaded."""
         return self.nodes + self._freed - self._loaded
 
     @property
     @abstractmethod
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """All arrays, by the names under which they are saved."""
+        """Return all arrays, by the names under which they are saved."""
 
     @property
     @abstractmethod
@@ -454,7 +455,7 @@ class MatchStore(ABC):
     @property
     @abstractmethod
     def positions(self) -> NDArray[np.int64]:
-        """The position of each node; any number for what is no event."""
+        """Return the position of each node; any number for what is no event."""
 
     @abstractmethod
     def resize(self, states: int, keys: int) -> None:
@@ -487,7 +488,7 @@ class MatchStore(ABC):
 
     @abstractmethod
     def match_batches(self, roots: NDArray[np.int64], labelled: bool) -> Iterator[MatchBatch]:
-        """The complex events of roots that `advance` has returned last."""
+        """Return the complex events of roots that `advance` has returned last."""
 
     @abstractmethod
     def numbers(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[Numbers]:

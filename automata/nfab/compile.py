@@ -71,7 +71,7 @@ class EdgeLayout:
     equivalences: tuple[tuple[str, bool], ...]
 
     def on(self, variable: str, *edges: Tested) -> tuple[EdgeTest, ...]:
-        """The tests on any of these edges of a component, in the order of the text."""
+        """Return the tests on any of these edges of a component, in the order of the text."""
         return tuple(test for test in self.tests if test.variable == variable and not test.edges.isdisjoint(edges))
 
 
@@ -89,7 +89,7 @@ def match_layout(q: sase.SaseQuery) -> EdgeLayout:
 
 
 def absence_layout(q: sase.SaseQuery, k: sase.Component) -> EdgeLayout:
-    """The layout of the automaton of a negated component, which runs with a match of the others in its buffer.
+    """Return the layout of the automaton of a negated component, which runs with a match of the others in its buffer.
 
     Its tests are all conjuncts that mention the component, as all other identifiers are instantiated before it begins.
     """
@@ -102,7 +102,7 @@ def absence_layout(q: sase.SaseQuery, k: sase.Component) -> EdgeLayout:
 
 
 def edges_of(p: Predicate, variable: str) -> frozenset[Tested]:
-    """The edges of a component on which a conjunct is tested, by its identifiers of that variable."""
+    """Return the edges of a component on which a conjunct is tested, by its identifiers of that variable."""
     identifiers = {identifier(a) for a in mentions(p) if a.variable == variable}
     if identifiers & WHOLE:
         return frozenset({"proceed"})
@@ -115,7 +115,7 @@ def edges_of(p: Predicate, variable: str) -> frozenset[Tested]:
 
 
 def identifier(a: Attribute) -> Identifier:
-    """The form of the identifier of a reference or an aggregate."""
+    """Return the form of the identifier of a reference or an aggregate."""
     match a:
         case sase.SaseAggregate(running=running):
             return "a[..i-1]" if running else "a[]"
@@ -126,7 +126,7 @@ def identifier(a: Attribute) -> Identifier:
 
 
 def blocks_of(q: sase.SaseQuery | sase.SaseUnion) -> tuple[sase.SaseQuery, ...]:
-    """The query blocks that UNION connects, or the query alone."""
+    """Return the query blocks that UNION connects, or the query alone."""
     match q:
         case sase.SaseQuery():
             return (q,)
@@ -154,7 +154,7 @@ def _layout(q: sase.SaseQuery, components: tuple[sase.Component, ...], tests: It
 
 
 def _predicates(q: sase.SaseQuery) -> Iterator[tuple[sase.Conjunct, Predicate]]:
-    """The conjuncts of WHERE that are no equivalence tests."""
+    """Yield the conjuncts of WHERE that are no equivalence tests."""
     for block in q.where:
         for conjunct in block.conjuncts:
             if not isinstance(conjunct.condition, sase.Equivalence):
@@ -166,7 +166,7 @@ PLACES: Mapping[str, sase.Index] = {"single": "only", "first": "first", "more": 
 
 
 def compile_query(q: sase.SaseQuery, reading: Reading = DECIDED) -> nfab.NFAb:
-    """The automaton of what a query binds (section 3.2)."""
+    """Return the automaton of what a query binds (section 3.2)."""
     return _Rules(q, match_layout(q), reading).automaton()
 
 
@@ -195,7 +195,7 @@ class _Rules:
         return begin if state == self.states[0] else begin | {nfab.NfabLabel(state, "ignore"): self.skip(state, k)}
 
     def more(self, state: nfab.NfabState, k: sase.Component) -> dict[nfab.NfabLabel, nfab.Formula]:
-        """A state that selects more events of a Kleene plus."""
+        """Return a state that selects more events of a Kleene plus."""
 
         def theta(part: nfab.Part) -> nfab.Formula:
             return nfab.Theta(nfab.NfabLabel(state, part))
@@ -219,7 +219,7 @@ class _Rules:
         return nfab.NfabConjunction((nfab.TypeTest(state, k.type), *tests, *self.window(state)))
 
     def tests(self, state: nfab.NfabState) -> Iterator[tuple[nfab.Formula, bool]]:
-        """The predicates on the event that the state awaits, each with whether it defines the partition."""
+        """Yield the predicates on the event that the state awaits, each with whether it defines the partition."""
         for attribute, in_partition in self.layout.equivalences:
             if (before := self.before(state)) is not None:
                 here = sase.Reference(attribute, state.variable, PLACES[state.kind])
@@ -300,7 +300,7 @@ class _Rules:
         return nfab.TRUE if self.reading.last_kleene == "every" else nfab.Theta(nfab.NfabLabel(state, "auto-stop"))
 
     def end(self, k: sase.Component) -> tuple[nfab.Formula, ...]:
-        """The predicates on a[a.LEN] and on whole aggregates of a: they look at the buffer alone."""
+        """Return the predicates on a[a.LEN] and on whole aggregates of a: they look at the buffer alone."""
         return tuple(nfab.NfabTest(test.predicate, None) for test in self.layout.on(k.variable, "proceed"))
 
 
@@ -331,14 +331,14 @@ class _Absence(_Rules):
 
 
 def states_of(k: sase.Component) -> tuple[nfab.NfabState, ...]:
-    """A singleton state, or the pair of a Kleene plus (section 3.1)."""
+    """Return a singleton state, or the pair of a Kleene plus (section 3.1)."""
     if k.kleene:
         return nfab.NfabState("first", k.variable), nfab.NfabState("more", k.variable)
     return (nfab.NfabState("single", k.variable),)
 
 
 def _with_i_1(p: Predicate) -> Predicate:
-    """An individual iterator predicate where i is 1: it speaks of b[1]."""
+    """Return an individual iterator predicate where i is 1: it speaks of b[1]."""
 
     def at_1(attribute: Attribute) -> Attribute:
         match attribute:

@@ -99,7 +99,7 @@ class Memory:
 
 
 def _grown(array: NDArray[Any], length: int) -> NDArray[Any]:
-    """A copy of the array of that length, with zeros behind the old values."""
+    """Return a copy of the array of that length, with zeros behind the old values."""
     larger = np.zeros((length, *array.shape[1:]), array.dtype)
     larger[: len(array)] = array
     return larger
@@ -237,7 +237,7 @@ class NegatedComponents:
         alive[self._keys[: self._stored]] = True
 
     def _arrays(self) -> list[NDArray[Any]]:
-        """The arrays of the events stored, as absence_kernels.py names them."""
+        """Return the arrays of the events stored, as absence_kernels.py names them."""
         arrays = (self._keys, self._times, self._bits, self._data, self._previous, self._following)
         return [array[: self._stored] for array in arrays]
 
@@ -253,7 +253,7 @@ class NegatedComponents:
         self.start += without
 
     def _over(self, found: MatchArrays) -> NDArray[np.bool_]:
-        """Whether the window of each match is over at some event after it."""
+        """Return whether the window of each match is over at some event after it."""
         firsts, behind = found.events[found.offsets[:-1]] - self.start, found.events[found.offsets[1:] - 1] + 1
         times = self._times[: self._stored]
         latest = np.append(np.fmax.accumulate(times[::-1])[::-1], -np.inf)
@@ -294,7 +294,7 @@ class CompiledBlockRunner:
         self._layouts: dict[tuple[tuple[str, ValueType], ...], ArrayLayout] = {}
 
     def fresh(self) -> CompiledBlockRunner:
-        """A runner at the beginning of another stream, which shares what has been compiled."""
+        """Return a runner at the beginning of another stream, which shares what has been compiled."""
         runner = copy(self)
         runner.position, runner._encoder, runner._negated = 0, None, None
         return runner
@@ -312,7 +312,7 @@ class CompiledBlockRunner:
         return self.rows(self.finish())
 
     def advance(self, batch: Stream | pa.RecordBatch | pa.Table) -> pa.Table:
-        """The matches that the rows of a batch complete: a table with a list of positions for each variable."""
+        """Return the matches that the rows of a batch complete: a table with a list of positions for each variable."""
         return _certain(self.try_advance(batch))
 
     def try_advance(self, batch: Stream | pa.RecordBatch | pa.Table) -> pa.Table | Unsupported:
@@ -353,7 +353,7 @@ class CompiledBlockRunner:
         return self._table(*found) if len(found) else self._no_matches
 
     def finish_count(self) -> int:
-        """The number of matches that the end of the stream completes."""
+        """Return the number of matches that the end of the stream completes."""
         return len(self._stopped()) if self._negated is None else len(self._at_end())
 
     def _at_end(self) -> MatchArrays:
@@ -371,7 +371,7 @@ class CompiledBlockRunner:
         return stopped if self._negated is None else _certain(self._standing(self._negated, stopped, True))
 
     def rows(self, table: pa.Table) -> list[Bindings]:
-        """The rows of a table that `read` or `finish` returned."""
+        """Return the rows of a table that `read` or `finish` returned."""
         lists = [table[variable].to_pylist() for variable in self.variables]
         return [
             tuple((v, tuple(positions)) for v, positions in zip(self.variables, row, strict=True))
@@ -379,7 +379,7 @@ class CompiledBlockRunner:
         ]
 
     def oldest(self) -> int:
-        """The position of the first event that a run under way has selected, or that negation may look at."""
+        """Return the position of the first event that a run under way has selected, or that negation may look at."""
         oldest = self.position if self._negated is None else self._negated.start
         if self._encoder is not None:
             head, runs, nodes = self._memory.head, self._memory.runs, self._memory.nodes
@@ -393,16 +393,16 @@ class CompiledBlockRunner:
 
     @property
     def node_count(self) -> int:
-        """The nodes made so far."""
+        """Return the nodes made so far."""
         return 0 if self._encoder is None else int(self._memory.numbers[op.NODES]) + self._memory.deleted
 
     @property
     def kinds(self) -> dict[str, ValueType]:
-        """The kinds of the columns of the first batch that had any."""
+        """Return the kinds of the columns of the first batch that had any."""
         return {} if self._encoder is None else dict(self._encoder.kinds)
 
     def _stopped(self) -> list[int]:
-        """The last nodes of the runs that the end of the stream stops."""
+        """Return the last nodes of the runs that the end of the stream stops."""
         last = self.plan.states[-1]
         if self._encoder is None or not last.stops_at_end:
             return []
@@ -416,7 +416,7 @@ class CompiledBlockRunner:
         return found
 
     def _piece(self, S: Stream, listed: bool) -> MatchArrays | Unsupported:
-        """The matches that some events complete; empty unless they are listed."""
+        """Return the matches that some events complete; empty unless they are listed."""
         if self._encoder is None and (refused := self._prepare(S.table)) is not None:
             return refused
         assert self._encoder is not None
@@ -447,7 +447,7 @@ class CompiledBlockRunner:
         data: NDArray[np.float64],
         listed: bool,
     ) -> MatchArrays | Unsupported:
-        """The matches of the components that are not negated."""
+        """Return the matches of the components that are not negated."""
         with numba_required():
             from cerify.automata.nfab.kernels import advance
         assert self._encoder is not None
@@ -555,12 +555,12 @@ def bindings(
 def compiled_bindings(
     q: sase.SaseQuery, S: Stream, reading: Reading = DECIDED, budget: Budget = Budget()
 ) -> set[Bindings]:
-    """The bindings of a query over a stream. Raises Unsupported and BudgetExceeded."""
+    """Return the bindings of a query over a stream. Raises Unsupported and BudgetExceeded."""
     return _certain(tried_bindings(q, S, reading, budget))
 
 
 def tried_bindings(q: sase.SaseQuery, S: Stream, reading: Reading, budget: Budget) -> set[Bindings] | Unsupported:
-    """The bindings of a query over a stream, or why the compiled evaluator has none. Raises BudgetExceeded."""
+    """Return the bindings of a query over a stream, or why the compiled evaluator has none. Raises BudgetExceeded."""
     if (refused := why_not(q)) is not None:
         return refused
     E = CompiledBlockRunner(q, reading, budget, ascending=q.within is None or ascend(S))

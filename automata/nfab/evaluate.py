@@ -91,7 +91,7 @@ class NfabAbsences:
             del k.noted[: bisect_left(k.noted, start)]
 
     def forbid(self, M: Bindings) -> bool:
-        """Whether the events of a negated component are there, or events to come may be such."""
+        """Return whether the events of a negated component are there, or events to come may be such."""
         return any(k.is_there(M) for k in self.components)
 
 
@@ -116,7 +116,7 @@ class _Absence:
             self.noted.append(position)
 
     def is_there(self, M: Bindings) -> bool:
-        """Whether events in the scope are as the component describes, or events to come may be."""
+        """Return whether events in the scope are as the component describes, or events to come may be."""
         q, k, past, reading = self.q, self.k, self.past, self.reading
         low, high = neighbours(q, k, M, past.start, len(past))
         if is_unfinished(q, k, M, past, reading, range(low, high)):
@@ -187,7 +187,7 @@ class BlockRunner:
             self.absences.past.start = start
 
     def oldest(self) -> int:
-        """The position of the first event that a run under way has selected, or that negation may look at."""
+        """Return the position of the first event that a run under way has selected, or that negation may look at."""
         pending = [node for nodes in self._withheld.values() for node in nodes]
         for tables in self.partitions.values():
             pending += [node for table in tables for group in table.values() for node in group.nodes.values()]
@@ -201,11 +201,11 @@ class BlockRunner:
         return oldest
 
     def push(self, event: Event) -> list[Bindings]:
-        """The matches that one more event completes, in no order. Raises InputError, BudgetExceeded."""
+        """Return the matches that one more event completes, in no order. Raises InputError, BudgetExceeded."""
         return list(self.list_matches(self.nodes(event)))
 
     def advance(self, S: Iterable[Event] | pa.RecordBatch | pa.Table) -> list[Bindings]:
-        """The matches that some events, or the rows of a batch, complete."""
+        """Return the matches that some events, or the rows of a batch, complete."""
         found: list[Bindings] = []
         for event in Stream.from_table(S) if is_table(S) else S:
             found += self.push(event)
@@ -213,13 +213,13 @@ class BlockRunner:
         return found
 
     def finish(self) -> list[Bindings]:
-        """The matches that the end of the stream completes."""
+        """Return the matches that the end of the stream completes."""
         return list(self.list_matches(self.end()))
 
     bound, bound_at_end = advance, finish
 
     def count(self, S: Iterable[Event]) -> int:
-        """The number of matches that some events complete, those that a negated component forbids included."""
+        """Return the number of matches that some events complete, those that a negated component forbids included."""
         return sum(node.count for event in S for node in self.nodes(event))
 
     def nodes(self, event: Event) -> list[BufferNode]:
@@ -362,7 +362,7 @@ class BlockRunner:
                     self._found.append(node)
 
     def _matches_at_once(self, state: StatePlan, values: RegisterValues) -> bool:
-        """Whether a Kleene plus in last place is a match whatever comes next, even if nothing does."""
+        """Return whether a Kleene plus in last place is a match whatever comes next, even if nothing does."""
         if state.leaving == "by_condition":
             return self._selection.is_complete(state, values)
         return state.leaving == "after_each" or state.cut
@@ -425,7 +425,7 @@ class BlockRunner:
 
 
 def require_matches(found: int, budget: Budget) -> None:
-    """Raises BudgetExceeded if there are more matches than the budget has."""
+    """Raise BudgetExceeded if there are more matches than the budget has."""
     if found > budget.matches:
         raise BudgetExceeded(f"more than {budget.matches} matches; set a window or a stricter strategy, or count them")
 
@@ -458,7 +458,7 @@ class StoredEvents(Sequence[Event]):
             self._events.clear()
 
     def table(self) -> pa.Table:
-        """The stored events; a column is there if an event has a value for it.
+        """Return the stored events; a column is there if an event has a value for it.
 
         Raises InputError where an attribute has values of several types, of which no column has all.
         """
@@ -499,7 +499,7 @@ def bindings(
     budget: Budget = Budget(),
     operations: Operations = NO_OPERATIONS,
 ) -> set[Bindings]:
-    """The bindings of a query over a stream. Raises BudgetExceeded."""
+    """Return the bindings of a query over a stream. Raises BudgetExceeded."""
     E = BlockRunner(q, reading, budget, operations, ordered=ascend(S))
     found = {*E.advance(S), *E.finish()}
     require_matches(len(found), budget)
@@ -513,7 +513,7 @@ def count(
     budget: Budget = Budget(),
     operations: Operations = NO_OPERATIONS,
 ) -> int:
-    """The number of matches. They are not listed, unless a negated component has to be tried on each."""
+    """Return the number of matches. They are not listed, unless a negated component has to be tried on each."""
     E = BlockRunner(q, reading, budget, operations, ordered=ascend(S))
     if E.absences is not None:
         return sum(1 for _ in _all(E, S))
@@ -528,7 +528,7 @@ def first(
     budget: Budget = Budget(),
     operations: Operations = NO_OPERATIONS,
 ) -> list[Bindings]:
-    """The matches completed first, at most that many; the stream is read no further than these need."""
+    """Return the matches completed first, at most that many; the stream is read no further than these need."""
     return list(islice(_all(BlockRunner(q, reading, budget, operations, ordered=ascend(S)), S), limit))
 
 

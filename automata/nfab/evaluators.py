@@ -49,7 +49,7 @@ def matches_of(
     budget: Budget = Budget(),
     operations: Operations = NO_OPERATIONS,
 ) -> list[Match]:
-    """All matches of a query, of the last one of a program, sorted, with their results.
+    """Return all matches of a query, of the last one of a program, sorted, with their results.
 
     Raises Unsupported for an aggregate that is not registered, IllFormed, BudgetExceeded.
     """
@@ -71,11 +71,11 @@ class _Composition:
                 fold_of(a, operations)  # raises Unsupported before any event is read
 
     def matches(self) -> list[Match]:
-        """The matches of the last query."""
+        """Return the matches of the last query."""
         return sorted({m for m, _ in self._find_answers(self.queries[-1])})
 
     def _find_answers(self, query: sase.SaseQuery | sase.SaseUnion) -> set[tuple[Match, str]]:
-        """The matches of all blocks, each with the type of its result event."""
+        """Return the matches of all blocks, each with the type of its result event."""
         return {
             (m, type_of(part.returned))
             for part in self.blocks[query]
@@ -83,7 +83,7 @@ class _Composition:
         }
 
     def _stream(self, name: str) -> Stream:
-        """The stream of that name: the input, or the result events of the query that names it."""
+        """Return the stream of that name: the input, or the result events of the query that names it."""
         if name not in self.streams:
             (query,) = (q for q in self.queries if any(part.returned.stream == name for part in blocks_of(q)))
             read = self._stream(blocks_of(query)[0].source or sase.INPUT_STREAM)
@@ -104,7 +104,7 @@ class _Composition:
 
 
 def positions_of(M: Bindings) -> tuple[int, ...]:
-    """All positions that a match binds, ascending."""
+    """Return all positions that a match binds, ascending."""
     return tuple(sorted(p for _, positions in M for p in positions))
 
 
@@ -114,13 +114,13 @@ def positions_of(M: Bindings) -> tuple[int, ...]:
 def attributes_of(
     q: sase.SaseQuery, M: Bindings, S: Sequence[Event], operations: Operations = NO_OPERATIONS
 ) -> dict[str, object]:
-    """The attributes of the result event of a match, in the order of RETURN."""
+    """Return the attributes of the result event of a match, in the order of RETURN."""
     names = names_of(q.returned)
     return {name: _value(item.output, M, S, operations) for name, item in zip(names, q.returned.items, strict=True)}
 
 
 def _value(output: sase.Output, M: Bindings, S: Sequence[Event], operations: Operations) -> object:
-    """A value of one of the four types of section 2.1: atomic or a sequence, simple or composite."""
+    """Return a value of one of the four types of section 2.1: atomic or a sequence, simple or composite."""
     events = dict(M)
     match output:
         case sase.Simple(term):
@@ -148,7 +148,7 @@ def _result_event(m: Match, type_: str, last: Event) -> Event:
 
 
 def _aggregates(q: sase.SaseQuery) -> Iterator[sase.SaseAggregate]:
-    """The aggregates of WHERE, HAVING and RETURN."""
+    """Yield the aggregates of WHERE, HAVING and RETURN."""
     predicates: list[Predicate] = [q.having or Anything()]
     for block in q.where:
         predicates += [c.condition for c in block.conjuncts if not isinstance(c.condition, sase.Equivalence)]
@@ -200,7 +200,7 @@ def _rank(positions: tuple[int, ...], reading: Reading) -> tuple[int, ...]:
 
 
 def _partition(q: sase.SaseQuery, event: Event) -> object:
-    """The values of an event that the equivalence tests compare, with their kinds."""
+    """Return the values of an event that the equivalence tests compare, with their kinds."""
     key = []
     for block in q.where:
         for conjunct in block.conjuncts:
@@ -215,7 +215,7 @@ SPARE = 4_096  # events that may be stored without being needed
 
 
 def block_of(q: sase.Tree) -> sase.SaseQuery | Unsupported:
-    """The query if it is one block over the input, or why it is not evaluated in batches."""
+    """Return the query if it is one block over the input, or why it is not evaluated in batches."""
     if not isinstance(q, sase.SaseQuery) or q.source not in (None, sase.INPUT_STREAM):
         return Unsupported(
             "batch evaluation supports one query block that reads the input; collect the stream for other queries"
@@ -261,7 +261,7 @@ class BlockEvaluator(Evaluator):
         return self._matches(self._advanced(S, lambda: self._runner.bound(S)), limit)
 
     def flush(self) -> list[Match]:
-        """The matches that the end of the stream completes."""
+        """Return the matches that the end of the stream completes."""
         return self._matches(self._runner.bound_at_end())
 
     def tally(self, S: Stream) -> int:
@@ -275,7 +275,7 @@ class BlockEvaluator(Evaluator):
         return json.dumps([self.state_word, show(self.q), repr(self.reading), sorted(self.operations)])
 
     def dump(self) -> bytes:
-        """The events still needed, as an Arrow stream."""
+        """Return the events still needed, as an Arrow stream."""
         self._delete_unneeded()
         head = {"start": str(self._events.start), **self.columns()}
         table, sink = self._events.table().replace_schema_metadata(head), pa.BufferOutputStream()
@@ -316,7 +316,7 @@ class BlockEvaluator(Evaluator):
         return {}
 
     def with_columns(self, table: pa.Table, head: dict[str, str]) -> pa.Table:
-        """The saved events with the columns that `columns` described."""
+        """Return the saved events with the columns that `columns` described."""
         return table
 
     @property

@@ -136,7 +136,7 @@ class NfabEdge:
 
     @property
     def label(self) -> NfabLabel:
-        """The name of its formula."""
+        """Return the name of its formula."""
         return NfabLabel(self.source, self.move)
 
 
@@ -160,7 +160,7 @@ class NFAb:
 
 
 def line(states: tuple[NfabState, ...]) -> tuple[NfabEdge, ...]:
-    """The edges that a line of states has (A.2): loops to ignore but on q1 and F, begin, take and proceed."""
+    """Return the edges that a line of states has (A.2): loops to ignore but on q1 and F, begin, take and proceed."""
     edges: list[NfabEdge] = []
     for q, following in pairwise(states):
         if q.kind == "more":
@@ -182,7 +182,7 @@ PARTS: tuple[tuple[str, tuple[Part, ...]], ...] = (
 
 
 def show(A: NFAb) -> str:
-    """The structure of the automaton and the conditions on its edges, as Figure 2 has them."""
+    """Return the structure of the automaton and the conditions on its edges, as Figure 2 has them."""
     lines = [show_states(A)]
     for title, parts in PARTS:
         labels = [label for part in parts for label in A.theta if label.part == part]
@@ -192,7 +192,7 @@ def show(A: NFAb) -> str:
 
 
 def show_states(A: NFAb) -> str:
-    """The line of states; loops to take and to ignore follow the state that has them."""
+    """Return the line of states; loops to take and to ignore follow the state that has them."""
     loops = {q: [e.move for e in A.edges if e.source == e.target == q] for q in A.states}
     forward = {e.source: e.move for e in A.edges if e.source != e.target}
     text = "→ " + _with_loops(A.initial, loops[A.initial])
@@ -206,7 +206,7 @@ def _with_loops(q: NfabState, loops: list[Move]) -> str:
 
 
 def show_formula(f: Formula) -> str:
-    """A formula in the symbols of the paper."""
+    """Return a formula in the symbols of the paper."""
     match f:
         case Truth(value):
             return str(value)
@@ -230,7 +230,7 @@ def show_formula(f: Formula) -> str:
 
 
 def _flat(parts: tuple[Formula, ...]) -> list[Formula]:
-    """The parts of conjunctions inside a conjunction, as if they were its own."""
+    """Return the parts of conjunctions inside a conjunction, as if they were its own."""
     found: list[Formula] = []
     for part in parts:
         found += _flat(part.parts) if isinstance(part, NfabConjunction) else [part]
@@ -238,7 +238,7 @@ def _flat(parts: tuple[Formula, ...]) -> list[Formula]:
 
 
 def _inside(f: Formula) -> str:
-    """A formula as an operand: in parentheses where it has an operator of its own."""
+    """Return a formula as an operand: in parentheses where it has an operator of its own."""
     if isinstance(f, NfabConjunction | NfabDisjunction) and len(f.parts) == 1:
         return _inside(f.parts[0])
     composed = isinstance(f, NfabConjunction | NfabDisjunction) and len(f.parts) > 1

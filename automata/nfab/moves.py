@@ -84,7 +84,7 @@ def fold_of(aggregate: SaseAggregate, operations: Operations = NO_OPERATIONS) ->
 def value_over(
     aggregate: SaseAggregate, events: Iterable[Event], operations: Operations = NO_OPERATIONS
 ) -> Value | None:
-    """The value of an aggregate over some events, None if it has none."""
+    """Return the value of an aggregate over some events, None if it has none."""
     fold = fold_of(aggregate, operations)
     state = fold.start
     for event in events:
@@ -127,7 +127,7 @@ def _mean(state: State) -> Value | None:
 
 
 def _best(k: int, highest: bool) -> Fold:
-    """The k-th highest or lowest: the state is the k best values, ascending, or a NaN alone.
+    """Return the k-th highest or lowest: the state is the k best values, ascending, or a NaN alone.
 
     Of values that are equal, as 1 and 1.0, the earlier one is the better.
     """
@@ -199,7 +199,7 @@ INDEX: Mapping[Identifier, int] = {"a": 0, "a[1]": 0, "a[i]": -1, "a[a.LEN]": -1
 
 
 def values_in(buffer: Bindings, S: Sequence[Event], operations: Operations = NO_OPERATIONS) -> Values:
-    """The values of identifiers, the variables of the buffer being instantiated with their events."""
+    """Return the values of identifiers, the variables of the buffer being instantiated with their events."""
     selected = dict(buffer)
 
     def value(a: Attribute) -> Value | None:
@@ -270,7 +270,7 @@ class NfabRun:
 
     @property
     def pairs(self) -> tuple[tuple[int, str], ...]:
-        """The run as A.2 writes it, positions from 0: each identifier and the event it was instantiated as.
+        """Return the run as A.2 writes it, positions from 0: each identifier and the event it was instantiated as.
 
         The last pair is the state reached and the position looked at.
         """
@@ -302,7 +302,7 @@ class Runs:
         self._ignoring = {edge.source for edge in A.edges if edge.move == "ignore"}
 
     def all(self, start: int | None = None) -> Iterator[NfabRun]:
-        """All runs that begin at the position, or anywhere: each before the runs that extend it."""
+        """Yield all runs that begin at the position, or anywhere: each before the runs that extend it."""
         starts = range(len(self.S)) if start is None else (start,)
         pending = [NfabRun((), NfabConfiguration(self.A.initial, j)) for j in reversed(starts)]  # (base case)
         made = 0
@@ -315,11 +315,11 @@ class Runs:
             pending += reversed(further)
 
     def accepting(self, start: int | None = None) -> Iterator[NfabRun]:
-        """The runs that end in F."""
+        """Return the runs that end in F."""
         return (run for run in self.all(start) if run.now.state == self.A.final)
 
     def find_runs(self, M: Bindings) -> Iterator[NfabRun]:
-        """The accepting runs whose buffer is M; runs with events that M does not have are not followed."""
+        """Yield the accepting runs whose buffer is M; runs with events that M does not have are not followed."""
         pending = [NfabRun((), NfabConfiguration(self.A.initial, min(p for _, ps in M for p in ps)))]
         while pending:
             check_time()
@@ -330,7 +330,7 @@ class Runs:
             pending += [run for run in reversed(further) if _within(run.now, M)]
 
     def matches(self) -> set[Bindings]:
-        """The buffers of the accepting runs."""
+        """Return the buffers of the accepting runs."""
         found: set[Bindings] = set()
         for now in self.reached(NfabConfiguration(self.A.initial, j) for j in range(len(self.S))):
             if now.state == self.A.final:
@@ -362,7 +362,7 @@ class Runs:
         return end > 0 and any(run.now.at == end for run in self.accepting(0))
 
     def moves(self, now: NfabConfiguration) -> Iterator[tuple[NfabStep, NfabConfiguration]]:
-        """The inductive cases of A.2."""
+        """Yield the inductive cases of A.2."""
         q, j = now.state, now.at
         step = partial(NfabStep, state=q, at=j)
         match q.kind:
@@ -384,7 +384,7 @@ class Runs:
                 assert_never(q.kind)
 
     def holds(self, part: nfab.Part, now: NfabConfiguration) -> bool:
-        """Whether θ_{q, part} holds in the state reached."""
+        """Return whether θ_{q, part} holds in the state reached."""
         return self.label(nfab.NfabLabel(now.state, part), now)
 
     def label(self, label: nfab.NfabLabel, now: NfabConfiguration) -> bool:
@@ -398,7 +398,7 @@ class Runs:
         return self.formula(self.A.theta[label], now)
 
     def formula(self, f: nfab.Formula, now: NfabConfiguration) -> bool:
-        """Whether a formula holds of the event looked at and the buffer."""
+        """Return whether a formula holds of the event looked at and the buffer."""
         match f:
             case nfab.Truth(value):
                 return value
@@ -426,7 +426,7 @@ class Runs:
                 raise TypeError(f"{f} is no formula")
 
     def selected(self, now: NfabConfiguration) -> Bindings:
-        """The buffer with the event looked at."""
+        """Return the buffer with the event looked at."""
         return selected(now, now.state.variable)
 
     def _check(self, made: int) -> None:
@@ -439,7 +439,7 @@ class Runs:
 
 
 def selected(now: NfabConfiguration, variable: str) -> Bindings:
-    """The buffer with the event looked at as the variable's next."""
+    """Return the buffer with the event looked at as the variable's next."""
     match now.buffer:
         case (*before, (last, positions)) if last == variable:
             return (*before, (variable, (*positions, now.at)))
@@ -448,7 +448,7 @@ def selected(now: NfabConfiguration, variable: str) -> Bindings:
 
 
 def _within(now: NfabConfiguration, M: Bindings) -> bool:
-    """Whether the buffer can still become M."""
+    """Return whether the buffer can still become M."""
     wanted = dict(M)
     return all(wanted[variable][: len(positions)] == positions for variable, positions in now.buffer)
 
@@ -463,7 +463,7 @@ def _within(now: NfabConfiguration, M: Bindings) -> bool:
 
 
 def present(q: sase.SaseQuery, k: sase.Component, M: Bindings, runs: Runs) -> bool:
-    """Whether events in the scope of the negated component are as it describes, or events to come may be."""
+    """Return whether events in the scope of the negated component are as it describes, or events to come may be."""
     scope = scope_of(q, k, M, runs)
     if not scope:
         return scope is None
@@ -472,7 +472,7 @@ def present(q: sase.SaseQuery, k: sase.Component, M: Bindings, runs: Runs) -> bo
 
 
 def accepted(own: Runs, M: Bindings, starts: Iterable[int], scope: list[int]) -> bool:
-    """Whether a run of a negated component's automaton, from one of the starts, accepts events of its scope."""
+    """Return whether a run of a negated component's automaton, from one of the starts, accepts events of its scope."""
     inside = frozenset(scope)
 
     def looking(now: NfabConfiguration) -> bool:
@@ -483,7 +483,7 @@ def accepted(own: Runs, M: Bindings, starts: Iterable[int], scope: list[int]) ->
 
 
 def scope_of(q: sase.SaseQuery, k: sase.Component, M: Bindings, runs: Runs) -> list[int] | None:
-    """The positions in the scope of a negated component; None if events to come may be in it too."""
+    """Return the positions in the scope of a negated component; None if events to come may be in it too."""
     low, high = neighbours(q, k, M, 0, len(runs.S))
     positions = range(low, high)
     if is_unfinished(q, k, M, runs.S, runs.reading, positions):
@@ -545,7 +545,7 @@ def bindings(
     budget: Budget = Budget(),
     operations: Operations = NO_OPERATIONS,
 ) -> set[Bindings]:
-    """The buffers of the accepting runs, less those with events of a negated component in its scope.
+    """Return the buffers of the accepting runs, less those with events of a negated component in its scope.
 
     Raises BudgetExceeded.
     """

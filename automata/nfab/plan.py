@@ -91,7 +91,7 @@ class NfabRegisters:
         return self._by_key[key]
 
     def after_selecting(self, values: RegisterValues, variable: str, is_first: bool, event: Event) -> RegisterValues:
-        """The values after one more event for the variable, its first or a later one."""
+        """Return the values after one more event for the variable, its first or a later one."""
         new = list(values)
         if values[0] is None:
             new[0] = event
@@ -107,7 +107,7 @@ class NfabRegisters:
         return tuple(new)
 
     def reader(self, values: RegisterValues) -> Values:
-        """The values of references and aggregates, read from the registers."""
+        """Return the values of references and aggregates, read from the registers."""
 
         def value(a: Attribute) -> Any:
             register = self._of_attribute[a]
@@ -177,12 +177,12 @@ class StatePlan:
 
     @property
     def stops_by_itself(self) -> bool:
-        """Whether it is a Kleene plus in last place that is a match when nothing more can come."""
+        """Return whether it is a Kleene plus in last place that is a match when nothing more can come."""
         return self.leaving == "when_stopped" and self.is_last and not self.cut
 
     @property
     def stops_at_end(self) -> bool:
-        """Whether such a one is a match at the end of the stream."""
+        """Return whether such a one is a match at the end of the stream."""
         return self.stops_by_itself and self.at_stream_end == "stops"
 
 
@@ -245,7 +245,7 @@ class QueryPlan:
 
 
 def routes(layout: EdgeLayout) -> tuple[str, ...]:
-    """The attributes of the equivalence tests by whose values the runs that an event concerns can be found.
+    """Return the attributes of the equivalence tests by whose values the runs that an event concerns can be found.
 
     An event that disagrees with the last one selected is not selected, and is skipped, whatever else holds of it: under
     skip till next or any match, and under partition contiguity if the test defines the partition.
@@ -264,7 +264,7 @@ class AscendingTimes:
         self._last: Value | None = None
 
     def ascends(self, time: Value | None) -> bool:
-        """Whether the next time ascends."""
+        """Return whether the next time ascends."""
         last, self._last = self._last, time
         match time:
             case bool() | str() | None:
@@ -278,7 +278,7 @@ class AscendingTimes:
 
 
 def ascend(S: Stream) -> bool:
-    """Whether all times of a stream ascend."""
+    """Return whether all times of a stream ascend."""
     times = AscendingTimes()
     return all(times.ascends(event.attributes.get(TIME)) for event in S)
 
@@ -292,7 +292,7 @@ def _leaving(kind: StateKind, at_end: tuple[Predicate, ...], is_last: bool, read
 
 
 def _is_on_event(test: EdgeTest, kind: StateKind) -> bool:
-    """Whether a test mentions the event that is awaited, and no other."""
+    """Return whether a test mentions the event that is awaited, and no other."""
     awaited = ("a[i]",) if kind == "more" else ("a", "a[1]", "a[i]")
     return all(a.variable == test.variable and identifier(a) in awaited for a in mentions(test.predicate))
 
@@ -317,7 +317,7 @@ class NfabSelection:
         self.q, self.reading, self.plan = q, reading, plan
 
     def select(self, state: StatePlan, values: RegisterValues, at: EventContext) -> RegisterValues | None:
-        """The values after selecting the event, None if it is not what the state awaits (θ_select)."""
+        """Return the values after selecting the event, None if it is not what the state awaits (θ_select)."""
         event, registers = at.event, self.plan.registers
         if not self.passes(state, at):
             return None
@@ -330,7 +330,7 @@ class NfabSelection:
         return new if all(satisfied(p, read) for p in state.on_run) else None
 
     def passes(self, state: StatePlan, at: EventContext) -> bool:
-        """Whether the event has the type, and satisfies the conditions on one event."""
+        """Return whether the event has the type, and satisfies the conditions on one event."""
         if state.number not in at.passing:
             event = at.event
             at.passing[state.number] = event.type == state.type and all(
@@ -341,7 +341,7 @@ class NfabSelection:
     def skips(
         self, state: StatePlan, values: RegisterValues, at: EventContext, selected: RegisterValues | None
     ) -> bool:
-        """Whether the event may be passed over (θ_skip: Table 1)."""
+        """Return whether the event may be passed over (θ_skip: Table 1)."""
         match state.strategy:
             case "strict_contiguity":
                 return False
@@ -371,7 +371,7 @@ class NfabSelection:
         return self.select(self.plan.states[state.number + 1], values, at) is not None
 
     def is_complete(self, state: StatePlan, values: RegisterValues) -> bool:
-        """Whether the conditions on the component as a whole hold."""
+        """Return whether the conditions on the component as a whole hold."""
         read = self.plan.registers.reader(values)
         return all(satisfied(p, read) for p in state.at_end)
 
@@ -414,7 +414,7 @@ class BufferNode:
 
 
 def matches_of(node: BufferNode, variables: Sequence[str]) -> Iterator[Bindings]:
-    """The bindings of all paths from a node back to a first one."""
+    """Yield the bindings of all paths from a node back to a first one."""
     pending: list[tuple[BufferNode, Path]] = [(node, None)]
     while pending:
         node, after = pending.pop()

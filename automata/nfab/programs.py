@@ -97,11 +97,11 @@ class Programs:
     refused: Unsupported | None = None
 
     def conditions(self, some: tuple[pred.Predicate, ...], state: StatePlan, edge: Edge) -> tuple[int, int]:
-        """The first and the last index, exclusive, of the code of a conjunction of conditions."""
+        """Return the first and the last index, exclusive, of the code of a conjunction of conditions."""
         return self.conjunction([self.condition(p, state, edge) for p in some])
 
     def conjunction(self, codes: list[Code]) -> tuple[int, int]:
-        """The first and the last index, exclusive, of the code of a conjunction."""
+        """Return the first and the last index, exclusive, of the code of a conjunction."""
         start = len(self.code)
         for n, code in enumerate(codes):
             self.code += code if n == 0 else [*code, (op.AND, 0)]
@@ -123,7 +123,7 @@ class Programs:
         return self.compared(comparator, TypedCode(since, "float"), self.constant(float(seconds)))
 
     def condition(self, p: pred.Predicate, state: StatePlan, edge: Edge) -> Code:
-        """The code of a condition; it leaves 1 or 0 on the stack."""
+        """Return the code of a condition; it leaves 1 or 0 on the stack."""
         match p:
             case pred.Anything():
                 return [(op.TRUE, 0)]
@@ -158,7 +158,7 @@ class Programs:
                 assert_never(p)
 
     def term(self, t: pred.Term, state: StatePlan, edge: Edge) -> TypedCode | None:
-        """The code of a term, None where it never has a value."""
+        """Return the code of a term, None where it never has a value."""
         match t:
             case sase.SaseAggregate():
                 return self._aggregate(t, state, edge)
@@ -178,7 +178,7 @@ class Programs:
                 assert_never(t)
 
     def constant(self, value: Value) -> TypedCode:
-        """The code of a value written in the query."""
+        """Return the code of a value written in the query."""
         match value:
             case bool():
                 number, of = float(value), "bool"
@@ -197,7 +197,7 @@ class Programs:
         return TypedCode([(op.CONSTANT, len(self.constants) - 1)], of)  # type: ignore[arg-type]
 
     def column(self, name: str) -> int:
-        """The number of a column, which is made where there is none."""
+        """Return the number of a column, which is made where there is none."""
         return self.columns.setdefault(name, len(self.columns))
 
     def register(self, how: int, variable: str, name: str, k: int = 1) -> int:
@@ -212,7 +212,7 @@ class Programs:
         return self.registers[key]
 
     def test(self, name: str, variables: list[str]) -> int:
-        """The register of an equivalence test: the value of the event selected last, whatever its variable."""
+        """Return the register of an equivalence test: the value of the event selected last, whatever its variable."""
         register = self.registers[op.LAST, "", name, 1] = self.size
         self.size += 1
         for variable in variables:
@@ -221,7 +221,7 @@ class Programs:
 
     @property
     def string_registers(self) -> list[int]:
-        """The registers of strings."""
+        """Return the registers of strings."""
         return [
             register + i
             for (how, _, name, k), register in self.registers.items()
@@ -258,7 +258,7 @@ class Programs:
                 assert_never(at)
 
     def _aggregate(self, a: sase.SaseAggregate, state: StatePlan, edge: Edge) -> TypedCode | None:
-        """The code of an aggregate; of a running one the registers hold the value before the event awaited."""
+        """Return the code of an aggregate; of a running one the registers hold the value before the event awaited."""
         variable, of = a.variable or "", self.kinds.get(a.name)
         if a.running and not (variable == state.variable and state.kind == "more" and edge == "event"):
             self.refuse("a running aggregate outside its Kleene plus")
@@ -279,7 +279,7 @@ class Programs:
         return TypedCode([(op.REGISTER, self.register(RANKED[a.function], variable, a.name, k) + k - 1)], of)
 
     def compared(self, comparator: pred.Comparator, left: TypedCode | None, right: TypedCode | None) -> Code:
-        """The code of a comparison."""
+        """Return the code of a comparison."""
         numbers = {"int", "float"}
         if left is None or right is None or (left.kind != right.kind and not {left.kind, right.kind} <= numbers):
             return [(op.FALSE, 0)]
@@ -296,7 +296,7 @@ class Programs:
 
 
 def _depth(code: Code) -> int:
-    """The most values that the code has on the stack."""
+    """Return the most values that the code has on the stack."""
     depth = most = 0
     for operation, _ in code:
         depth += 1 if operation < op.NOT else -1 if operation > op.CHECK else 0
@@ -311,13 +311,13 @@ MOST_UNUSED = 65_536  # partitions without runs, above which they are dropped
 
 
 def kinds_of(table: pa.Table) -> dict[str, ValueType]:
-    """The kind of each column of a stream that has values."""
+    """Return the kind of each column of a stream that has values."""
     kinds = {name: kind_of(table[name].type) for name in table.column_names if name != TYPE}
     return {name: kind for name, kind in kinds.items() if kind is not None}
 
 
 def kind_of(type_: pa.DataType) -> ValueType | None:
-    """The kind of a column of a stream; None if it has no values at all."""
+    """Return the kind of a column of a stream; None if it has no values at all."""
     return "string" if pa.types.is_dictionary(type_) else VALUE_TYPES.get(type_)
 
 
@@ -339,11 +339,11 @@ class ColumnEncoder:
 
     @property
     def partitions(self) -> int:
-        """The number of partitions so far, with number 0 for the events that are alone in theirs."""
+        """Return the number of partitions so far, with number 0 for the events that are alone in theirs."""
         return len(self._partitions) + 1
 
     def keys(self, table: pa.Table) -> NDArray[np.int32]:
-        """The number of the partition of each row, int32 [rows]; 0 where a value is absent, or is NaN."""
+        """Return the number of the partition of each row, int32 [rows]; 0 where a value is absent, or is NaN."""
         n = table.num_rows
         if not self.routes:
             self._partitions.setdefault((), 1)
@@ -417,7 +417,7 @@ class ColumnEncoder:
         return times
 
     def columns(self, table: pa.Table) -> NDArray[np.float64]:
-        """The values that conditions compare, float64 [rows, 2 D]: each column, and beside it 1 for a value."""
+        """Return the values that conditions compare, float64 [rows, 2 D]: each column, and beside it 1 for a value."""
         data = np.zeros((table.num_rows, 2 * len(self.names)))
         for at, name in enumerate(self.names):
             if name in self._patterns:
@@ -440,7 +440,7 @@ class ColumnEncoder:
         return new
 
     def _kind(self, table: pa.Table, name: str) -> ValueType | None:
-        """The kind of a column, which has to be that of the first batch."""
+        """Return the kind of a column, which has to be that of the first batch."""
         kind = kind_of(table[name].type) if name in table.column_names and name != TYPE else None
         if kind == "timestamp" and is_nanoseconds(table[name].type):
             self._refuse(NANOSECONDS_IN_LOOPS.format(name))
@@ -456,7 +456,7 @@ class ColumnEncoder:
         return None
 
     def _floats(self, column: pa.ChunkedArray) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """A column as numbers, and where it has values."""
+        """Return a column as numbers, and where it has values."""
         there = column.is_valid().to_numpy()
         kind = kind_of(column.type)
         if is_nanoseconds(column.type):
@@ -530,7 +530,7 @@ class CompiledPlan:
         return QueryPlan(self.q, self.reading, NO_OPERATIONS, layout)
 
     def layout(self, kinds: dict[str, ValueType]) -> ArrayLayout | Unsupported:
-        """The conditions compiled for columns of these kinds, or why they are not."""
+        """Return the conditions compiled for columns of these kinds, or why they are not."""
         plan, programs = self.matched, Programs(kinds)
         variables = [k.variable for k in plan.pattern]
         tests = [x for x in plan.registers.tests if x not in self.routes]
@@ -587,7 +587,7 @@ def _rows(
     tested: list[tuple[int, int, bool]],
     constants: int,
 ) -> NDArray[np.int32]:
-    """The array plan of kernels.py: the states, and behind them the rows that they refer to by their index."""
+    """Return the array plan of kernels.py: the states, and behind them the rows that they refer to by their index."""
     rest: list[int] = []
     begin = op.WIDTH * len(plan.placed)
 

@@ -36,7 +36,7 @@ class SeveralTypes(Exception):
 
 
 def array_of(values: Sequence[Nullable]) -> pa.Array:
-    """The values as an array of a type in ARROW, or of nulls. Raises SeveralTypes."""
+    """Return the values as an array of a type in ARROW, or of nulls. Raises SeveralTypes."""
     types = {_type_of(value) for value in values if value is not None}
     if len(types) > 1:
         raise SeveralTypes
@@ -47,7 +47,7 @@ def array_of(values: Sequence[Nullable]) -> pa.Array:
 
 
 def arrow_type(type_: RowType) -> pa.DataType:
-    """The Arrow type of the values of an expression."""
+    """Return the Arrow type of the values of an expression."""
     return DURATION if type_ == "interval" else ARROW[type_]
 
 
@@ -88,7 +88,7 @@ class PartitionedTable:
 
     @cached_property
     def positions(self) -> NDArray[np.int64]:
-        """The position of each row in the table."""
+        """Return the position of each row in the table."""
         return np.arange(len(self.S)) if self.order is None else self.order
 
     @cached_property
@@ -98,7 +98,7 @@ class PartitionedTable:
 
     @cached_property
     def lists(self) -> Mapping[str, list[Nullable]]:
-        """The columns as lists."""
+        """Return the columns as lists."""
         columns: Mapping[str, list[Any]] = column_values(self.S)
         if self.order is None:
             return columns
@@ -106,7 +106,7 @@ class PartitionedTable:
         return {name: [values[place] for place in places] for name, values in columns.items()}
 
     def array(self, name: str) -> pa.Array:
-        """A column; one that is missing is null throughout. Raises SeveralTypes."""
+        """Return a column; one that is missing is null throughout. Raises SeveralTypes."""
         if not self.S.is_columnar:
             return array_of(self.lists[name]) if name in self.lists else pa.nulls(len(self))
         if name not in self.S.table.column_names:
@@ -145,13 +145,13 @@ class PartitionedTable:
         return codes, len(distinct)
 
     def _sorted(self, order: Sequence[Order]) -> NDArray[np.int64] | None:
-        """The rows in order, ties as they were; None where they are."""
+        """Return the rows in order, ties as they were; None where they are."""
         if not order or (len(order) == 1 and self._ascends(order[0])):
             return None
         return np.lexsort([self._ranks(one) for one in reversed(order)]).astype(np.int64)
 
     def _ascends(self, one: Order) -> bool:
-        """Whether the rows are in the order of a column, as far as a look at numbers and times shows."""
+        """Return whether the rows are in the order of a column, as far as a look at numbers and times shows."""
         try:
             array = self._key(one.column)
         except SeveralTypes:
@@ -180,7 +180,7 @@ class PartitionedTable:
         return at[codes]
 
     def _key(self, e: rows.Expression) -> pa.Array:
-        """The values of an expression of PARTITION BY or ORDER BY. Raises SeveralTypes."""
+        """Return the values of an expression of PARTITION BY or ORDER BY. Raises SeveralTypes."""
         if isinstance(e, rows.RowColumn):
             return self.array(e.name)
         column = ColumnConditions(self).values(e)
@@ -264,7 +264,7 @@ class _Rowwise:
     variable: str
 
     def value(self, e: rows.Expression) -> Column:
-        """The values of an expression. Raises SeveralTypes."""
+        """Return the values of an expression. Raises SeveralTypes."""
         try:
             if isinstance(e, rows.Lookup):
                 return self._looked_up(e)
@@ -274,7 +274,7 @@ class _Rowwise:
             return array_of(self.by_rows(e)) if by_value is None else by_value
 
     def by_rows(self, e: rows.Expression) -> list[Nullable]:
-        """The values of an expression, row by row."""
+        """Return the values of an expression, row by row."""
         lists, starts = self.conditions.table.lists, self.conditions.table.starts.tolist()
         found: list[Nullable] = []
         for start, end in pairwise(starts):
@@ -397,7 +397,7 @@ def _negated(column: Column, negated: bool) -> Column:
 
 
 def _alike(columns: list[Column]) -> list[Column]:
-    """The columns, all of one type; of several types the mixture would be of none."""
+    """Return the columns, all of one type; of several types the mixture would be of none."""
     types = {column.type for column in columns if not pa.types.is_null(column.type)}
     if len(types) > 1:
         raise Inexact
@@ -457,7 +457,7 @@ def _arithmetic(sign: str, left: Column, right: Column) -> Column:
 
 
 def _timed(sign: str, left: Column, right: Column) -> Column:
-    """A sum or difference of times and intervals. Raises Inexact for others, and outside the years 1 to 9999."""
+    """Return a sum or difference of times and intervals. Raises Inexact for others, and outside the years 1 to 9999."""
     kind = scalars.TIMED.get((_kind(left), sign, _kind(right)))
     if kind is None:
         return pa.scalar(None)

@@ -51,7 +51,7 @@ class Automaton:
 
     @cached_property
     def variables(self) -> tuple[str, ...]:
-        """The variable of each state."""
+        """Return the variable of each state."""
         return tuple(place.name for place in self.places)
 
 
@@ -105,7 +105,7 @@ _Node: TypeAlias = _Accept | _Take | _Check | _Branch | _Enter | _Loop
 
 
 def compile_pattern(p: rows.Pattern, budget: Budget = Budget()) -> Automaton:
-    """The automaton of a pattern. Raises BudgetExceeded for more than budget.states states or branches."""
+    """Return the automaton of a pattern. Raises BudgetExceeded for more than budget.states states or branches."""
     graph = _Graph(budget.states)
     entry = graph.built(p, _Accept(), False)
     follow = tuple(tuple(way for way in graph.ways(node) if not way.start) for node in graph.after)
@@ -120,7 +120,7 @@ class _Graph:
         self.excluded: list[bool] = []
 
     def built(self, p: rows.Pattern, after: _Node, excluded: bool) -> _Node:
-        """The node at which p begins, if `after` comes after it."""
+        """Return the node at which p begins, if `after` comes after it."""
         self._count()
         match p:
             case rows.RowVariable():
@@ -146,13 +146,13 @@ class _Graph:
                 assert_never(p)
 
     def _in_order(self, parts: Iterable[rows.Pattern], after: _Node, excluded: bool) -> _Node:
-        """The node at which the first of parts begins; they are in the order from the last to the first."""
+        """Return the node at which the first of parts begins; they are in the order from the last to the first."""
         for part in parts:
             after = self.built(part, after, excluded)
         return after
 
     def _unbounded(self, p: rows.Quantified, after: _Node, excluded: bool) -> _Node:
-        """The iterations that are needed but the last, then one that is repeated."""
+        """Return the iterations that are needed but the last, then one that is repeated."""
         loop = _Loop(after, p.greedy)
         loop.body = self.built(p.pattern, loop, excluded)
         if p.low == 0:
@@ -160,7 +160,7 @@ class _Graph:
         return self._in_order((p.pattern for _ in range(p.low - 1)), _Enter(loop), excluded)
 
     def _bounded(self, p: rows.Quantified, high: int, after: _Node, excluded: bool) -> _Node:
-        """The iterations that are needed, then each of the others inside the one before it."""
+        """Return the iterations that are needed, then each of the others inside the one before it."""
         node = after
         for _ in range(high - p.low):
             more = self.built(p.pattern, node, excluded)
@@ -168,7 +168,7 @@ class _Graph:
         return self._in_order((p.pattern for _ in range(p.low)), node, excluded)
 
     def ways(self, entry: _Node) -> Iterator[Way]:
-        """The ways from a node to the states, and to the end, in the order of preferment."""
+        """Yield the ways from a node to the states, and to the end, in the order of preferment."""
         found: set[Way] = set()
         seen: set[tuple[int, frozenset[int], bool, bool]] = set()
         # with each node the loops in whose iteration no row is taken so far, and the anchors on the way
@@ -237,14 +237,14 @@ class Framed:
 
 
 def searched_pattern(q: MatchRecognize) -> rows.Pattern:
-    """The pattern of a search from a row: with SEEK there may be rows before the match, as few as possible."""
+    """Return the pattern of a search from a row: with SEEK there may be rows before the match, as few as possible."""
     if q.window is None or not q.window.seek:
         return q.pattern
     return rows.RowConcatenation(rows.Quantified(rows.RowVariable(BEFORE), 0, None, greedy=False), q.pattern)
 
 
 def last_place(q: MatchRecognize) -> int:
-    """The last place of a row in its frame that conditions distinguish, or that there is."""
+    """Return the last place of a row in its frame that conditions distinguish, or that there is."""
     if q.window is None:
         return 0
     if q.window.following is not None:
@@ -254,7 +254,7 @@ def last_place(q: MatchRecognize) -> int:
 
 
 def framed(q: MatchRecognize, budget: Budget = Budget()) -> Framed:
-    """The automaton of a clause whose conditions look at columns alone. Raises BudgetExceeded."""
+    """Return the automaton of a clause whose conditions look at columns alone. Raises BudgetExceeded."""
     pattern = compile_pattern(searched_pattern(q), budget)
     if q.window is None:
         return Framed(q, pattern, pattern)
@@ -268,7 +268,7 @@ def framed(q: MatchRecognize, budget: Budget = Budget()) -> Framed:
     ]
 
     def moved(ways: tuple[Way, ...], d: int) -> tuple[Way, ...]:
-        """The ways to the same states in the row d, of which there is none after the end."""
+        """Return the ways to the same states in the row d, of which there is none after the end."""
         d = min(d, last) if end is None else d
         return tuple(
             way if way.target == ACCEPT else replace(way, target=d * m + way.target)
@@ -311,7 +311,7 @@ def why_not(q: MatchRecognize) -> Unsupported | None:
 
 
 def on_columns(q: MatchRecognize, variable: str) -> bool:
-    """Whether the condition of a variable looks at columns alone, in rows at fixed distances."""
+    """Return whether the condition of a variable looks at columns alone, in rows at fixed distances."""
     return _beyond_columns(q, variable) is None
 
 
@@ -333,7 +333,7 @@ def why_not_compiled(q: MatchRecognize, budget: Budget) -> Unsupported | None:
 
 
 def _fixed(e: rows.Expression, its: set[str]) -> bool:
-    """Whether a lookup depends on columns of a row at a fixed distance alone.
+    """Return whether a lookup depends on columns of a row at a fixed distance alone.
 
     its: the variables that stand for the variable of the condition. The last row of each is the current one, and so is
     the last row of the match.
@@ -364,7 +364,7 @@ def truths(e: rows.Expression, variable: str, columns: Columns, length: int) -> 
 
 
 def value_in(e: rows.Expression, variable: str, columns: Columns, r: int, length: int) -> Nullable:
-    """The value of an expression in the row r, which may be outside of the partition."""
+    """Return the value of an expression in the row r, which may be outside of the partition."""
     match e:
         case rows.RowColumn(name):
             return columns[name][r] if name in columns and 0 <= r < length else None
@@ -400,7 +400,7 @@ NO_ROW, SEVERAL = -1, -2  # instead of a distance: there is no such row, or the 
 
 
 def at_fixed_distances(q: MatchRecognize, budget: Budget = Budget()) -> MatchRecognize:
-    """A clause with the same matches, and PREV where DEFINE looks at columns of rows at one distance.
+    """Return a clause with the same matches, and PREV where DEFINE looks at columns of rows at one distance.
 
     Raises BudgetExceeded.
     """
@@ -418,11 +418,11 @@ class _Distances:
     unions: Mapping[str, frozenset[str]]
 
     def defined(self, one: RowDefinition) -> RowDefinition:
-        """A condition with PREV where it can have it."""
+        """Return a condition with PREV where it can have it."""
         return replace(one, condition=self.rewritten(one.condition, one.variable))
 
     def rewritten(self, e: rows.Expression, variable: str) -> rows.Expression:
-        """An expression in the condition of a variable."""
+        """Return an expression in the condition of a variable."""
         if not isinstance(e, rows.Lookup):
             found: rows.Expression = trees.rebuilt(e, [self.rewritten(one, variable) for one in rows.below(e)])
             return found
@@ -466,7 +466,7 @@ class _Distances:
 
 
 def _moved(e: rows.Expression, forward: int) -> rows.Expression:
-    """The expression in the row that is `forward` rows after the current one."""
+    """Return the expression in the row that is `forward` rows after the current one."""
     if forward == 0:
         return e
     return rows.Physical("NEXT", e, forward) if forward > 0 else rows.Physical("PREV", e, -forward)
@@ -492,7 +492,7 @@ IN_CEL = {sql: cel for cel, sql in IN_SQL.items()}
 
 
 def predicate_of(e: rows.Expression, own: Collection[str]) -> pred.Predicate:
-    """The predicate on one event that is a condition of SQL; own: the variables that stand for the row's.
+    """Return the predicate on one event that is a condition of SQL; own: the variables that stand for the row's.
 
     Raises Unsupported for a condition that is none.
     """
@@ -553,12 +553,12 @@ def expression_of(predicate: pred.Predicate) -> rows.Expression:
 
 
 def _has_order(*operands: rows.Expression | pred.Term) -> bool:
-    """Whether the constants among the operands are ordered alike in both languages."""
+    """Return whether the constants among the operands are ordered alike in both languages."""
     return _is_ordered(*(one.value for one in operands if isinstance(one, rows.RowConstant | pred.Constant)))
 
 
 def _is_ordered(*values: Nullable) -> bool:
-    """Whether none of the values is NULL, a boolean or an interval."""
+    """Return whether none of the values is NULL, a boolean or an interval."""
     return not any(value is None or isinstance(value, bool | timedelta) for value in values)
 
 

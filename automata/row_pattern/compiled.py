@@ -75,7 +75,7 @@ class LabelArrays:
         return self.begins + np.maximum(np.diff(self.offsets), 1)
 
     def matches(self, A: Automaton, positions: Places, windows: bool) -> Iterator[NumberedMatch]:
-        """The matches of rows that have these positions."""
+        """Yield the matches of rows that have these positions."""
         offsets = self.offsets.tolist()
         for i, (r, s, number) in enumerate(
             zip(self.searched.tolist(), self.begins.tolist(), self.numbers.tolist(), strict=True)
@@ -86,7 +86,7 @@ class LabelArrays:
 
 
 def find_matches(q: MatchRecognize, S: Stream, budget: Budget = Budget()) -> Iterator[NumberedMatch]:
-    """The matches in the order in which they are found, the partitions in the order of their first row.
+    """Yield the matches in the order in which they are found, the partitions in the order of their first row.
 
     Raises Unsupported for what why_not, at fixed distances, and why_not_compiled refuse and where numba is not
     installed, IllFormed where AFTER MATCH SKIP leads nowhere, and BudgetExceeded.
@@ -107,12 +107,12 @@ class CompiledRun:
         self.table = PartitionedTable.from_stream(self.q, S)
 
     def find_matches(self) -> Iterator[NumberedMatch]:
-        """The matches in the order in which they are found. Raises as `blocks` does."""
+        """Yield the matches in the order in which they are found. Raises as `blocks` does."""
         for block in self.blocks():
             yield from block.matches(self.automaton, self.table.positions, self.q.window is not None)
 
     def count(self) -> int:
-        """The number of the matches. Raises as `blocks` does."""
+        """Return the number of the matches. Raises as `blocks` does."""
         return sum(len(block.begins) for block in self.blocks())
 
     def blocks(self, together: int = MATCHES_TOGETHER) -> Iterator[LabelArrays]:
@@ -139,7 +139,7 @@ class CompiledRun:
             raise skip_error(self.q.skip, int(numbers[kernels.MATCH]), error == kernels.FIRST_ROW)
 
     def _words(self, rows: int) -> int:
-        """The words for the states of a row. Raises BudgetExceeded for a partition of too many rows."""
+        """Return the words for the states of a row. Raises BudgetExceeded for a partition of too many rows."""
         states = len(self.framed.automaton.variables)
         words, most = _words(states), WORDS * self.budget.valuations
         if (rows + 1) * words > most:
@@ -151,7 +151,7 @@ class CompiledRun:
         return words
 
     def _unframed(self, searched: Places, numbers: Places, offsets: Places, states: NDArray[np.int32]) -> LabelArrays:
-        """The matches with the states of the pattern, without the rows before them."""
+        """Return the matches with the states of the pattern, without the rows before them."""
         if self.q.window is None:
             return LabelArrays(searched, searched, numbers, offsets, states)
         states = states % max(1, len(self.automaton.variables))
@@ -165,7 +165,7 @@ class CompiledRun:
 
     @property
     def _codes(self) -> NDArray[np.uint8]:
-        """The bits of the conditions that are true of each row, eight in a plane."""
+        """Return the bits of the conditions that are true of each row, eight in a plane."""
         conditions = ColumnConditions(self.table)
         codes = np.zeros((-(-len(self._conditioned) // 8), len(self.table)), np.uint8)
         for i, A in enumerate(self._conditioned):
@@ -329,7 +329,7 @@ class MatchRows:
         return {}
 
     def _led_to(self, e: rows.Logical) -> tuple[RowPlaces, Mask]:
-        """The row of the table to which FIRST or LAST leads, and whether there is one."""
+        """Return the row of the table to which FIRST or LAST leads, and whether there is one."""
         number, mask = self._rows_of(rows.variable_of(e.argument))
         first, end = (number[one] for one in self._range(e.semantics))
         offset = min(e.offset, len(mask) + 1)
@@ -399,7 +399,7 @@ class MatchRows:
 
 
 def unmatched(q: MatchRecognize, block: LabelArrays, first: int, end: int, covered: int) -> Any:
-    """The rows of the table from first to before end in which no match starts and which are in none.
+    """Return the rows of the table from first to before end in which no match starts and which are in none.
 
     In WINDOW those whose search finds none. covered: the row up to which earlier matches reach. block: the matches that
     searches in these rows find.
@@ -431,7 +431,7 @@ class OutputBlock:
     end: int
 
     def spread(self, values: pa.Array) -> pa.Array:
-        """The values of a measure in the rows that matches make, for all rows: NULL where there is no match."""
+        """Return the values of a measure in the rows that matches make, for all rows: NULL where there is no match."""
         if self.order is None:
             return values
         return pa.concat_arrays([values, pa.nulls(len(self.order) - len(values), values.type)]).take(self.order)
@@ -442,7 +442,7 @@ class OutputBlock:
 
 
 def output_blocks(q: MatchRecognize, found: Found) -> Iterator[OutputBlock]:
-    """The rows of the output table of a clause for its matches, some at a time.
+    """Yield the rows of the output table of a clause for its matches, some at a time.
 
     Raises what the matches raise: IllFormed where AFTER MATCH SKIP leads nowhere, BudgetExceeded.
     """
@@ -464,19 +464,19 @@ def output_blocks(q: MatchRecognize, found: Found) -> Iterator[OutputBlock]:
 
 
 def compiled_blocks(q: MatchRecognize, S: Stream, budget: Budget) -> Found:
-    """The matches by the compiled loops. Raises Unsupported, BudgetExceeded."""
+    """Return the matches by the compiled loops. Raises Unsupported, BudgetExceeded."""
     run = CompiledRun(q, S, budget)
     return run.table, run.automaton, run.blocks()
 
 
 def readable_blocks(q: MatchRecognize, S: Stream, budget: Budget) -> Found:
-    """The matches by the readable automaton. Raises BudgetExceeded."""
+    """Return the matches by the readable automaton. Raises BudgetExceeded."""
     automaton = compile_pattern(q.pattern, budget)
     return PartitionedTable.from_stream(q, S), automaton, _blocks(q, S, automaton, budget)
 
 
 def _blocks(q: MatchRecognize, S: Stream, automaton: Automaton, budget: Budget) -> Iterator[LabelArrays]:
-    """The matches of the readable automaton; a state is any that labels a row so."""
+    """Yield the matches of the readable automaton; a state is any that labels a row so."""
     state_of = {label: state for state, label in enumerate(zip(automaton.variables, automaton.excluded, strict=True))}
     found, failed = evaluate.find_matches(q, S, budget), None
     while failed is None:

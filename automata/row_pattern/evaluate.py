@@ -118,7 +118,7 @@ class Lookahead:
         return next(possible, None)
 
     def possible(self, ways: Sequence[Way], r: int, at_start: bool = False) -> Iterator[Way]:
-        """The ways at the row r that can be completed."""
+        """Yield the ways at the row r that can be completed."""
         at_end = r == self.length
         for way in ways:
             held = (at_start or not way.start) and (at_end or not way.end)
@@ -194,17 +194,17 @@ class RowRegisters:
         self.registers = tuple(registers)
 
     def initial(self, number: int) -> View:
-        """The view before the first row of the match of that number."""
+        """Return the view before the first row of the match of that number."""
         self.number = number
         begin: dict[type[Register], Any] = {Number: 0, NumberRegister: number}
         return tuple(begin.get(type(one), ()) for one in self.registers)
 
     def after(self, v: View, r: int, label: str) -> View:
-        """The view after a row is labelled."""
+        """Return the view after one more row has a label."""
         return tuple(self._step(one, state, r, label) for one, state in zip(self.registers, v, strict=True))
 
     def value(self, e: rows.Expression, v: View, r: int, label: str) -> Nullable:
-        """The value of an expression after the row r, which is labelled, by the view then."""
+        """Return the value of an expression after the row r, which is labelled, by the view then."""
         if not isinstance(e, rows.Lookup):
             return combined(e, [self.value(one, v, r, label) for one in rows.below(e)], STANDARD)
         state: Any = v[self._of[e]] if e in self._of else None
@@ -230,7 +230,7 @@ class RowRegisters:
         return None if found is None else self._in_row(e, *found)
 
     def _physical(self, e: rows.Physical, state: Any, r: int) -> tuple[int, str | None] | None:
-        """The row to which PREV or NEXT leads from the row r, and its label; None if there is no such row."""
+        """Return the row to which PREV or NEXT leads from the row r, and its label; None if there is no such row."""
         inner, start = inner_of(e), r - len(state) + 1
         by_labels = isinstance(self.registers[self._of[e]], RowLabels)
         if by_labels:
@@ -247,7 +247,7 @@ class RowRegisters:
         return other, state[other - start] if by_labels and start <= other <= r else None
 
     def _in_row(self, e: rows.Expression, r: int, label: str | None) -> Nullable:
-        """The value of an expression without navigation in a row of the partition."""
+        """Return the value of an expression without navigation in a row of the partition."""
         if not isinstance(e, rows.Lookup):
             return combined(e, [self._in_row(one, r, label) for one in rows.below(e)], STANDARD)
         match e:
@@ -310,7 +310,7 @@ class RowRegisters:
 
 
 def inner_of(e: rows.Physical) -> rows.Logical:
-    """The row from which PREV or NEXT counts: without FIRST or LAST that of LAST."""
+    """Return the row from which PREV or NEXT counts: without FIRST or LAST that of LAST."""
     return e.argument if isinstance(e.argument, rows.Logical) else rows.Logical("LAST", e.argument)
 
 
@@ -422,7 +422,7 @@ class Backtracking:
 
     @cached_property
     def _contextual(self) -> frozenset[str]:
-        """The variables whose conditions look at what the match has so far."""
+        """Return the variables whose conditions look at what the match has so far."""
         q = self.ahead.q
         return frozenset(A for A in q.conditions if not on_columns(q, A))
 
@@ -450,7 +450,7 @@ class LongestSearch(Backtracking):
         self.farthest: dict[tuple[int, int, View], int] = {}
 
     def match_at(self, s: int, number: int) -> list[int] | None:
-        """The states of the rows of the longest match that starts at a row. Raises BudgetExceeded."""
+        """Return the states of the rows of the longest match that starts at a row. Raises BudgetExceeded."""
         if len(self.farthest) > self.limit:
             self.farthest.clear()
         view = self.registers.initial(number)
@@ -511,7 +511,7 @@ class LongestSearch(Backtracking):
 
 
 def find_matches(q: MatchRecognize, S: Stream, budget: Budget = Budget()) -> Iterator[NumberedMatch]:
-    """The matches in the order in which they are found, the partitions in the order of their first row.
+    """Yield the matches in the order in which they are found, the partitions in the order of their first row.
 
     Raises IllFormed where AFTER MATCH SKIP leads nowhere, and BudgetExceeded.
     """
@@ -529,7 +529,7 @@ def resolved_answers(q: MatchRecognize, S: Stream, budget: Budget = Budget()) ->
 
 
 def partitions(q: MatchRecognize, columns: Columns, length: int) -> list[list[int]]:
-    """The positions of each partition in order, by the ranks of the values of PARTITION BY and ORDER BY."""
+    """Return the positions of each partition in order, by the ranks of the values of PARTITION BY and ORDER BY."""
     keys = [ranks(key_values(e, columns, length), length, False, False) for e in q.partition]
     order = []
     for one in q.order:
@@ -605,7 +605,7 @@ class RowPartition:
         return LongestSearch(ahead, self.budget) if self.q.longest else Backtracking(ahead, self.budget)
 
     def find_match(self, r: int, number: int) -> tuple[int, list[int]] | None:
-        """The row at which the match starts that a search at the row r finds, and the states of the match.
+        """Return the row at which the match starts that a search at the row r finds, and the states of the match.
 
         In WINDOW the rows of the frame of r are searched as if they were a partition.
         """
@@ -623,7 +623,7 @@ class RowPartition:
         return None
 
     def matches(self) -> Iterator[NumberedMatch]:
-        """The matches in order. Raises IllFormed where AFTER MATCH SKIP leads nowhere."""
+        """Yield the matches in order. Raises IllFormed where AFTER MATCH SKIP leads nowhere."""
         r, number = 0, 0
         while r < len(self.places):
             if r % ROWS_TOGETHER == 0:
@@ -655,7 +655,7 @@ class RowPartition:
 
 
 def numbered(A: Automaton, at: int, places: Sequence[int], states: Sequence[int], number: int) -> NumberedMatch:
-    """The match of the rows at these positions in these states, reported at a position."""
+    """Return the match of the rows at these positions in these states, reported at a position."""
     bound: dict[str, list[int]] = {}
     for place, state in zip(places, states, strict=True):
         bound.setdefault(A.variables[state], []).append(place)
@@ -698,7 +698,7 @@ class MeasureRegisters(RowRegisters):
         super().__init__(self.expressions, q.unions, {}, 0)
 
     def measures(self, match: LabelledRows, seen: Sequence[int]) -> Iterator[tuple[Nullable, ...]]:
-        """The measures of a match in its rows of these numbers, from 1."""
+        """Yield the measures of a match in its rows of these numbers, from 1."""
         self.match = match
         labelled = list(enumerate(timed_items(match.labels), match.start))
         views = [*accumulate(labelled, lambda v, row: self.after(v, *row), initial=self.initial(match.number))]
@@ -786,7 +786,7 @@ class ThreadSimulation:
     length: int
 
     def layers(self, s: int) -> Iterator[Layer]:
-        """The search for the match that starts at a row: row by row until no thread is left.
+        """Yield the search for the match that starts at a row: row by row until no thread is left.
 
         The first layer, without attempts, is the one before that row.
         """

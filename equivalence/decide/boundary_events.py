@@ -72,7 +72,7 @@ def _choices(pools: Sequence[Sequence[Value | None]]) -> Iterator[tuple[Value | 
 
 
 def _pool(edges: Sequence[Value], name: str, allowed: Mapping[str, ValueType] | None) -> list[Value | None]:
-    """The edges that an attribute may have as its value, and None for no value."""
+    """Return the edges that an attribute may have as its value, and None for no value."""
     if allowed is None or (name == TIME and name not in allowed):
         return [*edges, None]
     wanted = allowed.get(name)
@@ -81,7 +81,7 @@ def _pool(edges: Sequence[Value], name: str, allowed: Mapping[str, ValueType] | 
 
 
 def _constants(name: str, tests: Sequence[Test]) -> Iterator[Value]:
-    """The constants of the tests of an attribute."""
+    """Yield the constants of the tests of an attribute."""
     for test in tests:
         if any(attribute.name == name for attribute in mentions(test)):
             for node in nodes(test):
@@ -95,7 +95,7 @@ def _constants(name: str, tests: Sequence[Test]) -> Iterator[Value]:
 
 
 def _around(constant: Value) -> Iterator[Value]:
-    """The constant, and the values of its type that are next to it; of a number also the floats next to it."""
+    """Yield the constant, and the values of its type that are next to it; of a number also the floats next to it."""
     yield constant
     match constant:
         case int() | float() if not isinstance(constant, bool) and -math.inf < constant < math.inf:

@@ -68,7 +68,7 @@ class MarkedNFA:
         return reached
 
     def event(self, letter: Letter) -> Event | None:
-        """An event of the letter's type; None where z3 returned unknown."""
+        """Return an event of the letter's type; None where z3 returned unknown."""
         return self.events[letter // len(self.marks)]
 
 
@@ -112,7 +112,7 @@ def distinguished(
 
 
 def simplest_event(algebra: Algebra, type_: Mask) -> Event | None:
-    """The event of a type with the fewest and shortest values; None if none is known."""
+    """Return the event of a type with the fewest and shortest values; None if none is known."""
     known = [a.witness for i, a in enumerate(algebra.atoms) if type_ >> i & 1 and a.witness is not None]
     return min(known, key=lambda e: (len(e.attributes), sum(map(_length, e.attributes.values()))), default=None)
 
@@ -146,7 +146,7 @@ class Separation:
 def separate(
     automata: MarkedNFA, limit: int, contained: bool = False, known_events: bool = False
 ) -> Separation | Relation:
-    """A shortest word that separates the two, or the pairs that show that there is none.
+    """Return a shortest word that separates the two, or the pairs that show that there is none.
 
     With contained only words that the left accepts and the right does not. With known_events only words of types of
     which an event is known. Raises BudgetExceeded after more than limit pairs.
@@ -174,7 +174,7 @@ def separate(
 
 
 def normal_form(states: Subset, relation: Sequence[Pair]) -> Subset:
-    """The greatest set of states that equals this one if each pair of the relation is equal."""
+    """Return the greatest set of states that equals this one if each pair of the relation is equal."""
     pending, grown = list(relation), True
     while grown:
         grown = False
@@ -196,7 +196,7 @@ def _successors(
     parents: dict[Pair, tuple[Pair | None, Letter]],
     known_events: bool,
 ) -> list[Pair]:
-    """The pairs after one letter that were not reached before."""
+    """Return the pairs after one letter that were not reached before."""
     left, right = automata.after(pair[0]), automata.after(pair[1])
     found = []
     for letter in sorted(left.keys() | right.keys()):
@@ -222,7 +222,8 @@ NOTHING = CEA(0, (), frozenset(), frozenset())
 def equivalent(
     phi: Formula, psi: Formula, level: Level = "events", schema: Schema | None = None, budget: Budget = Budget()
 ) -> Verdict:
-    """Whether the two have the same complex events, or valuations, or any match, at every position of every stream.
+    """Return whether the two have the same complex events, or valuations, or any match, at every position of every
+    stream.
 
     With a schema: of every stream of that schema. The answer is Equivalent, Different or Undecided.
     """
@@ -232,12 +233,12 @@ def equivalent(
 def contained(
     phi: Formula, psi: Formula, level: Level = "events", schema: Schema | None = None, budget: Budget = Budget()
 ) -> Verdict:
-    """Whether psi has all complex events, or valuations, that phi has: Contained, Different or Undecided."""
+    """Return whether psi has all complex events, or valuations, that phi has: Contained, Different or Undecided."""
     return _compared(phi, psi, "contained", level, schema, budget)
 
 
 def shortest_match(phi: Formula, schema: Schema | None = None, budget: Budget = Budget()) -> Stream | None:
-    """A shortest stream at whose last position the formula has a match, None if no stream has one.
+    """Return a shortest stream at whose last position the formula has a match, None if no stream has one.
 
     Where z3 returns *unknown* for some event types, the stream is a shortest one without events of these. Raises
     Unsupported where no automaton carries the formula or z3 returns *unknown* for all that is left, BudgetExceeded.
@@ -312,7 +313,7 @@ def difference(
     one_way: bool = False,
     budget: Budget = Budget(),
 ) -> Stream | None:
-    """A shortest stream at whose last position they differ, None if there is none.
+    """Return a shortest stream at whose last position they differ, None if there is none.
 
     one_way: at which A has something that B has not. Raises Unsupported where the solver cannot tell, BudgetExceeded.
     """
@@ -333,7 +334,7 @@ def difference(
 
 
 def satisfiable(phi: cel.Formula, schema: Schema | None = None, budget: Budget = Budget()) -> bool | None:
-    """Whether the formula has a match on some stream; None where that is not decided."""
+    """Return whether the formula has a match on some stream; None where that is not decided."""
     try:
         return shortest_match(phi, schema, budget) is not None
     except (Unsupported, BudgetExceeded):
@@ -404,7 +405,7 @@ class NotInStar(Answer):
 def star_form(
     phi: cel.Formula, schema: Schema | None = None, budget: Budget = Budget()
 ) -> InStar | NotInStar | Undecided:
-    """An equivalent formula of CEL*, or two streams that show that there is none."""
+    """Return an equivalent formula of CEL*, or two streams that show that there is none."""
     try:
         for algebra in algebras(phi, schema=schema, budget=budget):
             A = single_variable(compile_cel(phi, budget, algebra))
@@ -422,7 +423,7 @@ def star_form(
 
 
 def _in_star(phi: cel.Formula, psi: cel.Formula, schema: Schema | None, budget: Budget) -> InStar | Undecided:
-    """The formula that was made, with the proof that it is the same."""
+    """Return the formula that was made, with the proof that it is the same."""
     proof = equivalent(phi, psi, "events", schema, budget)
     match proof:
         case Equivalent():
@@ -453,6 +454,6 @@ def _sensitive(phi: cel.Formula, found: Separation, automata: MarkedNFA, stream:
 
 
 def _never(phi: cel.Formula) -> cel.Formula:
-    """A formula of CEL* without a match."""
+    """Return a formula of CEL* without a match."""
     R = next(psi.type for psi in cel.subformulas(phi) if isinstance(psi, cel.EventAtom))
     return cel.Filter(cel.EventAtom(R), cel.Every(R, NEVER))

@@ -56,7 +56,7 @@ class Ages:
     values: tuple[tuple[str, int | None], ...] = ()
 
     def allow(self, part: int, clock: int) -> bool:
-        """Whether the clock of a part is within the part's window now."""
+        """Return whether the clock of a part is within the part's window now."""
         return all(other != clock or self.widths[part] > bound for other, bound in self.passed)
 
 
@@ -76,20 +76,20 @@ class ClockedAutomaton(Protocol):
 
     @property
     def initial(self) -> tuple[Config, ...]:
-        """The configurations before the first event."""
+        """Return the configurations before the first event."""
 
     def step(self, config: Config, type_: int, within: Ages) -> Iterator[tuple[Marks, Config]]:
-        """The marks and the configurations after an event of a type."""
+        """Return the marks and the configurations after an event of a type."""
 
     def is_final(self, config: Config) -> bool:
-        """Whether a match may end here."""
+        """Return whether a match may end here."""
 
     def rank(self, config: Config) -> tuple[Config, tuple[int, ...]]:
         """Return what configurations have to share to be compared, and their clocks: the lesser one's are younger."""
 
 
 def prune(automaton: ClockedAutomaton, configs: Iterable[Config]) -> tuple[Config, ...]:
-    """The configurations without those of which another one accepts as much, in order."""
+    """Return the configurations without those of which another one accepts as much, in order."""
     groups: dict[Config, list[tuple[tuple[int, ...], Config]]] = {}
     for config in set(configs):
         shared, clocks = automaton.rank(config)
@@ -174,7 +174,7 @@ _EdgeStep: TypeAlias = tuple[Marks, list[int], list[int], list[tuple[int, str]],
 
 
 def registers_in(marks: Marks) -> list[tuple[int, str]]:
-    """The registers with which an event so marked is compared, each with the attribute."""
+    """Return the registers with which an event so marked is compared, each with the attribute."""
     pairs = (v.removeprefix(HELD).split(" ", 1) for v in sorted(marks) if v.startswith(HELD))
     return [(int(number), name) for number, name in pairs]
 
@@ -273,7 +273,7 @@ UNBOUNDED: Zone = ((0, math.inf), (0, 0))  # now is not after the last event
 
 
 def tightened(zone: Zone, i: int, j: int, bound: Bound) -> Zone | None:
-    """The times of a zone with time i at most so much after time j; None if there are none."""
+    """Return the times of a zone with time i at most so much after time j; None if there are none."""
     if bound >= zone[i][j]:
         return zone
     if zone[j][i] + bound < 0:
@@ -283,7 +283,7 @@ def tightened(zone: Zone, i: int, j: int, bound: Bound) -> Zone | None:
 
 
 def elapsed(zone: Zone, gap: int) -> Zone | None:
-    """The zone with a new time as its last one: at least the gap after now, and not after the last event."""
+    """Return the zone with a new time as its last one: at least the gap after now, and not after the last event."""
     new = len(zone)
     wider: Zone = (*((*row, math.inf) for row in zone), (*[math.inf] * new, 0))
     later = tightened(wider, NOW, new, -gap)
@@ -291,7 +291,7 @@ def elapsed(zone: Zone, gap: int) -> Zone | None:
 
 
 def selected(zone: Zone, times: Sequence[int], widest: int) -> Zone:
-    """The zone of some of the times. What is further apart than the widest window may be so by any amount."""
+    """Return the zone of some of the times. What is further apart than the widest window may be so by any amount."""
     rough = [[zone[i][j] for j in times] for i in times]
     for i, row in enumerate(rough):
         for j, bound in enumerate(row):
@@ -305,13 +305,13 @@ def selected(zone: Zone, times: Sequence[int], widest: int) -> Zone:
 
 
 def includes(zone: Zone, other: Zone) -> bool:
-    """Whether all times of the other zone are times of this one."""
+    """Return whether all times of the other zone are times of this one."""
     return all(a >= b for mine, theirs in zip(zone, other, strict=True) for a, b in zip(mine, theirs, strict=True))
 
 
 @lru_cache(maxsize=10_000)
 def clocks_in(config: Any) -> frozenset[int]:
-    """The clocks that run in a configuration, or in several."""
+    """Return the clocks that run in a configuration, or in several."""
     if isinstance(config, int):
         return frozenset({config} if config < 0 else ())
     return frozenset().union(*map(clocks_in, config))
@@ -327,12 +327,12 @@ def names_of(config: Any) -> dict[int, int]:
 
 
 def piece_of(value: int) -> int:
-    """The piece of the values of its attribute that a value in a register is in."""
+    """Return the piece of the values of its attribute that a value in a register is in."""
     return ((FRESH if value <= FRESH else KEY - 1) - value) % PIECES
 
 
 def renamed(config: Any, names: Mapping[int, int]) -> Any:
-    """The configuration with other clocks, in order."""
+    """Return the configuration with other clocks, in order."""
     if isinstance(config, int):
         return names.get(config, config)
     return tuple(renamed(part, names) for part in config)
@@ -485,7 +485,7 @@ class ClockedComparison:
         return relation
 
     def steps(self, pair: ClockedPair, here: ClockedStep) -> Iterator[tuple[ClockedPair, ClockedStep]]:
-        """The pairs after one more event, and how each is reached."""
+        """Yield the pairs after one more event, and how each is reached."""
         number = 0 if here.letter is None else here.events[0] + 1
         for letter in self.letters:
             if (known := self.known(pair.known, letter.type)) is None:
@@ -529,7 +529,7 @@ class ClockedComparison:
     def _regions(
         self, pair: ClockedPair, letter: ClockedLetter, number: int, here: ClockedStep
     ) -> Iterator[tuple[Zone, dict[int, Bound], tuple[Constraint, ...]]]:
-        """The times at which the event may come, cut where a clock passes a window.
+        """Yield the times at which the event may come, cut where a clock passes a window.
 
         Each with what every clock has passed, and with the bounds on times that say so.
         """
@@ -564,7 +564,7 @@ class ClockedComparison:
         yield from ((zone, ages, tuple(times)) for zone, ages, times in split)
 
     def _end(self, pair: ClockedPair, here: ClockedStep) -> tuple[Constraint, ...] | None:
-        """The bounds on times if a stream may end here with a difference; None if there is none."""
+        """Return the bounds on times if a stream may end here with a difference; None if there is none."""
         if here.letter is None or not self.may_end(pair.known):
             return None
         if any(map(self.both.is_final, pair.left)) == any(map(self.both.is_final, pair.right)):
@@ -590,7 +590,7 @@ class ClockedComparison:
 
 
 def _parts(config: Any) -> Iterator[tuple[int, int]]:
-    """The parts with their clocks in nested tuples: pairs of a number and a clock."""
+    """Yield the parts with their clocks in nested tuples: pairs of a number and a clock."""
     if isinstance(config, tuple):
         if len(config) == 2 and isinstance(config[1], int) and config[1] < 0:
             yield config
@@ -600,7 +600,8 @@ def _parts(config: Any) -> Iterator[tuple[int, int]]:
 
 
 def earliest_times(count: int, bounds: Iterable[Constraint], step: int) -> list[int] | None:
-    """The least times from 0 on of so many events, in whole steps if there are such; None if no times keep the bounds.
+    """Return the least times from 0 on of so many events, in whole steps if there are such; None if no times keep the
+    bounds.
 
     Of bounds from below each is rounded up to whole steps, so that times are easy to read.
     """

@@ -116,7 +116,7 @@ class NestedAutomaton:
                 self.wanted[p] |= looked | (self.wanted[q] - emptied)
 
     def has_run(self, run: Any, parts: int) -> bool:
-        """Whether a value has the form of a run, with clocks of so many parts."""
+        """Return whether a value has the form of a run, with clocks of so many parts."""
         if not isinstance(run, tuple):
             return False
         if self.plain is not None:
@@ -140,7 +140,7 @@ class NestedAutomaton:
         return inner.has_run(run, parts)
 
     def starts(self) -> Runs:
-        """The runs before the first event."""
+        """Return the runs before the first event."""
         if self.plain is not None:
             return tuple((q, ()) for q in sorted(self.plain.initial))
         if self.kind == "either":
@@ -151,7 +151,7 @@ class NestedAutomaton:
         return inner
 
     def accepts(self, run: Run) -> bool:
-        """Whether a match may end with this run."""
+        """Return whether a match may end with this run."""
         if self.plain is not None:
             return run[0] in self.plain.final
         if self.kind == "either":
@@ -162,7 +162,7 @@ class NestedAutomaton:
         return self.below[0].accepts(run)
 
     def after(self, run: Run, type_: int, late: Late, values: Values) -> Iterator[tuple[Marks, Run]]:
-        """The marks and the runs after an event, where the windows of some parts are over."""
+        """Yield the marks and the runs after an event, where the windows of some parts are over."""
         if self.plain is not None:
             yield from self._plain_after(self.plain, run, type_, late, values)
         elif self.kind == "either":
@@ -240,12 +240,12 @@ class NestedAutomaton:
 
 
 def _numbers(marks: Marks, begin: str) -> set[int]:
-    """The parts of which an event so marked is the first, or the last."""
+    """Return the parts of which an event so marked is the first, or the last."""
     return {int(name[len(begin) :]) for name in marks if name.startswith(begin)}
 
 
 def _looked_at(marks: Marks) -> list[tuple[int, str]]:
-    """The registers that an event so marked is compared with, each with the attribute."""
+    """Return the registers that an event so marked is compared with, each with the attribute."""
     found = []
     for name in marks:
         if name.startswith(HELD):
@@ -255,7 +255,7 @@ def _looked_at(marks: Marks) -> list[tuple[int, str]]:
 
 
 def _is_equal_in(held: dict[int, int], looked: Iterable[tuple[int, str]], values: Mapping[str, int | None]) -> bool:
-    """Whether values are those in the registers; an empty register takes the first of them."""
+    """Return whether values are those in the registers; an empty register takes the first of them."""
     for register, attribute in looked:
         value = values[attribute]
         if value is None or held.setdefault(register, value) != value:
@@ -264,7 +264,7 @@ def _is_equal_in(held: dict[int, int], looked: Iterable[tuple[int, str]], values
 
 
 def _piece(value: int) -> int:
-    """The piece that a value is in."""
+    """Return the piece that a value is in."""
     return (NEW_VALUE - value if value <= NEW_VALUE else LAST_VALUE - 1 - value) % PIECES
 
 
@@ -272,7 +272,7 @@ def _piece(value: int) -> int:
 
 
 def closed(times: Times) -> Times | None:
-    """The matrix with the shortest sums of bounds; None if no times keep them."""
+    """Return the matrix with the shortest sums of bounds; None if no times keep them."""
     n = len(times)
     found = [row[:] for row in times]
     for k in range(n):
@@ -283,7 +283,7 @@ def closed(times: Times) -> Times | None:
 
 
 def with_event(times: Times, event: KnownEvent, gap: int) -> Times | None:
-    """The matrix with the time of the event in the last row; None if it cannot come then."""
+    """Return the matrix with the time of the event in the last row; None if it cannot come then."""
     n = len(times)
     more: Times = [[*row, math.inf] for row in times]
     more.append([math.inf] * n + [0])
@@ -454,7 +454,7 @@ class ClosedList:
 
 @lru_cache(maxsize=10_000)
 def _names(config: Any) -> frozenset[int]:
-    """The clocks in nested tuples."""
+    """Return the clocks in nested tuples."""
     if isinstance(config, tuple):
         return frozenset[int]().union(*map(_names, config))
     return frozenset({config} if config < 0 else ())
@@ -471,7 +471,7 @@ def _rename_clocks(config: Any, names: Mapping[int, int]) -> Any:
 
 @lru_cache(maxsize=10_000)
 def _running(config: Any) -> frozenset[tuple[int, int]]:
-    """The parts in nested tuples with their clocks."""
+    """Return the parts in nested tuples with their clocks."""
     if not isinstance(config, tuple):
         return frozenset()
     if len(config) == 2 and all(isinstance(x, int) for x in config) and config[1] < 0:

@@ -55,7 +55,7 @@ BLIND = (
 
 
 def key_of(phi: Formula, schema: Schema | None = None) -> object:
-    """A value that is equal for formulas that the rule `same` makes one: of expanded formulas."""
+    """Return a value that is equal for formulas that the rule `same` makes one: of expanded formulas."""
     conditions, core = stack_of(phi)
     if conditions:
         kept = [key_of_condition(c, schema) for c in conditions if not is_wider(c, conditions, schema)]
@@ -111,7 +111,7 @@ def stack_of(phi: Formula) -> tuple[list[cel.Condition | cel.Window | str], Form
 
 
 def with_conditions(phi: Formula, conditions: Sequence[cel.Condition | cel.Window | str]) -> Formula:
-    """The formula with these filters, windows and partitions around it, the first one outermost."""
+    """Return the formula with these filters, windows and partitions around it, the first one outermost."""
     for c in reversed(conditions):
         if isinstance(c, str):
             phi = cel.PartitionBy(phi, c)
@@ -140,7 +140,7 @@ def is_wider(
 
 
 def key_of_condition(c: cel.Condition | cel.Window | str, schema: Schema | None) -> object:
-    """A value that is equal for conditions that are written differently and mean the same."""
+    """Return a value that is equal for conditions that are written differently and mean the same."""
     match c:
         case str():
             return ("partition", c)
@@ -170,7 +170,7 @@ def _parts(c: cel.Condition, kind: type) -> Iterator[cel.Condition]:
 
 
 def key_of_predicate(P: Predicate) -> object:
-    """The predicate with the smaller side of a comparison on the left, and Both and Either as sets."""
+    """Return the predicate with the smaller side of a comparison on the left, and Both and Either as sets."""
     match P:
         case pred.Comparison(comparator, left, right):
             if repr(left) <= repr(right):
@@ -203,7 +203,7 @@ def follows(
     schema: Schema | None,
     budget: Budget,
 ) -> bool:
-    """Whether a condition on a valuation is known to follow from others."""
+    """Return whether a condition on a valuation is known to follow from others."""
     if any(key_of_condition(c, schema) == key_of_condition(d, schema) for d in known):
         return True
     for i, d in enumerate(known):
@@ -240,7 +240,7 @@ def follows(
 
 
 def entails(known: Sequence[Predicate], P: Predicate, schema: Schema | None, budget: Budget) -> bool:
-    """Whether every event that is in all of these predicates is in P too."""
+    """Return whether every event that is in all of these predicates is in P too."""
     count = len(known)
     for solver in (False, True):
         types = minterms([*known, P], schema, budget, solver)
@@ -250,18 +250,18 @@ def entails(known: Sequence[Predicate], P: Predicate, schema: Schema | None, bud
 
 
 def _same_mentions(P: Predicate, Q: Predicate) -> bool:
-    """Whether two predicates across events mention the same variables, each of them once."""
+    """Return whether two predicates across events mention the same variables, each of them once."""
     first, second = (sorted(str(a.variable) for a in mentions(R)) for R in (P, Q))
     return first == second and len(set(first)) == len(first)
 
 
 def _as_one_event(P: Predicate) -> Predicate:
-    """The predicate across events as one on an event that has the attributes of all of them."""
+    """Return the predicate across events as one on an event that has the attributes of all of them."""
     return pred.mapped_predicate(P, lambda a: Attribute(f"{a.variable}.{a.name}"))
 
 
 def is_written_so(phi: Formula, psi: Formula, claim: Claim, schema: Schema | None) -> RuleProof | None:
-    """A proof from how two expanded formulas are written, without a decider; None if there is none."""
+    """Return a proof from how two expanded formulas are written, without a decider; None if there is none."""
     if key_of(phi, schema) == key_of(psi, schema):
         return RuleProof("same")
     chosen = _chosen_first(phi) if claim == "contained" else None
@@ -283,7 +283,7 @@ class Derivations:
     tries: int = TRIES
 
     def derive(self, phi: Formula, psi: Formula, claim: Claim, level: Level) -> RuleProof | None:
-        """A derivation of the claim about two expanded formulas; None if none is found."""
+        """Return a derivation of the claim about two expanded formulas; None if none is found."""
         check_time()
         self.tries -= 1
         if self.tries < 0:
@@ -334,7 +334,7 @@ class Derivations:
         return RuleProof("both", (there, back)) if there and back else None
 
     def _conditions(self, phi: Formula, psi: Formula, claim: Claim, level: Level) -> RuleProof | None:
-        """The rule for filters, windows and partitions."""
+        """Return the rule for filters, windows and partitions."""
         (mine, phi_core), (theirs, psi_core) = stack_of(phi), stack_of(psi)
         if not theirs and not (mine and claim == "equivalent"):
             return None
@@ -363,7 +363,7 @@ class Derivations:
         return None if part is None else RuleProof("shared", (part,))
 
     def _operands(self, phi: Formula, psi: Formula, claim: Claim, level: Level) -> RuleProof | None:
-        """The rule for one operator on both sides."""
+        """Return the rule for one operator on both sides."""
         if type(phi) is not type(psi) or isinstance(phi, cel.EventAtom | cel.Filter | cel.Within | cel.PartitionBy):
             return None
         if isinstance(phi, cel.In) and isinstance(psi, cel.In) and phi.variable != psi.variable and level != "events":
@@ -387,7 +387,7 @@ class Derivations:
 
 
 def _chosen_first(phi: Formula) -> Formula | None:
-    """A formula with conditions around a strategy with these in it; None for others."""
+    """Return a formula with conditions around a strategy with these in it; None for others."""
     layers: list[cel.Filter | cel.Within | cel.PartitionBy] = []
     while isinstance(phi, cel.Filter | cel.Within | cel.PartitionBy):
         layers.append(phi)
@@ -410,7 +410,7 @@ def prove(
     budget: Budget,
     only_same: bool = False,
 ) -> Equivalent | Contained | None:
-    """A proof by rules; None if none is found. only_same: look at how the two are written, and no further."""
+    """Return a proof by rules; None if none is found. only_same: look at how the two are written, and no further."""
     with depth_limited(phi.span):
         left, right = cel.expanded(phi), cel.expanded(psi)
         if only_same:

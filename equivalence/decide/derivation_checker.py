@@ -54,7 +54,7 @@ class DerivationCheck:
         return None
 
     def follow(self, by: RuleProof, phi: cel.Formula, psi: cel.Formula, claim: Claim, level: Level) -> None:
-        """Raises RuleFails unless the derivation shows the claim about the two."""
+        """Raise RuleFails unless the derivation shows the claim about the two."""
         check_time()
         match by.rule, by.parts:
             case "same", ():
@@ -166,7 +166,7 @@ class DerivationCheck:
     # --- the same formula, written differently ------------------------------------------------------------------------
 
     def alike(self, phi: cel.Formula, psi: cel.Formula) -> bool:
-        """Whether two formulas are the same but for what does not matter."""
+        """Return whether two formulas are the same but for what does not matter."""
         mine, phi = _peeled(phi)
         theirs, psi = _peeled(psi)
         mine, theirs = self._without_wider(mine), self._without_wider(theirs)
@@ -201,7 +201,7 @@ class DerivationCheck:
         )
 
     def _without_wider(self, parts: Sequence[Part]) -> list[Part]:
-        """The conditions without the windows that a narrower one of the same attribute is beside."""
+        """Return the conditions without the windows that a narrower one of the same attribute is beside."""
         kept = []
         for c in parts:
             if isinstance(c, cel.EventWindow):
@@ -217,7 +217,7 @@ class DerivationCheck:
         return kept
 
     def alike_conditions(self, c: Part, d: Part) -> bool:
-        """Whether two conditions are the same but for how they are written."""
+        """Return whether two conditions are the same but for how they are written."""
         match c, d:
             case str(), str():
                 return c == d
@@ -236,7 +236,7 @@ class DerivationCheck:
         return False
 
     def _width(self, window: cel.TimeWindow | cel.AttributeWindow) -> tuple[str, Fraction | float]:
-        """The attribute of a window, and the greatest distance that it lets through."""
+        """Return the attribute of a window, and the greatest distance that it lets through."""
         if isinstance(window, cel.TimeWindow):
             name, width = TIME, window.amount * dict(SECONDS_IN)[window.unit]
         else:
@@ -256,7 +256,7 @@ class DerivationCheck:
     # --- conditions that follow from others ---------------------------------------------------------------------------
 
     def implied(self, c: Part, known: Sequence[Part]) -> bool:
-        """Whether a condition on a valuation follows from others."""
+        """Return whether a condition on a valuation follows from others."""
         check_time()
         if any(self.alike_conditions(c, d) for d in known):
             return True
@@ -287,7 +287,7 @@ class DerivationCheck:
         return False
 
     def _no_event(self, given: Sequence[Predicate], P: Predicate, schema: Schema | None) -> bool:
-        """Whether no event is in all that is given, and not in P."""
+        """Return whether no event is in all that is given, and not in P."""
         for solver in (False, True):
             algebra = Algebra([*given, P], self.budget, schema, solver)
             left = algebra.everything & ~algebra.mask(P)
@@ -325,7 +325,7 @@ def _dropped(phi: cel.Formula) -> cel.Formula:
 
 
 def _peeled(phi: cel.Formula) -> tuple[list[Part], cel.Formula]:
-    """The conditions around a formula, and what is inside of filters, windows and partitions."""
+    """Return the conditions around a formula, and what is inside of filters, windows and partitions."""
     if isinstance(phi, cel.Filter):
         conditions, inner = _peeled(phi.phi)
         return _row(phi.condition, cel.Conjunction) + conditions, inner
@@ -339,13 +339,13 @@ def _peeled(phi: cel.Formula) -> tuple[list[Part], cel.Formula]:
 
 
 def _level_below(conditions: list[Part], level: Level) -> Level:
-    """The level on which what these conditions are around has to be compared: filters look at variables."""
+    """Return the level on which what these conditions are around has to be compared: filters look at variables."""
     on_supports = all(isinstance(c, str | cel.EventWindow | cel.TimeWindow | cel.AttributeWindow) for c in conditions)
     return level if on_supports else "valuations"
 
 
 def _around(phi: cel.Formula, conditions: list[Part]) -> cel.Formula:
-    """A formula with conditions around it, of which the last one is the innermost."""
+    """Return a formula with conditions around it, of which the last one is the innermost."""
     if not conditions:
         return phi
     inner, c = _around(phi, conditions[1:]), conditions[0]
@@ -357,7 +357,7 @@ def _around(phi: cel.Formula, conditions: list[Part]) -> cel.Formula:
 
 
 def _row(tree: object, kind: type) -> list:  # type: ignore[type-arg]
-    """The operands of a chain of one operator, left to right."""
+    """Return the operands of a chain of one operator, left to right."""
     if type(tree) is not kind:
         return [tree]
     return [*_row(tree.left, kind), *_row(tree.right, kind)]  # type: ignore[attr-defined]
@@ -381,11 +381,11 @@ def _alike_predicates(P: Predicate, Q: Predicate) -> bool:
 
 
 def _once_each(P: Predicate) -> tuple[str, ...] | None:
-    """The variables that a predicate across events mentions, if each is mentioned once."""
+    """Return the variables that a predicate across events mentions, if each is mentioned once."""
     names = sorted(str(a.variable) for a in pred.mentions(P))
     return tuple(names) if len(set(names)) == len(names) else None
 
 
 def _joined_event(P: Predicate) -> Predicate:
-    """The predicate as one on a single event that has the attributes of each variable's event."""
+    """Return the predicate as one on a single event that has the attributes of each variable's event."""
     return pred.mapped_predicate(P, lambda a: pred.Attribute(f"{a.variable} {a.name}"))

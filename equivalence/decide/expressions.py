@@ -50,12 +50,12 @@ EACH = 3  # values of a variable that a difference is looked for with, at least
 
 
 def body_of(E: expr.Expression) -> expr.Expression:
-    """The expression behind the definitions."""
+    """Return the expression behind the definitions."""
     return E.body if isinstance(E, expr.Let) else E
 
 
 def sources(E: expr.Expression) -> dict[str, frozenset[ArgumentPosition]]:
-    """The attribute variables, each with the places that it has its values from."""
+    """Return the attribute variables, each with the places that it has its values from."""
     definitions = {d.name: d for d in E.definitions} if isinstance(E, expr.Let) else {}
     places = argument_places(body_of(E), definitions)
     return {X: places.get(X, frozenset()) for X in ranging_variables(body_of(E))}
@@ -64,7 +64,7 @@ def sources(E: expr.Expression) -> dict[str, frozenset[ArgumentPosition]]:
 def pairings(
     E: expr.Expression, F: expr.Expression, claim: Claim, schema: Schema, budget: Budget
 ) -> Iterator[tuple[expr.Expression, expr.Expression, Schema]]:
-    """The two with their variables read as attributes, those of F being some of E's, under the schema with these.
+    """Yield the two with their variables read as attributes, those of F being some of E's, under the schema with these.
 
     Each variable of F is one of E that has its values from the same places, or for containment from some of them.
     Raises Unsupported where there is prefix or a constraint.
@@ -144,7 +144,7 @@ def over_values(
 
 
 def attributes_of(where: Mapping[str, frozenset[ArgumentPosition]], schema: Schema) -> Iterator[tuple[str, str]]:
-    """The attributes that some variable has its values from, each with its event type."""
+    """Return the attributes that some variable has its values from, each with its event type."""
     order = order_under(schema)
     return ((T, order[T][k]) for found in where.values() for T, k in sorted(found) if k < len(order.get(T, ())))
 
@@ -159,7 +159,7 @@ def _pool(
 
 
 def _has(where: frozenset[ArgumentPosition], v: Value, order: ArgumentOrder) -> expr.Expression:
-    """An event that gives the variable this value."""
+    """Return an event that gives the variable this value."""
     masked: list[expr.Expression] = [
         expr.Primitive(T, (), Comparison("=", Attribute(order[T][k]), Constant(v)))
         for T, k in sorted(where)
@@ -175,19 +175,19 @@ ExpressionVerdict: TypeAlias = Equivalent | Contained | Different | Undecided
 def equivalent(
     E: expr.Expression, F: expr.Expression, schema: Schema | None = None, budget: Budget = Budget()
 ) -> ExpressionVerdict:
-    """Whether the two take place at the same events of every history, or of every history of the schema."""
+    """Return whether the two take place at the same events of every history, or of every history of the schema."""
     return _compared(E, F, "equivalent", schema, budget)
 
 
 def contained(
     E: expr.Expression, F: expr.Expression, schema: Schema | None = None, budget: Budget = Budget()
 ) -> ExpressionVerdict:
-    """Whether F takes place wherever E does."""
+    """Return whether F takes place wherever E does."""
     return _compared(E, F, "contained", schema, budget)
 
 
 def shortest_history(E: expr.Expression, schema: Schema | None = None, budget: Budget = Budget()) -> Stream | None:
-    """A shortest history at whose last event E takes place, None if there is none at all.
+    """Return a shortest history at whose last event E takes place, None if there is none at all.
 
     With attribute variables it is one over a few values. Raises Unsupported where there is none over these, or masks
     are beyond z3, and BudgetExceeded.
@@ -225,7 +225,7 @@ def _compared(
 def _for_values(
     E: expr.Expression, F: expr.Expression, claim: Claim, schema: Schema | None, budget: Budget
 ) -> ExpressionVerdict:
-    """A difference over a few values, or a proof for all of them; valued_expressions.py says how."""
+    """Return a difference over a few values, or a proof for all of them; valued_expressions.py says how."""
     if schema is None:
         raise Unsupported(NEEDS_SCHEMA)
     pools = values_for(E, F)
@@ -252,7 +252,7 @@ def _for_values(
 def _within(
     event: Event | None, sources_of: list[tuple[str, str]], schema: Schema, pools: Mapping[ValueType, Sequence[Value]]
 ) -> bool:
-    """Whether the event gives the variables only such values."""
+    """Return whether the event gives the variables only such values."""
     if event is None:
         return False
     given = ((name, event.get(name)) for T, name in sources_of if event.type == T)
@@ -282,7 +282,7 @@ def _searched(
 
 
 def _together(A: DFA, B: DFA, types: set[int], budget: Budget) -> list[tuple[int, int]]:
-    """The pairs of states that the two are in after the same history. Raises BudgetExceeded."""
+    """Return the pairs of states that the two are in after the same history. Raises BudgetExceeded."""
 
     def successors(pair: tuple[int, int]) -> list[tuple[int, tuple[int, int]]]:
         coming = A.alphabet.coming if pair != (0, 0) else range(len(A.alphabet.types))

@@ -34,7 +34,7 @@ def compare_formulas(
     bound: int = 4,
     budget: Budget = Budget(),
 ) -> Verdict:
-    """Whether psi has the complex events, or valuations, of phi, and no others if they are to be equivalent.
+    """Return whether psi has the complex events, or valuations, of phi, and no others if they are to be equivalent.
 
     At every position of every stream, of the schema if there is one, whose times are in that order. Where that is not
     decided, all streams of up to bound events are searched for a difference.

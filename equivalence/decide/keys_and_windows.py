@@ -106,19 +106,19 @@ Keys: TypeAlias = Mapping[str, Truth | None]
 
 
 def last_variables(phi: Formula) -> frozenset[str]:
-    """The variables that hold the last event of the interval in every valuation of an expanded formula."""
+    """Return the variables that hold the last event of the interval in every valuation of an expanded formula."""
     return _join_variables(phi, lambda left, right: right, frozenset[str].intersection)
 
 
 def always_bound(phi: Formula) -> frozenset[str]:
-    """The variables that hold an event in every valuation of an expanded formula."""
+    """Return the variables that hold an event in every valuation of an expanded formula."""
     return _join_variables(phi, frozenset[str].union, frozenset[str].union)
 
 
 def _join_variables(
     phi: Formula, in_sequence: Callable[..., frozenset[str]], in_all: Callable[..., frozenset[str]]
 ) -> frozenset[str]:
-    """The variables that hold something, from those of the operands of a sequence, and of ALL."""
+    """Return the variables that hold something, from those of the operands of a sequence, and of ALL."""
     below = [_join_variables(psi, in_sequence, in_all) for psi in children(phi)]
     match phi:
         case cel.EventAtom(R):
@@ -145,7 +145,7 @@ def _join_variables(
 
 
 def binds_last(phi: Formula, L: frozenset[str] | None = None) -> bool:
-    """Whether a variable, of L if that is given, holds the last event of the interval in every valuation."""
+    """Return whether a variable, of L if that is given, holds the last event of the interval in every valuation."""
     match phi:
         case cel.EventAtom(R):
             return L is None or R in L
@@ -193,7 +193,7 @@ def window_of(window: cel.Window, schema: Schema | None) -> tuple[str, Width] | 
 
 
 def whole_microseconds(width: Width) -> Fraction:
-    """The greatest number of seconds between two timestamps that is within a width of so many seconds."""
+    """Return the greatest number of seconds between two timestamps that is within a width of so many seconds."""
     if width >= LONGEST:
         return Fraction(LONGEST)
     ticks = math.floor(Fraction(width) * 10**6)
@@ -267,7 +267,7 @@ class Measures:
         )
 
     def type_of(self, name: str) -> ValueType | None:
-        """The type of an attribute that the schema gives, if there is a schema."""
+        """Return the type of an attribute that the schema gives, if there is a schema."""
         if self.schema is None:
             return None
         return self.schema.attributes.get(name, "timestamp" if name == TIME else None)
@@ -284,7 +284,7 @@ class Measures:
         return found
 
     def truth(self, key: str, value: Value | None) -> Truth:
-        """The truth of the tests of a key for a value."""
+        """Return the truth of the tests of a key for a value."""
         return tuple(satisfied(test, lambda _: value) for test in self._tests(key))
 
     def _tests(self, name: str) -> tuple[Predicate, ...]:
@@ -304,7 +304,7 @@ class Measures:
                 yield value
 
     def fits(self, name: str, value: Value, other: Value | None) -> bool:
-        """Whether an attribute may have a value, by the schema, and its tests tell that not from another."""
+        """Return whether an attribute may have a value, by the schema, and its tests tell that not from another."""
         value_type = self.type_of(name)
         may_have = value_type is None or _is_of(value, value_type)
         return may_have and self.truth(name, value) == self.truth(name, other)
@@ -321,7 +321,7 @@ class Measures:
                 yield v
 
     def is_single(self, truth: Truth, key: str) -> bool:
-        """Whether a piece has one value: an equation holds in it, and so no other constant is in it."""
+        """Return whether a piece has one value: an equation holds in it, and so no other constant is in it."""
         equal: set[Value] = set()
         for test, holds in zip(self._tests(key), truth, strict=True):
             if holds:
@@ -382,12 +382,12 @@ class Equation:
 
     @property
     def variables(self) -> tuple[str, str]:
-        """The variables of both sides."""
+        """Return the variables of both sides."""
         return str(self.left.variable), str(self.right.variable)
 
 
 def equated(condition: cel.Condition) -> Equation | None:
-    """The equation that a condition is, if it is one."""
+    """Return the equation that a condition is, if it is one."""
     match condition:
         case cel.Correlated(Comparison("=", Attribute(_, str()) as left, Attribute(_, str()) as right)):
             return Equation(left, right)
@@ -395,7 +395,7 @@ def equated(condition: cel.Condition) -> Equation | None:
 
 
 def groups_of(formulas: Iterable[Formula]) -> list[frozenset[str]]:
-    """The sets of two and more attributes that the filters among some formulas compare with each other."""
+    """Return the sets of two and more attributes that the filters among some formulas compare with each other."""
     found: list[frozenset[str]] = []
     for phi in formulas:
         for atom in cel.atoms(phi.condition) if isinstance(phi, cel.Filter) else ():
@@ -407,14 +407,14 @@ def groups_of(formulas: Iterable[Formula]) -> list[frozenset[str]]:
 
 
 def is_alone(name: str, groups: Iterable[frozenset[str]]) -> bool:
-    """Whether an attribute is in none of the groups."""
+    """Return whether an attribute is in none of the groups."""
     return not any(name in group for group in groups)
 
 
 def equations(
     condition: cel.Condition, phi: Formula, ends: bool, groups: Sequence[frozenset[str]]
 ) -> Iterator[tuple[Equation, bool]]:
-    """The equations that a filter on phi joins by AND, each with whether it asks for the key of the last event.
+    """Yield the equations that a filter on phi joins by AND, each with whether it asks for the key of the last event.
 
     Without those of variables that never hold an event, which are true.
     """
@@ -429,7 +429,8 @@ def equations(
 
 
 def separate_alternatives(phi: Formula) -> Formula:
-    """The formula with each filter that compares a variable which only some sides of an OR bind on each side alone.
+    """Return the formula with each filter that compares a variable which only some sides of an OR bind on each side
+    alone.
 
     So that `(A ; (B OR C)) FILTER A.k = B.k` is `(A ; B) FILTER A.k = B.k OR (A ; C)`: a filter on nothing is true.
     """
@@ -461,7 +462,7 @@ def alternatives(phi: Formula) -> list[Formula]:
 
 
 def branches(condition: cel.Condition) -> Iterator[cel.Condition]:
-    """The condition, and the sides of each OR in it."""
+    """Yield the condition, and the sides of each OR in it."""
     yield condition
     for part in cel.conjuncts(condition):
         if isinstance(part, cel.Disjunction):
@@ -496,7 +497,7 @@ class Reduction:
     parts: list[Width | frozenset[str]] = field(default_factory=list)
 
     def same(self, key: str) -> Predicate:
-        """The event has the key of the last event."""
+        """Return a formula: the event has the key of the last event."""
         if (truth := self.keys[key]) is None:
             return NOTHING
         in_piece = _all_of(self.measures.keys[key], truth)
@@ -517,7 +518,7 @@ class Reduction:
         return found
 
     def has(self, name: str) -> Predicate:
-        """The event may have a value of an attribute, by the schema."""
+        """Return a formula: the event may have a value of an attribute, by the schema."""
         schema = self.measures.schema
         if schema is None:
             return pred.Anything()
@@ -525,11 +526,11 @@ class Reduction:
         return reduce(pred.Either, types) if types else NOTHING
 
     def near(self, name: str, index: int) -> Predicate:
-        """The event is within the width of that index of the last event."""
+        """Return a formula: the event is within the width of that index of the last event."""
         return Comparison("<=", Attribute(f"{HIDDEN}near {name}"), Constant(index))
 
     def held_by(self, type_: int, types: Mapping[Predicate, Sequence[int]]) -> ClockedLetter:
-        """The letter of a type of events without a time: what their attributes that registers compare may be."""
+        """Return the letter of a type of events without a time: what their attributes that registers compare may be."""
         measures, absent, single, present = self.measures, set[str](), set[str](), dict[str, int]()
         keyed = frozenset(a for a in measures.held if a in measures.keys and type_ in types[self.same(a)])
         for name, tests in measures.held.items():
@@ -548,25 +549,25 @@ class Reduction:
 
     @property
     def registers(self) -> Registers:
-        """The attributes that are compared with each register, and the groups of attributes."""
+        """Return the attributes that are compared with each register, and the groups of attributes."""
         registers = {i: part for i, part in enumerate(self.parts) if isinstance(part, frozenset)}
         keyless = frozenset(a for a, truth in self.keys.items() if truth is None)
         return Registers(tuple(self.measures.held), tuple(self.measures.groups), registers, keyless)
 
     @property
     def has_clocks(self) -> bool:
-        """Whether a window is around a part."""
+        """Return whether a window is around a part."""
         return any(not isinstance(part, frozenset) for part in self.parts)
 
     @property
     def timed(self) -> Predicate:
-        """The event has a time, of a kind that windows measure."""
+        """Return a formula: the event has a time, of a kind that windows measure."""
         if self.measures.type_of(TIME) in ("string", "bool"):
             return NOTHING
         return Comparison("=", Attribute(f"{HIDDEN}timed"), Constant(True))
 
     def _part(self, phi: cel.Within, width: Width) -> Formula:
-        """The unary formula for a window on time around a part, whose first and last events a variable holds."""
+        """Return the unary formula for a window on time around a part, whose first and last events a variable holds."""
         if self.order == "any":
             raise Unsupported(BACKWARDS, phi.span)
         if self.measures.type_of(TIME) == "float":
@@ -595,7 +596,7 @@ class Reduction:
             raise Unsupported(f"{what} around a part of a match, {where}", phi.span)
 
     def reduced(self, phi: Formula, ends: bool = True, flat: bool = True) -> Formula:
-        """The unary formula for an expanded one.
+        """Return the unary formula for an expanded one.
 
         ends: the interval of phi ends with the event at which a match is reported. flat: around phi there are only
         operators that judge a match by itself. Raises Unsupported where a window or partition is elsewhere.
@@ -671,7 +672,7 @@ class Reduction:
 
     @staticmethod
     def _empty_registers(phi: Formula, registers: Iterable[int], ends: bool) -> Formula:
-        """The formula with marks on its last event that empty registers, if a match may go on after it."""
+        """Return the formula with marks on its last event that empty registers, if a match may go on after it."""
         return phi if ends else reduce(lambda psi, i: cel.In(psi, f"{LAST_OF}{i}"), registers, phi)
 
     def _require_last(self, phi: Formula, psi: Formula, what: str, ends: bool) -> None:
@@ -681,7 +682,7 @@ class Reduction:
             raise Unsupported(f"{what} is around PROJECT, which may leave out the last event of a match", phi.span)
 
     def _condition(self, condition: cel.Condition, psi: Formula, ends: bool) -> cel.Condition:
-        """The condition with equations of keys as predicates on single events."""
+        """Return the condition with equations of keys as predicates on single events."""
         if all(isinstance(atom, cel.Every) for atom in cel.atoms(condition)):
             return condition
         if isinstance(condition, cel.Disjunction):
@@ -724,7 +725,7 @@ def _classes(equations: Sequence[tuple[str, str, str]]) -> list[tuple[str, set[s
 
 
 def variables_in(phi: Formula) -> Iterator[str]:
-    """The variables that a formula may bind: others hold no event, and what a filter says of them is true."""
+    """Yield the variables that a formula may bind: others hold no event, and what a filter says of them is true."""
     for psi in cel.subformulas(phi):
         if isinstance(psi, cel.EventAtom):
             yield psi.type
@@ -736,13 +737,13 @@ def variables_in(phi: Formula) -> Iterator[str]:
 
 
 def restricted(phi: Formula, P: Predicate) -> Formula:
-    """The valuations of a formula all of whose events are in P."""
+    """Return the valuations of a formula all of whose events are in P."""
     names = frozenset((*variables_in(phi), held_mark(P) or WHOLE))
     return cel.Project(names - {WHOLE}, cel.Filter(cel.In(phi, WHOLE), cel.Every(WHOLE, P)))
 
 
 def _all_of(tests: Sequence[Predicate], truth: Truth) -> Predicate:
-    """The conjunction of the tests, or of their complements."""
+    """Return the conjunction of the tests, or of their complements."""
     found: Predicate = pred.Anything()
     for test, holds in zip(tests, truth, strict=True):
         literal = test if holds else Not(test)
@@ -800,12 +801,12 @@ class RealStreams:
         return (*nearest, int(self._may_be_last[type_]))
 
     def zones(self, type_: int) -> Sequence[int]:
-        """The zones of the events of a type, by attribute."""
+        """Return the zones of the events of a type, by attribute."""
         return self._zones[type_]
 
     @staticmethod
     def accepts(state: Real) -> bool:
-        """Whether a stream may end here."""
+        """Return whether a stream may end here."""
         return bool(state[-1])
 
 
@@ -822,7 +823,7 @@ Node: TypeAlias = tuple[Real, Subset, Subset]
 def separate_real(
     automata: MarkedNFA, real: RealStreams, limit: int, contained: bool, known_events: bool
 ) -> Word | list[Node]:
-    """A shortest word that separates the two, or the pairs that show that there is none. Raises BudgetExceeded.
+    """Return a shortest word that separates the two, or the pairs that show that there is none. Raises BudgetExceeded.
 
     As `search.separate`, beside the automaton of real streams: pairs are joined by those with the same state of it.
     """
@@ -872,7 +873,7 @@ def separate_real(
 def compare_reduced(
     phi: Formula, psi: Formula, claim: Claim, level: Level, schema: Schema | None, order: Order, budget: Budget
 ) -> Equivalent | Contained | Different | Undecided:
-    """The verdict on two formulas with keys and windows, of streams whose times are in that order.
+    """Return the verdict on two formulas with keys and windows, of streams whose times are in that order.
 
     Raises Unsupported where the reduction does not carry one of them, and BudgetExceeded.
     """
@@ -909,7 +910,7 @@ def compare_reduced(
 
 
 def is_reducible(phi: Formula, schema: Schema | None = None, order: Order = "non-decreasing") -> bool:
-    """Whether a formula has partitions and windows only where compare_reduced decides it, within its budget."""
+    """Return whether a formula has partitions and windows only where compare_reduced decides it, within its budget."""
     try:
         with depth_limited(phi.span):
             expanded = separate_alternatives(cel.expanded(phi))
@@ -921,7 +922,7 @@ def is_reducible(phi: Formula, schema: Schema | None = None, order: Order = "non
 
 
 def cases_of(measures: Measures) -> list[dict[str, Truth | None]]:
-    """The cases: for each key each piece of its values, and no value. Raises BudgetExceeded."""
+    """Return the cases: for each key each piece of its values, and no value. Raises BudgetExceeded."""
     choices: list[list[Truth | None]] = []
     for key in measures.keys:
         present = [truth for truth, value in measures.pieces(key).items() if value is not None]
@@ -944,7 +945,7 @@ def _decide_case(
     level: Level,
     budget: Budget,
 ) -> PieceProof | Different | str:
-    """The proof of one case, a difference that was replayed, or why there is neither."""
+    """Return the proof of one case, a difference that was replayed, or why there is neither."""
     measures = reduction.measures
     first, second = reduction.reduced(left), reduction.reduced(right)
     require_layers(first, left)
@@ -1008,7 +1009,7 @@ MONITORS: Mapping[type, MonitorStep] = {cel.Next: after_next, cel.Last: after_la
 
 
 def clocked_automaton(phi: Formula, algebra: Algebra, types: dict[Predicate, Sequence[int]]) -> ClockedAutomaton:
-    """The automaton with clocks of a reduced formula.
+    """Return the automaton with clocks of a reduced formula.
 
     types: for predicates the numbers of the types of their events, to be filled in before the first step: this function
     adds the predicates. The formula has passed `require_layers`.
@@ -1041,7 +1042,7 @@ def clocked_automaton(phi: Formula, algebra: Algebra, types: dict[Predicate, Seq
 
 
 def selects_parts(phi: Formula) -> bool:
-    """Whether NXT, LAST or MAX are around a part with a window of its own in a reduced formula."""
+    """Return whether NXT, LAST or MAX are around a part with a window of its own in a reduced formula."""
     selecting = (psi for psi in cel.subformulas(phi) if type(psi) in MONITORS)
     return any(name.startswith((FIRST_OF, HELD)) for psi in selecting for name in variables_in(psi))
 
@@ -1079,7 +1080,7 @@ def _compare_clocked(
     one_way: bool,
     known_events: bool,
 ) -> PieceProof | Stream | str | None:
-    """The proof of a case with windows on parts, or a stream on which the two differ.
+    """Return the proof of a case with windows on parts, or a stream on which the two differ.
 
     None if an event of the stream is not known. A text says why no stream is found. Raises Unsupported, BudgetExceeded.
     """
@@ -1149,7 +1150,7 @@ def _bounds(zone: Zone) -> tuple[tuple[int | None, ...], ...]:
 
 
 def tick_of(measures: Measures, parts: Sequence[Width]) -> Fraction:
-    """The unit of times in seconds, of which all differences that matter are whole numbers.
+    """Return the unit of times in seconds, of which all differences that matter are whole numbers.
 
     Rational times need one that is smaller than any difference of sums of widths, divided by the events between.
     """
@@ -1167,7 +1168,7 @@ def _ticks(width: Width, tick: Fraction) -> int | float:
 
 
 def with_hidden(measures: Measures, schema: Schema | None, timed: bool = False) -> Schema | None:
-    """The schema with the attributes that say what has the key of the last event, and what is near it."""
+    """Return the schema with the attributes that say what has the key of the last event, and what is near it."""
     if schema is None:
         return None
     types: dict[str, dict[str, ValueType]] = {}
@@ -1320,7 +1321,7 @@ def _values_in_zones(
 
 
 def _zone(value: Value | None, last: Value | None, widths: Sequence[Width]) -> int:
-    """The index of the least width within which a value is of the last one; their number if there is none."""
+    """Return the index of the least width within which a value is of the last one; their number if there is none."""
     if isinstance(value, datetime) and isinstance(last, datetime):
         distance: Width = abs((last - value).total_seconds())
     elif isinstance(value, int | float) and isinstance(last, int | float):
@@ -1331,7 +1332,7 @@ def _zone(value: Value | None, last: Value | None, widths: Sequence[Width]) -> i
 
 
 def _value_at(distance: Fraction, is_time: bool, whole: bool, value_type: ValueType | None) -> Value:
-    """The value that is this far above the least one."""
+    """Return the value that is this far above the least one."""
     if is_time:
         return datetime(2024, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(distance * 10**6))
     return int(distance) if whole or value_type == "int" else float(distance)

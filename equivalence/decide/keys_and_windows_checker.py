@@ -60,7 +60,7 @@ class Place:
 
 
 def places_in(phi: cel.Formula, place: Place) -> list[Place]:
-    """The places of the operands of a formula that is at a place."""
+    """Return the places of the operands of a formula that is at a place."""
     inside = Place(False, False)
     if isinstance(phi, cel.Seq | cel.ContiguousSeq):
         return [inside, Place(place.at_end, False)]
@@ -111,16 +111,16 @@ class ComparedAttributes:
                         self.held[tested].append(test)
 
     def is_grouped(self, name: str | None) -> bool:
-        """Whether an attribute is compared with another one."""
+        """Return whether an attribute is compared with another one."""
         return any(name in group for group in self.groups)
 
     def group_of(self, name: str) -> int:
-        """The number of the attributes that are compared with one."""
+        """Return the number of the attributes that are compared with one."""
         grouped = next((i for i, group in enumerate(self.groups) if name in group), None)
         return len(self.groups) + list(self.held).index(name) if grouped is None else grouped
 
     def is_of_last(self, phi: cel.PartitionBy, place: Place) -> bool:
-        """Whether a partition asks for the key of the last event."""
+        """Return whether a partition asks for the key of the last event."""
         return place.at_end and is_end_held(phi.phi, None) and not self.is_grouped(phi.attribute)
 
     def equations(
@@ -163,13 +163,13 @@ class ComparedAttributes:
             self._collect_in(psi, where)
 
     def type_of(self, name: str) -> str | None:
-        """The type that the schema gives an attribute; None without a schema."""
+        """Return the type that the schema gives an attribute; None without a schema."""
         if self.schema is None:
             return None
         return self.schema.attributes.get(name, "timestamp" if name == TIME else "")
 
     def measured(self, window: cel.TimeWindow | cel.AttributeWindow) -> tuple[str, int | float]:
-        """The attribute and the greatest distance that a window lets through."""
+        """Return the attribute and the greatest distance that a window lets through."""
         if isinstance(window, cel.TimeWindow):
             name, width = TIME, window.amount * UNITS[window.unit]
         else:
@@ -192,11 +192,11 @@ class ComparedAttributes:
         return tuple(pred.satisfied(test, lambda _: value) for test in self.tests_of(key))
 
     def tests_of(self, key: str) -> list[Predicate]:
-        """The tests of a key, or of another attribute that is compared."""
+        """Return the tests of a key, or of another attribute that is compared."""
         return self.tests[key] if key in self.tests else self.held[key]
 
     def find_truths(self, key: str) -> set[Truths]:
-        """The truths of the tests for which some value that equals itself is known."""
+        """Return the truths of the tests for which some value that equals itself is known."""
         value_type = self.type_of(key)
         if value_type == "":
             return set()
@@ -205,7 +205,7 @@ class ComparedAttributes:
         return {self.truths(key, v) for v in tried if v is not None and v == v}
 
     def without_key(self, key: str) -> set[Truths]:
-        """The truths of the tests for no value, and for NaN."""
+        """Return the truths of the tests for no value, and for NaN."""
         return {self.truths(key, None)} | (
             {self.truths(key, math.nan)} if self.type_of(key) in (None, "float") else set()
         )
@@ -216,7 +216,7 @@ def _fits(value: Value, value_type: str) -> bool:
 
 
 def equal_values(atom: cel.Condition) -> tuple[pred.Attribute, pred.Attribute] | None:
-    """The two mentions of an atom such as A.k = B.k or A.pid = B.ppid."""
+    """Return the two mentions of an atom such as A.k = B.k or A.pid = B.ppid."""
     if isinstance(atom, cel.Correlated) and isinstance(atom.predicate, pred.Comparison):
         P = atom.predicate
         a, b = P.left, P.right
@@ -226,7 +226,7 @@ def equal_values(atom: cel.Condition) -> tuple[pred.Attribute, pred.Attribute] |
 
 
 def holders_of_end(phi: cel.Formula) -> frozenset[str]:
-    """The variables that surely hold the event at the end of the interval."""
+    """Return the variables that surely hold the event at the end of the interval."""
     if isinstance(phi, cel.EventAtom):
         return frozenset([phi.type])
     if isinstance(phi, cel.Seq | cel.ContiguousSeq):
@@ -263,7 +263,7 @@ def is_end_held(phi: cel.Formula, among: frozenset[str] | None) -> bool:
 
 
 def surely_bound(phi: cel.Formula) -> frozenset[str]:
-    """The variables that surely hold some event."""
+    """Return the variables that surely hold some event."""
     if isinstance(phi, cel.EventAtom):
         return frozenset([phi.type])
     if isinstance(phi, cel.Seq | cel.ContiguousSeq | cel.All | cel.And):
@@ -280,7 +280,7 @@ def surely_bound(phi: cel.Formula) -> frozenset[str]:
 
 
 def _holds_something(phi: cel.Formula) -> bool:
-    """Whether each valuation surely holds some event."""
+    """Return whether each valuation surely holds some event."""
     return bool(surely_bound(phi)) or not any(isinstance(psi, cel.Project) for psi in cel.subformulas(phi))
 
 
@@ -297,7 +297,7 @@ class UnaryReading:
     parts: list[int | float | tuple[str, ...]] = field(default_factory=list)
 
     def agrees(self, key: str) -> Predicate:
-        """The event has the key that the last event has."""
+        """Return a formula: the event has the key that the last event has."""
         wanted = self.keys[key]
         if wanted is None:
             return pred.Not(pred.Anything())
@@ -324,17 +324,17 @@ class UnaryReading:
 
     @staticmethod
     def is_near(name: str, i: int) -> Predicate:
-        """The event is at most the i-th width before the last event."""
+        """Return a formula: the event is at most the i-th width before the last event."""
         return pred.Comparison("<=", pred.Attribute(f"\0near {name}"), pred.Constant(i))
 
     def has_time(self) -> Predicate:
-        """The event has a time that windows measure."""
+        """Return a formula: the event has a time that windows measure."""
         if self.compared.type_of(TIME) in ("string", "bool"):
             return pred.Not(pred.Anything())
         return pred.Comparison("=", pred.Attribute("\0timed"), pred.Constant(True))
 
     def part(self, phi: cel.Within, width: int | float) -> cel.Formula:
-        """A window on a part: variables hold its first and its last event, and all its events have a time."""
+        """Return a window on a part, as variables for its first and last event; all its events have a time."""
         if self.order == "any" or self.compared.type_of(TIME) == "float" or not width >= 0:
             raise NotProved("a window is on a part of a match, and times may go back, are rounded, or it has no width")
         body = _with_all_in(self.unary(phi.phi, Place(False, False)), self.has_time())
@@ -384,14 +384,14 @@ class UnaryReading:
         return rebuilt(phi, below) if below else phi
 
     def register(self, *names: str) -> list[Predicate]:
-        """A new register, by the conditions of having its value in each of the attributes."""
+        """Return a new register, by the conditions of having its value in each of the attributes."""
         self.parts.append(names)
         marks = [f"{HELD}{len(self.parts) - 1} {name}" for name in names]
         return [pred.Comparison("=", pred.Attribute(mark), pred.Constant(True)) for mark in marks]
 
     @staticmethod
     def emptied(phi: cel.Formula, register: int, place: Place) -> cel.Formula:
-        """The formula with a mark on its last event, where more may follow."""
+        """Return the formula with a mark on its last event, where more may follow."""
         return phi if place.at_end else cel.In(phi, LAST_OF + str(register))
 
     @staticmethod
@@ -400,7 +400,7 @@ class UnaryReading:
             raise NotProved("a window is around a match that may end before it is reported")
 
     def condition(self, condition: cel.Condition, phi: cel.Formula, place: Place) -> cel.Condition:
-        """The condition of a filter on phi, on single events."""
+        """Return the condition of a filter on phi, on single events."""
         if not any(isinstance(atom, cel.Correlated | cel.Named) for atom in cel.atoms(condition)):
             return condition
         if isinstance(condition, cel.Disjunction):
@@ -432,7 +432,7 @@ class UnaryReading:
 
 
 def _by_alternatives(phi: cel.Formula) -> cel.Formula:
-    """The formula with OR outside of the filters that compare a variable which only one side binds."""
+    """Return the formula with OR outside of the filters that compare a variable which only one side binds."""
     if children(phi):
         phi = rebuilt(phi, [_by_alternatives(psi) for psi in children(phi)])
     if isinstance(phi, cel.Filter):
@@ -466,7 +466,7 @@ def _flattened(condition: cel.Condition) -> list[cel.Condition]:
 def _reached(
     pair: tuple[pred.Attribute, pred.Attribute], pairs: Sequence[tuple[pred.Attribute, pred.Attribute]]
 ) -> set[str]:
-    """The variables that are made equal to those of a pair, by the pairs."""
+    """Return the variables that are made equal to those of a pair, by the pairs."""
     reached = {str(a.variable) for a in pair}
     for _ in pairs:
         for a, b in pairs:
@@ -476,7 +476,7 @@ def _reached(
 
 
 def _names_in(phi: cel.Formula) -> set[str]:
-    """The variables that may hold an event, with the names of registers that events are compared with."""
+    """Return the variables that may hold an event, with the names of registers that events are compared with."""
     atoms = (psi for psi in cel.subformulas(phi) if isinstance(psi, cel.EventAtom | cel.In))
     tests = (a for psi in cel.subformulas(phi) if isinstance(psi, cel.Filter) for a in cel.atoms(psi.condition))
     return {psi.type if isinstance(psi, cel.EventAtom) else psi.variable for psi in atoms} | {
@@ -485,7 +485,7 @@ def _names_in(phi: cel.Formula) -> set[str]:
 
 
 def _register_mark(P: Predicate) -> str:
-    """The mark of a condition on a register; the empty text for other predicates."""
+    """Return the mark of a condition on a register; the empty text for other predicates."""
     is_one = isinstance(P, pred.Comparison) and isinstance(P.left, pred.Attribute) and P.left.name.startswith(HELD)
     return P.left.name if is_one else ""  # type: ignore[union-attr]
 
@@ -583,7 +583,7 @@ def _check_case(
 
 
 def _machine(phi: cel.Formula, algebra: Algebra) -> NestedAutomaton:
-    """The machine of a formula. Raises NotClosed where a strategy on parts is inside another operator."""
+    """Return the machine of a formula. Raises NotClosed where a strategy on parts is inside another operator."""
 
     def has_parts(psi: cel.Formula) -> bool:
         return any(name.startswith((FIRST_OF, HELD)) for name in _names_in(psi))
@@ -627,7 +627,7 @@ def _check_clocked(
     certificate: Certificate,
     algebra: Algebra,
 ) -> None:
-    """Raises NotProved if the pairs of a case with windows on parts are no proof."""
+    """Raise NotProved if the pairs of a case with windows on parts are no proof."""
     compared = reading.compared
     ends, tick = compared.widths.get(TIME, []), _tick(reading)
     edges = [*(int(Fraction(w) / tick) if w < math.inf else math.inf for w in ends), math.inf]
@@ -694,7 +694,7 @@ def _options(
 
 
 def _tick(reading: UnaryReading) -> Fraction:
-    """The unit of times, in seconds: of the schema, or a small part of all widths."""
+    """Return the unit of times, in seconds: of the schema, or a small part of all widths."""
     kind = reading.compared.type_of(TIME)
     if kind in ("int", "timestamp"):
         return Fraction(1, 1 if kind == "int" else 1_000_000)
@@ -736,7 +736,7 @@ class _Sides:
         return q in self.left.final if q < n else q - n in self.right.final
 
     def moves(self, states: States) -> Iterator[tuple[int, Marks, int]]:
-        """The types of events with marks that the states have a transition for, and where it leads."""
+        """Yield the types of events with marks that the states have a transition for, and where it leads."""
         n = self.left.states
         for q in states:
             for t in self.left.leaving[q] if q < n else self.right.leaving[q - n]:
@@ -761,7 +761,7 @@ def _check_relation(
     limits: tuple[int, ...],
     claim: str,
 ) -> None:
-    """Raises NotProved if the pairs do not show that the same streams are accepted, of those that are real.
+    """Raise NotProved if the pairs do not show that the same streams are accepted, of those that are real.
 
     A stream is real if of two events that are both near the last one the later is as near or nearer, and its last event
     may be the last. limits: for each attribute of windows the zone of what is near for no width.
@@ -797,12 +797,12 @@ def _check_relation(
 
 
 def _are_equal(x: States, y: States, known: Sequence[tuple[States, States]]) -> bool:
-    """Whether the equations between sets that are known make two sets equal."""
+    """Return whether the equations between sets that are known make two sets equal."""
     return x == y or _closed(x, known) == _closed(y, known)
 
 
 def _closed(states: States, known: Sequence[tuple[States, States]]) -> States:
-    """The set with all that equations add to it."""
+    """Return the set with all that equations add to it."""
     while True:
         check_time()
         more = states

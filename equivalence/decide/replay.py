@@ -70,7 +70,7 @@ def has_complex_event(phi: Formula, S: Stream, C: frozenset[int], budget: Budget
 
 
 def streams_of(letters: Sequence[Event], longest: int, most: int, schema: Schema | None = None) -> Iterator[Stream]:
-    """All streams of these events: those of 1 event, of 2, and so on, up to the longest length.
+    """Yield all streams of these events: those of 1 event, of 2, and so on, up to the longest length.
 
     They end with the greatest length for which all together are at most `most`; those of 1 event are always there.
     """
@@ -165,7 +165,7 @@ def _row_matches(q: MatchRecognize, S: Stream, level: Level) -> set[Match]:
 
 
 def tables(columns: Mapping[str, Sequence[Value | None]], bound: int, schema: Schema | None = None) -> Iterator[Stream]:
-    """All tables of 1 row, of 2, and so on, with these values of the columns, as long as they are not too many.
+    """Yield all tables of 1 row, of 2, and so on, with these values of the columns, as long as they are not too many.
 
     With a schema a row is of one of its types, and has values in the columns of the type.
     """
@@ -211,7 +211,7 @@ def values(clauses: Sequence[MatchRecognize], schema: Schema | None) -> dict[str
 
 
 def _find_columns(e: rows.Expression) -> Iterator[tuple[str, set[Value]]]:
-    """The columns of an expression, each with the constants that it has, and the numbers next to them."""
+    """Yield the columns of an expression, each with the constants that it has, and the numbers next to them."""
     constants = rows.constants(e)
     near: set[Value] = set(constants)
     for v in constants:

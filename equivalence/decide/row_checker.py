@@ -110,7 +110,7 @@ class _Followed:
         return None
 
     def _after(self, now: CheckedState) -> Iterator[CheckedState]:
-        """The places after another row: one where matches may start, or one of theirs."""
+        """Yield the places after another row: one where matches may start, or one of theirs."""
         begins = not now.letters
         if now.sides is None and not self._impossible(letters := self._recent(now, frozenset()), last=False):
             yield CheckedState(None, letters)
@@ -136,7 +136,7 @@ class _Followed:
     def _take_row(
         self, i: int, options: list[tuple[str, Rest, Hashable]], match: Hashable, true: dict[int, bool]
     ) -> CheckedSide:
-        """A side after a row."""
+        """Return a side after a row."""
         known, labelled = (
             self.clauses.of_variables[i],
             self.clauses.labels(self.certificate.level) == "valuations",
@@ -148,13 +148,13 @@ class _Followed:
         return CheckedSide(tuple(left.items()), None if match is None else (match,))
 
     def _recent(self, now: CheckedState, letter: Letter) -> Word:
-        """The letters that facts can ask for, and one more, by which it is known whether they are all."""
+        """Return the letters that facts can ask for, and one more, by which it is known whether they are all."""
         asked = {pair for fact in self.facts for letter in fact.rows for pair in letter}
         longest = max((len(fact.rows) for fact in self.facts), default=0)
         return (*now.letters, letter & asked)[-longest - 1 :]
 
     def _impossible(self, letters: Word, last: bool) -> bool:
-        """Whether a fact excludes the word whose last letters these are; last: as that of a whole partition."""
+        """Return whether a fact excludes the word whose last letters these are; last: as that of a whole partition."""
         return any(
             (last or not fact.last)
             and (len(letters) == len(fact.rows) if fact.first else len(letters) >= len(fact.rows))
@@ -164,7 +164,7 @@ class _Followed:
 
 
 def _options(side: CheckedSide, begins: bool, longest: bool) -> tuple[list[tuple[str, Rest, Hashable]], Hashable]:
-    """The ways to take another row, and the match if none of these is completed.
+    """Return the ways to take another row, and the match if none of these is completed.
 
     Ways that come after a completed one are part of these if the longest match is wanted.
     """
@@ -182,7 +182,7 @@ def _options(side: CheckedSide, begins: bool, longest: bool) -> tuple[list[tuple
 
 
 def _ended(side: CheckedSide) -> Hashable:
-    """The match if the partition ends here."""
+    """Return the match if the partition ends here."""
     completed = (number for rest, number in side.left for A, _, _ in _ways(rest, False, False, set()) if A is None)
     return next(completed, side.match)
 
@@ -190,7 +190,8 @@ def _ended(side: CheckedSide) -> Hashable:
 def _ways(
     rest: Rest, begins: bool, ends: bool, seen: set[tuple[Rest, bool]]
 ) -> Iterator[tuple[str | None, Rest, bool]]:
-    """The variables that may take the next row, with what is left then, the preferred first; None if all is matched.
+    """Yield the variables that may take the next row, with what is left then, the preferred first; None if all is
+    matched.
 
     ends: whether it is the end of the partition only.
     """
@@ -249,7 +250,7 @@ def _wrap_pattern(p: rows.Pattern) -> Rest:
 
 
 def _numbered(left: CheckedSide, right: CheckedSide) -> tuple[CheckedSide, CheckedSide]:
-    """The sides with numbers from 0 on in place of what tells the labels of rows apart."""
+    """Return the sides with numbers from 0 on in place of what tells the labels of rows apart."""
     numbers: dict[Hashable, int] = {}
 
     def side(one: CheckedSide) -> CheckedSide:

@@ -78,7 +78,7 @@ class SeparationSearch:
 
     @cached_property
     def before(self) -> bool:
-        """Whether it makes a difference that there are rows before the one where the matches start."""
+        """Return whether it makes a difference that there are rows before the one where the matches start."""
         return self.clauses.reach("PREV") > 0 or any(way.start for A in self.automata for way in A.first)
 
     def separation(self, facts: Sequence[Fact]) -> Word | None:
@@ -107,7 +107,7 @@ class SeparationSearch:
         return None
 
     def separates(self, now: SearchState, facts: Sequence[Fact]) -> bool:
-        """Whether the matches differ if the partition ends here."""
+        """Return whether the matches differ if the partition ends here."""
         if now.threads is None or not now.row_taken:
             return False
         left, right = now.threads
@@ -150,7 +150,7 @@ class SeparationSearch:
                 yield letter, SearchState(_numbered(left, right), known, row_taken=True)
 
     def _take_row(self, i: int, side: OrderedThreads, true: Mapping[int, bool]) -> OrderedThreads:
-        """The threads of an automaton after a row."""
+        """Return the threads of an automaton after a row."""
         A, known = self.automata[i], self.clauses.of_variables[i]
         labels = A.variables if self.level == "valuations" else ("",) * len(A.variables)
         alive = [
@@ -190,7 +190,7 @@ def threads_of(
 
 
 def _numbered(left: OrderedThreads, right: OrderedThreads) -> tuple[OrderedThreads, OrderedThreads]:
-    """The threads with numbers from 0 on in place of what tells their labels apart."""
+    """Return the threads with numbers from 0 on in place of what tells their labels apart."""
     numbers: dict[Key, int] = {}
 
     def number(key: Key | None) -> Key | None:
@@ -216,7 +216,7 @@ MOST_FACTS = 300
 def compare(
     left: MatchRecognize, right: MatchRecognize, claim: Claim, level: Level, schema: Schema | None, budget: Budget
 ) -> Equivalent | Contained | Different:
-    """The verdict on two clauses. Raises Unsupported where it is not decided, BudgetExceeded.
+    """Return the verdict on two clauses. Raises Unsupported where it is not decided, BudgetExceeded.
 
     What is compared are the matches, not what MEASURES makes of them. If at each row the same match starts, the clauses
     have the same matches, wherever AFTER MATCH SKIP goes. Whether matches that start at different rows are contained is
@@ -235,7 +235,7 @@ def compare(
 
 
 def shortest_match(q: MatchRecognize, schema: Schema | None, budget: Budget) -> Stream | None:
-    """A shortest table in which a clause has a match; None if no table has one.
+    """Return a shortest table in which a clause has a match; None if no table has one.
 
     Raises Unsupported where it is not decided, BudgetExceeded.
     """
@@ -261,7 +261,8 @@ class ClauseComparison:
     facts: list[Fact] = field(default_factory=list)
 
     def difference(self, starting: Claim) -> Different | None:
-        """A difference of the clauses, where matches that start at one row are not the same, or are not contained.
+        """Return a difference of the clauses, where matches that start at one row are not the same, or are not
+        contained.
 
         Raises Unsupported where they may differ at a row and no table is found on which the clauses do.
         """
@@ -310,7 +311,7 @@ OTHER = "'"
 
 
 def parts_without_rows(q: MatchRecognize, schema: Schema | None = None) -> list[rows.Pattern]:
-    """The alternatives of a clause that take rows, and its optional parts, of which no match has a row.
+    """Return the alternatives of a clause that take rows, and its optional parts, of which no match has a row.
 
     None are found where conditions look at more than columns. Raises BudgetExceeded.
     """
@@ -329,7 +330,7 @@ def parts_without_rows(q: MatchRecognize, schema: Schema | None = None) -> list[
 
 
 def idle_quantifiers(q: MatchRecognize, schema: Schema | None = None) -> list[rows.Quantified]:
-    """The reluctant quantifiers of a clause which, were they greedy, would leave all matches as they are.
+    """Return the reluctant quantifiers of a clause which, were they greedy, would leave all matches as they are.
 
     None are found where conditions look at more than columns. Raises BudgetExceeded.
     """
@@ -338,7 +339,7 @@ def idle_quantifiers(q: MatchRecognize, schema: Schema | None = None) -> list[ro
 
 
 def made_greedy(p: Any, quantifier: rows.Quantified) -> Any:
-    """The pattern in which this quantifier is greedy."""
+    """Return the pattern in which this quantifier is greedy."""
     return _replaced(p, quantifier, replace(quantifier, greedy=True))
 
 
@@ -363,7 +364,7 @@ def _same(q: MatchRecognize, left: rows.Pattern, right: rows.Pattern, schema: Sc
 
 
 def _replaced(p: Any, part: Any, other: Any) -> Any:
-    """The pattern with another part in the place of this one."""
+    """Return the pattern with another part in the place of this one."""
     if p is part:
         return other
     below = trees.children(p)
@@ -371,7 +372,7 @@ def _replaced(p: Any, part: Any, other: Any) -> Any:
 
 
 def _renamed(p: Any) -> Any:
-    """The pattern with other names for its variables."""
+    """Return the pattern with other names for its variables."""
     if isinstance(p, rows.RowVariable):
         return rows.RowVariable(p.name.removesuffix(OTHER) + OTHER)
     below = trees.children(p)
@@ -379,7 +380,7 @@ def _renamed(p: Any) -> Any:
 
 
 def _apart(p: Any) -> Any:
-    """The pattern in which variables have other names in rows that are left out of the output."""
+    """Return the pattern in which variables have other names in rows that are left out of the output."""
     if isinstance(p, rows.Exclusion):
         return _renamed(p)
     below = trees.children(p)
@@ -440,7 +441,7 @@ class DefineConditions:
         return {name: frozenset(others) for name, others in found.items()}
 
     def never_true(self) -> Iterator[NeverTrue]:
-        """The variables whose conditions are never true, whatever the row."""
+        """Yield the variables whose conditions are never true, whatever the row."""
         for A, condition in self.q.conditions.items():
             view = _View(self, A, None)
             if (found := view.never(condition)) is not None:
@@ -449,7 +450,7 @@ class DefineConditions:
                 yield NeverTrue(A, condition, "contradiction")
 
     def match_is_possible(self) -> bool:
-        """Whether there may be a table with a match: whether the pattern can be gone through in a frame."""
+        """Return whether there may be a table with a match: whether the pattern can be gone through in a frame."""
         A, window = self.automaton, self.q.window
         last = 0 if window is None else self._last_depth()
         if len(A.variables) * (last + 1) > MOST:
@@ -474,20 +475,20 @@ class DefineConditions:
         return False
 
     def _last_depth(self) -> int:
-        """The last row of a frame that is told apart from later ones."""
+        """Return the last row of a frame that is told apart from later ones."""
         assert self.q.window is not None
         inside = (node for e in self.q.conditions.values() for node in trees.subtrees(e))
         offsets = (node.offset for node in inside if isinstance(node, rows.Physical))
         return max(offsets, default=0) if self.q.window.following is None else self.q.window.following
 
     def _is_dead(self, A: str, depth: int) -> bool:
-        """Whether the condition of a variable is never true in that row of a frame, counted from 0."""
+        """Return whether the condition of a variable is never true in that row of a frame, counted from 0."""
         if self.q.window is None or A not in self.q.conditions:
             return False
         return _View(self, A, depth).never(self.q.conditions[A]) is not None
 
     def _contradicts(self, A: str) -> bool:
-        """Whether a condition on the columns of the row alone is true of no row."""
+        """Return whether a condition on the columns of the row alone is true of no row."""
         try:
             predicate = predicate_of(self.q.conditions[A], [U for U, its in self.q.unions.items() if A in its])
         except Unsupported:
@@ -504,7 +505,7 @@ class _View:
     depth: int | None
 
     def never(self, e: rows.Expression) -> tuple[rows.Expression, Why] | None:
-        """The part on account of which a condition is never true, and why; None if it may be true."""
+        """Return the part on account of which a condition is never true, and why; None if it may be true."""
         match e:
             case rows.RowAnd(left, right):
                 return self.never(left) or self.never(right)
@@ -524,7 +525,7 @@ class _View:
         return (e, "NULL") if nothing is None else (nothing, "no row")
 
     def null(self, e: rows.Expression) -> bool:
-        """Whether an expression is always NULL."""
+        """Return whether an expression is always NULL."""
         if isinstance(e, rows.Lookup):
             return self._looks_at_nothing(e)
         match e:
@@ -560,7 +561,7 @@ class _View:
         return other < 0 or (window is not None and window.following is not None and other > window.following)
 
     def _plain(self, e: rows.Expression) -> rows.Expression:
-        """The expression in which columns of the row itself have no variable."""
+        """Return the expression in which columns of the row itself have no variable."""
         if isinstance(e, rows.RowColumn):
             own = e.variable is not None and self.variable in self.conditions.q.unions[e.variable]
             return replace(e, variable=None) if own else e

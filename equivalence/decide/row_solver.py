@@ -96,7 +96,7 @@ class ClausePair:
 
     @cached_property
     def conditions(self) -> tuple[rows.Expression, ...]:
-        """The conditions, each once; their numbers are their places."""
+        """Return the conditions, each once; their numbers are their places."""
         return tuple(dict.fromkeys(e for q in (self.left, self.right) for e in _conditions(q).values()))
 
     @cached_property
@@ -108,12 +108,12 @@ class ClausePair:
 
     @property
     def longest(self) -> tuple[bool, bool]:
-        """Whether each of the two clauses takes the longest match."""
+        """Return whether each of the two clauses takes the longest match."""
         return self.left.longest, self.right.longest
 
     @property
     def match_at_each_row(self) -> bool:
-        """Whether in both a match starts at each row where one may: none is skipped."""
+        """Return whether in both a match starts at each row where one may: none is skipped."""
         return all(q.skip.to == "next row" or longest(q.pattern) <= 1 for q in (self.left, self.right))
 
     def labels(self, level: Level) -> Level:
@@ -135,7 +135,7 @@ def _place(q: MatchRecognize) -> tuple[str, frozenset[str]]:
 
 
 def _table_order(q: MatchRecognize) -> tuple[frozenset[str], list[tuple[str, bool, str]]]:
-    """The columns of PARTITION BY, and of ORDER BY with the direction and the place of NULL."""
+    """Return the columns of PARTITION BY, and of ORDER BY with the direction and the place of NULL."""
     order = [(rows.key_name(one.column), one.descending, nulls_of(one)) for one in q.order]
     return frozenset(map(rows.key_name, q.partition)), order
 
@@ -150,7 +150,7 @@ def _conditions(q: MatchRecognize) -> dict[str, rows.Expression]:
 
 
 def on_row(e: rows.Expression, variable: str) -> rows.Expression:
-    """The condition of a variable without the names of variables: its own row is the current one."""
+    """Return the condition of a variable without the names of variables: its own row is the current one."""
     match e:
         case rows.RowColumn():
             return rows.RowColumn(e.name, quoted=True)
@@ -179,12 +179,12 @@ def known_after(
 
 
 def may_end(facts: Sequence[Fact], known: frozenset[tuple[int, int]]) -> bool:
-    """Whether a partition may end after rows of which this is known."""
+    """Return whether a partition may end after rows of which this is known."""
     return all(n < len(facts[i].rows) for i, n in known)
 
 
 def longest(p: rows.Pattern) -> int:
-    """The most rows that a labelling has; 2 for more than one."""
+    """Return the most rows that a labelling has; 2 for more than one."""
     match p:
         case rows.RowVariable():
             return 1
@@ -260,7 +260,7 @@ class SymbolicRows:
 
     @cached_property
     def likes(self) -> list[rows.RowLike]:
-        """The conditions with LIKE."""
+        """Return the conditions with LIKE."""
         return [one for one in self.nodes if isinstance(one, rows.RowLike)]
 
     def _like_texts(self) -> Iterator[str]:
@@ -276,7 +276,7 @@ class SymbolicRows:
 
     @cached_property
     def calls(self) -> list[rows.RowCall]:
-        """The functions of values of columns."""
+        """Return the functions of values of columns."""
         return [one for one in self.nodes if isinstance(one, rows.RowCall) and rows.lookups(one)]
 
     def _texts_of_calls(self) -> Iterator[str]:
@@ -299,7 +299,7 @@ class SymbolicRows:
     # --- rows and cells -----------------------------------------------------------------------------------------------
 
     def has_row(self, r: int) -> Any:
-        """Whether the partition has a row r."""
+        """Return whether the partition has a row r."""
         return z3.Bool(f"there {r}")
 
     def cell(self, name: str, r: int) -> ValuePoint:
@@ -307,7 +307,7 @@ class SymbolicRows:
         return ValuePoint(z3.Int(f"kind {r} {name}"), at)
 
     def literal(self, i: int, true: bool, r: int) -> Any:
-        """A literal that stands for the truth of a condition in a row."""
+        """Return a literal that stands for the truth of a condition in a row."""
         return z3.Bool(f"condition {i} {r}") if true else z3.Not(z3.Bool(f"condition {i} {r}"))
 
     def collect_literals(self, word: Word, first: bool, last: bool) -> list[Any]:
@@ -358,7 +358,7 @@ class SymbolicRows:
     # --- expressions --------------------------------------------------------------------------------------------------
 
     def _value(self, e: rows.Expression, r: int) -> ValuePoint:
-        """The value of an expression in the row r."""
+        """Return the value of an expression in the row r."""
         match e:
             case rows.RowColumn(name):
                 return self.cell(name, r)
@@ -415,7 +415,7 @@ class SymbolicRows:
         return _either(z3.And(*fits, among(found.kind, (*CALLED[own], NULL))), found, self.null)
 
     def _constant(self, value: Nullable) -> ValuePoint:
-        """Raises Unsupported for infinity, and for a whole number beyond binary64."""
+        """Raise Unsupported for infinity, and for a whole number beyond binary64."""
         match value:
             case None:
                 return self.null
@@ -479,7 +479,7 @@ class SymbolicRows:
         return found
 
     def _has_float(self, *operands: rows.Expression) -> bool:
-        """Whether a column or constant is a float, as the schema or the text has it."""
+        """Return whether a column or constant is a float, as the schema or the text has it."""
         nodes = (node for e in operands for node in subtrees(e))
         return any(
             isinstance(node.value, float)
@@ -489,7 +489,7 @@ class SymbolicRows:
         )
 
     def _is_whole(self, e: rows.Expression) -> bool:
-        """Whether an expression is a whole number of any size, or NULL."""
+        """Return whether an expression is a whole number of any size, or NULL."""
         match e:
             case rows.RowColumn(name):
                 return self.types.get(name) == "int"
@@ -515,7 +515,7 @@ class SymbolicRows:
                     yield z3.And(x.at >= INT64.start, x.at < INT64.stop)
 
     def _truth(self, e: rows.Expression, r: int) -> Truth:
-        """Whether an expression, as a condition, is true in the row r, and whether it is false."""
+        """Return whether an expression, as a condition, is true in the row r, and whether it is false."""
         match e:
             case rows.RowComparison(left, comparator, right):
                 return self._compared(comparator, self._value(left, r), self._value(right, r))
@@ -567,7 +567,7 @@ COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
 
 
 def _folded(e: rows.Expression) -> Nullable:
-    """The value of an expression that looks at no row."""
+    """Return the value of an expression that looks at no row."""
     assert not isinstance(e, rows.Lookup)
     return combined(e, [_folded(one) for one in rows.below(e)], STANDARD)
 
@@ -604,7 +604,7 @@ def _either(condition: Any, one: ValuePoint, other: ValuePoint) -> ValuePoint:
 
 
 def among(kind: Any, kinds: Iterable[int]) -> Any:
-    """The condition of z3 that a kind is one of these."""
+    """Return the condition of z3 that a kind is one of these."""
     return z3.Or([kind == one for one in kinds])
 
 
@@ -646,7 +646,7 @@ class Solver:
         return Fact(tuple(letters), first in core, last in core)
 
     def holds(self, fact: Fact) -> bool:
-        """Whether no partition has the rows of a fact, as far as z3 can tell."""
+        """Return whether no partition has the rows of a fact, as far as z3 can tell."""
         asked = _Question(SymbolicRows(self.clauses, self.schema, len(fact.rows), exact=False))
         return bool(asked.answer(asked.rows.collect_literals(fact.rows, fact.first, fact.last)) == z3.unsat)
 
@@ -702,7 +702,7 @@ class _Question:
         yield []
 
     def _expected(self, name: str) -> int:
-        """The kind of a column: that of the schema, or of what it is compared with, or a number."""
+        """Return the kind of a column: that of the schema, or of what it is compared with, or a number."""
         if name == TYPE:
             return TEXT
         if name in self.rows.types:
@@ -730,7 +730,7 @@ class _Question:
         return self.table(schema)
 
     def table(self, schema: Schema | None) -> Stream:
-        """The rows that the solver has found."""
+        """Return the rows that the solver has found."""
         model = self.solver.model()
         found: dict[tuple[str, int], tuple[int, Fraction]] = {}
         for name in self.rows.names:

@@ -112,7 +112,7 @@ def _why_not_followed(left: eql.EqlQuery, right: eql.EqlQuery) -> str | None:
 
 
 def _is_wider(left: eql.EqlQuery, right: eql.EqlQuery) -> bool:
-    """Whether two sequences without missing events differ in the window alone, and the right one's is wider."""
+    """Return whether two sequences without missing events differ in the window alone, and the right one's is wider."""
     one, other = left.body, right.body
     if not (isinstance(one, eql.EventSequence) and isinstance(other, eql.EventSequence)) or left.pipes or right.pipes:
         return False
@@ -135,7 +135,7 @@ class _RunRule:
         self.until = numbers[-1] if ends else None
 
     def advance(self, runs: Iterable[Run], passes: frozenset[int], event: int) -> tuple[tuple[Run, ...], Run]:
-        """The runs after an event, as they began, and the one that it completes, or ().
+        """Return the runs after an event, as they began, and the one that it completes, or ().
 
         Each run takes the next event at its next step. Of runs that have come equally far the last to begin is kept:
         they take the same events from then on, and of those that end together the last to begin is the match.
@@ -225,7 +225,7 @@ class _PossibleEvents:
         return self._model(z3.And(others))
 
     def _model(self, formula: Any) -> frozenset[int] | None:
-        """The filters that a possible event of which a formula is true passes; None if there is none."""
+        """Return the filters that a possible event of which a formula is true passes; None if there is none."""
         self._solver.push()
         self._solver.add(formula)
         learned: list[Any] = []
@@ -324,7 +324,7 @@ _NULL = eql.FieldConstant(None)
 
 
 def _without_marks(condition: eql.Condition) -> eql.Condition:
-    """The condition without `?` before fields, which do not change what is true of an event."""
+    """Return the condition without `?` before fields, which do not change what is true of an event."""
     if isinstance(condition, eql.EventField):
         return eql.EventField(condition.name)
     found: eql.Condition = rebuilt(condition, [_without_marks(child) for child in children(condition)])

@@ -307,7 +307,7 @@ class _Comparison:
             yield {name: value for group, value in zip(groups, chosen, strict=True) for name in sorted(group)}
 
     def _value_of_key(self, names: set[str]) -> Value:
-        """A value that these fields may have."""
+        """Return a value that these fields may have."""
         known = {} if self.asked.schema is None else self.asked.schema.attributes
         kind: ValueType = next((known[name] for name in sorted(names) if name in known), "string")
         return ADDRESS if kind == "string" and any(name.split(".")[-1] == "ip" for name in names) else KEYS[kind][0]
@@ -356,14 +356,14 @@ class _Comparison:
         return self._followed(letters, key, rules)
 
     def _agree(self, alphabet: FilterAlphabet) -> bool:
-        """Whether the queries have the same shape, and no event tells a step from that of the other query."""
+        """Return whether the queries have the same shape, and no event tells a step from that of the other query."""
         if shape_of(self.left) != shape_of(self.right):
             return False
         pairs = zip(expanded_filters(self.left), expanded_filters(self.right), strict=True)
         return alphabet.agree([(self.number[f], self.number[g]) for f, g in pairs])
 
     def _narrows_first(self, alphabet: FilterAlphabet) -> bool:
-        """Whether the left sequence differs in a narrower first step alone, so that it fires nowhere else.
+        """Return whether the left sequence differs in a narrower first step alone, so that it fires nowhere else.
 
         The right one has a run wherever the left one has, and its run began at the same event or a later one: runs of a
         key never overtake each other, and a later begin is within every maxspan that an earlier one is within.
@@ -382,7 +382,7 @@ class _Comparison:
         return alphabet.agree(zip(one[1:], other[1:], strict=True)) and alphabet.implies(one[0], other[0])
 
     def _widens(self, alphabet: FilterAlphabet) -> bool:
-        """Whether the right sequence has another window alone, with which it has each match of the left one.
+        """Return whether the right sequence has another window alone, with which it has each match of the left one.
 
         The run that ends at an event is the same in both, so that a wider window has more of them. Where a missing
         event is outside the steps, a wider window asks for more; then a sequence has to have one event alone.
@@ -411,7 +411,7 @@ class _Comparison:
         return None
 
     def _same_keys(self) -> bool:
-        """Whether every event is at all steps with one key, which is that of both queries."""
+        """Return whether every event is at all steps with one key, which is that of both queries."""
         one, other = key_shape(self.left), key_shape(self.right)
         return len(one) == 1 and one == other
 
@@ -460,7 +460,7 @@ class _Comparison:
     def _along_steps(
         self, letters: list[EventLetter], key: PartialKey, rules: tuple[SlotRule, SlotRule]
     ) -> Different | None:
-        """A log that follows the steps of one rule, with one event that only one of the rules takes there."""
+        """Return a log that follows the steps of one rule, with one event that only one of the rules takes there."""
         for rule, other in (rules, rules[::-1]):
             path = [next((n for n, one in enumerate(letters) if i in one.passes), None) for i in rule.steps]
             for at, i in enumerate(rule.steps):
@@ -553,7 +553,7 @@ class _Comparison:
         yield from islice(product(*options), MOST_KEY_CLASSES)
 
     def _shortened(self, events: list[Event]) -> Different:
-        """The log without the events that it does not need."""
+        """Return the log without the events that it does not need."""
         size = None
         while size != len(events):
             size, i = len(events), 0

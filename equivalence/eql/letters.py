@@ -192,7 +192,7 @@ class FilterAlphabet:
         return None
 
     def _categories(self, truths: Mapping[eql.Condition, Truth]) -> Iterator[Values]:
-        """The categories of events of the schema for which tests have these truth values."""
+        """Yield the categories of events of the schema for which tests have these truth values."""
         assert self.schema is not None
         known = [values[0] for values, vector in self._candidates.get((CATEGORY,), ()) if _has(vector, truths)]
         several = self._several((CATEGORY,), truths) if truths and self._may_be_several(CATEGORY) else None
@@ -200,12 +200,12 @@ class FilterAlphabet:
         yield from [] if several is None else [several]
 
     def _may_be_several(self, name: str) -> bool:
-        """Whether a field may have several values."""
+        """Return whether a field may have several values."""
         allowed = self.schema is None or f"{name}[1]" in self.schema.attributes
         return self.arrays and allowed and self.fixed.get(name, "") is not None
 
     def _fits(self, name: str, value: Value) -> bool:
-        """Whether a field may have a value in an event of the schema."""
+        """Return whether a field may have a value in an event of the schema."""
         if self.schema is None:
             return True
         if name == CATEGORY:
@@ -234,7 +234,7 @@ class FilterAlphabet:
     # --- conditions as formulas ---------------------------------------------------------------------------------------
 
     def _true(self, condition: eql.Condition) -> Any:
-        """The formula that says that a condition is true."""
+        """Return the formula that says that a condition is true."""
         match condition:
             case eql.AllConditions(parts):
                 return z3.And([self._true(part) for part in parts])
@@ -282,7 +282,7 @@ class FilterAlphabet:
         return self._searched(names, truths) if names else None  # a test of constants has one truth
 
     def _begins_as_fixed(self, names: tuple[str, ...], values: tuple[Values, ...]) -> bool:
-        """Whether fields that are fixed have just that value."""
+        """Return whether fields that are fixed have just that value."""
         pairs = ((self.fixed[name], one) for name, one in zip(names, values, strict=True) if name in self.fixed)
         return all(one == _as_values(value) for value, one in pairs)
 
@@ -454,7 +454,7 @@ def _fields_together(tests: Iterable[eql.Condition]) -> dict[eql.Condition, tupl
 
 
 def _is_decided(languages: Mapping[eql.Condition, Language | None], truths: Mapping[eql.Condition, Truth]) -> bool:
-    """Whether the candidates and a search for texts have all that values can do with these tests.
+    """Return whether the candidates and a search for texts have all that values can do with these tests.
 
     Blocks of addresses may stand beside single texts, and not beside texts with wildcards.
     """
@@ -468,7 +468,7 @@ def _is_decided(languages: Mapping[eql.Condition, Language | None], truths: Mapp
 
 
 def _needs_null(truths: Mapping[eql.Condition, Truth]) -> bool:
-    """Whether only a field without a value has these truth values; that one is always among the candidates."""
+    """Return whether only a field without a value has these truth values; that one is always among the candidates."""
     return any(
         truth is (test.comparator == "==")
         for test, truth in truths.items()

@@ -89,7 +89,7 @@ def _all_near(tests: list[eql.Condition]) -> Iterator[Value]:
 
 
 def _sample(node: Node) -> str:
-    """A text that a regular expression matches, but for its assertions."""
+    """Return a text that a regular expression matches, but for its assertions."""
     match node:
         case Characters(ranges):
             low, high = ranges[0] if ranges else (0, 0)

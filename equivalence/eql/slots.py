@@ -53,7 +53,7 @@ def key_fields(query: eql.EqlQuery) -> Iterator[eql.EventField]:
 
 
 def key_shape(query: eql.EqlQuery) -> set[tuple[eql.EventField, ...]]:
-    """The fields of the key at each step."""
+    """Return the fields of the key at each step."""
     body = query.body
     if isinstance(body, eql.EventFilter):
         return {()}
@@ -62,7 +62,7 @@ def key_shape(query: eql.EqlQuery) -> set[tuple[eql.EventField, ...]]:
 
 
 def with_keys_in_order(query: eql.EqlQuery) -> eql.EqlQuery:
-    """The query with the places of its key in the order of their fields, on which no match depends."""
+    """Return the query with the places of its key in the order of their fields, on which no match depends."""
     body = query.body
     if isinstance(body, eql.EventFilter):
         return query
@@ -121,14 +121,14 @@ def expanded_steps(query: eql.EqlQuery) -> list[eql.SequenceStep]:
 
 
 def first_events(state: State) -> list[int]:
-    """The first events of the sequences that wait, as they came."""
+    """Return the first events of the sequences that wait, as they came."""
     return sorted({slot[0] for slots in state for slot in slots if slot})
 
 
 def step_rules(
     rules: tuple[SlotRule, SlotRule], state: State, passes: frozenset[int], old: int
 ) -> tuple[State, tuple[tuple[int, ...], tuple[int, ...]]]:
-    """The state after an event at which the first `old` of the waiting sequences' first events are too old."""
+    """Return the state after an event at which the first `old` of the waiting sequences' first events are too old."""
     gone = set(first_events(state)[:old])
     kept = [tuple(() if slot and slot[0] in gone else slot for slot in slots) for slots in state]
     event = 1 + max((p for slots in kept for slot in slots for p in slot), default=-1)

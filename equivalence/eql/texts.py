@@ -118,7 +118,7 @@ def samples_of(language: Language) -> Iterable[str]:
 
 
 def _letters(languages: Iterable[Language]) -> list[str]:
-    """The characters that patterns name, and one that none does, which comes first."""
+    """Return the characters that patterns name, and one that none does, which comes first."""
     named = {
         c
         for language in languages

@@ -16,7 +16,7 @@ class SlotFollower(Protocol):
 
     @property
     def steps(self) -> tuple[int, ...]:
-        """The numbers of the filters of its steps."""
+        """Return the numbers of the filters of its steps."""
 
     def after(
         self, slots: tuple[tuple[int, ...], ...], passes: frozenset[int], event: int
@@ -67,7 +67,7 @@ def _ages(
 def _solve_times(
     number: int, young: list[tuple[int, int]], old: list[tuple[int, int]], window: int
 ) -> list[int] | None:
-    """The least times; None if there are none. A bound (a, b, d) says that b is at least d after a."""
+    """Return the least times; None if there are none. A bound (a, b, d) says that b is at least d after a."""
     bounds = [(i, i + 1, 0) for i in range(number - 1)]
     bounds += [(first, event, window + 1) for first, event in old]
     bounds += [(event, first, -window) for first, event in young]

@@ -123,7 +123,7 @@ class _PlainRule:
 
 
 def _filter(part: eql.EventFilter, variable: str, until: eql.EventFilter | None = None) -> cel.Formula:
-    """The events that pass a filter, and are not at `until`."""
+    """Return the events that pass a filter, and are not at `until`."""
     if part.category is None:
         raise Unsupported("CEL has no event of any type; write a category", part.span)
     event = cel.EventAtom(part.category)
@@ -134,7 +134,7 @@ def _filter(part: eql.EventFilter, variable: str, until: eql.EventFilter | None 
 
 
 def _outside(part: eql.EventFilter, until: eql.EventFilter | None) -> pred.Predicate:
-    """The predicate of the events of a category that pass its filter, and are not at `until`."""
+    """Return the predicate of the events of a category that pass its filter, and are not at `until`."""
     test = _predicate(part.condition)
     if until is None or until.category not in (part.category, None):
         return test
@@ -142,7 +142,7 @@ def _outside(part: eql.EventFilter, until: eql.EventFilter | None) -> pred.Predi
 
 
 def _predicate(condition: eql.Condition) -> pred.Predicate:
-    """The predicate that an event satisfies if the condition is true of it. Raises Unsupported."""
+    """Return the predicate that an event satisfies if the condition is true of it. Raises Unsupported."""
     match condition:
         case eql.AllConditions(parts):
             return _joined(map(_predicate, parts), pred.Both, ALWAYS)
@@ -172,7 +172,7 @@ def _predicate(condition: eql.Condition) -> pred.Predicate:
 
 
 def _joined(parts: Iterable[pred.Predicate], join: Any, unit: pred.Predicate) -> pred.Predicate:
-    """The parts joined, without those that are always true or never."""
+    """Return the parts joined, without those that are always true or never."""
     kept = [part for part in parts if part != unit]
     return _not(unit) if _not(unit) in kept else reduce(join, kept) if kept else unit
 
@@ -225,7 +225,7 @@ def _lookup(operator: eql.MatchOperator, field: eql.EventField, values: tuple[ob
 
 
 def _pattern(text: str, folded: bool, wild: bool) -> str:
-    """The regular expression of a text, in which * and ? may be wildcards."""
+    """Return the regular expression of a text, in which * and ? may be wildcards."""
     return "".join(_letter(c, folded) if not wild or c not in "*?" else {"*": ANY, "?": r"(.|\n)"}[c] for c in text)
 
 
@@ -272,7 +272,7 @@ def eql_to_sase(query: eql.EqlQuery) -> sase.SaseQuery:
 
 
 def _conjuncts(predicate: Any) -> list[Any]:
-    """The clauses of a predicate, each a disjunction of tests and negated tests, as WHERE has them."""
+    """Return the clauses of a predicate, each a disjunction of tests and negated tests, as WHERE has them."""
     clauses = [[predicate]]
     while (at := next((i for i, c in enumerate(clauses) if any(map(_is_joined, c))), None)) is not None:
         clause = clauses.pop(at)
@@ -298,7 +298,7 @@ def _is_joined(predicate: Any) -> bool:
 
 
 def _referring(predicate: Any, variable: str) -> Any:
-    """The predicate on the attributes of the one event of a variable."""
+    """Return the predicate on the attributes of the one event of a variable."""
     match predicate:
         case pred.Attribute(name):
             return sase.Reference(name, variable)
@@ -375,7 +375,7 @@ def sase_to_eql(query: sase.Tree) -> eql.EqlQuery:
 
 
 def _filter_of(component: sase.Component, query: sase.SaseQuery) -> eql.EventFilter:
-    """The filter of a component: its type, and the conjuncts about its variable, in the order of their texts."""
+    """Return the filter of a component: its type, and the conjuncts about its variable, in the order of their texts."""
     conditions: list[eql.Condition] = []
     for conjunct in (one for block in query.where for one in block.conjuncts):
         if isinstance(conjunct.condition, sase.Equivalence):
@@ -393,7 +393,7 @@ def _filter_of(component: sase.Component, query: sase.SaseQuery) -> eql.EventFil
 
 
 def _without_variable(predicate: Any) -> Any:
-    """The predicate on the attributes of one event. Raises Unsupported for what compares more."""
+    """Return the predicate on the attributes of one event. Raises Unsupported for what compares more."""
     match predicate:
         case sase.Reference(name, _, "only"):
             return pred.Attribute(name)
@@ -423,7 +423,7 @@ def _negation(part: eql.EventFilter) -> eql.Condition:
 
 
 def _maxspan_below(window: sase.SaseWindow | None) -> eql.MaximalSpan | None:
-    """The greatest maxspan in whole microseconds that is below an open window."""
+    """Return the greatest maxspan in whole microseconds that is below an open window."""
     if window is None:
         return None
     exact = Fraction(str(window.amount)) * sase.SECONDS[window.unit] * SECONDS
@@ -472,7 +472,7 @@ class _RowAutomaton:
         return self.plain.keys if self.plain.keys_by_step is None else self.plain.keys_by_step[step]
 
     def _from(self, s: int, t: int) -> rows.Pattern:
-        """The rows after s steps of the run, where a later one has taken t."""
+        """Return the rows after s steps of the run, where a later one has taken t."""
         self._parts += 1
         if self._parts > MOST_PARTS:
             raise Unsupported("the row pattern of so many steps is too long", self.plain.span)
@@ -484,7 +484,7 @@ class _RowAutomaton:
         return rows.RowConcatenation(rows.Quantified(rows.Exclusion(stays), 0, None), reduce(rows.Alternation, ways))
 
     def _step(self, s: int, t: int, further: bool) -> rows.Pattern:
-        """A row that takes the run to its next step, and the later one too or not."""
+        """Return a row that takes the run to its next step, and the later one too or not."""
         conditions = [self._is(s), self._is(t) if further else self._is_not(t)]
         if s + 1 == self.n:
             conditions = [self._is(s)]
@@ -497,7 +497,7 @@ class _RowAutomaton:
         return rows.RowConcatenation(own, self._from(s + 1, t + further))
 
     def _variable(self, name: str, conditions: list[rows.Expression]) -> rows.RowVariable:
-        """A variable with these conditions, of a row that is not at `until` unless it is the last one."""
+        """Return a variable with these conditions, of a row that is not at `until` unless it is the last one."""
         if self.plain.until is not None and name != f"E{self.n}":
             conditions = [*conditions, self._negated(self.plain.until, len(self.plain.steps))]
         self._define[name] = reduce(rows.RowAnd, conditions)
@@ -638,7 +638,7 @@ def _event_text(type_: str, attributes: Any) -> str:
 
 
 def _candidate(phi: cel.Formula) -> eql.EqlQuery:
-    """The sequence of the steps of a formula, with its window and its keys."""
+    """Return the sequence of the steps of a formula, with its window and its keys."""
     keys: tuple[str, ...] = ()
     maxspan, until = None, None
     while isinstance(phi, cel.PerKey | cel.Within):
@@ -662,7 +662,7 @@ def _candidate(phi: cel.Formula) -> eql.EqlQuery:
 
 
 def _parts_of(phi: cel.Formula) -> Iterator[tuple[eql.EventFilter, bool]]:
-    """The events of a chain in their order, and those that must not be there."""
+    """Yield the events of a chain in their order, and those that must not be there."""
     match phi:
         case cel.Seq(left, right):
             yield from _parts_of(left)
@@ -714,7 +714,7 @@ def _tests_of(condition: cel.Condition, names: set[str]) -> Iterator[pred.Predic
 
 
 def _condition_of(predicate: pred.Predicate) -> eql.Condition:
-    """The condition of EQL that is true of the same events. Raises Unsupported."""
+    """Return the condition of EQL that is true of the same events. Raises Unsupported."""
     match predicate:
         case pred.Anything():
             return eql.FieldConstant(True)

@@ -94,7 +94,7 @@ def keyed_logs(
     others = {field.name for one in queries for field in key_fields(one)} - {f.name for f in key_fields(query)}
 
     def log_of(numbers: Sequence[int], rows: Sequence[int], gaps: Sequence[int]) -> list[Event]:
-        """The events of these places of the path; numbers: of the values of other keys' fields, 0 for none."""
+        """Return the events of these places of the path; numbers: of the values of other keys' fields, 0 for none."""
         events = []
         for row, number_, time in zip(rows, numbers, accumulate(gaps), strict=True):
             letter, fixed = path[row]
@@ -141,7 +141,7 @@ def _keys_like(value: Value | None) -> tuple[Value | None, ...]:
 def _along(
     query: eql.EqlQuery, number: Mapping[eql.EventFilter, int], letters: Sequence[EventLetter]
 ) -> list[EventLetter]:
-    """A letter for each step of the query that is not missing; [] if no event is at one of them."""
+    """Return a letter for each step of the query that is not missing; [] if no event is at one of them."""
     match query.body:
         case eql.EventFilter():
             filters = [query.body]

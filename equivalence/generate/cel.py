@@ -54,12 +54,12 @@ class CelProfile:
 
     @cached_property
     def schema(self) -> Schema:
-        """The schema of the streams."""
+        """Return the schema of the streams."""
         return Schema({R: {name: value_type_of(pool[0]) for name, pool in self.attributes} for R in self.types})
 
     @cached_property
     def choices(self) -> tuple[tuple[list[str], list[int]], tuple[list[str], list[int]]]:
-        """The operators with their cumulative weights: those that fit in two nodes, and all."""
+        """Return the operators with their cumulative weights: those that fit in two nodes, and all."""
         narrow = [(name, weight) for name, weight in self.operators if name not in BINARY]
         return _cumulative(narrow), _cumulative(self.operators)
 
@@ -118,7 +118,7 @@ PROFILES = {
 
 
 def case(rng: Random, profile: CelProfile, nodes: int, events: int) -> tuple[Formula, Stream]:
-    """A formula of up to `nodes` nodes and a stream of up to `events` events; larger ones are more frequent."""
+    """Return a formula of up to `nodes` nodes and a stream of up to `events` events; larger ones are more frequent."""
     phi = formula(rng, profile, max(rng.randint(1, nodes), rng.randint(1, nodes)))
     return phi, stream(rng, profile, max(rng.randint(1, events), rng.randint(1, events)), phi)
 
@@ -141,7 +141,7 @@ def types_asked(profile: CelProfile, phi: Formula | None) -> list[str]:
 
 
 def event(rng: Random, profile: CelProfile, types: Sequence[str]) -> Event:
-    """A random event of one of the types."""
+    """Return a random event of one of the types."""
     attributes = {name: rng.choice(pool) for name, pool in profile.attributes if rng.random() >= profile.absent}
     return Event(rng.choice(types), attributes)
 
@@ -173,7 +173,7 @@ def _formula(rng: Random, profile: CelProfile, nodes: int) -> tuple[Formula, Sco
 
 
 def instance(rng: Random, operator: Operator) -> Callable[..., Any]:
-    """A function from operands to a node of the operator, with other fields, if it has any, from its samples."""
+    """Return a function from operands to a node of the operator, with other fields, if it has any, from its samples."""
     made = operator.instances()
     return made[0] if len(made) == 1 else rng.choice(made)
 
@@ -249,7 +249,8 @@ WINDOWS = Scoped(EVERYTHING.operators, correlated=EVERYTHING.correlated)
 
 
 def scoped_case(rng: Random, profile: CelProfile, nodes: int, events: int) -> tuple[Formula, Stream]:
-    """A formula of up to `nodes` nodes, in a window or a partition or both, and a stream of up to `events` events.
+    """Return a formula of up to `nodes` nodes, in a window or a partition or both, and a stream of up to `events`
+    events.
 
     Some formulas have a window of events inside too.
     """
@@ -262,7 +263,7 @@ def scoped_case(rng: Random, profile: CelProfile, nodes: int, events: int) -> tu
 
 
 def around(rng: Random, phi: Formula) -> Formula:
-    """The formula in a random window or partition."""
+    """Return the formula in a random window or partition."""
     chance = rng.random()
     if chance < 0.35:
         return cel.PartitionBy(phi, rng.choice(("k", "k", "x")))
@@ -274,12 +275,12 @@ def around(rng: Random, phi: Formula) -> Formula:
 
 
 def add_event_window(rng: Random, phi: Formula) -> Formula:
-    """The formula in a random window of events, which an automaton counts."""
+    """Return the formula in a random window of events, which an automaton counts."""
     return cel.Within(phi, cel.EventWindow(rng.randint(1, 6)))
 
 
 def inside(rng: Random, phi: Formula, scope: Callable[[Random, Formula], Formula]) -> Formula:
-    """The formula with one of its sub-formulas in a window or partition that `scope` makes."""
+    """Return the formula with one of its sub-formulas in a window or partition that `scope` makes."""
     below = children(phi)
     if not below or rng.random() < 0.3:
         return scope(rng, phi)
@@ -325,7 +326,7 @@ WALKS = 6  # tries at a stream with a match, where comparing events leaves it to
 def guided_case(
     rng: Random, profile: CelProfile, nodes: int, events: int, guided: float = 0.75, shared: float = 0.2
 ) -> tuple[Formula, Stream]:
-    """A formula of at most `nodes` nodes, and a stream of at most `events` events.
+    """Return a formula of at most `nodes` nodes, and a stream of at most `events` events.
 
     guided: the share of streams that are led to a match, the others are as chance has them. Where none is found another
     formula of that size is taken, twice. shared: the share of formulas in which a sub-formula is there twice.

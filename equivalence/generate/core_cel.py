@@ -61,7 +61,7 @@ CORE_CEL_PROFILES = {
 
 
 def case(rng: Random, profile: CoreProfile, nodes: int, events: int) -> tuple[core.Formula, Stream]:
-    """A formula of up to `nodes` nodes and a stream of up to `events` events; larger ones are more frequent."""
+    """Return a formula of up to `nodes` nodes and a stream of up to `events` events; larger ones are more frequent."""
     phi = formula(rng, profile, max(rng.randint(1, nodes), rng.randint(1, nodes)))
     return phi, stream(rng, profile, max(rng.randint(1, events), rng.randint(1, events)), phi)
 
@@ -79,7 +79,7 @@ def stream(rng: Random, profile: CoreProfile, length: int, phi: core.Formula | N
 
 
 def _skeleton(rng: Random, profile: CoreProfile, nodes: int, taken: Variables) -> core.Formula:
-    """A formula whose filters are open, and which, if it is to be safe, defines none of the variables taken."""
+    """Return a formula whose filters are open, and which, if it is to be safe, defines none of the variables taken."""
     narrow, wide = profile.choices
     names, weights = wide if nodes > 2 else narrow
     if nodes == 1 or not names:
@@ -107,7 +107,7 @@ def _skeleton(rng: Random, profile: CoreProfile, nodes: int, taken: Variables) -
 
 
 def _names(profile: CoreProfile, taken: Variables) -> list[str]:
-    """The variables that are not taken; if all are, a fresh one."""
+    """Return the variables that are not taken; if all are, a fresh one."""
     left = [x for x in profile.variables if x not in taken]
     return left or [next(x for x in _fresh() if x not in taken)]
 
@@ -117,7 +117,7 @@ def _fresh() -> Iterator[str]:
 
 
 def _filtered(rng: Random, profile: CoreProfile, phi: core.Formula, around: Variables) -> core.Formula:
-    """The formula with its filters chosen, where the variables around it are bound."""
+    """Return the formula with its filters chosen, where the variables around it are bound."""
     around = around | bound(phi)
     match phi:
         case core.CoreEventAtom():
@@ -153,7 +153,7 @@ def _condition(rng: Random, profile: CoreProfile, open_: core.Condition, scope: 
 
 
 def _variable(rng: Random, profile: CoreProfile, scope: tuple[str, ...]) -> str:
-    """A variable that is bound; if the formula need not be well-formed, now and then any."""
+    """Return a variable that is bound; if the formula need not be well-formed, now and then any."""
     if profile.well_formed or (scope and rng.random() < 0.8):
         return rng.choice(scope)
     return rng.choice(profile.variables)

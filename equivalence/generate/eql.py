@@ -118,7 +118,7 @@ def _pipes(rng: Random) -> Iterator[eql.MatchPipe]:
 
 
 def _random_keys(rng: Random, profile: EqlProfile) -> tuple[tuple[eql.EventField, ...], int]:
-    """The keys of the query, and the number of keys of each step."""
+    """Return the keys of the query, and the number of keys of each step."""
     if not profile.keys:
         return (), 0
     shared = tuple(eql.EventField(name, rng.random() < 0.2) for name in KEYS[: rng.choice((0, 1, 1, 2))])

@@ -49,7 +49,7 @@ class ExpressionProfile:
 
     @property
     def schema(self) -> Schema:
-        """The schema of the histories that do not begin with the start event."""
+        """Return the schema of the histories that do not begin with the start event."""
         return Schema({T: {name: value_type_of(pool[0]) for name, pool in self.attributes} for T in self.types})
 
 
@@ -105,7 +105,7 @@ def case(rng: Random, profile: ExpressionProfile, nodes: int, events: int) -> tu
 
 
 def expression(rng: Random, profile: ExpressionProfile, nodes: int) -> Expression:
-    """An expression of `nodes` nodes, as `size` counts; of fewer where the operators do not admit one."""
+    """Return an expression of `nodes` nodes, as `size` counts; of fewer where the operators do not admit one."""
     if not (nodes > 4 and profile.named and rng.random() < profile.named):
         return _placed(_expression(rng, replace(profile, named=0.0), nodes, ()), ())
     inside = rng.randint(1, nodes - 3)  # a name with variables of its own is not for automata; its parameter is not one
@@ -115,7 +115,7 @@ def expression(rng: Random, profile: ExpressionProfile, nodes: int) -> Expressio
 
 
 def history(rng: Random, profile: ExpressionProfile, length: int) -> Stream:
-    """A history of that length; its schema has the start event if it begins with one."""
+    """Return a history of that length; its schema has the start event if it begins with one."""
     schema = profile.schema
     events = [
         Event(rng.choice(profile.types), {name: rng.choice(pool) for name, pool in profile.attributes})
@@ -134,7 +134,7 @@ def _with_gaps(rng: Random, absent: float, event: Event) -> Event:
 
 
 def _expression(rng: Random, profile: ExpressionProfile, nodes: int, variables: tuple[str, ...]) -> Expression:
-    """An expression in which the variables may occur."""
+    """Return an expression in which the variables may occur."""
     if nodes > 1 and variables and rng.random() < 0.2:
         return expr.Equated(_expression(rng, profile, nodes - 1, variables[:-1]), variables[-1])
     allowed = [(name, weight) for name, weight in profile.operators if nodes > 2 or name not in BINARY]
@@ -155,7 +155,7 @@ def _expression(rng: Random, profile: ExpressionProfile, nodes: int, variables: 
 
 
 def _sizes(rng: Random, operator: str, nodes: int) -> tuple[int, ...]:
-    """The sizes of the operands, whose sum is `nodes`."""
+    """Return the sizes of the operands, whose sum is `nodes`."""
     if operator not in BINARY and operator != "first_after":
         return (nodes,)
     left = rng.randint(1, nodes - (1 if operator in BINARY else 2))
@@ -190,7 +190,7 @@ def _leaf(rng: Random, profile: ExpressionProfile, variables: tuple[str, ...]) -
 
 
 def _placed(E: Expression, parameters: tuple[str, ...]) -> Expression:
-    """The expression without constraints on variables that stand nowhere else."""
+    """Return the expression without constraints on variables that stand nowhere else."""
     names = {*parameters, *(X for F in expr.subexpressions(E) for X in arguments(F))}
 
     def place(F: Expression) -> Expression:

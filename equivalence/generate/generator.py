@@ -42,13 +42,13 @@ class Generator(Generic[Q]):
 
 
 def cel_case(rng: Random, profile: CelProfile, nodes: int, events: int) -> tuple[Formula, Stream]:
-    """A formula and a random stream; in windows and partitions if the profile is Scoped."""
+    """Return a formula and a random stream; in windows and partitions if the profile is Scoped."""
     make = cel.scoped_case if isinstance(profile, cel.Scoped) else cel.case
     return make(rng, profile, nodes, events)
 
 
 def cel_stream(rng: Random, profile: CelProfile, length: int, phi: Formula) -> Stream:
-    """A random stream, with keys and clocks if the profile is Scoped."""
+    """Return a random stream, with keys and clocks if the profile is Scoped."""
     S = cel.stream(rng, profile, length, phi)
     return cel.clocked(rng, S) if isinstance(profile, cel.Scoped) else S
 
@@ -66,7 +66,7 @@ def guided_cel_case(rng: Random, profile: CelProfile, nodes: int, events: int) -
 def expression_case(
     rng: Random, profile: expressions.ExpressionProfile, nodes: int, events: int
 ) -> tuple[Expression, Stream]:
-    """An expression and a history, without a schema."""
+    """Return an expression and a history, without a schema."""
     E, S = expressions.case(rng, profile, nodes, events)
     return E, Stream(S)
 
@@ -77,7 +77,7 @@ def expression_stream(rng: Random, profile: expressions.ExpressionProfile, lengt
 
 
 def sase_stream(rng: Random, profile: sase.SaseProfile, length: int, q: sase_syntax.Tree) -> Stream:
-    """A random stream; for a query of one block most streams are led to a match."""
+    """Return a random stream; for a query of one block most streams are led to a match."""
     return sase.stream(rng, profile, length, q if isinstance(q, sase_syntax.SaseQuery) else None)
 
 

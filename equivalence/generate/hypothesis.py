@@ -67,7 +67,7 @@ def streams(of: Schema | Formula | CelProfile, events: int = 10) -> st.SearchStr
 
 
 def cases(profile: CelProfile = CORE, nodes: int = 12, events: int = 10) -> st.SearchStrategy[tuple[Formula, Stream]]:
-    """A formula and a stream of a profile."""
+    """Return a formula and a stream of a profile."""
     return st.tuples(formulas(profile, nodes), streams(profile, events))
 
 

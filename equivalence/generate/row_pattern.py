@@ -75,14 +75,14 @@ KEYS = (
 
 
 def case(rng: Random, profile: RowProfile, nodes: int, events: int) -> tuple[MatchRecognize, Stream]:
-    """A clause of at most that many nodes in its pattern, and a table of at most that many rows."""
+    """Return a clause of at most that many nodes in its pattern, and a table of at most that many rows."""
     q = clause(rng, profile, rng.randint(1, nodes))
     S = stream(rng, profile, max(rng.randint(0, events), rng.randint(0, events)), q)
     return (q if profile.failing or not _fails(q, S) else replace(q, skip=RowSkip("next row"))), S
 
 
 def _fails(q: MatchRecognize, S: Stream) -> bool:
-    """Whether AFTER MATCH SKIP leads nowhere; where it takes long to find out it may."""
+    """Return whether AFTER MATCH SKIP leads nowhere; where it takes long to find out it may."""
     try:
         return q.skip.variable is not None and not all(find_matches(q, S, budget=BUDGET))
     except (IllFormed, BudgetExceeded):
@@ -90,7 +90,7 @@ def _fails(q: MatchRecognize, S: Stream) -> bool:
 
 
 def stream(rng: Random, profile: RowProfile, length: int, q: MatchRecognize) -> Stream:
-    """A table of that length."""
+    """Return a table of that length."""
 
     def row() -> Event:
         pools: dict[str, Sequence[Value]] = {"p": (0, 1), "o": range(4), "x": range(4), "y": (0, 1, 0.5), "z": WORDS}
@@ -101,7 +101,7 @@ def stream(rng: Random, profile: RowProfile, length: int, q: MatchRecognize) -> 
 
 
 def clause(rng: Random, profile: RowProfile, nodes: int) -> MatchRecognize:
-    """A clause of that many nodes in its pattern, at most."""
+    """Return a clause of that many nodes in its pattern, at most."""
     pattern = _chain(rng, profile, nodes) if profile.chain else _pattern(rng, profile, nodes, NESTING)
     primary = MatchRecognize(pattern).primary
     subsets = (Subset("U", tuple(rng.sample(primary, rng.randint(1, len(primary))))),) if primary else ()
@@ -130,7 +130,7 @@ def clause(rng: Random, profile: RowProfile, nodes: int) -> MatchRecognize:
 
 
 def _extended(rng: Random, q: MatchRecognize) -> MatchRecognize:
-    """The clause, perhaps with the longest match and with expressions in PARTITION BY and ORDER BY."""
+    """Return the clause, perhaps with the longest match and with expressions in PARTITION BY and ORDER BY."""
     order = (Order(rng.choice(KEYS), rng.random() < 0.5, rng.choice((None, "FIRST", "LAST"))), *q.order)
     return replace(
         q,
@@ -195,7 +195,7 @@ class _Maker:
         return RowSkip(self.rng.choice(("past last row", "next row")))
 
     def condition(self, context: float, depth: int = 2) -> rows.Expression:
-        """A condition; `context` is the share of its comparisons that look at what the match has so far."""
+        """Return a condition; `context` is the share of its comparisons that look at what the match has so far."""
         choice = self.rng.random() if depth else 1.0
         if choice < 0.2:
             made = self.rng.choice((rows.RowAnd, rows.RowOr))
@@ -231,7 +231,7 @@ class _Maker:
         return rows.RowConstant(None if self.rng.random() < 0.05 else self.rng.randrange(4))
 
     def _number(self) -> rows.Expression:
-        """A number of columns in rows at fixed offsets from the current one."""
+        """Return a number of columns in rows at fixed offsets from the current one."""
         rng, column = self.rng, rows.RowColumn(self.rng.choice("xxy"))
         made: Sequence[Callable[[], rows.Expression]] = (
             lambda: column,
@@ -247,7 +247,7 @@ class _Maker:
         return rng.choice((*made[:2], *made[5:]) if self.chain else made)()
 
     def _looked_up(self, semantics: Sequence[Any] = ("RUNNING",)) -> rows.Expression:
-        """A number that depends on what the match has so far."""
+        """Return a number that depends on what the match has so far."""
         rng = self.rng
         A = rng.choice([None, *self.variables])
         column = rows.RowColumn(rng.choice("xy"), A)

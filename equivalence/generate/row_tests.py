@@ -112,7 +112,7 @@ def _changed(q: MatchRecognize) -> Iterator[tuple[str, MatchRecognize]]:
 
 
 def _all_running(e: rows.Expression) -> rows.Expression:
-    """The expression in which nothing is FINAL."""
+    """Return the expression in which nothing is FINAL."""
     changed: rows.Expression = (
         trees.rebuilt(e, [_all_running(operand) for operand in rows.below(e)]) if e.operands else e
     )
@@ -225,7 +225,7 @@ def _output(q: MatchRecognize, S: Stream) -> Output | None:
 def _separating(
     q: MatchRecognize, mutant: MatchRecognize, schema: Schema | None, budget: Budget
 ) -> tuple[bool, Stream | None]:
-    """Whether the two are known to mean the same, and a table on which their outputs differ."""
+    """Return whether the two are known to mean the same, and a table on which their outputs differ."""
 
     def differs(S: Stream) -> bool:
         right = _output(q, S)
@@ -246,7 +246,7 @@ def _separating(
 
 
 def _shortened(S: Stream, differs: Callable[[Stream], bool]) -> Stream:
-    """The table without rows that are not needed, and without values that are not."""
+    """Return the table without rows that are not needed, and without values that are not."""
     events, k = [*S], 0
     while k < len(events):
         fewer = [*events[:k], *events[k + 1 :]]
@@ -255,7 +255,7 @@ def _shortened(S: Stream, differs: Callable[[Stream], bool]) -> Stream:
 
 
 def _has_ties(q: MatchRecognize, S: Stream) -> bool:
-    """Whether two rows of a partition are alike in ORDER BY."""
+    """Return whether two rows of a partition are alike in ORDER BY."""
     table = table_of(S)
     for places in partitions(q, table, STANDARD) if q.order else ():
         keys = [tuple(key_value(one.column, table[place], STANDARD) for one in q.order) for place in places]
@@ -304,7 +304,7 @@ class TableMaker:
                 yield from (resolve_column(one, self.values) for one in columns)
 
     def table(self, rng: Random, length: int) -> Stream:
-        """A table of that many rows, in the order of the first column of ORDER BY."""
+        """Return a table of that many rows, in the order of the first column of ORDER BY."""
         events = []
         clock, number = datetime(2026, 1, 1, tzinfo=UTC), 0
         pools = {name: [value for value in pool if value is not None] for name, pool in self.values.items()}

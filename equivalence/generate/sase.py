@@ -56,7 +56,7 @@ class SaseProfile:
 
     @property
     def schema(self) -> Schema:
-        """The schema of the streams."""
+        """Return the schema of the streams."""
         attributes: dict[str, ValueType] = {name: value_type_of(pool[0]) for name, pool in self.attributes}
         return Schema({T: {**attributes, TIME: "int"} for T in self.types})
 
@@ -120,7 +120,7 @@ class Maker:
         self.left = nodes - len(self.pattern) - self.within
 
     def query(self) -> sase.SaseQuery:
-        """The query."""
+        """Return the query."""
         conditions: list[sase.Conjunct] = []
         if self.left > 0 and self._share(self.profile.equivalence):
             conditions.append(sase.Conjunct(sase.Equivalence(self._equivalence())))
@@ -214,7 +214,7 @@ class Maker:
     def _choose_left(
         self, k: sase.Component, edge: Edge, name: str, pool: tuple[Value, ...]
     ) -> tuple[pred.Term, tuple[Value, ...]]:
-        """The last identifier of a condition on that edge, and the values it may have."""
+        """Return the last identifier of a condition on that edge, and the values it may have."""
         if edge == "end" and self._share(0.7 * bool(self.profile.aggregated)):
             return self._aggregate(k, name, pool, running=False)
         places: dict[Edge, sase.Index] = {"first": "first", "each": "current", "later": "current", "end": "last"}
@@ -251,7 +251,7 @@ class Maker:
     def _aggregate(
         self, k: sase.Component, name: str, pool: tuple[Value, ...], running: bool
     ) -> tuple[pred.Term, tuple[Value, ...]]:
-        """An aggregate, and the values it may have: those of the pool, or others."""
+        """Return an aggregate, and the values it may have: those of the pool, or others."""
         functions = ["min", "max", *RANKED]
         if isinstance(pool[0], bool):
             functions = []
@@ -316,12 +316,12 @@ def case(rng: Random, profile: SaseProfile, nodes: int, events: int) -> tuple[sa
 
 
 def size(q: sase.SaseQuery) -> int:
-    """The number of components and conjuncts, and one each for WITHIN and HAVING."""
+    """Return the number of components and conjuncts, and one each for WITHIN and HAVING."""
     return len(q.pattern) + len(list(conjuncts(q))) + (q.within is not None) + (q.having is not None)
 
 
 def query(rng: Random, profile: SaseProfile, nodes: int) -> sase.SaseQuery:
-    """A query with at most that many nodes, as `size` counts them."""
+    """Return a query with at most that many nodes, as `size` counts them."""
     return Maker(rng, profile, nodes).query()
 
 

@@ -47,12 +47,12 @@ class Witness:
 
     @property
     def formulas(self) -> tuple[Formula, ...]:
-        """The operands as formulas."""
+        """Return the operands as formulas."""
         return tuple(map(parse, self.operands))
 
     @property
     def stream(self) -> Stream:
-        """The stream, of events with no attribute but x."""
+        """Return the stream, of events with no attribute but x."""
         types = self.types.split()
         values = self.x or (None,) * len(types)
         return Stream(Event(R, {} if v is None else {"x": v}) for R, v in zip(types, values, strict=True))
@@ -77,18 +77,18 @@ class Law:
 
     @property
     def holds(self) -> bool:
-        """Whether all instances to which the law applies mean the same on both sides."""
+        """Return whether all instances to which the law applies mean the same on both sides."""
         return self.witness is None
 
     @cached_property
     def letters(self) -> tuple[str, ...]:
-        """The letters that stand for formulas, in the order phi, psi, chi."""
+        """Return the letters that stand for formulas, in the order phi, psi, chi."""
         nodes = (*subformulas(self.left), *subformulas(self.right))
         types = {node.type for node in nodes if isinstance(node, cel.EventAtom)}
         return tuple(letter for letter in LETTERS if letter in types)
 
     def applies(self, *operands: Formula) -> bool:
-        """Whether the law speaks of the instance with these operands."""
+        """Return whether the law speaks of the instance with these operands."""
         by_letter = dict(zip(self.letters, operands, strict=False))
         return all(always_binds(by_letter[letter]) for letter in self.binding) and not any(
             variable in names(by_letter[letter]) for letter, variable in self.without
@@ -104,7 +104,7 @@ class Law:
 
 
 def law_of_json(row: Mapping[str, Any]) -> Law:
-    """The law that a line of the files of laws has; one with a witness fails. Raises KeyError, ParseError."""
+    """Return the law that a line of the files of laws has; one with a witness fails. Raises KeyError, ParseError."""
     found = row.get("witness")
     witness = found and Witness(tuple(found["operands"]), found["types"], found["at"], tuple(found.get("x", ())))
     return Law(
@@ -120,7 +120,7 @@ def law_of_json(row: Mapping[str, Any]) -> Law:
 
 
 def always_binds(phi: Formula) -> bool:
-    """Whether every valuation of the formula has an event: only PROJECT can take away the last one."""
+    """Return whether every valuation of the formula has an event: only PROJECT can take away the last one."""
     return not any(isinstance(node, cel.Project) for node in subformulas(phi))
 
 
@@ -153,7 +153,7 @@ def _condition(condition: Condition, predicates: dict[str, Predicate]) -> Condit
 
 
 def _load_laws(name: str) -> dict[str, tuple[Law, ...]]:
-    """The laws of a file by section."""
+    """Return the laws of a file by section."""
     text = (Path(__file__).parent / name).read_text(encoding="utf-8")
     sections = groupby(map(json.loads, text.splitlines()), itemgetter("section"))
     return {section: tuple(map(law_of_json, laws)) for section, laws in sections}
@@ -182,14 +182,14 @@ class Rule:
     right: Formula
 
     def applied(self, phi: Formula) -> Formula | None:
-        """The other side for what this side matches in the formula itself, None where the law does not apply."""
+        """Return the other side for what this side matches in the formula itself, None where the law does not apply."""
         bound = Binding()
         if not bound.matches(self.left, phi) or not self._allowed(bound):
             return None
         return bound.substitute(self.right)
 
     def _allowed(self, bound: Binding) -> bool:
-        """The side conditions of the law, of the names that its own stand for."""
+        """Return the side conditions of the law, of the names that its own stand for."""
         return all(always_binds(bound.formulas[letter]) for letter in self.law.binding) and not any(
             bound.names[A] in names(bound.formulas[letter]) for letter, A in self.law.without
         )
@@ -225,7 +225,7 @@ class Binding:
     predicates: dict[str, Predicate] = field(default_factory=dict)
 
     def matches(self, pattern: Formula, phi: Formula) -> bool:
-        """Whether the formula is an instance of the pattern that agrees with what is bound; binds the rest."""
+        """Return whether the formula is an instance of the pattern that agrees with what is bound; binds the rest."""
         if isinstance(pattern, cel.EventAtom) and pattern.type in LETTERS:
             return self.formulas.setdefault(pattern.type, phi) == phi
         if type(pattern) is not type(phi):
@@ -235,7 +235,7 @@ class Binding:
         )
 
     def _fields(self, pattern: Formula, phi: Formula) -> bool:
-        """Whether two nodes of one class agree in what is no operand."""
+        """Return whether two nodes of one class agree in what is no operand."""
         match pattern, phi:
             case cel.EventAtom(R), cel.EventAtom(T):
                 return self._bind_name(R, T)
@@ -256,7 +256,7 @@ class Binding:
         return isinstance(pattern, cel.Plain)
 
     def substitute(self, pattern: Formula) -> Formula:
-        """The pattern with what its letters and names stand for."""
+        """Return the pattern with what its letters and names stand for."""
         if isinstance(pattern, cel.EventAtom):
             R = pattern.type
             return self.formulas[R] if R in LETTERS else cel.EventAtom(self.names[R])
@@ -337,7 +337,7 @@ class Binding:
 
 
 def _symbols(side: Formula) -> frozenset[str]:
-    """The letters, names, attributes and predicates of a side of a law."""
+    """Return the letters, names, attributes and predicates of a side of a law."""
     return frozenset((*names(side), *attribute_names(side), *_named_predicates(side)))
 
 

@@ -31,12 +31,12 @@ _OPERATORS = {**CEL, **CORE_CEL}
 
 
 def show_operator(phi: cel.Formula | core.Formula) -> str:
-    """The operator of a formula, as one writes it."""
+    """Return the operator of a formula, as one writes it."""
     return _OPERATORS[type(phi)].symbol
 
 
 def check_nodes(made: int, limit: int, phi: cel.Formula | core.Formula) -> None:
-    """Raises BudgetExceeded if the formula would be rewritten to more nodes than the limit."""
+    """Raise BudgetExceeded if the formula would be rewritten to more nodes than the limit."""
     if made > limit:
         raise BudgetExceeded(
             f"the normal form would have {made} nodes already at this {show_operator(phi)}, and {limit} are allowed; "
@@ -46,7 +46,7 @@ def check_nodes(made: int, limit: int, phi: cel.Formula | core.Formula) -> None:
 
 
 def joined(Or: Any, disjuncts: Sequence[Any]) -> Any:
-    """The OR of the formulas, in their order; of very many as a tree, so that it can be read and evaluated."""
+    """Return the OR of the formulas, in their order; of very many as a tree, so that it can be read and evaluated."""
     if len(disjuncts) > CHAIN:
         half = len(disjuncts) // 2
         return Or(joined(Or, disjuncts[:half]), joined(Or, disjuncts[half:]))
@@ -57,12 +57,12 @@ def joined(Or: Any, disjuncts: Sequence[Any]) -> Any:
 
 
 def product_size(left: Sequence[int], right: Sequence[int]) -> int:
-    """The nodes of all pairs of formulas of these sizes, each under an operator of its own."""
+    """Return the nodes of all pairs of formulas of these sizes, each under an operator of its own."""
     return len(right) * sum(left) + len(left) * sum(right) + len(left) * len(right)
 
 
 def filtered(phis: list[Any], condition: cel.Condition | core.Condition) -> list[Any]:
-    """The formulas under the filter, its AND and OR as what they are short for."""
+    """Return the formulas under the filter, its AND and OR as what they are short for."""
     match condition:
         case cel.Conjunction(left, right) | core.CoreConjunction(left, right):
             return filtered(filtered(phis, left), right)
@@ -77,13 +77,13 @@ def filtered(phis: list[Any], condition: cel.Condition | core.Condition) -> list
 
 
 def filtered_size(condition: cel.Condition | core.Condition, sizes: Sequence[int]) -> int:
-    """The nodes of the OR of all that `filtered` makes of formulas of these sizes."""
+    """Return the nodes of the OR of all that `filtered` makes of formulas of these sizes."""
     count, nodes = _filtered_nodes(condition, len(sizes), sum(sizes))
     return nodes + count - 1
 
 
 def _filtered_nodes(condition: cel.Condition | core.Condition, count: int, size: int) -> tuple[int, int]:
-    """The numbers of formulas that `filtered` makes of `count` formulas, and of nodes, of `size` nodes."""
+    """Return the numbers of formulas that `filtered` makes of `count` formulas, and of nodes, of `size` nodes."""
     match condition:
         case cel.Conjunction(left, right) | core.CoreConjunction(left, right):
             return _filtered_nodes(right, *_filtered_nodes(left, count, size))
@@ -104,12 +104,12 @@ NEVER = Comparison("<", Attribute(TIME), Attribute(TIME))
 
 
 def with_children(phi: core.Formula, below: Sequence[core.Formula]) -> core.Formula:
-    """The formula with other formulas directly below it; what stood in a text keeps its span for messages."""
+    """Return the formula with other formulas directly below it; what stood in a text keeps its span for messages."""
     return replace(rebuilt(phi, below), span=phi.span)
 
 
 def never(phi: core.Formula, x: str | None = None) -> core.Formula:
-    """A safe formula in LP-normal form that has no complex event; it defines x, or any variable, as phi does."""
+    """Return a safe formula in LP-normal form that has no complex event; it defines x, or any variable, as phi does."""
     event = next(
         psi for psi in core.subformulas(phi) if isinstance(psi, core.CoreEventAtom) and x in (None, psi.variable)
     )
@@ -240,7 +240,7 @@ def _popped(phi: core.Formula, nodes: int) -> core.Formula:
 
 
 def _unbound(phi: core.CoreSeq) -> Path | None:
-    """The way to a unary filter on a variable that no formula below phi binds around it, but phi does."""
+    """Return the way to a unary filter on a variable that no formula below phi binds around it, but phi does."""
     for n, psi in enumerate(children(phi)):
         if (path := _unbound_in(psi, check_bound(phi), frozenset())) is not None:
             return (n, *path)
@@ -248,7 +248,7 @@ def _unbound(phi: core.CoreSeq) -> Path | None:
 
 
 def _unbound_in(phi: core.Formula, outer: check_Variables, varied: check_Variables) -> Path | None:
-    """The same, where variables are bound around phi; some of them are varied by a strategy in between.
+    """Return the same, where variables are bound around phi; some of them are varied by a strategy in between.
 
     An iteration in between needs no mention: it defines no such variable, or the formula was refused.
     """
@@ -283,7 +283,7 @@ def _unbound_in(phi: core.Formula, outer: check_Variables, varied: check_Variabl
 
 
 def _at(phi: core.Formula, path: Path) -> core.Unary:
-    """The atom of the filter at the end of the path."""
+    """Return the atom of the filter at the end of the path."""
     for n in path:
         phi = children(phi)[n]
     assert isinstance(phi, core.CoreFilter)
@@ -478,7 +478,7 @@ def bindable(phi: cel.Formula) -> Variables:
 
 
 def spoken_of(condition: cel.Condition) -> Variables:
-    """The variables of a filter: which valuations it keeps depends on what these hold, and on nothing else."""
+    """Return the variables of a filter: which valuations it keeps depends on what these hold, and on nothing else."""
     return frozenset(A for atom in cel.atoms(condition) for A in variables_of(atom))
 
 
@@ -590,7 +590,7 @@ def _through(phi: cel.Filter, below: cel.Formula) -> cel.Formula:
 
 
 def _holds_anyway(condition: cel.Condition, bound: Variables) -> bool:
-    """Whether the condition holds because a variable holds nothing (docs/decisions/filters.md)."""
+    """Return whether the condition holds because a variable holds nothing (docs/decisions/filters.md)."""
     match condition:
         case cel.Every() | cel.Correlated():
             return not frozenset(variables_of(condition)) <= bound
@@ -655,7 +655,7 @@ class _Pushing:
         return phi if L.isdisjoint(self.fresh) else cel.Project(L - self.fresh, phi)
 
     def variable_like(self, A: str) -> str:
-        """A name that is used nowhere yet."""
+        """Return a name that is used nowhere yet."""
         name = next(name for name in (f"{A}_{n}" for n in count(1)) if name not in self.taken)
         self.taken.add(name)
         self.fresh.add(name)
@@ -716,7 +716,7 @@ def _renamed_in(condition: cel.Condition, A: str, B: str) -> cel.Condition:
 
 
 def _looks_at(phi: cel.Formula, A: str) -> bool:
-    """Whether it matters to phi what A holds inside, or could."""
+    """Return whether it matters to phi what A holds inside, or could."""
     return any(
         (isinstance(psi, cel.Filter) and A in spoken_of(psi.condition))
         or (isinstance(psi, cel.And | cel.Project) and A in names(psi))

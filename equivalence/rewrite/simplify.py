@@ -63,7 +63,7 @@ class Subformula:
 
 
 def places(phi: Formula) -> Iterator[Subformula]:
-    """All sub-formulas in their places, outermost first."""
+    """Yield all sub-formulas in their places, outermost first."""
     pending = [Subformula(phi, lambda other: other)]
     while pending:
         place = pending.pop()
@@ -96,7 +96,7 @@ def _below(place: Subformula, below: Sequence[Formula], i: int) -> Subformula:
 
 
 def redundant(phi: Formula, level: Level) -> Iterator[Candidate]:
-    """The formula rewritten at one place, in every way that is known to change nothing at that level."""
+    """Yield the formula rewritten at one place, in every way that is known to change nothing at that level."""
     for place in places(phi):
         exact = level == "valuations" or not place.blind
         for name, other in _local(place, exact):
@@ -159,13 +159,13 @@ def _operands(psi: Formula, kind: type) -> list[Formula]:
 
 
 def nothing(phi: Formula) -> Formula:
-    """A formula that matches nowhere, of the first event type of this one."""
+    """Return a formula that matches nowhere, of the first event type of this one."""
     R = next(psi.type for psi in subformulas(phi) if isinstance(psi, cel.EventAtom))
     return cel.Filter(cel.EventAtom(R), cel.Every(R, NEVER))
 
 
 def is_nothing(phi: Formula) -> bool:
-    """Whether the formula is written as one that matches nowhere."""
+    """Return whether the formula is written as one that matches nowhere."""
     return isinstance(phi, cel.Filter) and phi == nothing(phi)
 
 
@@ -243,7 +243,7 @@ class Simplified:
 
     @property
     def by_law_only(self) -> tuple[RewriteStep, ...]:
-        """The steps that no decision stands behind."""
+        """Return the steps that no decision stands behind."""
         return tuple(step for step in self.steps if step.proof is None)
 
 
@@ -254,7 +254,8 @@ def simplify(
     budget: Budget = Budget(),
     tries: int = TRIES,
 ) -> Simplified:
-    """A formula that is smaller, or as small and simpler, and has the same complex events, or valuations, everywhere.
+    """Return a formula that is smaller, or as small and simpler, and has the same complex events, or valuations,
+    everywhere.
 
     With a schema: on the streams of that schema. The decider is asked at most `tries` times; budget.seconds ends the
     search by the clock, and only then the result may differ from one call to the next.
@@ -271,12 +272,12 @@ def simplify(
 
 
 def is_decided(phi: Formula, schema: Schema | None) -> bool:
-    """Whether a decider carries the formula, whatever the order of times."""
+    """Return whether a decider carries the formula, whatever the order of times."""
     return compilable(phi) or is_reducible(phi, schema, "any")
 
 
 def same_meaning(phi: Formula, psi: Formula, level: Level, schema: Schema | None, budget: Budget) -> Verdict:
-    """Whether two formulas have the same matches on streams with times in any order."""
+    """Return whether two formulas have the same matches on streams with times in any order."""
     return compare_formulas(phi, psi, "equivalent", level, schema, "any", 0, budget)
 
 
@@ -290,11 +291,11 @@ class _Search:
         self.deadline = None if budget.seconds is None else time.monotonic() + budget.seconds
 
     def ended(self) -> bool:
-        """Whether the tries or the time are used up."""
+        """Return whether the tries or the time are used up."""
         return self.tries <= 0 or (self.deadline is not None and time.monotonic() > self.deadline)
 
     def simplified(self, phi: Formula, level: Level) -> tuple[Formula, list[RewriteStep]]:
-        """The formula made smaller until nothing more is found."""
+        """Return the formula made smaller until nothing more is found."""
         if is_decided(phi, self.schema):
             return self._shrink_by_decider(phi, level)
         steps: list[RewriteStep] = []
@@ -306,14 +307,14 @@ class _Search:
         return phi, steps
 
     def _law(self, phi: Formula, level: Level) -> tuple[RewriteStep, Formula] | None:
-        """The first step by a law."""
+        """Return the first step by a law."""
         found = next(self._lighter(phi, redundant(phi, level)), None)
         return None if found is None else (RewriteStep(found[0], phi, found[1], None), found[1])
 
     def _part(
         self, phi: Formula, level: Level, settled: set[Formula], steps: list[RewriteStep]
     ) -> tuple[None, Formula] | None:
-        """The first of the greatest unary parts that can be made smaller, made so; its steps are added."""
+        """Return the first of the greatest unary parts that can be made smaller, made so; its steps are added."""
         for place in _unary_parts(phi):
             if place.psi not in settled:
                 smaller, taken = self._shrink_by_decider(place.psi, level if place.blind else "valuations")
@@ -324,7 +325,7 @@ class _Search:
         return None
 
     def _shrink_by_decider(self, phi: Formula, level: Level) -> tuple[Formula, list[RewriteStep]]:
-        """A unary formula made smaller, by all that the decider agrees to."""
+        """Return a unary formula made smaller, by all that the decider agrees to."""
         steps: list[RewriteStep] = []
         witnesses: list[Stream] = []
         refused: set[Formula] = set()
@@ -376,7 +377,7 @@ class _Search:
 
 
 def _unary_parts(phi: Formula) -> Iterator[Subformula]:
-    """The greatest sub-formulas that are unary, and more than an event type."""
+    """Yield the greatest sub-formulas that are unary, and more than an event type."""
     inside: set[int] = set()
     for place in places(phi):
         if id(place.psi) in inside:

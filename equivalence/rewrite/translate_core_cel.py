@@ -34,7 +34,7 @@ class Names:
         return like
 
     def fresh(self, like: str) -> str:
-        """A name that is not in use, made of this one and a number. It is in use from now on."""
+        """Return a name that is not in use, made of this one and a number. It is in use from now on."""
         name = next(name for i in count(2) if (name := f"{like}{i}") not in self._used)
         self._used.add(name)
         self._written[name] = self.find_original(like)
@@ -46,7 +46,7 @@ class Names:
 
 
 def types_of(phi: core.Formula) -> frozenset[str]:
-    """The event types of a formula."""
+    """Return the event types of a formula."""
     return frozenset(psi.type for psi in core.subformulas(phi) if isinstance(psi, core.CoreEventAtom))
 
 
@@ -85,7 +85,7 @@ def named_apart(phi: core.Formula) -> tuple[core.Formula, Names]:
 
 
 def renamed_condition(condition: core.Condition, name: Renaming) -> core.Condition:
-    """The condition about other variables."""
+    """Return the condition about other variables."""
     match condition:
         case core.Unary(x, predicate):
             return core.Unary(name[x], predicate, span=condition.span)
@@ -140,7 +140,7 @@ def events_of(phi: core.Formula) -> int | None:
 
 
 def not_first(phi: Choice, span: Span | None) -> Unsupported:
-    """The error for a strategy that need not begin where the stream does."""
+    """Return the error for a strategy that need not begin where the stream does."""
     name = NAMES[type(phi)]
     return Unsupported(
         f"{name} after a ; or in an iteration means something else in core-CEL: it also compares "
@@ -231,7 +231,7 @@ class _Alternative:
     nodes: int
 
     def around(self, operator: Callable[[cel.Formula], cel.Formula]) -> _Alternative:
-        """The alternative under an operator."""
+        """Return the alternative under an operator."""
         return _Alternative(self.held, self.pending, operator(self.phi), self.nodes + 1)
 
 
@@ -263,7 +263,7 @@ class _Translation:
         return list(merged.values())
 
     def clause(self, phi: core.Formula, asked: Variables, anchored: bool) -> Iterable[_Alternative]:
-        """The alternatives of phi by those of what is below it."""
+        """Return the alternatives of phi by those of what is below it."""
         match phi:
             case core.CoreEventAtom(R, x):
                 return [_Alternative(frozenset({x}), frozenset(), cel.In(cel.EventAtom(R), x), 2)]
@@ -313,7 +313,7 @@ class _Translation:
         return _Alternative(NOTHING, frozenset(pending), one.phi, one.nodes)
 
     def apart(self, one: _Alternative, rounds: Sequence[_Alternative]) -> _Alternative:
-        """The round, in which a variable that a constraint is about is called as in no other round."""
+        """Return the round, in which a variable that a constraint is about is called as in no other round."""
         elsewhere = {psi.variable for other in rounds if other is not one for psi in _bindings(other.phi)}
         about = frozenset[str]().union(*(constraint.many for constraint in one.pending)) & elsewhere
         if not about:
@@ -329,7 +329,7 @@ class _Translation:
         return replace(one, pending=frozenset(pending), phi=mapped(one.phi, lambda A: name.get(A, A)))
 
     def unions(self, sets: Iterable[PendingConstraints]) -> list[PendingConstraints]:
-        """All unions of one or more of the sets."""
+        """Return all unions of one or more of the sets."""
         found: dict[PendingConstraints, None] = {}
         for one in sorted(sets, key=lambda constraints: list(map(repr, _ordered(constraints)))):
             for union in [one, *(one | other for other in found)]:
@@ -339,7 +339,7 @@ class _Translation:
         return list(found)
 
     def selected(self, phi: Choice, asked: Variables, anchored: bool) -> Iterable[_Alternative]:
-        """The alternatives of a strategy."""
+        """Return the alternatives of a strategy."""
         found = self.alternatives(phi.phi, asked, anchored)
         if keeps_all(phi):
             return found
@@ -363,7 +363,7 @@ class _Translation:
         self.refused = self.refused or reason
 
     def looks_ahead(self, constraint: PendingConstraint, unbound: Variables) -> Unsupported:
-        """The refusal of a filter on variables that need not hold an event."""
+        """Return the refusal of a filter on variables that need not hold an event."""
         return Unsupported(
             f"{self.show_all(unbound)} may hold no event here, so the filter could depend on a later "
             "event, and CEL does not look ahead: define it on every path through the filtered formula",
@@ -371,7 +371,7 @@ class _Translation:
         )
 
     def show_all(self, variables: Variables) -> str:
-        """The variables as the user calls them."""
+        """Return the variables as the user calls them."""
         return ", ".join(sorted(set(map(self.names.find_original, variables))))
 
 
@@ -381,7 +381,7 @@ def _either(one: _Alternative, two: _Alternative) -> _Alternative:
 
 
 def _filtered(one: _Alternative, condition: core.Condition) -> Iterator[_Alternative]:
-    """The alternative under a filter; AND is one filter after another, OR an OR of filtered formulas."""
+    """Yield the alternative under a filter; AND is one filter after another, OR an OR of filtered formulas."""
     if mentioned(condition) <= one.held:
         yield one.around(lambda psi: cel.Filter(psi, as_cel_condition(condition)))
         return
@@ -408,12 +408,12 @@ def _sequenced(one: _Alternative, two: _Alternative) -> _Alternative:
 
 
 def _guards(one: _Alternative) -> PendingConstraints:
-    """The constraints of a round that are about nothing in it."""
+    """Return the constraints of a round that are about nothing in it."""
     return frozenset(constraint for constraint in one.pending if not constraint.many)
 
 
 def _mentions(condition: core.Condition) -> Iterator[Attribute]:
-    """The attributes of other events than one that a condition compares."""
+    """Return the attributes of other events than one that a condition compares."""
     return (
         a for atom in core.atoms(condition) if isinstance(atom, core.CoreCorrelated) for a in mentions(atom.predicate)
     )
@@ -468,7 +468,7 @@ CORE_CHOICES: Mapping[type[cel.Next | cel.Last | cel.Max], type[Choice]] = {
 
 
 def to_core_cel(phi: cel.Formula, budget: Budget = Budget()) -> core.Formula:
-    """A core-CEL formula with the complex events of phi at every position; it is safe and well-formed.
+    """Return a core-CEL formula with the complex events of phi at every position; it is safe and well-formed.
 
     Raises Unsupported where core-CEL has no such formula or this translation finds none, and BudgetExceeded where it
     would be too large.
@@ -492,7 +492,7 @@ class _Translated:
     chosen: frozenset[str] = frozenset()
 
     def find_holders(self, A: str) -> list[str]:
-        """The holders of a CEL variable."""
+        """Return the holders of a CEL variable."""
         return [x for x, held in self.held_by.items() if A in held]
 
 
@@ -560,12 +560,12 @@ class _CoreTranslation:
                 assert_never(phi)
 
     def event(self, R: str, like: str) -> _Translated:
-        """An event, and a new variable for it."""
+        """Return an event, and a new variable for it."""
         x = self.names.unused(like)
         return _Translated(core.CoreEventAtom(R, x), {x: frozenset({R})})
 
     def filtered(self, found: _Translated, condition: cel.Condition) -> _Translated:
-        """The formula under a filter on sets."""
+        """Return the formula under a filter on sets."""
         match condition:
             case cel.Conjunction(left, right):
                 result = self.filtered(self.filtered(found, left), right)
@@ -585,7 +585,7 @@ class _CoreTranslation:
         return self.checked(result, condition.span)
 
     def checked(self, found: _Translated, span: Span | None) -> _Translated:
-        """The formula, if it is not too large."""
+        """Return the formula, if it is not too large."""
         if core.size(found.phi) > self.most:
             raise BudgetExceeded(f"the core-CEL formula would have more than {self.most} nodes", span)
         return found
@@ -596,7 +596,7 @@ def _joined(phi: core.Formula, one: _Translated, two: _Translated) -> _Translate
 
 
 def _require_intervals(phi: cel.Formula, operands: tuple[cel.Formula, ...]) -> None:
-    """Raises Unsupported where an operand of a contiguous operator may have gaps: STRICT asks for none at all."""
+    """Raise Unsupported where an operand of a contiguous operator may have gaps: STRICT asks for none at all."""
     for psi in operands:
         if not _is_interval(psi):
             raise Unsupported(
@@ -606,7 +606,7 @@ def _require_intervals(phi: cel.Formula, operands: tuple[cel.Formula, ...]) -> N
 
 
 def _is_interval(phi: cel.Formula) -> bool:
-    """Whether by its form every complex event of phi is an interval."""
+    """Return whether by its form every complex event of phi is an interval."""
     match phi:
         case cel.EventAtom() | cel.ContiguousSeq() | cel.ContiguousPlus() | cel.Strict():
             return True  # the contiguous operators, because operands with gaps are refused
@@ -626,7 +626,7 @@ def _is_interval(phi: cel.Formula) -> bool:
 
 
 def _choices(found: _Translated, predicate: Predicate, span: Span | None) -> Iterator[core.Atom]:
-    """The predicate on single events, for each choice of a holder for each mention."""
+    """Yield the predicate on single events, for each choice of a holder for each mention."""
     single = defined_outside_iteration(found.phi)
     for holders in product(*(found.find_holders(a.variable or "") for a in mentions(predicate))):
         if len([x for x in holders if x not in single]) > 1:
@@ -661,7 +661,7 @@ def _attach_atom(found: _Translated, atom: core.Atom) -> _Translated:
 
 
 def _on_definition(phi: core.Formula, x: str, atom: core.Atom) -> core.Formula:
-    """The formula with the filter on each definition of x."""
+    """Return the formula with the filter on each definition of x."""
     match phi:
         case core.CoreEventAtom(_, y):
             return core.CoreFilter(phi, atom) if x == y else phi

@@ -79,7 +79,7 @@ def _shorter_after(A: Automaton, state: _Shorter, chosen: frozenset[str]) -> lis
 
 
 def _after(A: Automaton, state: int | None, chosen: frozenset[str]) -> list[int]:
-    """The states after a row for which these variables are true; before the first row the state is None."""
+    """Return the states after a row for which these variables are true; before the first row the state is None."""
     ways = A.first if state is None else A.follow[state]
     return [way.target for way in ways if way.target != ACCEPT and A.variables[way.target] in chosen]
 
@@ -179,7 +179,7 @@ class _Translation:
         return reduce(lambda psi, one: cel.Filter(psi, cel.Every(name, one)), rest, phi)
 
     def formula(self, p: rows.Pattern) -> tuple[cel.Formula | None, bool]:
-        """The matches with rows, None if there are none, and whether p may match no row."""
+        """Return the matches with rows, None if there are none, and whether p may match no row."""
         self.left -= 1
         if self.left < 0:
             raise BudgetExceeded("the formula would be too large; lower the bounds of the quantifiers", p.span)
@@ -284,7 +284,7 @@ _Part: TypeAlias = _Leaf | _Joined | _Repeated
 
 
 def cel_to_row(phi: cel.Formula, budget: Budget = Budget()) -> MatchRecognize:
-    """A clause whose matches have the complex events of phi as their rows, on every stream.
+    """Return a clause whose matches have the complex events of phi as their rows, on every stream.
 
     Raises Unsupported where there is no such clause or this translation finds none, and BudgetExceeded.
     """
@@ -305,7 +305,7 @@ def cel_to_row(phi: cel.Formula, budget: Budget = Budget()) -> MatchRecognize:
 
 
 def _part(phi: cel.Formula, strict: bool) -> _Part:
-    """The part of a formula; strict: under STRICT, where all events of a match are adjacent."""
+    """Return the part of a formula; strict: under STRICT, where all events of a match are adjacent."""
     match phi:
         case cel.EventAtom(R):
             return _Leaf(R, frozenset({R}))
@@ -379,7 +379,7 @@ def _pattern(part: _Part, variables: dict[pred.Predicate, str]) -> rows.Pattern:
 
 
 def sase_to_row(q: sase.Tree, reading: Reading = DECIDED, budget: Budget = Budget()) -> MatchRecognize:
-    """A clause with the rows of the matches of q, on every stream.
+    """Return a clause with the rows of the matches of q, on every stream.
 
     Contiguity in partitions becomes PARTITION BY; a row without the attribute, which belongs to no partition of SASE+,
     is in a partition of such rows, and no variable takes it. Raises as cel_to_row does.
@@ -405,7 +405,7 @@ def sase_to_row(q: sase.Tree, reading: Reading = DECIDED, budget: Budget = Budge
 
 
 def _in_partitions(q: sase.SaseQuery) -> bool:
-    """Whether all components have contiguity in the partitions of [attribute] tests."""
+    """Return whether all components have contiguity in the partitions of [attribute] tests."""
     tests = [c for block in q.where for c in block.conjuncts if _is_test(c)]
     return bool(tests) and all(block.strategy == "partition_contiguity" for block in q.where)
 

@@ -57,7 +57,7 @@ class SaseShape:
     closed: bool
 
     def how(self, n: int) -> sase.Strategy:
-        """The strategy of a component."""
+        """Return the strategy of a component."""
         return self.strategies[n]
 
     def gap(self, n: int) -> sase.Strategy:
@@ -65,12 +65,12 @@ class SaseShape:
         return self.strategies[n]
 
     def at(self, n: int, edge: Edge) -> list[Predicate]:
-        """The conditions on single events that are about these events of a component."""
+        """Return the conditions on single events that are about these events of a component."""
         return [p.condition for p in self.single if (p.component, p.edge) == (n, edge)]
 
 
 def shape_of(q: sase.SaseQuery, reading: Reading) -> SaseShape:
-    """The shape of a query. Raises Unsupported for what is not translated."""
+    """Return the shape of a query. Raises Unsupported for what is not translated."""
     layout = match_layout(q)
     _require_plain(q, layout)
     strategies = tuple(layout.strategies[k.variable] for k in q.pattern)
@@ -121,7 +121,7 @@ def _conjuncts(q: sase.SaseQuery) -> list[sase.Conjunct]:
 
 
 def _require_plain(q: sase.SaseQuery, layout: EdgeLayout) -> None:
-    """Raises Unsupported for the clauses that the other languages lack."""
+    """Raise Unsupported for the clauses that the other languages lack."""
     for k in q.pattern:
         if k.negated:
             raise Unsupported("a negated component is not translated: write it with UNLESS by hand", k.span)
@@ -155,7 +155,7 @@ def _condition(test: EdgeTest, q: sase.SaseQuery) -> ShapeCondition:
 
 
 def _is_single(p: Predicate) -> bool:
-    """Whether a condition is about one event."""
+    """Return whether a condition is about one event."""
     return len({(a.variable, a.place if isinstance(a, sase.Reference) else "") for a in mentions(p)}) == 1
 
 
@@ -173,7 +173,7 @@ def _require_one_of_many(p: ShapeCondition, q: sase.SaseQuery) -> None:
 def _require_stop(
     q: sase.SaseQuery, n: int, strategies: tuple[sase.Strategy, ...], ended: bool, reading: Reading
 ) -> None:
-    """Raises Unsupported where an array stops by what comes after it, or where two strategies meet at its end."""
+    """Raise Unsupported where an array stops by what comes after it, or where two strategies meet at its end."""
     k, how = q.pattern[n], strategies[n]
     if n + 1 < len(q.pattern):
         if strategies[n + 1] != how:
@@ -258,7 +258,7 @@ class _Translation:
         self.asked |= {self.names[a.variable or ""].rest for c in later for a in mentions(c)}
 
     def whole(self) -> cel.Formula:
-        """The components, one after the other, and around them what compares them."""
+        """Return the components, one after the other, and around them what compares them."""
         shape = self.shape
         phi = self.component(0)
         for n in range(1, len(shape.pattern)):
@@ -277,7 +277,7 @@ class _Translation:
         return cel.Or(single, phi) if single is not None and compared else phi
 
     def component(self, n: int, alone: bool = False) -> cel.Formula:
-        """The events of one component; alone is of an array of one event."""
+        """Return the events of one component; alone is of an array of one event."""
         shape, k = self.shape, self.shape.pattern[n]
         names, how = self.names[k.variable], shape.how(n)
         first, ends = [*shape.at(n, "first"), *shape.at(n, "each")], shape.at(n, "end")
@@ -301,7 +301,7 @@ class _Translation:
         return cel.In(cel.Or(one, several), names.all)
 
     def is_split(self, n: int) -> bool:
-        """Whether the first or the last event of an array has to be told from the others."""
+        """Return whether the first or the last event of an array has to be told from the others."""
         names = self.names[self.shape.pattern[n].variable]
         conditions = [*self.shape.at(n, "first"), *self.shape.at(n, "end")]
         return bool(conditions) or not self.asked.isdisjoint((names.first, names.rest, names.last))
@@ -315,11 +315,11 @@ class _Translation:
         return (cel.ContiguousPlus if how == "strict_contiguity" else cel.Plus)(phi)
 
     def limited(self, how: sase.Strategy, skipped: cel.Formula, phi: cel.Formula) -> cel.Formula:
-        """The event, the first after the one before it of those that the strategy does not skip."""
+        """Return the event, the first after the one before it of those that the strategy does not skip."""
         return cel.Unless(phi, cel.Seq(skipped, phi)) if how == "skip_till_next_match" else phi
 
     def limited_first(self, n: int, phi: cel.Formula) -> cel.Formula:
-        """The same of the first event of a component: what is skipped depends on the component before."""
+        """Return the same of the first event of a component: what is skipped depends on the component before."""
         if n == 0 or self.shape.gap(n) != "skip_till_next_match":
             return phi
         shape, k, before = self.shape, self.shape.pattern[n], self.shape.pattern[n - 1]
@@ -338,7 +338,7 @@ class _Translation:
     # --- conditions ---------------------------------------------------------------------------------------------------
 
     def event(self, R: str, conditions: Iterable[pred.Predicate]) -> cel.Formula:
-        """An event that satisfies conditions on itself."""
+        """Return an event that satisfies conditions on itself."""
         phi: cel.Formula = cel.EventAtom(R)
         for p in conditions:
             phi = cel.Filter(phi, cel.Every(R, mapped_predicate(p, lambda a: pred.Attribute(a.name))))
@@ -348,14 +348,14 @@ class _Translation:
         return cel.In(phi, name) if name in self.asked else phi
 
     def name(self, a: pred.Attribute) -> str:
-        """The variable of CEL for a reference."""
+        """Return the variable of CEL for a reference."""
         names = self.names[a.variable or ""]
         if (form := identifier(a)) in AT_START:
             return names.first
         return names.all if form == "a[i]" else names.last
 
     def on_variables(self, p: pred.Predicate, later: bool) -> pred.Predicate:
-        """The condition about variables of CEL; a[i] beside a[1] is one of the rest."""
+        """Return the condition about variables of CEL; a[i] beside a[1] is one of the rest."""
 
         def moved(a: pred.Attribute) -> pred.Attribute:
             name = self.names[a.variable or ""].rest if later and identifier(a) == "a[i]" else self.name(a)
@@ -374,7 +374,7 @@ class _Translation:
 
 
 def _on_sets(p: pred.Predicate, span: Span | None) -> cel.Condition:
-    """The condition of a filter that means a predicate across events, in which one set is mentioned, and once.
+    """Return the condition of a filter that means a predicate across events, in which one set is mentioned, and once.
 
     A conjunct of SASE+ is a disjunction of comparisons and of negated ones.
     """
@@ -419,7 +419,7 @@ def _closed_window(shape: SaseShape, times: type[int] | type[float] | None) -> c
 
 
 def sase_to_expression(q: sase.Tree, reading: Reading = DECIDED) -> expr.Expression:
-    """An event expression for the ends of the matches of q, whose conditions are on single events.
+    """Return an event expression for the ends of the matches of q, whose conditions are on single events.
 
     Raises Unsupported where it compares events, or where it is not in CEL.
     """
@@ -459,7 +459,7 @@ def _after(before: expr.Expression | None, phi: cel.Formula, contiguous: bool) -
 
 
 def _event(phi: cel.Formula) -> expr.Expression:
-    """An event with its conditions as a mask."""
+    """Return an event with its conditions as a mask."""
     masks = []
     while isinstance(phi, cel.Filter) and isinstance(phi.condition, cel.Every):
         masks.append(phi.condition.predicate)

@@ -81,14 +81,14 @@ def with_names(
 
 
 def predicates(phi: Formula) -> Iterator[Predicate]:
-    """The predicates in the filters of a formula."""
+    """Yield the predicates in the filters of a formula."""
     for psi in cel.subformulas(phi):
         if isinstance(psi, cel.Filter):
             yield from (atom.predicate for atom in cel.atoms(psi.condition) if not isinstance(atom, cel.Named))
 
 
 def names(phi: Formula) -> Iterator[str]:
-    """The event types and variables in a formula, with repetitions, in a fixed order."""
+    """Yield the event types and variables in a formula, with repetitions, in a fixed order."""
     for psi in cel.subformulas(phi):
         if isinstance(psi, cel.Plain):
             continue
@@ -109,7 +109,7 @@ def names(phi: Formula) -> Iterator[str]:
 
 
 def variables_of(atom: cel.Atom) -> tuple[str, ...]:
-    """The variables that an atom speaks of, with repetitions."""
+    """Return the variables that an atom speaks of, with repetitions."""
     match atom:
         case cel.Every(A, _):
             return (A,)
@@ -122,7 +122,7 @@ def variables_of(atom: cel.Atom) -> tuple[str, ...]:
 
 
 def attribute_names(phi: Formula) -> Iterator[str]:
-    """The attributes that a formula asks for, with repetitions, in a fixed order."""
+    """Yield the attributes that a formula asks for, with repetitions, in a fixed order."""
     for P in predicates(phi):
         yield from (a.name for a in mentions(P))
     for psi in cel.subformulas(phi):
@@ -143,7 +143,7 @@ def attribute_names(phi: Formula) -> Iterator[str]:
 
 
 def constants(phi: Formula) -> list[Value]:
-    """The constants in the filters of a formula, with repetitions, in the order in which `mapped` meets them."""
+    """Return the constants in the filters of a formula, with repetitions, in the order in which `mapped` meets them."""
     return noted(lambda note: mapped(phi, value=note))
 
 

@@ -16,7 +16,7 @@ RANKS = ranks(OPERATORS)
 
 
 def simpler_operators(phi: Formula) -> Iterator[Formula]:
-    """An operator in the place of a more complex one, a projection to fewer variables, a narrower window."""
+    """Yield an operator in the place of a more complex one, a projection to fewer variables, a narrower window."""
     yield from SHAPE.simpler_operators(phi)
 
     def local(psi: Formula) -> Iterator[Formula]:
@@ -53,7 +53,7 @@ def _simpler_atoms(atom: Condition) -> Iterator[Condition]:
 
 
 def across(predicate: Predicate) -> Condition | None:
-    """The condition that a predicate across variables makes, None where it mentions none."""
+    """Return the condition that a predicate across variables makes, None where it mentions none."""
     match [a.variable for a in mentions(predicate)]:
         case []:
             return None
@@ -80,7 +80,7 @@ SHAPE = FormulaShape[Formula](
 
 
 def complexity(phi: Formula) -> int:
-    """The sum of the operators' ranks among those with as many operands, and of what they carry."""
+    """Return the sum of the operators' ranks among those with as many operands, and of what they carry."""
     return sum(map(_complexity, subformulas(phi)))
 
 

@@ -27,7 +27,7 @@ def _simpler_atoms(atom: Condition) -> Iterator[Condition]:
 
 
 def across(predicate: Predicate) -> core.Atom:
-    """The condition that a predicate over one variable or more makes."""
+    """Return the condition that a predicate over one variable or more makes."""
     match sorted({a.variable or "" for a in mentions(predicate)}):
         case [x]:
             return core.Unary(x, about(predicate, None))
@@ -35,7 +35,7 @@ def across(predicate: Predicate) -> core.Atom:
 
 
 def mapped(phi: Formula, name: Callable[[str], str] = same, value: Callable[[Value], Value] = same) -> Formula:
-    """The formula with other names, of event types and variables alike, and constants; without spans."""
+    """Return the formula with other names, of event types and variables alike, and constants; without spans."""
 
     def condition(c: Condition) -> Condition:
         match c:
@@ -56,14 +56,14 @@ def mapped(phi: Formula, name: Callable[[str], str] = same, value: Callable[[Val
 
 
 def predicates(phi: Formula) -> Iterator[Predicate]:
-    """The predicates in the filters of a formula."""
+    """Yield the predicates in the filters of a formula."""
     for psi in subformulas(phi):
         if isinstance(psi, core.CoreFilter):
             yield from (atom.predicate for atom in core.atoms(psi.condition))
 
 
 def attributes(phi: Formula) -> Iterator[str]:
-    """The attributes that the filters of a formula read."""
+    """Return the attributes that the filters of a formula read."""
     return (a.name for P in predicates(phi) for a in mentions(P))
 
 
@@ -85,7 +85,7 @@ SHAPE = FormulaShape[Formula](
 
 
 def complexity(phi: Formula) -> int:
-    """The sum of the operators' ranks, and of the number of comparisons between events."""
+    """Return the sum of the operators' ranks, and of the number of comparisons between events."""
     correlated = (
         isinstance(atom, core.CoreCorrelated)
         for psi in subformulas(phi)

@@ -39,7 +39,7 @@ def _fewer(E: Expression) -> Iterator[Expression]:
 
 
 def without_variable(E: Expression, x: str) -> Expression:
-    """The expression in which the correlation variable is any event."""
+    """Return the expression in which the correlation variable is any event."""
     if isinstance(E, expr.ExpressionVariable) and E.name == x:
         return expr.AnyEvent()
     below = tuple(without_variable(F, x) for F in expr.children(E))
@@ -57,7 +57,7 @@ def smaller_counts(E: Expression) -> Iterator[Expression]:
 
 
 def simpler_predicates(E: Expression) -> Iterator[Expression]:
-    """A mask replaced by a part of it, or by a comparison, and a constraint by a part that compares."""
+    """Return a mask replaced by a part of it, or by a comparison, and a constraint by a part that compares."""
 
     def local(F: Expression) -> Iterator[Expression]:
         match F:
@@ -70,7 +70,7 @@ def simpler_predicates(E: Expression) -> Iterator[Expression]:
 
 
 def mapped(E: Expression, name: Callable[[str], str] = same, value: Callable[[Value], Value] = same) -> Expression:
-    """The expression with other names, of types, variables and definitions, and constants; without spans."""
+    """Return the expression with other names, of types, variables and definitions, and constants; without spans."""
 
     def argument(given: expr.Argument) -> expr.Argument:
         return name(given) if isinstance(given, str) else Constant(value(given.value))
@@ -101,7 +101,7 @@ def mapped(E: Expression, name: Callable[[str], str] = same, value: Callable[[Va
 
 
 def without_names(E: Expression) -> Expression:
-    """The expression with its definitions written out. Its meaning may differ: names have scopes."""
+    """Return the expression with its definitions written out. Its meaning may differ: names have scopes."""
     if not isinstance(E, expr.Let):
         return E
     known: dict[str, expr.ExpressionDefinition] = {}
@@ -120,7 +120,7 @@ def without_names(E: Expression) -> Expression:
 
 
 def predicates(E: Expression) -> Iterator[Predicate]:
-    """The masks and constraints in an expression."""
+    """Yield the masks and constraints in an expression."""
     for F in subexpressions(E):
         if isinstance(F, expr.Primitive) and F.mask is not None:
             yield F.mask
@@ -129,12 +129,12 @@ def predicates(E: Expression) -> Iterator[Predicate]:
 
 
 def attributes(E: Expression) -> Iterator[str]:
-    """The attributes that masks read. Arguments read attributes by their place, not by name."""
+    """Return the attributes that masks read. Arguments read attributes by their place, not by name."""
     return (a.name for F in subexpressions(E) if isinstance(F, expr.Primitive) and F.mask for a in mentions(F.mask))
 
 
 def complexity(E: Expression) -> int:
-    """The sum of all numbers n in <n> and every <n>, and the number of arguments and definitions."""
+    """Return the sum of all numbers n in <n> and every <n>, and the number of arguments and definitions."""
     found = 0
     for F in subexpressions(E):
         match F:
@@ -148,12 +148,12 @@ def complexity(E: Expression) -> int:
 
 
 def types(E: Expression) -> Iterator[str]:
-    """The event types in an expression."""
+    """Return the event types in an expression."""
     return (F.type for F in subexpressions(E) if isinstance(F, expr.Primitive))
 
 
 def operators(E: Expression) -> set[str]:
-    """The symbols of the operators of an expression; definitions are written :=."""
+    """Return the symbols of the operators of an expression; definitions are written :=."""
     kinds = {type(F) for F in subexpressions(E)} - {expr.Primitive}
     return {":=" if kind is expr.Let else OPERATORS[kind].symbol for kind in kinds}
 

@@ -32,7 +32,7 @@ LISTS = ("define", "measures", "partition", "order", "subsets")
 
 
 def size(q: MatchRecognize) -> int:
-    """The number of nodes of the pattern and the expressions, and of the parts of the other clauses."""
+    """Return the number of nodes of the pattern and the expressions, and of the parts of the other clauses."""
     nodes = sum(1 for root in (q.pattern, *q.expressions) for _ in subtrees(root))
     return nodes + sum(len(getattr(q, name)) for name in LISTS) + sum(len(one.members) for one in q.subsets)
 
@@ -71,7 +71,7 @@ def _complexity(node: rows.Pattern | rows.Expression) -> int:
 
 
 def pruned(q: MatchRecognize) -> MatchRecognize:
-    """The clause without conditions, members of unions and a skip that name variables which its pattern lost."""
+    """Return the clause without conditions, members of unions and a skip that name variables which its pattern lost."""
     unions = (replace(one, members=tuple(A for A in one.members if A in q.primary)) for one in q.subsets)
     q = replace(
         q,
@@ -102,7 +102,7 @@ def fewer_clauses(q: MatchRecognize) -> Iterator[MatchRecognize]:
 
 
 def smaller_patterns(q: MatchRecognize) -> Iterator[MatchRecognize]:
-    """A part of the pattern in the place of one around it; then simpler quantifiers and other variables."""
+    """Yield a part of the pattern in the place of one around it; then simpler quantifiers and other variables."""
     for p in (*PATTERN.parts_instead(q.pattern), *PATTERN.at_each_node(q.pattern, lambda p: _simpler(p, q.primary))):
         yield pruned(replace(q, pattern=p))
 
@@ -121,7 +121,7 @@ def _simpler(p: rows.Pattern, variables: tuple[str, ...]) -> Iterator[rows.Patte
 
 
 def smaller_expressions(q: MatchRecognize) -> Iterator[MatchRecognize]:
-    """A part of a condition or a measure in the place of one around it; then simpler navigation."""
+    """Yield a part of a condition or a measure in the place of one around it; then simpler navigation."""
 
     def find_smaller(e: rows.Expression) -> Iterator[rows.Expression]:
         yield from EXPRESSION.parts_instead(e)
@@ -154,14 +154,14 @@ def _plainer(e: rows.Expression) -> Iterator[rows.Expression]:
 
 
 def attributes(q: MatchRecognize) -> Iterator[str]:
-    """The columns that a clause names."""
+    """Return the columns that a clause names."""
     return (one.name for one in columns_in(q))
 
 
 def mapped(
     q: MatchRecognize, name: Callable[[str], str] | None = None, value: Callable[[Value], Value] | None = None
 ) -> MatchRecognize:
-    """The clause with other constants. It names no event types, and its variables keep their names."""
+    """Return the clause with other constants. It names no event types, and its variables keep their names."""
 
     def other(e: rows.Expression) -> rows.Expression:
         if isinstance(e, rows.RowConstant):

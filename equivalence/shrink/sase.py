@@ -32,12 +32,12 @@ T = TypeVar("T")
 
 
 def blocks(q: sase.Tree) -> list[sase.SaseQuery]:
-    """The query blocks of a query, of its unions and of the queries that it reads."""
+    """Return the query blocks of a query, of its unions and of the queries that it reads."""
     return [block for query in queries_of(q) for block in blocks_of(query)]
 
 
 def at_each_node(root: N, local: Callable[[Any], Iterable[Any]]) -> Iterator[N]:
-    """The tree with one of its nodes replaced, in every way that local offers, outermost first."""
+    """Yield the tree with one of its nodes replaced, in every way that local offers, outermost first."""
     yield from local(root)
     for name in (field.name for field in fields(root)):
         value: Any = getattr(root, name)
@@ -50,7 +50,7 @@ def at_each_node(root: N, local: Callable[[Any], Iterable[Any]]) -> Iterator[N]:
 
 
 def with_changes(tree: T, change: Callable[[Any], Any]) -> T:
-    """The tree with what `change` makes of each of its nodes, those below a node first, left to right."""
+    """Return the tree with what `change` makes of each of its nodes, those below a node first, left to right."""
     if isinstance(tree, tuple):
         return cast("T", tuple(with_changes(part, change) for part in tree))
     if not isinstance(tree, sase.SaseNode):
@@ -60,7 +60,7 @@ def with_changes(tree: T, change: Callable[[Any], Any]) -> T:
 
 
 def with_conditions(node: sase.SaseNode, change: Callable[[Predicate], Predicate]) -> sase.SaseNode:
-    """The conjunct, or the query, with another condition of WHERE or HAVING; any other node as it is."""
+    """Return the conjunct, or the query, with another condition of WHERE or HAVING; any other node as it is."""
     match node:
         case sase.Conjunct(p) if not isinstance(p, sase.Equivalence):
             return replace(node, condition=change(p))
@@ -70,7 +70,7 @@ def with_conditions(node: sase.SaseNode, change: Callable[[Predicate], Predicate
 
 
 def size(q: sase.Tree) -> int:
-    """The number of components, conjuncts, other clauses and attributes of the result."""
+    """Return the number of components, conjuncts, other clauses and attributes of the result."""
     return sum(map(_size, blocks(q)))
 
 
@@ -98,7 +98,7 @@ def _complexity(q: sase.SaseQuery) -> int:
 
 
 def types(q: sase.Tree) -> Iterator[str]:
-    """The event types of the components."""
+    """Return the event types of the components."""
     return (k.type for block in blocks(q) for k in block.pattern)
 
 
@@ -108,7 +108,7 @@ def attributes(q: sase.Tree) -> Iterator[str]:
 
 
 def predicates(q: sase.Tree) -> Iterator[Predicate]:
-    """The conditions of WHERE and HAVING."""
+    """Yield the conditions of WHERE and HAVING."""
     for block in blocks(q):
         yield from (c.condition for c in conjuncts(block) if not isinstance(c.condition, sase.Equivalence))
         if block.having is not None:
@@ -116,7 +116,7 @@ def predicates(q: sase.Tree) -> Iterator[Predicate]:
 
 
 def mapped(q: sase.Tree, name: Callable[[str], str] = same, value: Callable[[Value], Value] = same) -> sase.Tree:
-    """The query with other event types, and other constants in its conditions."""
+    """Return the query with other event types, and other constants in its conditions."""
 
     def change(node: sase.SaseNode) -> sase.SaseNode:
         if isinstance(node, sase.Component):
@@ -127,7 +127,7 @@ def mapped(q: sase.Tree, name: Callable[[str], str] = same, value: Callable[[Val
 
 
 def operators(q: sase.Tree) -> set[str]:
-    """The names of the operators and strategies of a query."""
+    """Return the names of the operators and strategies of a query."""
     return {*operators_of(q), *strategies(q)}
 
 
@@ -135,7 +135,7 @@ def operators(q: sase.Tree) -> set[str]:
 
 
 def fewer_blocks(node: sase.SaseNode) -> Iterator[sase.SaseNode]:
-    """A part of a union, a union of fewer parts, a program of fewer queries."""
+    """Yield a part of a union, a union of fewer parts, a program of fewer queries."""
     match node:
         case sase.SaseUnion(parts_):
             yield from (*parts_, *map(sase.SaseUnion, dropped(parts_)))
@@ -162,7 +162,7 @@ def fewer_parts(q: sase.SaseNode) -> Iterator[sase.SaseQuery]:
 
 
 def without(q: sase.SaseQuery, variable: str) -> sase.SaseQuery:
-    """The query without a component, and without what mentions it; another component is positive."""
+    """Return the query without a component, and without what mentions it; another component is positive."""
 
     def is_kept(c: sase.Conjunct) -> bool:
         return isinstance(c.condition, sase.Equivalence) or not _mentions(c.condition, variable)
@@ -190,7 +190,7 @@ def without(q: sase.SaseQuery, variable: str) -> sase.SaseQuery:
 
 
 def _is_written(b: sase.Block) -> bool:
-    """Whether a block can be written: it gives a strategy to some variable, or it is bare and has predicates."""
+    """Return whether a block can be written: it gives a strategy to some variable, or it is bare and has predicates."""
     return bool(b.arguments) if b.strategy is not None else bool(b.conjuncts)
 
 
@@ -204,7 +204,7 @@ def simpler_components(q: sase.SaseNode) -> Iterator[sase.SaseQuery]:
 
 
 def single(q: sase.SaseQuery, variable: str) -> sase.SaseQuery:
-    """The query in which the variable is no array any more."""
+    """Return the query in which the variable is no array any more."""
 
     def rename_variable(a: Attribute) -> Attribute:
         return sase.Reference(a.name or TIME, variable) if a.variable == variable else a
@@ -252,7 +252,7 @@ def simpler_blocks(node: sase.SaseNode) -> Iterator[sase.SaseNode]:
 
 
 def simpler_predicates(node: sase.SaseNode) -> Iterator[sase.SaseNode]:
-    """A condition replaced by a part of it, or by a comparison."""
+    """Yield a condition replaced by a part of it, or by a comparison."""
     match node:
         case sase.Conjunct(p) if not isinstance(p, sase.Equivalence):
             yield from (replace(node, condition=part) for part in parts(p))

@@ -42,7 +42,7 @@ def require_nothing(query: Any) -> None:
 
 
 def as_it_is(query: Q) -> Q:
-    """The query itself."""
+    """Return the query itself."""
     return query
 
 
@@ -78,11 +78,11 @@ class QueryOperations(Generic[Q]):
         return noted(lambda note: self.mapped(query, name=note))
 
     def constants(self, query: Q) -> list[Value]:
-        """The constants in a query, with repetitions, in the order in which `mapped` replaces them."""
+        """Return the constants in a query, with repetitions, in the order in which `mapped` replaces them."""
         return noted(lambda note: self.mapped(query, value=note))
 
     def is_wellformed(self, query: Q) -> bool:
-        """Whether the query is parsed back from its text. Raises ParseError, IllFormed."""
+        """Return whether the query is parsed back from its text. Raises ParseError, IllFormed."""
         self.require_wellformed(query)
         return self.parse(self.show(query)) == query
 
@@ -98,11 +98,11 @@ class TreeShape(Generic[T]):
     rebuilt: Callable[[T, tuple[T, ...]], T]
 
     def nodes(self, root: T) -> Iterator[T]:
-        """All nodes of a tree, each before those below it, left to right."""
+        """Return all nodes of a tree, each before those below it, left to right."""
         return subtrees(root, self.children)
 
     def at_each_node(self, root: T, local: Reduction[T]) -> Iterator[T]:
-        """The tree with one of its nodes replaced, in every way that local offers, outermost first."""
+        """Yield the tree with one of its nodes replaced, in every way that local offers, outermost first."""
         yield from local(root)
         for below in varied(self.children(root), lambda child: self.at_each_node(child, local)):
             yield self.rebuilt(root, below)
@@ -119,7 +119,7 @@ class TreeShape(Generic[T]):
         return self.at_each_node(root, local)
 
     def simpler_kinds(self, root: T, groups: Iterable[Sequence[type[Any]]]) -> Iterator[T]:
-        """A node of a simpler kind with the same operands.
+        """Return a node of a simpler kind with the same operands.
 
         A group has kinds whose nodes have as many operands and no other field, the simple ones first. A node of another
         kind with as many operands is replaced by every kind of the group.
@@ -135,7 +135,7 @@ class TreeShape(Generic[T]):
         return self.at_each_node(root, local)
 
     def size(self, root: T) -> int:
-        """The number of nodes."""
+        """Return the number of nodes."""
         return sum(1 for _ in self.nodes(root))
 
 
@@ -165,19 +165,19 @@ class FormulaShape(TreeShape[T]):
         yield from self._with_conditions(phi, lambda c: fewer_atoms(c, self.conjunction))
 
     def simpler_predicates(self, phi: T) -> Iterator[T]:
-        """A predicate in a filter replaced by a part of it, or by a comparison."""
+        """Return a predicate in a filter replaced by a part of it, or by a comparison."""
         return self._with_conditions(phi, lambda c: in_condition(c, self.simpler_atoms))
 
     def simpler_operators(self, phi: T) -> Iterator[T]:
-        """An operator in the place of a more complex one with as many operands."""
+        """Return an operator in the place of a more complex one with as many operands."""
         return self.simpler_kinds(phi, (with_operands(self.table, 2), with_operands(self.table, 1)))
 
     def types(self, phi: T) -> Iterator[str]:
-        """The event types in a formula."""
+        """Return the event types in a formula."""
         return (node.type for node in self.nodes(phi) if isinstance(node, self.event))
 
     def symbols(self, phi: T) -> set[str]:
-        """The symbols of the operators of a formula, event types aside."""
+        """Return the symbols of the operators of a formula, event types aside."""
         return {self.table[type(node)].symbol for node in self.nodes(phi) if not isinstance(node, self.event)}
 
     def _with_conditions(self, phi: T, other: Callable[[Any], Iterator[Any]]) -> Iterator[T]:
@@ -189,18 +189,18 @@ class FormulaShape(TreeShape[T]):
 
 
 def dropped(items: tuple[X, ...]) -> Iterator[tuple[X, ...]]:
-    """The items without one of them, in every way."""
+    """Return the items without one of them, in every way."""
     return (items[:i] + items[i + 1 :] for i in range(len(items)))
 
 
 def varied(items: tuple[X, ...], others: Callable[[X], Iterable[X]]) -> Iterator[tuple[X, ...]]:
-    """The items with another one in the place of one of them, in every way that others offers."""
+    """Yield the items with another one in the place of one of them, in every way that others offers."""
     for i, item in enumerate(items):
         yield from ((*items[:i], other, *items[i + 1 :]) for other in others(item))
 
 
 def in_condition(condition: C, atoms: Callable[[C], Iterator[C]]) -> Iterator[C]:
-    """A condition of a filter with one of its atoms replaced, in every way that atoms offers."""
+    """Yield a condition of a filter with one of its atoms replaced, in every way that atoms offers."""
     if not _is_junction(condition):
         yield from atoms(condition)
         return
@@ -210,7 +210,7 @@ def in_condition(condition: C, atoms: Callable[[C], Iterator[C]]) -> Iterator[C]
 
 
 def fewer_atoms(condition: C, conjunction: Callable[[C, C], C]) -> Iterator[C]:
-    """A condition of a filter without one of its operands, or with a conjunction in place of a disjunction."""
+    """Yield a condition of a filter without one of its operands, or with a conjunction in place of a disjunction."""
     if not _is_junction(condition):
         return
     kind, left, right = type(condition), condition.left, condition.right
@@ -295,13 +295,13 @@ def fewer_names(language: QueryOperations[Q], query: Q, S: Stream) -> Candidates
 
 
 def replacing(index: int, new: V) -> Callable[[V], V]:
-    """A function that gives the new value at its call of that number, counted from 0, and else its argument."""
+    """Return a function that gives the new value at its call of that number, counted from 0, and else its argument."""
     calls = count()
     return lambda old: new if next(calls) == index else old
 
 
 def renamed(language: QueryOperations[Q], query: Q, old: str, new: str) -> Q:
-    """The query with one name in place of another, wherever that stands."""
+    """Return the query with one name in place of another, wherever that stands."""
     return language.mapped(query, name=lambda name: new if name == old else name)
 
 
@@ -369,7 +369,7 @@ def parts(P: pred.Predicate) -> Iterator[pred.Predicate]:
 
 
 def operands(term: pred.Term) -> Iterator[pred.Term]:
-    """The terms inside an arithmetic term, and it with one of its operands made smaller."""
+    """Yield the terms inside an arithmetic term, and it with one of its operands made smaller."""
     if isinstance(term, pred.Arithmetic):
         yield term.left
         yield term.right
@@ -420,7 +420,7 @@ Weight: TypeAlias = tuple[int, ...]
 
 
 def weight(language: QueryOperations[Q], query: Q, stream: Stream) -> Weight:
-    """The place of a query and a stream in the order: a tuple of natural numbers, compared left to right.
+    """Return the place of a query and a stream in the order: a tuple of natural numbers, compared left to right.
 
     In turn: nodes of the query; events; predicate nodes; complexity of the operators; declared types and attributes;
     the number of attribute values; different names; how far the names, then the values and constants are from the
@@ -473,7 +473,7 @@ def _node_weight(node: pred.Predicate | pred.Term) -> int:
 
 
 def name_weight(name: str) -> int:
-    """The place of a name in the order by length, then by code."""
+    """Return the place of a name in the order by length, then by code."""
     return int.from_bytes(name.encode())
 
 
@@ -507,7 +507,7 @@ def shrink(
     tries: int = 2000,
     small_enough: Differs[Q] = lambda query, stream: False,
 ) -> tuple[Q, Stream]:
-    """A query and a stream that still differ, and are locally minimal: no single rewriting below them differs.
+    """Return a query and a stream that still differ, and are locally minimal: no single rewriting below them differs.
 
     A smaller pair that needs two rewritings at once may exist. Each step descends the well-founded order of `weight`
     to a query that is printed and parsed back unchanged, and `differs` alone judges it; a typed error that `differs`
@@ -522,7 +522,7 @@ def shrink(
 
 
 def shrink_stream(stream: Stream, differs: Callable[[Stream], bool], tries: int = 2000) -> Stream:
-    """A stream that still differs, of which no part can be left out; see `shrink`."""
+    """Return a stream that still differs, of which no part can be left out; see `shrink`."""
     length = (len(stream) + 1) // 2
     while length > 0:
         shorter = (Stream(stream[:i] + stream[i + length :], stream.schema) for i in range(0, len(stream), length))
@@ -539,7 +539,7 @@ def shrink_stream(stream: Stream, differs: Callable[[Stream], bool], tries: int 
 
 
 def ways(language: QueryOperations[Q]) -> tuple[Way[Q], ...]:
-    """The ways to make a query and a stream smaller, those that cut deepest first."""
+    """Return the ways to make a query and a stream smaller, those that cut deepest first."""
     reductions = (partial(_reduced, reduction) for reduction in language.reductions)
     return (
         partial(fewer_events, language),
@@ -565,12 +565,12 @@ class _Search(Generic[Q]):
         self.refused: set[bytes] = set()
 
     def first(self, query: Q, stream: Stream) -> tuple[Q, Stream]:
-        """The pair to begin with: the expanded query, if that is another one and differs too."""
+        """Return the pair to begin with: the expanded query, if that is another one and differs too."""
         expanded = self.language.expanded(query)
         return (expanded, stream) if expanded == query or self._accepted(expanded, stream) else (query, stream)
 
     def step(self, query: Q, stream: Stream) -> tuple[Q, Stream] | None:
-        """The first smaller candidate that differs; the next step begins with the way that gave it."""
+        """Return the first smaller candidate that differs; the next step begins with the way that gave it."""
         bound = weight(self.language, query, stream)
         for _ in range(len(self.ways)):
             for candidate in self._smaller(query, stream, bound):

@@ -1,8 +1,8 @@
-"""Where a formula under PARTITION BY looks at the events of all keys, which is often not what was meant.
+"""Find the operators under PARTITION BY that look at the events of all keys, which is often not intended.
 
-PARTITION BY keeps the matches whose events agree; it does not divide the stream. So what stands under it and looks at
-more than the events of a match sees those of other keys: UNLESS, `:` and `:+`, STRICT, NXT, LAST and MAX. PER KEY shows
-them the events of one key alone (docs/decisions/per-key.md).
+PARTITION BY keeps the matches whose events agree; it does not divide the stream. So an operator under it that looks at
+events outside the match sees those of other keys: UNLESS, `:` and `:+`, STRICT, NXT, LAST and MAX. PER KEY shows them
+the events of one key only (docs/decisions/per-key.md).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class AcrossKeys:
 
     @property
     def per_key(self) -> cel.PerKey:
-        """The partition's operand within each key."""
+        """Return the partition's operand, evaluated within each key."""
         return cel.PerKey(self.partition.phi, (self.partition.attribute,), span=self.partition.span)
 
     @property
@@ -59,9 +59,10 @@ def advice(attribute: str) -> str:
 
 
 def across_keys(phi: cel.Formula) -> Iterator[AcrossKeys]:
-    """The operators under a partition that see the events of all keys, for each partition the outermost of each kind.
+    """Return the operators under a partition that see the events of all keys: for each partition the outermost of each
+    kind.
 
-    Not those that stand in a PER KEY on the partition's attribute, inside of the partition or around it.
+    Operators under a PER KEY on the partition's attribute do not count, whether it is inside or around the partition.
     """
     if not any(isinstance(psi, cel.PartitionBy) for psi in subtrees(phi)):
         return

@@ -1,7 +1,8 @@
-"""What can be said of a CEL formula before any event is seen: whether it is unary, and what of it makes no sense.
+"""Check a CEL formula before evaluation: whether it is unary, and which parts of it make no sense.
 
-Evaluation gives every formula a meaning: to compare an absent attribute, or values of different kinds, is false.
-With a schema such a comparison is a type error, found here from the event types that each variable can hold.
+Evaluation gives every formula a meaning: a comparison with an absent attribute, or of values of different kinds, is
+false. With a schema such a comparison is a type error, which is found here from the event types that each variable can
+hold.
 """
 
 from __future__ import annotations
@@ -36,10 +37,10 @@ Types: TypeAlias = Mapping[str, frozenset[str]]
 
 
 def is_unary(phi: cel.Formula) -> bool:
-    """Whether every filter is the second-order extension of a tuple predicate (tods21, Definition 4.1).
+    """Return whether every filter is the second-order extension of a tuple predicate (tods21, Definition 4.1).
 
-    A window and a partition stand for filters that compare events with each other (section 4). A window of events does
-    too, so that a formula with one is not unary, though an automaton can count (automata/cea/compile.py, compilable).
+    A window and a partition are filters that compare events (section 4), so a formula with one is not unary. That
+    includes windows that count events, although an automaton can evaluate these (automata/cea/compile.py, compilable).
     """
     return not any(
         isinstance(node, cel.Within | cel.PartitionBy | cel.PerKey)
@@ -49,7 +50,7 @@ def is_unary(phi: cel.Formula) -> bool:
 
 
 def problems(phi: cel.Formula, schema: Schema | None = None) -> list[Problem]:
-    """All that is wrong with the formula; its type errors only if there is a schema. Raises BudgetExceeded.
+    """Return all that is wrong with the formula; its type errors only if there is a schema. Raises BudgetExceeded.
 
     What unused.py finds has a meaning, and is for whoever asks what a formula may have been meant to say.
     """
@@ -60,18 +61,18 @@ def problems(phi: cel.Formula, schema: Schema | None = None) -> list[Problem]:
 
 
 def type_errors(phi: cel.Formula, schema: Schema) -> list[Problem]:
-    """The type errors of the formula under the schema; a variable that nothing binds is none."""
+    """Return the type errors of the formula under the schema. An unbound variable is not a type error."""
     return [problem for problem in problems(phi, schema) if problem.rule != "unbound"]
 
 
 def require_typed(phi: cel.Formula, schema: Schema) -> None:
-    """Raises IllFormed for the first type error."""
+    """Raise IllFormed for the first type error."""
     for problem in type_errors(phi, schema):
         raise IllFormed(problem.hinted, problem.span)
 
 
 def missing_columns(phi: cel.Formula, columns: Collection[str]) -> Iterator[Problem]:
-    """The attributes that the formula partitions by or measures a window with, and that are not among the columns."""
+    """Return the attributes of partitions and windows in the formula that are not among the columns."""
     for node in cel.subformulas(phi):
         attributes: tuple[str, ...] = ()
         use = ""
@@ -88,7 +89,7 @@ def missing_columns(phi: cel.Formula, columns: Collection[str]) -> Iterator[Prob
 
 
 def types_held(phi: cel.Formula) -> Types:
-    """The event types of the events that each variable may hold in a match of phi."""
+    """Return for each variable the event types that its events may have in a match of phi."""
     return _types(phi, None, [])
 
 
@@ -164,7 +165,7 @@ def _unbound(variables: frozenset[str], types: Types, span: Span | None) -> Iter
 
 
 def _definite(phi: cel.Formula) -> Types:
-    """The event types of which each variable holds an event in every valuation of phi, clause by clause."""
+    """Return the event types of which each variable holds an event in every valuation of phi, clause by clause."""
     match phi:
         case cel.EventAtom(R):
             return {R: frozenset({R})}
@@ -226,9 +227,11 @@ class _Asked:
 
 
 def unused(phi: cel.Formula) -> Iterator[Problem]:
-    """The IN whose variable no filter names and no output has: hidden by PROJECT, bound anew, or under UNLESS.
+    """Return the INs whose variable is never used: no filter names it, and it is hidden by PROJECT, bound anew, or
+    under UNLESS.
 
-    What an event type binds by itself is no problem. The two sides of AND have to bind the same: there all are used.
+    A variable that an event type binds by itself is never reported. The operands of AND must bind the same, so all of
+    theirs are used.
     """
     pending = [(phi, _Asked())]
     while pending:
@@ -276,9 +279,9 @@ STAR = (cel.EventAtom, cel.In, cel.Filter, cel.Seq, cel.Plus, cel.Or)
 
 
 def beyond_star(phi: cel.Formula) -> frozenset[str]:
-    """The set O such that the formula is in CEL* with the operators of O, and with no fewer; empty for CEL* itself.
+    """Return the least set O such that the formula is in CEL* with the operators of O; empty for CEL* itself.
 
-    This is about how the formula is written: an equivalent one may be in a smaller fragment.
+    Only the form of the formula counts: an equivalent formula may need fewer operators.
     """
     primitive = cel.subformulas(cel.expanded(phi))
     return frozenset(OPERATORS[type(psi)].symbol for psi in primitive if not isinstance(psi, STAR))

@@ -40,9 +40,9 @@ Predicates: TypeAlias = Mapping[str, Callable[..., bool]]
 
 @dataclass(frozen=True)
 class WithRepetitions:
-    """A predicate that is given one event for each position: equal events at two positions are two.
+    """A predicate that receives one event for each position, so equal events at two positions count as two.
 
-    The other reading of FILTER, over bags of tuples, which later work of the paper's authors has; tods21 has sets.
+    This is FILTER over bags of tuples, as in later work of the paper's authors; tods21 has sets.
 
     >>> predicates = {"pair": WithRepetitions(lambda events: len(events) == 2)}
     """
@@ -57,15 +57,15 @@ NO_PREDICATES: Predicates = MappingProxyType({})
 
 
 def find_named_atoms(phi: cel.Formula) -> list[cel.Named]:
-    """The atoms name(A, B) of a formula, left to right."""
+    """Return the atoms name(A, B) of a formula, left to right."""
     filters = (psi for psi in cel.subformulas(phi) if isinstance(psi, cel.Filter))
     return [atom for psi in filters for atom in cel.atoms(psi.condition) if isinstance(atom, cel.Named)]
 
 
 def unregistered(phi: cel.Formula, predicates: Predicates) -> Unsupported | None:
-    """Return the error of the first predicate in a formula that is not registered; None if all are.
+    """Return the error for the first predicate of a formula that is not registered; None if all are.
 
-    Raises IllFormed for one that is no function, or of a wrong arity.
+    Raises IllFormed for a predicate that is not a function, or that has a wrong number of parameters.
     """
     for atom in find_named_atoms(phi):
         if atom.name not in predicates:
@@ -75,16 +75,16 @@ def unregistered(phi: cel.Formula, predicates: Predicates) -> Unsupported | None
 
 
 def require_registered(phi: cel.Formula, predicates: Predicates) -> None:
-    """Raises the reason of `unregistered`, if there is one."""
+    """Raise the error that `unregistered` returns, if any."""
     if (refused := unregistered(phi, predicates)) is not None:
         raise refused
 
 
 def in_relation(atom: cel.Named, sets: tuple[Events, ...], predicates: Predicates) -> bool:
-    """Whether the events that each variable of the atom binds, one for each position, are in its predicate.
+    """Return whether the predicate of the atom is true of the events that its variables bind.
 
-    The function gets sets, equal events once, unless it is registered WithRepetitions. Raises IllFormed where it fails,
-    or answers anything but True or False.
+    The function receives sets, so equal events once, unless it is registered WithRepetitions. Raises IllFormed if it
+    fails, or returns anything but True or False.
     """
     function = _function(atom, predicates)
     if not isinstance(predicates[atom.name], WithRepetitions):
@@ -141,18 +141,18 @@ def _function(atom: cel.Named, predicates: Predicates) -> Callable[..., bool]:
 
 
 class Facts:
-    """The truth of predicates over the stream S, with the user's predicates by name."""
+    """Evaluates predicates over the stream S, with the user's predicates by name."""
 
     def __init__(self, S: Stream, predicates: Predicates = NO_PREDICATES) -> None:
         self.S = S
         self.predicates = predicates
 
     def holds(self, predicate: Predicate, p: int) -> bool:
-        """Whether the event at p is in the predicate."""
+        """Return whether the event at p satisfies the predicate."""
         return holds(predicate, self.S[p])
 
     def in_relation(self, atom: cel.Named, Cs: tuple[ComplexEvent, ...]) -> bool:
-        """Whether the complex events, one for each variable of the atom, are in the registered predicate.
+        """Return whether the registered predicate is true of the complex events, one for each variable of the atom.
 
         Raises IllFormed and Unsupported.
         """
@@ -164,7 +164,7 @@ class Facts:
 
 
 class RememberedFacts(Facts):
-    """The same; the truth of a tuple predicate on an event is computed once, and so are the keys of the events."""
+    """Same as Facts, but computes each predicate at each event once, and the keys of the events once."""
 
     def __init__(self, S: Stream, predicates: Predicates = NO_PREDICATES) -> None:
         super().__init__(S, predicates)
@@ -173,7 +173,7 @@ class RememberedFacts(Facts):
         self._alive: list[Predicate] = []  # the keys are identities of predicates, which must not be reused
 
     def holds(self, predicate: Predicate, p: int) -> bool:
-        """Whether the event at p is in the predicate."""
+        """Return whether the event at p satisfies the predicate."""
         found = self._computed.get((id(predicate), p))
         if found is None:
             self._alive.append(predicate)
@@ -204,10 +204,10 @@ SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 
 
 def meaning(phi: cel.Formula, S: Stream, i: int, j: int, predicates: Predicates = NO_PREDICATES) -> Valuations:
-    """The valuations of phi over S from i to j, by the clauses alone: for short streams, and to compare others with.
+    """Return the valuations of phi over S from i to j, by the clauses alone: for short streams, and as a reference.
 
-    Raises IllFormed and Unsupported for a registered predicate that fails or is missing; interpreter.py
-    gives the same with memory and a budget.
+    Raises IllFormed and Unsupported for a registered predicate that fails or is missing. interpreter.py computes the
+    same with memoization and a budget.
     """
 
     def over(psi: cel.Formula, i: int, j: int) -> Valuations:
@@ -220,7 +220,7 @@ def meaning(phi: cel.Formula, S: Stream, i: int, j: int, predicates: Predicates 
 def clause(
     phi: cel.Formula, S: Stream, i: int, j: int, meaning: Meaning, facts: Facts | None = None, part: Part | None = None
 ) -> Iterable[Valuation]:
-    """The valuations of phi over S from i to j, given the meaning of any formula over any interval of S."""
+    """Return the valuations of phi over S from i to j. `meaning` gives those of any formula over any interval of S."""
     match phi:
         case cel.EventAtom(R):
             return {bind(R, {j})} if S[j].type == R else NONE
@@ -276,10 +276,10 @@ def clause(
 
 
 def per_key(phi: cel.Formula, P: tuple[int, ...], i: int, j: int, part: Part) -> Iterator[Valuation]:
-    """phi PER KEY: over the stream of the events at P, those of the key of the event at j, as if there were no others.
+    """Return phi PER KEY over P, the positions of one key's events, as if the stream had no other events.
 
-    Its events from i to j are there those from l to m; positions in the answer are the whole stream's. Where the event
-    at j has no key, P is empty.
+    The events of P between i and j are numbered l to m inside; the positions in the answer are those of the whole
+    stream. If the event at j has no key, P is empty.
     """
     if P:
         l, m = bisect_left(P, i), bisect_left(P, j)
@@ -287,13 +287,15 @@ def per_key(phi: cel.Formula, P: tuple[int, ...], i: int, j: int, part: Part) ->
 
 
 def _by_clauses(S: Stream, facts: Facts | None) -> Part:
-    """The meaning over the streams of keys by the clauses alone."""
+    """Return the meaning over the streams of keys by the clauses alone."""
     predicates = facts.predicates if facts else NO_PREDICATES
     return lambda psi, P, l, m: meaning(psi, Stream([S[p] for p in P]), l, m, predicates)
 
 
 def sequenced(left: cel.Formula, right: cel.Formula, i: int, j: int, meaning: Meaning) -> Iterator[Valuation]:
-    """left ; right: the clause of sequencing and, with right the iteration itself, of its second half."""
+    """left ; right: the clause of sequencing. With the iteration itself as `right` it is the second half of the clause
+    of iteration.
+    """
     for k in range(i, j):
         for mu1 in meaning(left, i, k):
             for mu2 in meaning(right, k + 1, j):
@@ -301,7 +303,7 @@ def sequenced(left: cel.Formula, right: cel.Formula, i: int, j: int, meaning: Me
 
 
 def contiguous(left: cel.Formula, right: cel.Formula, i: int, j: int, meaning: Meaning) -> Iterator[Valuation]:
-    """left : right: as sequencing, where left's last event is at k and right's first at k + 1."""
+    """left : right: like sequencing, but left's last event is at k and right's first at k + 1."""
     for k in range(i, j):
         ending = [mu1 for mu1 in meaning(left, i, k) if mu1 and last(mu1) == k]
         starting = [mu2 for mu2 in meaning(right, k + 1, j) if mu2 and first(mu2) == k + 1] if ending else []
@@ -311,7 +313,7 @@ def contiguous(left: cel.Formula, right: cel.Formula, i: int, j: int, meaning: M
 
 
 def interleaved(left: cel.Formula, right: cel.Formula, i: int, j: int, meaning: Meaning) -> Iterator[Valuation]:
-    """left ALL right: both, over intervals of which one begins at i, and one ends at j."""
+    """left ALL right: both, over two intervals, of which one begins at i and one ends at j."""
     for i1, j1, i2, j2 in interleavings(i, j):
         for mu1 in meaning(left, i1, j1):
             for mu2 in meaning(right, i2, j2):
@@ -319,7 +321,7 @@ def interleaved(left: cel.Formula, right: cel.Formula, i: int, j: int, meaning: 
 
 
 def interleavings(i: int, j: int) -> Iterator[tuple[int, int, int, int]]:
-    """All i1 <= j1 and i2 <= j2 with i the lesser of i1, i2 and j the greater of j1, j2 (the clause of ALL)."""
+    """Yield all i1 <= j1 and i2 <= j2 with i the lesser of i1, i2 and j the greater of j1, j2 (the clause of ALL)."""
     for i1, i2 in {(i, k) for k in range(i, j + 1)} | {(k, i) for k in range(i, j + 1)}:
         for j1, j2 in {(j, k) for k in range(i, j + 1)} | {(k, j) for k in range(i, j + 1)}:
             if i1 <= j1 and i2 <= j2:
@@ -327,7 +329,7 @@ def interleavings(i: int, j: int) -> Iterator[tuple[int, int, int, int]]:
 
 
 def satisfies(mu: Valuation, condition: cel.Condition, S: Stream, facts: Facts | None = None) -> bool:
-    """Whether the events that mu binds are in the condition's predicate (section 4, with its sugar)."""
+    """Return whether the events that mu binds satisfy the condition (section 4, with its sugar)."""
     facts = facts or Facts(S)
     match condition:
         case cel.Every(A, predicate):
@@ -350,7 +352,7 @@ def satisfies(mu: Valuation, condition: cel.Condition, S: Stream, facts: Facts |
 
 
 def spans_at_most(window: cel.Window, C: ComplexEvent, S: Stream) -> bool:
-    """The predicate Q of section 4, its difference read as last - first (docs/decisions/windows.md)."""
+    """Return the predicate Q of section 4, its difference read as last - first (docs/decisions/windows.md)."""
     match window:
         case cel.EventWindow(count):
             return bool(C) and max(C) - min(C) < count
@@ -382,31 +384,32 @@ def _within(width: int | float, values: list[Value | None]) -> bool:
 
 
 def agree(a: str, C: ComplexEvent, S: Stream) -> bool:
-    """Whether all events of C have the same value of a: the filter W.a = W.a where W binds them all."""
+    """Return whether all events of C have the same value of a: the filter W.a = W.a if W binds them all."""
     return all(compare("=", S[p].get(a), S[q].get(a)) for p in C for q in C)
 
 
 def same_key(names: Iterable[str], j: int, S: Stream) -> tuple[int, ...]:
-    """The positions of S whose events agree with the one at j on all these attributes: the stream of its key.
+    """Return the positions of S whose events agree with the one at j on all these attributes: the stream of its key.
 
-    Empty where the event at j agrees not even with itself: an attribute is absent, NULL, or not a number.
+    The result is empty if an attribute of the event at j is absent, NULL or NaN, because then the event does not even
+    agree with itself.
     """
     key = [(a, S[j].get(a)) for a in names]
     return tuple([p for p in range(len(S)) if all(compare("=", S[p].get(a), value) for a, value in key)])
 
 
 def bind(A: str, C: Iterable[int]) -> Valuation:
-    """The valuation that maps A to C, and every other variable to nothing."""
+    """Return the valuation that maps A to C, and every other variable to nothing."""
     return frozenset([(A, p) for p in C])
 
 
 def at(mu: Valuation, A: str | None) -> Valuation:
-    """The pairs of mu that bind A."""
+    """Return the pairs of mu that bind A."""
     return frozenset([pair for pair in mu if pair[0] == A])
 
 
 def sup(mu: Valuation) -> ComplexEvent:
-    """The support of mu: all positions that it uses."""
+    """Return the support of mu: all positions that it uses."""
     return frozenset([p for _, p in mu])
 
 

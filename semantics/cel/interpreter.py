@@ -1,6 +1,6 @@
-"""The meaning of CEL with memory and a budget; it skips clauses that can give nothing new (extent.py).
+"""Evaluate CEL by its definition, with memoization and a budget; skip clauses that cannot add a valuation.
 
-The answers are those of denote.meaning: see proofs_tests/campaigns/definitions.py, which compares the two.
+The answers are those of denote.meaning; proofs_tests/campaigns/definitions.py compares the two.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ Types = frozenset[str] | None
 class Extent:
     """A bound on the valuations of phi over the stream from i to j.
 
-    last: the types that the event at j can have, None for any; if it has another one there is no valuation.
-    inherits: whether they are those valuations over any interval from h < i to j that use no event before i, and use
-    one event at least.
+    last: the types that the event at j can have, None for any; with another type there is no valuation. inherits:
+    whether the valuations are exactly those over any interval from h < i to j that use at least one event and none
+    before i.
     """
 
     last: Types
@@ -95,7 +95,7 @@ LAST: dict[type, Callable[[Sequence[Types]], Types]] = {
 
 
 def extents(phi: cel.Formula) -> Mapping[int, Extent]:
-    """The extents of a formula and of all in it, by the identity of the formulas."""
+    """Return the extents of a formula and of all its sub-formulas, keyed by the identity of the formula."""
     found: dict[int, Extent] = {}
     for psi in reversed(list(cel.subformulas(phi))):
         below = [found[id(child)] for child in children(psi)]
@@ -113,7 +113,7 @@ FOLLOWED_TOGETHER = 32  # clauses followed between two looks at the clock
 
 
 def valuations(phi: cel.Formula, S: Stream, n: int, budget: Budget = Budget()) -> Valuations:
-    """The valuations of phi at position n: those over S from 0 to n (section 4). Raises BudgetExceeded."""
+    """Return the valuations of phi at position n: those over S from 0 to n (section 4). Raises BudgetExceeded."""
     return Interpreter(S, budget).meaning(phi, 0, n)
 
 
@@ -129,7 +129,8 @@ def matches_of(
     budget: Budget = Budget(),
     predicates: Predicates = NO_PREDICATES,
 ) -> list[Match]:
-    """The matches at all positions of S, sorted; with output="valuations" one for each valuation, with its bindings.
+    """Return the matches at all positions of S, sorted; with output="valuations" one for each valuation, with its
+    bindings.
 
     Raises Unsupported for a predicate that is not registered, and BudgetExceeded.
     """
@@ -150,7 +151,7 @@ def iterate_matches(
 
 
 class TimedValuations(frozenset[Valuation]):
-    """Valuations each of which a clause compares with all others: the clock is looked at for each of them."""
+    """Valuations that a clause compares pairwise; iterating over them checks the clock."""
 
     def __iter__(self) -> Iterator[Valuation]:
         for mu in super().__iter__():
@@ -184,10 +185,10 @@ class _Spent:
 
 
 class Interpreter:
-    """The meaning of formulas over one stream; it computes each once, and keeps to a budget.
+    """Computes the meaning of formulas over one stream; computes each one once, within a budget.
 
-    Unless `pruned` is false, a clause is followed only where it can give something new: not where the formula has no
-    valuation, and not where its valuations are those of a longer interval that use no event before i.
+    If `pruned` is true, clauses that cannot add anything are skipped: those of a formula without valuations, and those
+    whose valuations were already found on a longer interval.
     """
 
     def __init__(
@@ -204,7 +205,7 @@ class Interpreter:
         self._parts: dict[tuple[int, ...], Interpreter] = {}
 
     def meaning(self, phi: cel.Formula, i: int, j: int) -> Valuations:
-        """The valuations of phi over the stream from i to j. Raises BudgetExceeded, IllFormed, Unsupported."""
+        """Return the valuations of phi over the stream from i to j. Raises BudgetExceeded, IllFormed, Unsupported."""
         memo = self._memos.get(id(phi)) or self._new(phi)
         if memo.last is not None and self._types[j] not in memo.last:
             return NONE
@@ -215,11 +216,13 @@ class Interpreter:
         return found
 
     def _compared(self, phi: cel.Formula, i: int, j: int) -> Valuations:
-        """The meaning as the clause of a strategy asks for it."""
+        """Return the meaning as the clause of a strategy asks for it."""
         return TimedValuations(self.meaning(phi, i, j))
 
     def of_part(self, phi: cel.Formula, positions: tuple[int, ...], l: int, m: int) -> Valuations:
-        """The meaning over the events at some positions as a stream, from its l-th to its m-th, in the same budget."""
+        """Return the meaning over a sub-stream, the events at some positions, from its l-th to its m-th event. It
+        shares the budget.
+        """
         if positions not in self._parts:
             part = Stream([self.S[p] for p in positions])
             inner = self._parts[positions] = Interpreter(part, self.budget, self.facts.predicates, pruned=self._pruned)
@@ -234,7 +237,7 @@ class Interpreter:
         return frozenset([mu for mu in longer if first(mu) >= i]) if longer else NONE
 
     def _new(self, phi: cel.Formula) -> _Memo:
-        """The memo of a formula that is new to the interpreter; its predicates have to be registered."""
+        """Return the memo of a formula that is new to the interpreter; its predicates have to be registered."""
         require_registered(phi, self.facts.predicates)
         found = extents(phi)
         for psi in cel.subformulas(phi):
@@ -242,7 +245,7 @@ class Interpreter:
         return self._memos[id(phi)]
 
     def _collected(self, memo: _Memo, i: int, j: int) -> Valuations:
-        """The valuations by the formula's clause, as long as the budget lasts."""
+        """Return the valuations by the formula's clause, as long as the budget lasts."""
         self._spent.followed += 1
         try:
             meaning = self._compared if memo.compares else self.meaning

@@ -1,4 +1,4 @@
-"""From text to a CEL formula, with errors that know their place in the text (syntax.md, "CEL")."""
+"""Parse CEL formulas; errors have their place in the text (syntax.md, "CEL")."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CALLS = spelt(OPERATORS, "call")
 
 
 def parse(text: str) -> cel.Formula:
-    """The formula that the text writes. Raises ParseError, or BudgetExceeded where it is nested too deeply."""
+    """Return the formula that the text writes. Raises ParseError, or BudgetExceeded if it is nested too deeply."""
     return cast("cel.Formula", parsed(text, parser_of("cerify.semantics.cel", PREDICATES), _Builder()))
 
 

@@ -53,7 +53,7 @@ class _WithOperands(_Node):
 
 
 class OneOperand(_WithOperand):
-    """A primitive operator on one formula, but for projection."""
+    """A primitive operator on one formula, except projection."""
 
 
 class TwoOperands(_WithOperands):
@@ -61,15 +61,15 @@ class TwoOperands(_WithOperands):
 
 
 class Restriction(OneOperand):
-    """An operator that keeps those of its operand's valuations that pass a test, each by itself."""
+    """An operator that keeps the valuations of its operand that pass a test; each is tested on its own."""
 
 
 class Preference(OneOperand):
-    """A selection strategy that keeps those of its operand's valuations that no other one beats (section 7.1)."""
+    """A selection strategy: it keeps the valuations of its operand that no other valuation beats (section 7.1)."""
 
 
 class Iteration(OneOperand):
-    """One round of its operand or more."""
+    """One or more rounds of its operand."""
 
 
 class Sequencing(TwoOperands):
@@ -87,7 +87,7 @@ class Every(_Node):
 
 
 class Correlated(_Node):
-    """A predicate across events: each mention A.x ranges over the events of A on its own (section 4, sugar)."""
+    """A predicate across events: each mention A.x ranges over the events of A independently (section 4, sugar)."""
 
     predicate: Predicate
 
@@ -253,15 +253,15 @@ class Derived(_Node):
 
     @cached_property
     def expansion(self) -> Formula:
-        """The formula that this one stands for, the same object each time. Raises BudgetExceeded."""
+        """Return the formula that this one stands for, the same object each time. Raises BudgetExceeded."""
         return self.expand()
 
     def expand(self) -> Formula:
-        """The formula that this one stands for. Raises BudgetExceeded where it would be too large."""
+        """Return the formula that this one stands for. Raises BudgetExceeded where it would be too large."""
         raise NotImplementedError
 
     def simpler(self) -> Iterator[Formula]:
-        """The same operator with simpler fields, for shrinking."""
+        """Yield the same operator with simpler fields, for shrinking."""
         return iter(())
 
     def load(self) -> int:
@@ -282,7 +282,7 @@ subformulas: Callable[[Formula], Iterator[Formula]] = subtrees
 
 
 def expanded(phi: Formula) -> Formula:
-    """The formula with every derived operator replaced by its expansion; the same object if it has none.
+    """Return the formula with every derived operator replaced by its expansion; the same object if it has none.
 
     Raises BudgetExceeded where an expansion would be too large.
     """
@@ -303,7 +303,7 @@ def expanded(phi: Formula) -> Formula:
 
 
 def atoms(condition: Condition) -> Iterator[Atom]:
-    """The atoms of a condition, left to right."""
+    """Yield the atoms of a condition, left to right."""
     for part in subtrees(condition):
         match part:
             case Conjunction() | Disjunction():
@@ -315,7 +315,7 @@ def atoms(condition: Condition) -> Iterator[Atom]:
 
 
 def conjuncts(condition: Condition) -> Iterator[Condition]:
-    """The conditions that AND connects, left to right."""
+    """Yield the conditions that AND connects, left to right."""
     if isinstance(condition, Conjunction):
         yield from conjuncts(condition.left)
         yield from conjuncts(condition.right)
@@ -334,7 +334,7 @@ def split_projection(phi: Formula) -> tuple[Formula, frozenset[str] | None]:
 
 
 def size(phi: Formula) -> int:
-    """The number of nodes: one for each operator and event type, and one for each atom of a filter."""
+    """Return the number of nodes: one for each operator, event type, and atom of a filter."""
     return sum(len(list(atoms(n.condition))) if isinstance(n, Filter) else 1 for n in subformulas(phi))
 
 
@@ -346,7 +346,7 @@ MOST_NODES = 10_000
 
 
 class BoundsText(str):
-    """The numbers of rounds as they are written, which are no name."""
+    """The numbers of rounds as text, such as "{2,3}"."""
 
     __slots__ = ()
 
@@ -370,7 +370,7 @@ class Repeat(Derived, _WithOperand):
 
     @property
     def bounds(self) -> BoundsText:
-        """The numbers as they are written."""
+        """Return the numbers as they are written."""
         if self.most is None:
             return BoundsText(f"{self.least},")
         return BoundsText(f"{self.least}" if self.most == self.least else f"{self.least},{self.most}")
@@ -415,7 +415,7 @@ class Repeat(Derived, _WithOperand):
 
 
 class ContiguousRepeat(Repeat):
-    """phi:{n,m}: as phi{n,m}, with rounds next to each other: phi : ... : phi."""
+    """phi:{n,m}: like phi{n,m}, but with rounds directly after each other: phi : ... : phi."""
 
     def expand(self) -> Formula:
         return self._rounds(ContiguousSeq, ContiguousPlus)
@@ -424,8 +424,8 @@ class ContiguousRepeat(Repeat):
 def distinct(phi: Formula, rounds: int, attribute: str, span: Span | None = None) -> Formula:
     """Return phi{n DISTINCT [a]}: n rounds of phi, no two with the same value of the attribute.
 
-    Each round binds a variable of its own, `!=` compares every two of them, and PROJECT takes the variables off again.
-    See docs/decisions/bounded-iteration.md. Raises BudgetExceeded where that would be too large.
+    Each round binds its own variable, `!=` compares every pair of them, and PROJECT removes the variables again. See
+    docs/decisions/bounded-iteration.md. Raises BudgetExceeded if the formula would be too large.
 
     >>> from cerify.semantics.cel.parse import parse
     >>> show(parse("A{2 DISTINCT [user]}"))
@@ -457,7 +457,7 @@ def distinct(phi: Formula, rounds: int, attribute: str, span: Span | None = None
 
 
 class NextPlus(Derived, _WithOperand):
-    """phi~+: iteration of which each round after the first is the next one: no phi is over between two rounds."""
+    """phi~+: iteration in which each round after the first is the next possible one: no phi ends between two rounds."""
 
     def expand(self) -> Formula:
         following = Unless(self.phi, _over_before(self.phi, self.phi), span=self.span)
@@ -465,7 +465,7 @@ class NextPlus(Derived, _WithOperand):
 
 
 class Until(Derived, _WithOperands):
-    """phi UNTIL psi: each next phi, as long as no psi is over, and then the first psi."""
+    """phi UNTIL psi: each next phi until the first psi has ended, and then that psi."""
 
     def expand(self) -> Formula:
         phi, psi = self.left, self.right
@@ -626,7 +626,7 @@ def _show_field(value: str | frozenset[str] | tuple[str, ...] | Window | Conditi
 
 
 def show_window(window: Window) -> str:
-    """The text of a window."""
+    """Return the text of a window."""
     match window:
         case EventWindow(count):
             return f"{count} EVENTS"
@@ -639,7 +639,7 @@ def show_window(window: Window) -> str:
 
 
 def show_condition(condition: Condition) -> str:
-    """The text of a filter's condition."""
+    """Return the text of a filter's condition."""
     match condition:
         case Every(variable, predicate):
             if isinstance(predicate, Comparison | OneOf | InRange | Like) and len(list(mentions(predicate))) == 1:
@@ -659,7 +659,7 @@ def show_condition(condition: Condition) -> str:
 
 
 def _operand(condition: Condition, right: bool) -> str:
-    """An operand of AND: an OR goes in parentheses, and so does an AND on the right."""
+    """Return an operand of AND: an OR goes in parentheses, and so does an AND on the right."""
     text = show_condition(condition)
     looser = isinstance(condition, Disjunction) or (right and isinstance(condition, Conjunction))
     return f"({text})" if looser else text

@@ -1,4 +1,4 @@
-"""From text to a query of CEQL, with errors that know their place in the text."""
+"""Parse queries of CEQL; errors have their place in the text."""
 
 from __future__ import annotations
 

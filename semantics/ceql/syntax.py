@@ -45,8 +45,8 @@ class CeqlQuery:
     """A query of CEQL.
 
     phi: the formula after WHERE. variables: those of SELECT; None for `*`. strategy: None for ALL. streams: the names
-    after FROM, which choose nothing, as a query is evaluated over one stream. keys: the attributes of PARTITION BY.
-    window: as CEL counts it, which is `n + 1` events for `n EVENTS`, and a difference of `n - 1` for `n [a]`.
+    after FROM, which have no effect, as a query is evaluated over one stream. keys: the attributes of PARTITION BY.
+    window: in CEL's counting, `n + 1` events for `n EVENTS`, and a difference of `n - 1` for `n [a]`.
     """
 
     phi: cel.Formula
@@ -59,9 +59,9 @@ class CeqlQuery:
 
     @property
     def formula(self) -> cel.Formula:
-        """Return the formula of CEL with the same matches, if nothing is consumed.
+        """Return the formula of CEL with the same matches, without the consumption of events.
 
-        From inside to outside: STRICT, PER KEY, WITHIN, another strategy, PROJECT.
+        The operators from the inside to the outside are STRICT, PER KEY, WITHIN, another strategy, PROJECT.
 
           >>> from cerify.semantics.ceql.parse import parse
           >>> cel.show(parse("SELECT MAX A FROM S WHERE A ; B+ PARTITION BY [k] WITHIN 9 EVENTS").formula)

@@ -1,4 +1,4 @@
-"""Which variables a core-CEL formula mentions, defines and binds (cep17, sections 3 and 5.1)."""
+"""Find the variables that a core-CEL formula mentions, defines and binds (cep17, sections 3 and 5.1)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Variables: TypeAlias = frozenset[str]
 
 
 def mentioned(condition: core.Condition) -> Variables:
-    """The variables x1, ..., xn of the atoms P(x1, ..., xn) of a filter."""
+    """Return the variables x1, ..., xn of the atoms P(x1, ..., xn) of a filter."""
     found: set[str] = set()
     for atom in core.atoms(condition):
         match atom:
@@ -55,7 +55,7 @@ def defined(phi: core.Formula) -> Variables:
 
 
 def defined_outside_iteration(phi: core.Formula) -> Variables:
-    """vdef+(phi): the variables x of the sub-formulas R AS x that stand in no iteration (section 3)."""
+    """vdef+(phi): the variables x of the sub-formulas R AS x that are not under an iteration (section 3)."""
     match phi:
         case core.CoreEventAtom(_, x):
             return frozenset({x})
@@ -76,7 +76,8 @@ def defined_outside_iteration(phi: core.Formula) -> Variables:
 
 
 def free(phi: core.Formula) -> Variables:
-    """Return the variables whose events decide which complex events phi has, without those that iterations choose anew.
+    """Return the variables on whose events the complex events of phi depend, except those that an iteration chooses
+    anew.
 
     The paper has no name for them: by its clauses two valuations that agree here give phi the same complex events.
     """
@@ -124,7 +125,7 @@ Types: TypeAlias = Mapping[str, frozenset[str]]
 
 
 def is_unary(phi: core.Formula) -> bool:
-    """Whether every filter is about single events (section 6)."""
+    """Return whether every filter tests single events (section 6)."""
     return all(
         isinstance(atom, core.Unary)
         for node in core.subformulas(phi)
@@ -134,9 +135,9 @@ def is_unary(phi: core.Formula) -> bool:
 
 
 def is_well_formed(phi: core.Formula, around: Variables = frozenset()) -> bool:
-    """Whether every variable of a filter is bound by a sub-formula that the filter stands in (section 5.1, as printed).
+    """Return whether every variable of a filter is bound by a sub-formula around the filter (section 5.1, as printed).
 
-    around holds the variables that are bound by the formulas that phi stands in.
+    `around` has the variables that are bound by the formulas around phi.
     """
     around = around | bound(phi)
     if isinstance(phi, core.CoreFilter) and not mentioned(phi.condition) <= around:
@@ -145,14 +146,15 @@ def is_well_formed(phi: core.Formula, around: Variables = frozenset()) -> bool:
 
 
 def is_safe(phi: core.Formula) -> bool:
-    """Whether no variable is defined, outside iterations, on both sides of a sequence (section 5.1)."""
+    """Return whether no variable is defined, outside iterations, on both sides of a sequence (section 5.1)."""
     return not any(_twice_defined(node) for node in core.subformulas(phi))
 
 
 def is_lp_normal(phi: core.Formula) -> bool:
-    """Whether every unary filter stands directly on the definition of its variable (section 5.2), AND and OR expanded.
+    """Return whether every unary filter is directly on the definition of its variable (section 5.2), AND and OR
+    expanded.
 
-    Filters of one event on top of each other are one filter: predicates are closed under intersection.
+    Several filters of one event directly on top of each other count as one: predicates are closed under intersection.
     """
     return all(
         _unary_on(node.condition, _local(node.phi))
@@ -162,19 +164,19 @@ def is_lp_normal(phi: core.Formula) -> bool:
 
 
 def problems(phi: core.Formula, schema: Schema | None = None) -> list[Problem]:
-    """All that is wrong with the formula, and how to mend it; its type errors only if there is a schema."""
+    """Return all problems of the formula and how to fix them; type errors only if there is a schema."""
     found: list[Problem] = []
     _check(phi, {}, schema, found)
     return found
 
 
 def type_errors(phi: core.Formula, schema: Schema) -> list[Problem]:
-    """The type errors of the formula under the schema; how it uses its variables is none."""
+    """Return the type errors of the formula under the schema. Wrong uses of variables are not type errors."""
     return [problem for problem in problems(phi, schema) if problem.rule not in ("unbound", "unsafe")]
 
 
 def require_typed(phi: core.Formula, schema: Schema) -> None:
-    """Raises IllFormed for the first type error."""
+    """Raise IllFormed for the first type error."""
     for problem in type_errors(phi, schema):
         raise IllFormed(problem.hinted, problem.span)
 
@@ -266,7 +268,7 @@ def _check(phi: core.Formula, around: Types, schema: Schema | None, found: list[
 
 
 def _types(phi: core.Formula) -> Types:
-    """The event types of the definitions of each variable outside iterations."""
+    """Return the event types of the definitions of each variable outside iterations."""
     match phi:
         case core.CoreEventAtom(R, x):
             return {x: frozenset({R})}

@@ -31,7 +31,7 @@ Meaning: TypeAlias = Callable[[core.Formula, Valuation, int], ComplexEvents]
 def meaning(phi: core.Formula, S: Stream) -> ComplexEvents:
     """[phi](S): the complex events of phi under some valuation, by the clauses alone.
 
-    For short streams and few variables, and to compare others with.
+    For short streams and few variables, and as a reference.
     """
 
     def under(psi: core.Formula, nu: Valuation, i: int) -> ComplexEvents:
@@ -41,7 +41,7 @@ def meaning(phi: core.Formula, S: Stream) -> ComplexEvents:
 
 
 def clause(phi: core.Formula, S: Stream, nu: Valuation, i: int, meaning: Meaning) -> Iterable[ComplexEvent]:
-    """The C in [phi](S, nu) with min(C) >= i, given those of any formula for any valuation and position."""
+    """Return the C in [phi](S, nu) with min(C) >= i. `meaning` gives those of any formula, valuation and position."""
     match phi:
         case core.CoreEventAtom(R, x):  # C = {nu(x)}, and S[nu(x)] has type R
             p = dict(nu)[x]
@@ -75,7 +75,9 @@ def clause(phi: core.Formula, S: Stream, nu: Valuation, i: int, meaning: Meaning
 def sequenced(
     left: core.Formula, right: core.Formula, nu: Valuation, i: int, meaning: Meaning
 ) -> Iterator[ComplexEvent]:
-    """left ; right under one valuation; with right the iteration itself, the second half of its clause."""
+    """left ; right under one valuation. With the iteration itself as `right` it is the second half of the clause of
+    iteration.
+    """
     for C1 in meaning(left, nu, i):
         for C2 in meaning(right, nu, max(C1) + 1):
             yield C1 | C2
@@ -91,7 +93,7 @@ def rivals(psi: core.Formula, S: Stream, nu: Valuation, meaning: Meaning) -> Com
 
 
 def changed(nu: Valuation, U: Variables, S: Stream) -> Iterator[Valuation]:
-    """nu[nu'/U] for all nu'."""
+    """Yield nu[nu'/U] for all nu'."""
     kept = frozenset(pair for pair in nu if pair[0] not in U)
     for positions in product(range(len(S)), repeat=len(U)):
         yield kept | frozenset(zip(sorted(U), positions, strict=True))
@@ -108,7 +110,7 @@ def last_at_most(C1: ComplexEvent, C2: ComplexEvent) -> bool:
 
 
 def satisfies(nu: Valuation, condition: core.Condition, S: Stream) -> bool:
-    """Whether the events to which nu maps the condition's variables satisfy it; AND and OR included."""
+    """Return whether the events of the condition's variables under nu satisfy it, AND and OR included."""
     at = dict(nu)
     match condition:
         case core.Unary(x, predicate):

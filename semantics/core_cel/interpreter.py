@@ -1,4 +1,4 @@
-"""The meaning of core-CEL for all valuations at once, with memory and a budget.
+"""Evaluate core-CEL for all valuations at once, with memoization and a budget.
 
 A formula has the set of all pairs (C, nu) with C in [phi](S, nu), where nu names only the variables on which that
 depends: a pair stands for all valuations that extend its nu, to any positions of S. Each case is the clause of
@@ -29,20 +29,20 @@ NONE: Pairs = frozenset()
 
 
 def complex_events(phi: core.Formula, S: Stream, n: int, budget: Budget = Budget()) -> frozenset[ComplexEvent]:
-    """The complex events of phi over S whose last position is n. Raises BudgetExceeded."""
+    """Return the complex events of phi over S whose last position is n. Raises BudgetExceeded."""
     return frozenset(C for C, _ in CoreInterpreter(S, budget).pairs(phi) if max(C) == n)
 
 
 def matches_of(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[Match]:
-    """The complex events of phi over S, each reported at its last position, sorted. Raises BudgetExceeded."""
+    """Return the complex events of phi over S, each reported at its last position, sorted. Raises BudgetExceeded."""
     return sorted({Match(max(C), tuple(sorted(C))) for C, _ in CoreInterpreter(S, budget).pairs(phi)})
 
 
 def by_clauses(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[Match]:
-    """The same as `matches_of`, by the clauses of denote.py; each is followed once for a valuation and a position.
+    """Return the same as `matches_of`, by the clauses of denote.py; each is evaluated once for a valuation and a
+    position.
 
-    For short streams: there are as many valuations as the number of events to the power of that of variables. Raises
-    BudgetExceeded.
+    For short streams: with n events and v variables there are n to the power of v valuations. Raises BudgetExceeded.
     """
     computed: dict[tuple[int, Valuation, int], denote.ComplexEvents] = {}
     made = 0
@@ -64,7 +64,9 @@ def by_clauses(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[
 
 
 def clause(phi: core.Formula, S: Stream, i: int, interpreter: CoreInterpreter) -> Iterable[Pair]:
-    """The pairs (C, nu) of phi with min(C) = i, given the meaning of any formula from any position of S."""
+    """Return the pairs (C, nu) of phi with min(C) = i. The interpreter gives the pairs of any formula from any position
+    of S.
+    """
     match phi:
         case core.CoreEventAtom(R, x):  # C = {nu(x)}, and S[nu(x)] has type R
             return {(frozenset({i}), frozenset({(x, i)}))} if S[i].type == R else NONE
@@ -100,7 +102,9 @@ def clause(phi: core.Formula, S: Stream, i: int, interpreter: CoreInterpreter) -
 def sequenced(
     left: core.Formula, right: core.Formula, S: Stream, i: int, interpreter: CoreInterpreter
 ) -> Iterator[Pair]:
-    """left ; right under one valuation; with right the iteration itself, the second half of its clause."""
+    """left ; right under one valuation. With the iteration itself as `right` it is the second half of the clause of
+    iteration.
+    """
     for C1, nu1 in interpreter.meaning(left, i):
         for k in range(max(C1) + 1, len(S)):
             for C2, nu2 in interpreter.meaning(right, k):
@@ -132,12 +136,12 @@ def selection(phi: Choice, S: Stream, interpreter: CoreInterpreter) -> Selection
 
 
 def greatest(Cs: set[ComplexEvent], at_most: Callable[[ComplexEvent, ComplexEvent], bool]) -> set[ComplexEvent]:
-    """The one that is greatest in a total order (Lemma 1)."""
+    """Return the greatest element of a total order (Lemma 1)."""
     return {reduce(lambda C1, C2: C2 if at_most(C1, C2) else C1, Cs)}
 
 
 def maximal(Cs: set[ComplexEvent], interpreter: CoreInterpreter) -> set[ComplexEvent]:
-    """Those that no other one includes; only a larger set can."""
+    """Return the sets that are not included in another one. Only a larger set can include one."""
     found: set[ComplexEvent] = set()
     for _, same_size in groupby(sorted(Cs, key=len, reverse=True), key=len):
         found |= {C for C in same_size if not any(other > C for other in interpreter.limit_items(found))}
@@ -157,7 +161,7 @@ def without(nu: Valuation, U: Variables) -> Valuation:
 
 
 def is_function(pairs: frozenset[tuple[str, int]]) -> bool:
-    """Whether no variable is at two positions."""
+    """Return whether each variable has at most one position."""
     return len({x for x, _ in pairs}) == len(pairs)
 
 
@@ -168,10 +172,9 @@ Selection: TypeAlias = Mapping[tuple[int, Valuation], set[ComplexEvent]]
 
 
 class CoreInterpreter:
-    """The meaning of formulas over one stream; it computes each once, and keeps to a budget.
+    """Computes the meaning of formulas over one stream; computes each one once, within a budget.
 
-    What counts against the budget: the pairs that are made, each use of one, the extensions of valuations, and the
-    comparisons of MAX.
+    The budget limits the number of pairs that are made and used, of extended valuations, and of comparisons for MAX.
     """
 
     def __init__(self, S: Stream, budget: Budget = Budget()) -> None:
@@ -184,12 +187,12 @@ class CoreInterpreter:
         self._alive: dict[int, core.Formula] = {}  # the keys are identities of formulas, which must not be reused
 
     def pairs(self, phi: core.Formula) -> Iterator[Pair]:
-        """All pairs of phi. Raises BudgetExceeded."""
+        """Yield all pairs of phi. Raises BudgetExceeded."""
         for i in reversed(range(len(self.S))):  # an iteration needs its own meaning further on
             yield from self.meaning(phi, i)
 
     def meaning(self, phi: core.Formula, i: int) -> Pairs:
-        """The pairs (C, nu) of phi with min(C) = i. Raises BudgetExceeded."""
+        """Return the pairs (C, nu) of phi with min(C) = i. Raises BudgetExceeded."""
         key = (id(phi), i)
         if (pairs := self._meanings.get(key)) is None:
             self._alive[id(phi)] = phi
@@ -209,11 +212,11 @@ class CoreInterpreter:
         return selection_
 
     def extended(self, nu: Valuation, U: Variables) -> Iterator[Valuation]:
-        """The extensions of nu to the variables."""
+        """Return the extensions of nu to the variables."""
         return self.limit_items(extensions(nu, U, self.S))
 
     def limit_items(self, items: Iterable[T]) -> Iterator[T]:
-        """The items, as long as the budget lasts."""
+        """Yield the items while the budget lasts."""
         for item in items:
             self._count(1)
             yield item

@@ -1,4 +1,4 @@
-"""From text to a core-CEL formula, with errors that know their place in the text."""
+"""Parse core-CEL formulas; errors have their place in the text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CALLS = spelt(OPERATORS, "call")
 
 
 def parse(text: str) -> core.Formula:
-    """The formula that the text writes. Raises ParseError, or BudgetExceeded where it is nested too deeply."""
+    """Return the formula that the text writes. Raises ParseError, or BudgetExceeded if it is nested too deeply."""
     return cast("core.Formula", parsed(text, parser_of("cerify.semantics.core_cel", PREDICATES), _Builder()))
 
 

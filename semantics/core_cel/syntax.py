@@ -118,7 +118,7 @@ class CoreSeq(_TwoOperands):
 
 
 class CorePlus(_OneOperand):
-    """phi+: iteration, in which the variables that phi defines hold another event in each round."""
+    """phi+: iteration; in each round the variables that phi defines hold another event."""
 
     WORD: ClassVar[str] = "Plus"
 
@@ -130,19 +130,21 @@ class CoreStrict(_OneOperand):
 
 
 class CoreNext(_OneOperand):
-    """NXT(phi): of the complex events with one last position the greatest in the order next (section 4)."""
+    """NXT(phi): of the complex events with the same last position, the greatest in the order next (section 4)."""
 
     WORD: ClassVar[str] = "Next"
 
 
 class CoreLast(_OneOperand):
-    """LAST(phi): of the complex events with one last position the greatest in the order last (section 4)."""
+    """LAST(phi): of the complex events with the same last position, the greatest in the order last (section 4)."""
 
     WORD: ClassVar[str] = "Last"
 
 
 class CoreMax(_OneOperand):
-    """MAX(phi): of the complex events with one last position those maximal under inclusion (section 4)."""
+    """MAX(phi): of the complex events with the same last position, those that are maximal under
+    inclusion (section 4).
+    """
 
     WORD: ClassVar[str] = "Max"
 
@@ -156,7 +158,7 @@ subformulas = subtrees
 
 
 def atoms(condition: Condition) -> Iterator[Atom]:
-    """The atoms of a condition, left to right."""
+    """Yield the atoms of a condition, left to right."""
     for part in subtrees(condition):
         match part:
             case CoreConjunction() | CoreDisjunction():
@@ -168,7 +170,7 @@ def atoms(condition: Condition) -> Iterator[Atom]:
 
 
 def size(phi: Formula) -> int:
-    """The number of nodes: one for each operator and event type, and one for each atom of a filter."""
+    """Return the number of nodes: one for each operator, event type, and atom of a filter."""
     return sum(len(list(atoms(n.condition))) if isinstance(n, CoreFilter) else 1 for n in subformulas(phi))
 
 
@@ -221,7 +223,7 @@ RESERVED = frozenset({"STRICT", "NXT", "NEXT", "LAST", "MAX"})
 
 
 def show(phi: Formula) -> str:
-    """The text of a formula, with no more parentheses than needed."""
+    """Return the text of a formula, with no more parentheses than needed."""
     return printed(phi, OPERATORS, _show_field)
 
 
@@ -230,7 +232,7 @@ def _show_field(value: str | Condition) -> str:
 
 
 def show_condition(condition: Condition) -> str:
-    """The text of a filter's condition."""
+    """Return the text of a filter's condition."""
     match condition:
         case Unary(x, predicate):
             if isinstance(predicate, Comparison | OneOf | InRange | Like) and any(mentions(predicate)):

@@ -1,1 +1,1 @@
-"""EQL, Elastic's Event Query Language: syntax, meaning, and where its engines part (docs/guide/eql.md)."""
+"""EQL, Elastic's Event Query Language: syntax, meaning, and where its engines differ (docs/guide/eql.md)."""

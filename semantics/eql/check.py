@@ -1,4 +1,4 @@
-"""The rules that a query of EQL keeps beyond its grammar, and whether it fits a schema."""
+"""Check the rules of EQL that its grammar does not express, and whether a query fits a schema."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def require_wellformed(query: eql.EqlQuery) -> None:
 
 
 def problems(query: eql.EqlQuery, schema: Schema | None) -> list[Problem]:
-    """Return what is wrong with the query, and what does not fit the schema if there is one."""
+    """Return the problems of the query; with a schema, also where the query does not fit it."""
     found = [Problem("reference", message, span) for message, span in _broken_rules(query)]
     if schema is not None:
         absent: dict[str | None, dict[str, eql.EventField]] = {}  # by category, None for those that no event has

@@ -1,12 +1,12 @@
-"""Whether an event passes a filter of EQL, and which key and time it has.
+"""Test an event against a filter of EQL, and compute its key and time.
 
-A condition becomes a function of an event once (`filter_test`), because a rule is asked of many events. A test has one
-of three values: true, false, or None for "no truth value", which a function of a null has. Elastic runs a test of a
-plain field as a query of an index, which a document meets or does not; `and` and `or` of tests are such queries too.
-So there None is left only right below a `not`. Endgame's engine has None everywhere, as SQL does: `EqlReading.absent`.
+Each condition is compiled once to a function of an event (`filter_test`), because it is tested on many events. A test
+is true, false, or None for "no truth value", as for a function of null. Elastic runs a test of a plain field as an
+index query, which a document either meets or not; `and` and `or` of tests are such queries too. So None survives only
+directly below a `not`. In Endgame's engine None is everywhere, as in SQL: `EqlReading.absent`.
 
-Fields may have several values: an array of n scalars is n attributes, the first with the name of the field, the others
-with the names `field[1]`, `field[2]`, and so on. A test is true if it is of some of the values.
+A field may have several values: an array of n scalars is n attributes. The first has the name of the field, the others
+are `field[1]`, `field[2]`, and so on. A test of such a field is true if it is true of at least one value.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MOST_COMBINATIONS = 10_000
 def values_of(event: Event, name: str) -> list[Value]:
     """Return the values of a field: none if it is absent, several if it is an array.
 
-    The field `event.category` of an event without such an attribute is its type, and `@timestamp` its time.
+    The field `event.category` of an event without such an attribute is its type, and `@timestamp` is its time.
 
     >>> values_of(Event("process", {"process.args": "a", "process.args[1]": "b"}), "process.args")
     ['a', 'b']
@@ -60,13 +60,13 @@ def values_of(event: Event, name: str) -> list[Value]:
 
 
 def has_category(event: Event, category: str | None) -> bool:
-    """Return whether an event is of a category, or of one among several; any is None."""
+    """Return whether an event has this category among its categories; None stands for any category."""
     return category is None or event.type == category or category in values_of(event, CATEGORY)
 
 
 @lru_cache(maxsize=4096)
 def filter_test(filter_: eql.EventFilter, reading: EqlReading = ELASTIC) -> Callable[[Event], bool]:
-    """Return the function that says whether an event passes the filter.
+    """Return a function that tells whether an event passes the filter.
 
     >>> from cerify.semantics.eql.parse import parse
     >>> filter_test(parse('process where name : "CMD*"').body)(Event("process", {"name": "cmd.exe"}))
@@ -119,7 +119,7 @@ def _any_unknown(tests: list[Callable[[Event], Truth]]) -> Callable[[Event], Tru
 
 
 def is_plain(test: eql.Condition) -> bool:
-    """Return whether Elastic runs a test as a query of an index, in which a field without a value is not found."""
+    """Return whether Elastic runs a test as an index query, which does not find documents without the field."""
     match test:
         case eql.EventField():
             return True
@@ -145,7 +145,7 @@ def is_plain(test: eql.Condition) -> bool:
 
 
 def _test(test: eql.Condition, reading: EqlReading) -> Callable[[Event], Truth]:
-    """The truth of one test: that of some values of its fields."""
+    """Return the truth of one test: that of some values of its fields."""
     match test:
         case eql.FieldComparison(comparator, left, right) if _null(left) or _null(right):
             return _null_test(comparator, right if _null(left) else left, reading)
@@ -204,7 +204,7 @@ def _null_test(comparator: str, term: eql.Condition, reading: EqlReading) -> Cal
 
 
 def _term(node: eql.Condition, reading: EqlReading) -> Term:
-    """The function from the values of the fields, one each, to that of a term; None is null."""
+    """Return the function from the values of the fields, one each, to that of a term; None is null."""
     folded = reading.case == "folded"
     match node:
         case eql.EventField(name):
@@ -265,7 +265,7 @@ def compare(comparator: str, a: Any, b: Any, folded: bool) -> Truth:
 
 
 def lookup(operator: eql.MatchOperator, constants: Iterable[Any], folded: bool) -> Callable[[Any], Truth]:
-    """Return the test whether a value is one of the constants, or matches one of the patterns."""
+    """Return a test whether a value equals one of the constants, or matches one of the patterns."""
     texts = [constant for constant in constants if isinstance(constant, str)]
     match operator:
         case "in" | "in~":
@@ -287,10 +287,10 @@ def lookup(operator: eql.MatchOperator, constants: Iterable[Any], folded: bool) 
 
 @lru_cache(maxsize=4096)
 def wildcards(patterns: tuple[str, ...], folded: bool) -> re.Pattern[str]:
-    """Return the expression of texts that match one of the patterns, in which * is any text and ? any character.
+    """Return a regular expression for texts that match one of the patterns: * is any text and ? any character.
 
-    Each * takes the first place where what follows it fits, and does not try another one: no other place can fit where
-    the first does not. So matching takes time linear in the text for each piece of a pattern.
+    Each * stops at the first place where the next piece of the pattern fits, without backtracking: if the match fails
+    from there, it also fails from later places. So for each piece matching is linear in the text.
     """
     return re.compile("|".join(f"(?:{_wildcard(fold(p) if folded else p)})" for p in patterns) or r"(?!)", re.DOTALL)
 
@@ -307,7 +307,7 @@ def _wildcard(pattern: str) -> str:
 
 
 def key_part(value: Value, reading: EqlReading = ELASTIC) -> tuple[str, Value]:
-    """Return what is compared of a value in a key: its kind, since True is no 1, and the value."""
+    """Return what a key compares of a value: its kind and the value, because in Python True equals 1."""
     folds = reading.case == "folded" and isinstance(value, str)
     return kind(value), fold(value) if folds and isinstance(value, str) else value
 

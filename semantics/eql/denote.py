@@ -109,7 +109,7 @@ def _by_key(
     query: eql.EventSequence | eql.EventSample, step: eql.SequenceStep, S: Sequence[Event], reading: EqlReading,
     meter: _Meter,
 ) -> dict[Key, list[int]]:  # fmt: skip
-    """The positions of the events that pass the step's filter, by their keys for the step."""
+    """Return the positions of the events that pass the step's filter, by their keys for the step."""
     test, fields = filter_test(step.filter, reading), eql.step_keys(query, step)
     found: dict[Key, list[int]] = {}
     for p, e in enumerate(meter.limit_items(S)):
@@ -119,7 +119,7 @@ def _by_key(
 
 
 def _runs(view: _KeyView, meter: _Meter) -> Iterator[Run]:
-    """The runs of a key, in the order in which they begin: each takes the next event at the next step."""
+    """Yield the runs of a key, in the order in which they begin: each takes the next event at the next step."""
     for begin in view.steps[0]:
         run = [begin]
         for places in view.steps[1:]:
@@ -132,14 +132,14 @@ def _runs(view: _KeyView, meter: _Meter) -> Iterator[Run]:
 
 
 def _ended_between(run: Run, view: _KeyView, reading: EqlReading) -> bool:
-    """Whether an event of `until` ends a run: from its first event on, before the last, or by the reading."""
+    """Return whether an event of `until` ends a run: from its first event on, before the last, or by the reading."""
     if reading.until == "last":
         return any(run[0] < p <= run[-1] for p in view.until)
     return any(run[0] <= p < run[-1] for p in view.until)
 
 
 def _holds(run: Run, view: _KeyView, times: Sequence[Microseconds | None], w: int | None) -> bool:
-    """Whether a run is within the span, and no missing event is in its gap."""
+    """Return whether a run is within the span, and no missing event is in its gap."""
     begin, end = times[run[0]], times[run[-1]]
     if w is not None and (begin is None or end is None or end - begin > w):
         return False
@@ -147,7 +147,7 @@ def _holds(run: Run, view: _KeyView, times: Sequence[Microseconds | None], w: in
 
 
 def _in_gap(p: int, before: int, run: Run, times: Sequence[Microseconds | None], w: int | None) -> bool:
-    """Whether position p is in the gap after `before` of the run's steps."""
+    """Return whether position p is in the gap after `before` of the run's steps."""
     begin, end, time = times[run[0]], times[run[-1]], times[p]
     if 0 < before < len(run):
         return run[before - 1] < p < run[before]
@@ -172,7 +172,7 @@ def _of_sample(query: eql.EventSample, S: Sequence[Event], reading: EqlReading, 
 
 
 def _choice(places: list[list[int]], meter: _Meter, taken: frozenset[int] = frozenset()) -> tuple[int, ...] | None:
-    """The first choice of different positions, one from each list; None if there is none."""
+    """Return the first choice of different positions, one from each list; None if there is none."""
     if not places:
         return ()
     for p in meter.limit_items(places[0]):
@@ -188,7 +188,7 @@ class _Meter:
         self.budget, self.count = budget, 0
 
     def limit_items(self, items: Iterable[T]) -> Iterator[T]:
-        """The items, as long as the budget lasts. Raises BudgetExceeded."""
+        """Yield the items, as long as the budget lasts. Raises BudgetExceeded."""
         for item in items:
             self.count += 1
             if self.count % 1024 == 0:

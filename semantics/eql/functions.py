@@ -1,7 +1,7 @@
-"""The functions of EQL and its arithmetic, by their documentation: each takes the values of its arguments.
+"""The functions and the arithmetic of EQL, as documented. Each function takes the values of its arguments.
 
-Null in, null out: a function of a null has no value, but for what the documentation says otherwise. A value of a kind
-that a function does not take gives null too, as a field of an index has one kind and Elastic refuses the others.
+A function of null is null, unless the documentation says otherwise. A value of a wrong kind gives null too: in an index
+a field has one kind, and Elastic refuses queries with the wrong one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ def fold(text: str) -> str:
 
 
 def same_folded(c: str) -> tuple[str, ...]:
-    """Return the characters that `fold` makes the same, in order; some letters have three, as K, k and the Kelvin sign.
+    """Return the characters that `fold` maps to the same character, in order. Some letters have three: K, k and the
+    Kelvin sign.
 
     >>> same_folded("k")
     ('K', 'k', '\u212a')
@@ -45,7 +46,7 @@ def same_folded(c: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def _folded_to() -> Mapping[str, tuple[str, ...]]:
-    """The characters by what they are folded to, where that is another character."""
+    """Return the characters by what they are folded to, where that is another character."""
     found: dict[str, list[str]] = {}
     for c in map(chr, range(BEYOND_CASED)):
         if len(low := c.lower()) == 1 and low != c:
@@ -72,14 +73,14 @@ def _arithmetic(compute: Callable[[Any, Any], Any]) -> Function:
 
 
 def _divided(a: Any, b: Any) -> Any:
-    """The quotient; of two integers without its fraction."""
+    """Return the quotient; of two integers without its fraction."""
     if isinstance(a, int) and isinstance(b, int):
         return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
     return a / b
 
 
 def _remainder(a: Any, b: Any) -> Any:
-    """The remainder, with the sign of the dividend."""
+    """Return the remainder, with the sign of the dividend."""
     if isinstance(a, int) and isinstance(b, int):
         return abs(a) % abs(b) * (-1 if a < 0 else 1)
     return math.fmod(a, b)
@@ -117,7 +118,7 @@ def _between(values: list[Any], folded: bool) -> str | None:
 
 @lru_cache(maxsize=4096)
 def network_of(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
-    """Return the block of addresses that a text writes; None if it writes none."""
+    """Return the address block that a text writes; None if it is not one."""
     try:
         return ipaddress.ip_network(text, strict=False)
     except ValueError:
@@ -126,7 +127,7 @@ def network_of(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | Non
 
 @lru_cache(maxsize=65_536)
 def address_of(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Return the address that a text writes; None if it writes none."""
+    """Return the address that a text writes; None if it is not one."""
     try:
         return ipaddress.ip_address(text)
     except ValueError:

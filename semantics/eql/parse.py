@@ -1,4 +1,4 @@
-"""From a text of EQL to its tree, with errors that know their place in the text."""
+"""Parse EQL; errors have their place in the text."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ _SIMPLE = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", '"': '"', "'": "'", "b":
 def parse(text: str) -> eql.EqlQuery:
     """Return the query that the text writes.
 
-    Raises ParseError, and BudgetExceeded where the text is nested too deeply. Rules that a parsed query may still break
-    are those of `cerify.semantics.eql.check`.
+    Raises ParseError, and BudgetExceeded if the text is nested too deeply. `cerify.semantics.eql.check` has the rules
+    that a parsed query may still break.
     """
     return cast("eql.EqlQuery", parsed(text, parser_of("cerify.semantics.eql"), _EqlBuilder()))
 
@@ -199,7 +199,7 @@ def _step(meta: Meta, filter_: eql.EventFilter, more: tuple[Any, ...], missing: 
 
 
 def _text(token: Token) -> str:
-    """The text of a string, or of a raw string. Raises ParseError for an escape that there is not."""
+    """Return the text of a string, or of a raw string. Raises ParseError for an escape that there is not."""
     if token.startswith('"""'):
         return str(token)[3:-3]
     start = span_of(token).start + 1

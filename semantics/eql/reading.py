@@ -1,4 +1,6 @@
-"""Where engines of EQL part, as data: each field of EqlReading is a question, its default Elastic's answer."""
+"""The questions on which engines of EQL differ: each field of EqlReading is a question; its default is Elastic's
+answer.
+"""
 
 from __future__ import annotations
 

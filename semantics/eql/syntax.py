@@ -33,7 +33,7 @@ class _EqlNode(Tree):
 
 
 class EventField(_EqlNode):
-    """A field of the event, by its name with dots; optional: written with `?`, so that a key of it may be null."""
+    """A field of the event, named with dots. optional: it is written with `?`, so that as a key it may be null."""
 
     name: str
     optional: bool = False
@@ -46,7 +46,7 @@ class FieldConstant(_EqlNode):
 
 
 class FunctionCall(_EqlNode):
-    """A function of the documentation, by its name there; folded: written with `~`, without regard to case."""
+    """A call of a documented function. folded: it is written with `~` and ignores case."""
 
     operands: ClassVar = ("arguments",)
     name: str
@@ -55,7 +55,7 @@ class FunctionCall(_EqlNode):
 
 
 class FieldArithmetic(_EqlNode):
-    """left + right, and with - * / %."""
+    """left + right, or with - * / %."""
 
     operands: ClassVar = ("left", "right")
     operator: str
@@ -64,7 +64,7 @@ class FieldArithmetic(_EqlNode):
 
 
 class FieldComparison(_EqlNode):
-    """left == right, and with != < <= > >=."""
+    """left == right, or with != < <= > >=."""
 
     operands: ClassVar = ("left", "right")
     comparator: Comparator
@@ -73,7 +73,9 @@ class FieldComparison(_EqlNode):
 
 
 class ValueLookup(_EqlNode):
-    """A term that is one of some constants, or matches one of some patterns, by the operator."""
+    """A test whether a term equals one of some constants, or matches one of some patterns,
+    depending on the operator.
+    """
 
     operands: ClassVar = ("term",)
     operator: MatchOperator
@@ -89,14 +91,14 @@ class NegatedCondition(_EqlNode):
 
 
 class AllConditions(_EqlNode):
-    """Conditions with `and` between them, two or more."""
+    """Two or more conditions joined by `and`."""
 
     operands: ClassVar = ("conditions",)
     conditions: tuple[Condition, ...]
 
 
 class AnyConditions(_EqlNode):
-    """Conditions with `or` between them, two or more."""
+    """Two or more conditions joined by `or`."""
 
     operands: ClassVar = ("conditions",)
     conditions: tuple[Condition, ...]
@@ -118,14 +120,14 @@ Condition: TypeAlias = (
 
 
 class EventFilter(_EqlNode):
-    """category where condition; the category None is `any`."""
+    """category where condition. The category None is `any`."""
 
     category: str | None
     condition: Condition
 
 
 class SequenceStep(_EqlNode):
-    """[filter] by keys with runs=n; missing: written with `!`, an event that must not come."""
+    """[filter] by keys with runs=n. missing: written with `!`, an event that must not occur."""
 
     filter: EventFilter
     keys: tuple[EventField, ...] = ()
@@ -141,7 +143,7 @@ class MaximalSpan(_EqlNode):
 
     @property
     def microseconds(self) -> int:
-        """The span in microseconds."""
+        """Return the span in microseconds."""
         return self.count * UNITS[self.unit]
 
 
@@ -169,7 +171,7 @@ class MatchPipe(_EqlNode):
 
 
 class EqlQuery(_EqlNode):
-    """A query of EQL, as a text writes it: a body, and pipes behind it."""
+    """A query of EQL: a body, and pipes after it."""
 
     body: EventFilter | EventSequence | EventSample
     pipes: tuple[MatchPipe, ...] = ()
@@ -201,7 +203,7 @@ def step_keys(query: EventSequence | EventSample, step: SequenceStep) -> tuple[E
 
 
 def step_expanded(sequence: EventSequence) -> tuple[SequenceStep, ...]:
-    """Return the steps with `runs=n` written out as n steps; of a missing event once, as it is missing or not."""
+    """Return the steps with `runs=n` written out as n steps; a missing event stays one step, whatever its `runs`."""
     return tuple(step for step in sequence.steps for _ in range(1 if step.missing else step.runs))
 
 
@@ -254,14 +256,14 @@ def show_filter(filter_: EventFilter) -> str:
 
 
 def show_category(category: str | None) -> str:
-    """Return the text of a category: a name, a string where it is none, or `any`."""
+    """Return the text of a category: a name, a string if it is not a name, or `any`."""
     if category is None:
         return "any"
     return category if _PLAIN_NAME.match(category) and category not in _RESERVED else show_constant(category)
 
 
 def show_field(name: EventField) -> str:
-    """Return the text of a field; a part that is no plain name is in backticks."""
+    """Return the text of a field. Parts that are not plain names are in backticks."""
     first, *more = name.name.split(".")
     plain = bool(_PLAIN_NAME.match(first)) and (bool(more) or name.optional or first not in _RESERVED)
     if not all(name.name.split(".")):  # a dot that separates no two parts
@@ -294,7 +296,7 @@ def show_condition(condition: Condition) -> str:
 
 
 def _show(node: Condition, level: int) -> str:
-    """The text of a node where one of at least this level may stand without parentheses."""
+    """Return the text of a node where one of at least this level may stand without parentheses."""
     text, own = _text(node)
     return text if own >= level else f"({text})"
 

@@ -1,6 +1,6 @@
-"""What is wrong with an event expression before any event is seen (vldb92, sections 5 and 6).
+"""Check an event expression before evaluation (vldb92, sections 5 and 6).
 
-Evaluation gives every expression a meaning: a variable that nothing binds is some event, a comparison that the schema
+Evaluation gives every expression a meaning: an unbound variable stands for some event, and a comparison that the schema
 rules out is false.
 """
 
@@ -26,7 +26,7 @@ from cerify.semantics.values import KIND_OF, kind
 
 
 def problems(E: expr.Expression, schema: Schema | None = None) -> list[Problem]:
-    """All that is wrong with the expression, and how to mend it; its type errors only if there is a schema."""
+    """Return all problems of the expression and how to fix them; type errors only if there is a schema."""
     definitions = E.definitions if isinstance(E, expr.Let) else ()
     known = {definition.name: definition for definition in definitions}
     found: list[Problem] = []
@@ -42,12 +42,12 @@ def problems(E: expr.Expression, schema: Schema | None = None) -> list[Problem]:
 
 
 def type_errors(E: expr.Expression, schema: Schema) -> list[Problem]:
-    """The type errors of the expression under the schema; how it uses its variables is none."""
+    """Return the type errors of the expression under the schema. Wrong uses of variables are not type errors."""
     return [problem for problem in problems(E, schema) if problem.rule not in ("unbound", "unsafe")]
 
 
 def require_typed(E: expr.Expression, schema: Schema) -> None:
-    """Raises IllFormed for the first type error."""
+    """Raise IllFormed for the first type error."""
     for problem in type_errors(E, schema):
         raise IllFormed(problem.hinted, problem.span)
 

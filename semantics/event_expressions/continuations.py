@@ -44,9 +44,9 @@ MICROSECOND = timedelta(microseconds=1)
 def events_to_come(
     tests: Mapping[str, Sequence[pred.Predicate]], budget: Budget = Budget(), span: Span | None = None
 ) -> tuple[Event, ...]:
-    """Events of each of the types, one for each outcome of its tests, and an event of another type.
+    """Return events of each type, one for each outcome of its tests, and an event of another type.
 
-    The start event is none of them: nothing comes before it. An attribute may have any value, or none. Raises
+    The start event is not among them, because nothing comes before it. An attribute may have any value, or none. Raises
     Unsupported for tests that do more than compare an attribute with values, and BudgetExceeded.
     """
     other = "other"
@@ -73,7 +73,7 @@ def _events(T: str, tests: Sequence[pred.Predicate], budget: Budget, span: Span 
 
 
 def _compared(test: pred.Predicate, span: Span | None) -> Iterator[tuple[str, Value]]:
-    """The attributes of a test, each with a value that it is compared with."""
+    """Yield the attributes of a test, each with a value that it is compared with."""
     for atom in atoms(test):
         match atom:
             case pred.Comparison(_, pred.Attribute(name), pred.Constant(value)) | pred.Comparison(
@@ -96,7 +96,7 @@ def _compared(test: pred.Predicate, span: Span | None) -> Iterator[tuple[str, Va
 
 
 def _representatives(values: list[Value]) -> Iterator[Value]:
-    """The values, and one from each of the gaps between them, below and above."""
+    """Yield the values, and one from each of the gaps between them, below and above."""
     by_kind: dict[str, set[Value]] = {}
     for value in values:
         by_kind.setdefault(kind(value), set()).add(value)
@@ -121,7 +121,7 @@ def _representatives(values: list[Value]) -> Iterator[Value]:
 
 
 def _between(a: int | float, b: int | float) -> int | float:
-    """A number between two, one of the two if there is none."""
+    """Return a number between two, one of the two if there is none."""
     if isinstance(a, int) and isinstance(b, int) and b - a > 1:
         return (a + b) // 2
     try:
@@ -142,7 +142,8 @@ def words(
 ) -> Iterator[tuple[Event, ...]]:
     """Yield event sequences that may follow a history, shortest first.
 
-    If E can still take place, it does so at the end of one of them.
+    If E can still take place, it does so at the end of one of them. Raises Unsupported and BudgetExceeded as `letters`
+    does.
 
     Raises Unsupported and BudgetExceeded as letters does.
     """
@@ -158,10 +159,11 @@ def letters(
     order: Places,
     budget: Budget = Budget(),
 ) -> tuple[Event, ...]:
-    """Return events such that E, under the bindings, treats every future event like one of them.
+    """Return events that represent all future events: E, under the bindings, treats every future event like one of
+    them.
 
     Raises Unsupported for masks that do more than compare an attribute with values, for an argument without a known
-    attribute, and for names with attribute variables of their own, which may have any of infinitely many values; and
+    attribute, and for names that have their own attribute variables, whose values may be infinitely many. Raises
     BudgetExceeded.
     """
     tests: dict[str, list[Predicate]] = {}
@@ -201,11 +203,11 @@ def _tests(E: expr.Primitive, b: Bindings, order: Places) -> Iterator[Predicate]
 
 
 def distinguished_pasts(E: expr.Expression, definitions: Mapping[str, expr.ExpressionDefinition]) -> int:
-    """No fewer than the number of classes into which E divides histories by what may follow them.
+    """Return an upper bound on the number of classes into which E divides histories by what may follow them.
 
-    Two histories are in one class if E takes place at the same events after both, whatever follows. The class after one
-    more event is that of the class before; so the classes are the states of a machine, and each operator needs no more
-    states than a machine made of the machines of its operands. Exact for small expressions; cut off at 2 to the LARGE.
+    Two histories are in one class if E takes place at the same events after both, whatever follows. So the classes are
+    the states of a machine, and each operator needs at most as many states as a machine built from those of its
+    operands. The bound is exact for small expressions, and capped at 2 to the power of LARGE.
     """
     of_names: dict[str, int] = {}
     for name, defined in definitions.items():
@@ -295,7 +297,7 @@ class ExpressionLetter(NamedTuple):
 
 @dataclass
 class Machine:
-    """Reads histories for one expression, under values of its attribute variables."""
+    """Reads histories for one expression, with fixed values of its attribute variables."""
 
     E: expr.Expression
     b: Bindings
@@ -311,15 +313,15 @@ class Machine:
         self._instead: dict[int, expr.Expression] = {}
 
     def step(self, state: State, letter: ExpressionLetter) -> State:
-        """The state after one more event."""
+        """Return the state after one more event."""
         return self._step(self.E, state, letter, self.b)[0]
 
     def may_accept(self, state: State) -> bool:
-        """Whether the expression can take place at an event to come. Raises BudgetExceeded."""
+        """Return whether the expression can take place at a future event. Raises BudgetExceeded."""
         return self._may_accept(self.E, state, self.b)
 
     def events(self, h: tuple[ExpressionLetter, ...]) -> frozenset[int]:
-        """The numbers of the letters at which the expression takes place."""
+        """Return the numbers of the letters at which the expression takes place."""
         found, state = set(), self.initial
         for e, letter in enumerate(h):
             state, here = self._step(self.E, state, letter, self.b)
@@ -424,7 +426,7 @@ class Machine:
         return self._futures[key]
 
     def _reaches(self, E: expr.Expression, state: State, b: Bindings) -> bool:
-        """Whether some events from the state on make E take place."""
+        """Return whether some events from the state on make E take place."""
         pending, seen = deque([state]), {state}
         while pending:
             check_time()
@@ -441,7 +443,7 @@ class Machine:
         return False
 
     def _body(self, E: expr.ExpressionNamed) -> expr.Expression:
-        """The body of the definition, in which correlation variables that nothing binds are bound."""
+        """Return the body of the definition, in which correlation variables that nothing binds are bound."""
         if (body := self._instead.get(id(E))) is None:
             body = self.definitions[E.name].body
             for x in sorted(free_variables(body)):
@@ -457,7 +459,7 @@ class Machine:
         return instead
 
     def _require_small(self) -> None:
-        """Raises BudgetExceeded where names that use names several times make the expression too large."""
+        """Raise BudgetExceeded where names that use names several times make the expression too large."""
         sizes: dict[str, int] = {}
 
         def size(E: expr.Expression) -> int:

@@ -35,20 +35,22 @@ ArgumentPosition: TypeAlias = tuple[str, int]
 
 
 def arguments(E: expr.Expression) -> Iterator[str]:
-    """The attribute variables that a primitive event or a named expression has for arguments."""
+    """Return the attribute variables that are arguments of a primitive event or of a named expression."""
     if isinstance(E, expr.Primitive | expr.ExpressionNamed):
         yield from (X for X in E.arguments if isinstance(X, str))
 
 
 def constrained(E: expr.Expression) -> Iterator[str]:
-    """The attribute variables of a constraint."""
+    """Yield the attribute variables of a constraint."""
     if isinstance(E, expr.Constraint):
         sides = (E.comparison.left, E.comparison.right)
         yield from (side.name for side in sides if isinstance(side, Attribute))
 
 
 def free_variables(E: expr.Expression) -> Names:
-    """The correlation variables that are free in an expression (section 5, items 1 to 7); a name stands for a whole."""
+    """Return the free correlation variables of an expression (section 5, items 1 to 7). Definitions are not looked
+    into.
+    """
     match E:
         case expr.ExpressionVariable(x):
             return frozenset({x})
@@ -60,10 +62,10 @@ def free_variables(E: expr.Expression) -> Names:
 
 
 def find_scope_variables(body: expr.Expression, parameters: tuple[str, ...]) -> tuple[str, ...]:
-    """The attribute variables of a scope for which there is one expression for each value, sorted.
+    """Return the attribute variables of a scope that range over values, sorted: there is one expression for each value.
 
-    The parameters have theirs from outside. A variable that stands in a single place, the argument of a primitive
-    event, is no constraint, and stands for any value.
+    The caller gives the values of parameters. A variable with a single place, as the argument of a primitive event, is
+    no constraint and stands for any value.
     """
     nodes = list(expr.subexpressions(body))
     mentioned = [X for node in nodes for X in (*arguments(node), *constrained(node))]
@@ -75,7 +77,7 @@ def find_scope_variables(body: expr.Expression, parameters: tuple[str, ...]) -> 
 
 
 def names_in(E: expr.Expression) -> Names:
-    """All variables that occur in an expression, of both sorts."""
+    """Return all variables that occur in an expression, of both sorts."""
     found: set[str] = set()
     for node in expr.subexpressions(E):
         found.update(arguments(node))
@@ -89,7 +91,7 @@ def names_in(E: expr.Expression) -> Names:
 def places(
     X: str, body: expr.Expression, definitions: Mapping[str, expr.ExpressionDefinition]
 ) -> frozenset[ArgumentPosition]:
-    """Return the arguments that an attribute variable is, also those in the definitions that it is passed to."""
+    """Return the arguments at which an attribute variable stands, also in the definitions that receive it."""
     found: set[ArgumentPosition] = set()
     pending = [(X, body)]
     seen: set[tuple[str, str]] = set()
@@ -129,7 +131,7 @@ def value(v: Value) -> Bound:
 
 
 def bound(b: Bindings, name: str, to: Bound) -> Bindings:
-    """The bindings with one name bound anew."""
+    """Return the bindings with one name bound to another value."""
     return frozenset(pair for pair in b if pair[0] != name) | {(name, to)}
 
 
@@ -139,7 +141,7 @@ def position_of(x: str, b: Bindings) -> int:
 
 
 def value_of(argument: Argument, b: Bindings) -> Value | None:
-    """Return the value of an argument; None for an unbound variable, which is no constraint."""
+    """Return the value of an argument; None for an unbound variable, which does not constrain anything."""
     if isinstance(argument, Constant):
         return argument.value
     found = dict(b).get(argument)
@@ -154,10 +156,10 @@ Places: TypeAlias = Mapping[str, tuple[str, ...]]
 
 
 def places_of(S: Stream) -> Places:
-    """Return the attributes of each type in the order of the schema, or else in the order of their first occurrence.
+    """Return the attributes of each type in the order of the schema, or else of their first occurrence.
 
-    That is the order of the columns of the stream's table, whatever the type, so that a stream that is written to a
-    file and read again means the same. The time of an event is not counted among them.
+    The order is that of the columns of the stream's table, whatever the type, so a stream that is written to a file and
+    read again means the same. The time of an event does not count.
     """
     if S.schema is not None:
         return in_order(S.schema)
@@ -169,7 +171,7 @@ def places_of(S: Stream) -> Places:
 
 
 def in_order(schema: Schema) -> Places:
-    """The attributes of each type of a schema but for the time, in order."""
+    """Return the attributes of each type of a schema but for the time, in order."""
     return {T: tuple(name for name in names if name != TIME) for T, names in schema.types.items()}
 
 
@@ -181,7 +183,7 @@ ORDINARY_START = (
 
 
 def require_start_first(S: Stream) -> None:
-    """Raises InputError if a start event is anywhere but at the beginning (section 2.1)."""
+    """Raise InputError if a start event is anywhere but at the beginning (section 2.1)."""
     for e, event in enumerate(S):
         if event.type == START and e > 0:
             raise InputError(
@@ -195,19 +197,21 @@ NOWHERE: Events = frozenset()
 
 
 class Context(Protocol):
-    """The definitions, events and meanings that a clause needs besides an expression, a history and bindings."""
+    """What a clause needs besides an expression, a history and bindings: definitions, events and meanings."""
 
     definitions: Mapping[str, expr.ExpressionDefinition]
     order: Places
 
     def event(self, e: int) -> Event:
-        """The event at a position."""
+        """Return the event at a position."""
 
     def meaning(self, E: expr.Expression, h: History, b: Bindings) -> Events:
-        """E[h] under the bindings b: by a clause."""
+        """E[h] under the bindings b, by its clause."""
 
     def continuations(self, E: expr.Expression, h: History, b: Bindings) -> Iterable[History]:
-        """Histories that begin with h, by length; if E takes place after h in any history, then in one of them."""
+        """Yield histories that begin with h, by length. If E takes place after h in some history, it does so in one of
+        them.
+        """
 
 
 def clause(E: expr.Expression, h: History, b: Bindings, context: Context) -> Events:
@@ -259,7 +263,7 @@ def clause(E: expr.Expression, h: History, b: Bindings, context: Context) -> Eve
 
 
 def derived_clause(E: expr.Derived, h: History, b: Bindings, context: Context) -> Events:
-    """E[h] for the operators of section 2.3, each by the text of its item and not by the expansion there."""
+    """E[h] for the operators of section 2.3, each by the text of its item, not by the expansion there."""
 
     of = partial(context.meaning, h=h, b=b)
     match E:
@@ -313,29 +317,29 @@ def derived_clause(E: expr.Derived, h: History, b: Bindings, context: Context) -
 
 
 def after(h: History, e: int) -> History:
-    """Return the events of h after e, one of them."""
+    """Return the events of h after its event e."""
     return h[bisect_right(h, e) :]
 
 
 def up_to(h: History, e: int) -> History:
-    """Return the events of h up to e, one of them, with e."""
+    """Return the events of h up to and including its event e."""
     return h[: bisect_right(h, e)]
 
 
 def from_on(p: int, events: Events) -> Events:
-    """The events that are not before p."""
+    """Return the events from p on."""
     return frozenset(e for e in events if e >= p)
 
 
 def segments(h: History, delimiters: Events) -> Iterator[History]:
-    """Return the events of h between each of the delimiters and the next one, and those after the last."""
+    """Return the events of h between each two neighbouring delimiters, and those after the last delimiter."""
     cuts = sorted(delimiters)
     for d, following in pairwise([*cuts, h[-1] + 1] if cuts else []):
         yield tuple(e for e in after(h, d) if e < following)
 
 
 def until(events: Events, last: Events) -> Events:
-    """The events with none of the others before them."""
+    """Return the events before which no event of `last` occurs."""
     return frozenset(e for e in events if not last or e <= min(last))
 
 
@@ -343,10 +347,11 @@ def until(events: Events, last: Events) -> Events:
 
 
 def in_scope(body: expr.Expression, parameters: tuple[str, ...], h: History, b: Bindings, context: Context) -> Events:
-    """The events of a scope: of its expression for each value that its attribute variables may have (section 6.2).
+    """Return the events of a scope: of its expression for each choice of values of its attribute variables (section
+    6.2).
 
-    It takes place at e for the values that the events of h up to e have. A correlation variable that nothing binds is
-    some event up to e, as with exists.
+    At e the values are those of the events of h up to e. An unbound correlation variable stands for some event up to e,
+    as with exists.
     """
     return NOWHERE.union(
         *(from_on(since, context.meaning(body, h, inner)) for inner, since in choices(body, parameters, h, b, context))
@@ -356,7 +361,9 @@ def in_scope(body: expr.Expression, parameters: tuple[str, ...], h: History, b: 
 def choices(
     body: expr.Expression, parameters: tuple[str, ...], h: History, b: Bindings, context: Context
 ) -> Iterator[tuple[Bindings, int]]:
-    """Iterate over the bindings of a scope's variables, each with the first event by which all has occurred."""
+    """Iterate over the bindings of a scope's variables, each with the first event by which all the values have
+    occurred.
+    """
     events = [(x, {position(p): p for p in h}) for x in sorted(free_variables(body))]
     values = [(X, values_of(X, body, h, context)) for X in find_scope_variables(body, parameters)]
     variables = (*events, *values)
@@ -380,7 +387,7 @@ def values_of(X: str, body: expr.Expression, h: History, context: Context) -> Ma
 
 
 def bind_parameters(parameters: tuple[str, ...], arguments: tuple[expr.Argument, ...], b: Bindings) -> Bindings:
-    """The bindings inside a definition: each parameter has the value of its argument, or none."""
+    """Return the bindings inside a definition: each parameter gets the value of its argument, if it has one."""
     inner = NOTHING_BOUND
     for X, argument in zip(parameters, arguments, strict=True):
         if (v := value_of(argument, b)) is not None:
@@ -389,7 +396,7 @@ def bind_parameters(parameters: tuple[str, ...], arguments: tuple[expr.Argument,
 
 
 def is_occurrence(E: expr.Primitive, event: Event, b: Bindings, order: Places) -> bool:
-    """Whether the event is of the type of E, passes the mask, and has the values of the arguments."""
+    """Return whether the event has the type of E, passes its mask, and has the values of its arguments."""
     if event.type != E.type or (E.mask is not None and not holds(E.mask, event)):
         return False
     given = ((k, value_of(argument, b)) for k, argument in enumerate(E.arguments))
@@ -397,7 +404,7 @@ def is_occurrence(E: expr.Primitive, event: Event, b: Bindings, order: Places) -
 
 
 def attribute(event: Event, k: int, order: Places) -> Value | None:
-    """The k-th attribute of an event, counted from 0; None if it has none."""
+    """Return the k-th attribute of an event, counted from 0; None if it has none."""
     names = order.get(event.type, ())
     return event.get(names[k]) if k < len(names) else None
 
@@ -468,15 +475,15 @@ def first(each: expr.Expression) -> expr.Expression:
 
 
 def after_by_pipe(E: expr.After) -> expr.Expression:
-    """The second definition of F / E (j), by a pipe."""
+    """Return the second definition of F / E (j), by a pipe."""
     return expr.Relative((expr.Pipe(E.right, expr.First()), E.left))
 
 
 def expanded(E: expr.Expression, each: expr.Expression = EVERY_EVENT) -> expr.Expression:
-    """The expression with every operator replaced that has a definition.
+    """Return the expression with every operator that has a definition replaced by it.
 
-    What stands in a definition twice is one object in the result, so that its size does not explode. Raises
-    BudgetExceeded where it nests too deeply.
+    Repeated parts of a definition are one shared object in the result, so its size does not explode. Raises
+    BudgetExceeded if it is nested too deeply.
     """
     done: dict[int, expr.Expression] = {}
     alive: list[expr.Expression] = []  # keys are identities, which are reused once an object is gone

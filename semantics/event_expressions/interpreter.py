@@ -1,9 +1,9 @@
-"""The definition run over a stream: what it computed before is remembered, and a budget limits it.
+"""Evaluate event expressions by their definition, with memoization and a budget.
 
-With plain=True nothing is remembered and every expression has its clause in denote.py. The default saves time in three
-ways, each of which leaves the result the same: the meaning of an expression over a history is computed once; bindings
-of names that do not occur in an expression are dropped; and prefix(E) runs a state machine (residual.py) in place of
-the search through histories to come. `python -m proofs_tests.campaigns.expressions` compares the two.
+With plain=True nothing is remembered and every expression is evaluated by its clause in denote.py. The default saves
+time in three ways, none of which changes the result: the meaning of an expression over a history is computed once;
+bindings of names that do not occur in an expression are dropped; and prefix(E) runs a state machine (continuations.py)
+instead of searching through possible futures. `python -m proofs_tests.campaigns.expressions` compares the two.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from cerify.semantics.events import Event, Match, Stream
 
 
 def takes_place(E: expr.Expression, S: Stream, budget: Budget = Budget(), *, plain: bool = False) -> frozenset[int]:
-    """The positions of S at which E takes place: E[h] for the history h of all of S.
+    """Return the positions of S at which E takes place: E[h] for the history h of all of S.
 
-    plain follows the definition without anything that saves time. Raises BudgetExceeded, Unsupported.
+    With `plain` the definition is followed without shortcuts. Raises BudgetExceeded, Unsupported.
     """
     return ExpressionInterpreter(E, S, budget, plain=plain).events()
 
@@ -46,10 +46,10 @@ def matches_of(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> list
 
 
 class ExpressionInterpreter:
-    """The meaning of an expression's parts over one stream; the context that the clauses ask for.
+    """Computes the meaning of an expression's parts over one stream; the clauses use it as their context.
 
-    budget.valuations limits the events of the histories that expressions are applied to, counted anew for each
-    application. The error names the innermost expression that took more than half of them in one go.
+    budget.valuations limits the total number of events in the histories to which expressions are applied, counted again
+    for each application. The error names the innermost expression that used more than half of it at once.
     """
 
     def __init__(self, E: expr.Expression, S: Stream, budget: Budget = Budget(), *, plain: bool = False) -> None:
@@ -70,11 +70,11 @@ class ExpressionInterpreter:
         self._alive: dict[int, expr.Expression] = {}  # keys are identities, which are reused once an object is gone
 
     def events(self) -> Events:
-        """The positions at which the whole expression takes place."""
+        """Return the positions at which the whole expression takes place."""
         return in_scope(self.whole, (), self.history, NOTHING_BOUND, self)
 
     def event(self, e: int) -> Event:
-        """The event at a position."""
+        """Return the event at a position."""
         return self._events[e]
 
     def meaning(self, E: expr.Expression, h: History, b: Bindings) -> Events:
@@ -100,14 +100,16 @@ class ExpressionInterpreter:
         return events
 
     def continuations(self, E: expr.Expression, h: History, b: Bindings) -> Iterator[History]:
-        """Histories that begin with h, shortest first: if E can take place after h, then at the end of one of them."""
+        """Yield histories that begin with h, shortest first. If E can take place after h, it does so at the end of one
+        of them.
+        """
         for word in words(E, b, self.definitions, self.order, self.budget):
             begin = len(self._events)
             self._events.extend(word)
             yield (*h, *range(begin, len(self._events)))
 
     def _viable_prefixes(self, E: expr.Prefix, h: History, b: Bindings) -> Events:
-        """The events of h after which the operand can still take place, by a machine."""
+        """Return the events of h after which the operand can still take place, by a machine."""
         F = E.operand
         values = frozenset(pair for pair in b if pair[1][0] != "position")
         if (machine := self._machines.get((id(F), values))) is None:
@@ -123,7 +125,7 @@ class ExpressionInterpreter:
         return frozenset(found)
 
     def _about(self, E: expr.Expression, b: Bindings) -> Bindings:
-        """The bindings of the names that occur in E; its meaning does not depend on others."""
+        """Return the bindings of the names that occur in E; its meaning does not depend on others."""
         if not b:
             return b
         if (names := self._names.get(id(E))) is None:
@@ -153,7 +155,9 @@ class ExpressionInterpreter:
 
 
 def compatible(E: expr.Expression, S: Stream, budget: Budget = Budget(), *, plain: bool = False) -> Relation:
-    """The events of S at which E takes place, each with all the values for which it does. Raises BudgetExceeded."""
+    """Return the events of S at which E takes place, each with all the values for which it does.
+    Raises BudgetExceeded.
+    """
     context = ExpressionInterpreter(E, S, budget, plain=plain)
     body, h = context.whole, context.history
     variables = find_scope_variables(body, ())

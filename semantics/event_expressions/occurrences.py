@@ -1,8 +1,9 @@
-"""Why an expression takes place at an event: its occurrence tuples, as trees (vldb92, section 4 and appendix 1).
+"""Explain why an expression takes place at an event, by its occurrence tuples, as trees (vldb92, section 4 and appendix
+1).
 
-The appendix has a clause for each base operator. The other operators have here the clause of their own definition, so
-that the tree speaks of the operands that were written. Trees are found lazily, one after the other;
-an expression takes place where there is one. What the appendix gets wrong is in docs/decisions/event-expressions.md.
+The appendix has a clause for each base operator. Each other operator has the clause of its own definition here, so that
+the tree shows the operands as written. Trees are found lazily, one after the other; an expression takes place where
+there is at least one. docs/decisions/event-expressions.md lists the errors of the appendix.
 """
 
 from __future__ import annotations
@@ -50,11 +51,11 @@ _NO_MORE = object()
 
 @dataclass(frozen=True)
 class Occurrence:
-    """An occurrence of an expression at an event, and the occurrences of its operands on which it rests.
+    """An occurrence of an expression at an event, with the occurrences of its operands that it depends on.
 
-    start is f_i, the first event of the history it is applied to, and at is e_i. The parts stand in the order of the
-    operands; a part is None where the operand is denied, or does not matter. Those of relative+ are its rounds, and
-    that of a name is an occurrence of what it stands for. bound has the variables that it binds.
+    start is f_i, the first event of the history to which the expression is applied, and at is e_i. The parts are in the
+    order of the operands; a part is None if the operand is negated or does not matter. The parts of relative+ are its
+    rounds, and the part of a name is the occurrence of its definition. bound has the variables that it binds.
     """
 
     expression: expr.Expression
@@ -75,7 +76,7 @@ def occurrences(E: expr.Expression, S: Stream, e: int, budget: Budget = Budget()
 
 
 def occurrence_tuple(found: Occurrence) -> Tuple:
-    """The occurrence as the tuple of section 4; the entry of relative+ is (f, the tuples of its rounds)."""
+    """Return the occurrence as the tuple of section 4. The entry of relative+ is (f, the tuples of its rounds)."""
     return found.start, tuple(_entries(found.expression, found))
 
 
@@ -93,9 +94,9 @@ def _entries(E: expr.Expression, found: Occurrence | None) -> Iterator[Entry]:
 
 
 class Occurrences:
-    """The occurrences of an expression's parts over one stream; remembers where there are any.
+    """The occurrences of an expression's parts over one stream; remembers where they exist.
 
-    Counted against the budget are the events of the histories that expressions are applied to.
+    The budget limits the events of the histories to which expressions are applied.
     """
 
     def __init__(self, E: expr.Expression, S: Stream, budget: Budget = Budget()) -> None:
@@ -110,7 +111,7 @@ class Occurrences:
         self._split: dict[int, expr.Expression] = {}
 
     def events(self, E: expr.Expression, h: History, b: Bindings = NOTHING_BOUND) -> Events:
-        """The events of h at which there is an occurrence of E."""
+        """Return the events of h at which there is an occurrence of E."""
         key = (id(E), h, b)
         if (found := self._events.get(key)) is None:
             self._alive[id(E)] = E
@@ -130,7 +131,7 @@ class Occurrences:
         return found
 
     def at(self, E: expr.Expression, h: History, e: int, b: Bindings = NOTHING_BOUND) -> Iterator[Occurrence]:
-        """The occurrences of E at e, an event of h, when it is applied to h."""
+        """Yield the occurrences of E at e, an event of h, when it is applied to h."""
         if isinstance(E, expr.Derived):
             yield from self._derived(E, h, e, b)
             return
@@ -219,7 +220,7 @@ class Occurrences:
     def choices(
         self, body: expr.Expression, parameters: tuple[str, ...], h: History, e: int, b: Bindings
     ) -> Iterator[Bindings]:
-        """The bindings b, and what a scope's own variables may be at e: events, and values of events, up to e."""
+        """Yield the bindings b extended by the scope's own variables: events, and values of events, up to e."""
         so_far = [p for p in h if p <= e]
         names = [(x, [position(p) for p in so_far]) for x in sorted(free_variables(body))]
         for X in find_scope_variables(body, parameters):
@@ -251,7 +252,7 @@ class Occurrences:
             yield from (Occurrence(E, h[0], e, parts, bindings) for parts in self._product(goals))
 
     def _product(self, goals: Sequence[Goal | None]) -> Iterator[tuple[Occurrence | None, ...]]:
-        """The product, made lazily and without recursion."""
+        """Yield the product, made lazily and without recursion."""
 
         def begun(goal: Goal | None) -> Iterator[Occurrence | None]:
             return iter((None,)) if goal is None else self.at(*goal)
@@ -274,7 +275,7 @@ class Occurrences:
     def _chain(
         self, E: expr.Relative | expr.Prior | expr.Sequence, h: History, e: int, b: Bindings
     ) -> Iterator[Occurrence]:
-        """All operands but the last at some d, as an operator with one operand less, and the last at e."""
+        """Yield all operands but the last at some d, as an operator with one operand less, and the last at e."""
         if (first := self._split.get(id(E))) is None:
             self._alive[id(E)] = E
             first = self._split[id(E)] = E.parts[0] if len(E.parts) == 2 else type(E)(E.parts[:-1])
@@ -289,7 +290,7 @@ class Occurrences:
                 yield found if front is None or len(E.parts) == 2 else replace(found, parts=(*front.parts, back))
 
     def _reached(self, E: expr.RelativePlus, h: History, b: Bindings) -> Events:
-        """The events of h at which a round may end."""
+        """Return the events of h at which a round may end."""
         found, new = frozenset[int](), self.events(E.operand, h, b)
         while new:
             found |= new
@@ -297,7 +298,7 @@ class Occurrences:
         return found
 
     def _rounds(self, E: expr.RelativePlus, h: History, e: int, b: Bindings) -> Iterator[tuple[int, ...]]:
-        """The ends of the rounds, for all ways to reach e by rounds, those with the fewest rounds first."""
+        """Yield the ends of the rounds, for all ways to reach e by rounds, those with the fewest rounds first."""
         ends = self.events(E, h, b)
         pending: list[tuple[int, ...]] = [(e,)] if e in ends else []
         while pending:

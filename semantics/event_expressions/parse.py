@@ -1,4 +1,4 @@
-"""From text to an event expression, with errors that know their place in the text.
+"""Parse event expressions; errors have their place in the text.
 
 The text does not say whether a name is an event type, a correlation variable or a named expression: resolve.py decides.
 """
@@ -41,7 +41,7 @@ Names: TypeAlias = frozenset[str]
 
 
 def resolved(raw: expr.Expression) -> expr.Expression:
-    """The expression with each name taken for what it stands for. Raises ParseError for a name used in two senses."""
+    """Return the expression with each name resolved. Raises ParseError for a name that is used in two senses."""
     if not isinstance(raw, expr.Let):
         return _Scope.from_body(raw, (), {}, frozenset()).resolve(raw, frozenset())
     all_names = frozenset(definition.name for definition in raw.definitions)
@@ -99,7 +99,7 @@ class _Scope:
 
 
 def _arguments(E: expr.Expression) -> Iterator[str]:
-    """The names in the arguments of an event or of a named expression; before resolution both are Primitive."""
+    """Yield the names in the arguments of an event or of a named expression; before resolution both are Primitive."""
     if isinstance(E, expr.Primitive):
         yield from (X for X in E.arguments if isinstance(X, str))
 
@@ -109,7 +109,7 @@ def _is_constraint(E: expr.Equated, attributes: Names) -> bool:
 
 
 def _unbound(E: expr.Expression, attributes: Names, bound: Names) -> Iterator[str]:
-    """The variables that something is equated with outside every exists that binds them."""
+    """Yield the variables that something is equated with outside every exists that binds them."""
     match E:
         case expr.Equated(_, x) if x not in bound and not _is_constraint(E, attributes):
             yield x
@@ -120,7 +120,7 @@ def _unbound(E: expr.Expression, attributes: Names, bound: Names) -> Iterator[st
 
 
 def parse(text: str) -> expr.Expression:
-    """The expression that the text writes. Raises ParseError, or BudgetExceeded where it is nested too deeply."""
+    """Return the expression that the text writes. Raises ParseError, or BudgetExceeded if it is nested too deeply."""
     raw = parsed(text, parser_of("cerify.semantics.event_expressions", PREDICATES), _Builder())
     with errors_in(text):
         if depth(raw, expr.children) > MAX_DEPTH:

@@ -259,14 +259,14 @@ Expression: TypeAlias = Leaf | Unary | Binary | Nary | Counted | FirstAfter | Ex
 
 
 def children(E: Expression) -> tuple[Expression, ...]:
-    """The expressions directly below an expression, left to right; for Let those of the definitions first."""
+    """Return the expressions directly below an expression, left to right; for Let those of the definitions first."""
     if isinstance(E, Let):
         return (*(definition.body for definition in E.definitions), E.body)
     return trees.children(E)
 
 
 def rebuilt(E: Expression, below: tuple[Expression, ...]) -> Expression:
-    """The same expression, with its span, and with others directly below it, in the order of children."""
+    """Return the same expression, with its span, and with others directly below it, in the order of children."""
     if isinstance(E, Let):
         changed = tuple(replace(d, body=body) for d, body in zip(E.definitions, below[:-1], strict=True))
         return replace(E, definitions=changed, body=below[-1])
@@ -274,12 +274,12 @@ def rebuilt(E: Expression, below: tuple[Expression, ...]) -> Expression:
 
 
 def subexpressions(E: Expression) -> Iterator[Expression]:
-    """All expressions in an expression, itself first."""
+    """Return all expressions in an expression, itself first."""
     return trees.subtrees(E, children)
 
 
 def size(E: Expression) -> int:
-    """The number of nodes: one for each operator, event and name."""
+    """Return the number of nodes: one for each operator, event and name."""
     return sum(1 for _ in subexpressions(E))
 
 
@@ -411,7 +411,7 @@ Field: TypeAlias = str | int | Comparison | Primitive | ExpressionNamed
 
 
 def show(E: Expression) -> str:
-    """The text of an expression, with no more parentheses than needed."""
+    """Return the text of an expression, with no more parentheses than needed."""
     if not isinstance(E, Let):
         return printed(E, OPERATORS, _show_field)
     heads = (f"{_event(d.name, d.parameters)} := {show(d.body)}; " for d in E.definitions)
@@ -419,7 +419,7 @@ def show(E: Expression) -> str:
 
 
 def brief(E: Expression) -> str:
-    """The text of an expression for an error, cut where it is long."""
+    """Return the text of an expression for an error, cut where it is long."""
     return shorten(show(E), SHOWN)
 
 

@@ -52,17 +52,17 @@ AN_INTERVAL = "write a length of time as an interval, such as INTERVAL '30' MINU
 
 
 def a_kind(kind: ValueKind) -> str:
-    """The kind with its article."""
+    """Return the kind with its article."""
     return f"{'an' if kind == 'interval' else 'a'} {kind}"
 
 
 def types_of(known: Mapping[str, ValueType | None] | None) -> Types:
-    """The types of columns by their names in a table; None for a table that is not known."""
+    """Return the types of columns by their names in a table; None for a table that is not known."""
     return lambda column: None if known is None else known.get(resolve_column(column, known))
 
 
 def kind_of_type(type_: RowType | None) -> ValueKind | None:
-    """The kind of the values of a type."""
+    """Return the kind of the values of a type."""
     return None if type_ is None else "interval" if type_ == "interval" else KIND_OF[type_]
 
 
@@ -118,7 +118,7 @@ def type_of(e: rows.Expression, types: Types) -> RowType | None:
 
 
 def _calculated(sign: str, left: rows.Expression, right: rows.Expression, types: Types) -> RowType | None:
-    """The type of a sum or a product; None where its operands may be numbers, or times and intervals."""
+    """Return the type of a sum or a product; None where its operands may be numbers, or times and intervals."""
     known = [type_of(operand, types) for operand in (left, right)]  # once, as operands may be nested deeply
     table = {("number", sign, "number"): "number", **{key: kind for key, kind in TIMED.items() if key[1] == sign}}
     pairs = product(*map(_possible_kinds, (left, right), known))
@@ -129,7 +129,7 @@ def _calculated(sign: str, left: rows.Expression, right: rows.Expression, types:
 
 
 def _possible_kinds(e: rows.Expression, type_: RowType | None) -> tuple[ValueKind, ...]:
-    """The kinds that an operand of arithmetic with that type may have; no column holds intervals."""
+    """Return the kinds that an operand of arithmetic with that type may have; no column holds intervals."""
     if (known := kind_of_type(type_)) is not None:
         return (known,)
     column = e.argument if isinstance(e, rows.Physical | rows.Logical) else e
@@ -276,7 +276,7 @@ def time_of_text(e: rows.Expression) -> rows.Expression:
 
 
 def _takes_numbers(e: rows.Expression, kinds: Collection[ValueKind | None], text_numbers: TextNumbers) -> bool:
-    """Whether an expression whose operands have these kinds makes numbers of texts."""
+    """Return whether an expression whose operands have these kinds makes numbers of texts."""
     if isinstance(e, rows.RowComparison | rows.RowBetween | rows.RowIn):
         return "number" in kinds
     if text_numbers == "written" or {"timestamp", "interval"} & {*kinds}:
@@ -298,7 +298,7 @@ def number_of_text(e: rows.Expression, text_numbers: TextNumbers) -> rows.Expres
 
 
 def type_problems(e: rows.Expression, types: Types, condition: bool = False) -> Iterator[Problem]:
-    """The operators in an expression whose operands are of a kind that they do not take.
+    """Yield the operators in an expression whose operands are of a kind that they do not take.
 
     condition: whether the expression itself has to be true or false.
     """
@@ -393,7 +393,7 @@ ADVICE = {
 
 
 def problems(q: MatchRecognize, schema: Schema | None = None, reading: RowReading = STANDARD) -> list[Problem]:
-    """All problems of the clause; unknown columns and type errors only if there is no other problem."""
+    """Return all problems of the clause; unknown columns and type errors only if there is no other problem."""
     with depth_limited(q.span):
         if _is_wellformed(q, reading):
             return [] if schema is None else [*_typed(q, schema)]
@@ -402,7 +402,7 @@ def problems(q: MatchRecognize, schema: Schema | None = None, reading: RowReadin
 
 @lru_cache(maxsize=64)
 def _is_wellformed(q: MatchRecognize, reading: RowReading) -> bool:
-    """Whether the clause has no problem that shows without a schema.
+    """Return whether the clause has no problem that shows without a schema.
 
     Several steps of one request ask: before a clause is evaluated, and before it is held against its table. Problems
     themselves are not remembered, as an equal clause has them at other places of its text.
@@ -418,22 +418,22 @@ def _all_problems(q: MatchRecognize, schema: Schema | None, reading: RowReading)
 
 
 def require_wellformed(q: MatchRecognize, reading: RowReading = STANDARD) -> None:
-    """Raises IllFormed for the first problem that shows without a schema."""
+    """Raise IllFormed for the first problem that shows without a schema."""
     _raise_first(problems(q, None, reading))
 
 
 def require_typed(q: MatchRecognize, schema: Schema) -> None:
-    """Raises IllFormed for the first problem, unknown columns and type errors included."""
+    """Raise IllFormed for the first problem, unknown columns and type errors included."""
     _raise_first(problems(q, schema))
 
 
 def require_columns(q: MatchRecognize, known: Mapping[str, ValueType | None]) -> None:
-    """Raises IllFormed like `require_typed`, for a table with these columns."""
+    """Raise IllFormed like `require_typed`, for a table with these columns."""
     _raise_first(problems(q) or _typed_over(q, known))
 
 
 def missing_columns(q: MatchRecognize, columns: Collection[str]) -> Iterator[Problem]:
-    """The columns of the clause that a table with these columns, and "type", does not have."""
+    """Yield the columns of the clause that a table with these columns, and "type", does not have."""
     known = {*columns, TYPE}
     for column in columns_in(q):
         if (name := resolve_column(column, known)) not in known:
@@ -554,7 +554,7 @@ def _window(q: MatchRecognize) -> Iterator[Problem]:
 
 
 def may_be_empty(p: rows.Pattern) -> bool:
-    """Whether a pattern may match no row."""
+    """Return whether a pattern may match no row."""
     match p:
         case rows.RowVariable():
             return False
@@ -587,7 +587,7 @@ def column_types(schema: Schema) -> dict[str, ValueType | None]:
 
 
 def _typed_over(q: MatchRecognize, known: Mapping[str, ValueType | None] | None) -> Iterator[Problem]:
-    """The columns that a table does not have, and type errors.
+    """Yield the columns that a table does not have, and type errors.
 
     known: the types of the table's columns, None where a column has none; None for a table that is not known.
     """
@@ -643,7 +643,7 @@ def skip_failures(q: MatchRecognize) -> list[str]:
 
 
 def shapes(p: rows.Pattern, wanted: frozenset[str]) -> Shapes:
-    """The shapes of the labellings of a pattern, whose variables may be any of `wanted`."""
+    """Return the shapes of the labellings of a pattern, whose variables may be any of `wanted`."""
     match p:
         case rows.RowVariable(A):
             return frozenset({LabellingShape(True, A in wanted)})
@@ -672,7 +672,7 @@ def _after(u: LabellingShape, v: LabellingShape) -> LabellingShape:
 
 
 def _iterate_shapes(once: Shapes, low: int, high: int | None) -> Shapes:
-    """The shapes after any number of iterations between two bounds; they repeat after a few."""
+    """Return the shapes after any number of iterations between two bounds; they repeat after a few."""
     power, found, seen = EMPTY, frozenset[LabellingShape](), set[tuple[bool, Shapes]]()
     n = 0
     while high is None or n <= high:

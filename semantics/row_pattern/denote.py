@@ -54,13 +54,13 @@ class Frame:
     reading: RowReading
 
     def rows_of(self, A: str | None, semantics: rows.Semantics = "RUNNING") -> list[int]:
-        """The rows of a variable, or of the match, in order: those up to the current one, or all."""
+        """Return the rows of a variable, or of the match, in order: those up to the current one, or all."""
         seen = self.labels if semantics == "FINAL" else self.labels[: self.current]
         return [self.start + k for k, label in enumerate(seen) if A is None or label in self.unions[A]]
 
 
 def value(e: rows.Expression, f: Frame, r: int | None = None) -> Nullable:
-    """The value of an expression; inside a navigation or an aggregate, that in the row r."""
+    """Return the value of an expression; inside a navigation or an aggregate, that in the row r."""
     match e:
         case rows.RowColumn(name, A):  # A.x outside of a navigation is LAST(A.x)
             if r is None:
@@ -116,7 +116,7 @@ def value(e: rows.Expression, f: Frame, r: int | None = None) -> Nullable:
 
 
 def row_of(e: rows.Logical, f: Frame) -> int | None:
-    """The row to which FIRST or LAST leads; None if there is none."""
+    """Return the row to which FIRST or LAST leads; None if there is none."""
     found = f.rows_of(rows.variable_of(e.argument), e.semantics)
     if e.offset >= len(found):
         return None
@@ -155,7 +155,7 @@ class RowMatch:
 
     @property
     def end(self) -> int:
-        """The row after its last one."""
+        """Return the row after its last one."""
         return self.start + len(self.labelling)
 
 
@@ -254,7 +254,7 @@ MatchAt: TypeAlias = Callable[[int, range, int], Labelling | None]
 
 
 def matches(q: MatchRecognize, P: Sequence[Row], reading: RowReading, watch: Watch) -> Iterator[RowMatch]:
-    """The matches in a partition, in order. Raises IllFormed where AFTER MATCH SKIP leads nowhere."""
+    """Yield the matches in a partition, in order. Raises IllFormed where AFTER MATCH SKIP leads nowhere."""
 
     def match_at(s: int, visible: range, number: int) -> Labelling | None:
         feasible = Meaning(q, P, s, visible, number, reading, watch).labellings(q.pattern, ())

@@ -906,7 +906,7 @@ _WHOLE = frozenset({"FLOOR", "CEIL", "ROUND", "SIGN", "CHAR_LENGTH", "DATEDIFF",
 
 
 def _is_whole(e: rows.Expression, dialect: SqlDialect) -> bool:
-    """Whether an expression has no fraction in a dialect, whatever the columns are."""
+    """Return whether an expression has no fraction in a dialect, whatever the columns are."""
     match e:
         case rows.RowConstant(value):
             return not isinstance(value, float)

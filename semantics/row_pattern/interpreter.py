@@ -34,7 +34,7 @@ T = TypeVar("T")
 def find_matches(
     q: MatchRecognize, S: Stream, reading: RowReading = STANDARD, budget: Budget = Budget()
 ) -> Iterator[NumberedMatch]:
-    """The matches in the order in which they are found, the partitions in the order of their first row.
+    """Yield the matches in the order in which they are found, the partitions in the order of their first row.
 
     Raises IllFormed where AFTER MATCH SKIP leads nowhere, and BudgetExceeded after budget.valuations labellings.
     """
@@ -46,12 +46,12 @@ def find_matches(
 
 
 def table_of(S: Stream) -> list[Row]:
-    """The rows of a table, with the column "type"."""
+    """Return the rows of a table, with the column "type"."""
     return [{**event.attributes, TYPE: event.type} for event in S]
 
 
 def partitions(q: MatchRecognize, table: Sequence[Row], reading: RowReading) -> list[list[int]]:
-    """The positions of the rows of each partition in order; rows that tie stay in the order of the table."""
+    """Return the positions of the rows of each partition in order; rows that tie stay in the order of the table."""
     found: dict[Any, list[int]] = {}
     for place, row in enumerate(table):
         found.setdefault(tuple(_key(key_value(e, row, reading)) for e in q.partition), []).append(place)
@@ -84,7 +84,7 @@ def _key(value: Nullable) -> Any:
 
 
 def match_of(q: MatchRecognize, found: RowMatch, places: list[int]) -> NumberedMatch:
-    """A match in a partition whose rows have these positions."""
+    """Return a match in a partition whose rows have these positions."""
     events = tuple(places[found.start : found.end])
     bound: dict[str, list[int]] = {}
     for place, label in zip(events, found.labelling, strict=True):
@@ -133,17 +133,17 @@ class RowOutput:
 
     @cached_property
     def q(self) -> MatchRecognize:
-        """The clause with the columns' names as the table has them."""
+        """Return the clause with the columns' names as the table has them."""
         return resolved(self.clause, columns_of(self.S))
 
     @cached_property
     def table(self) -> list[Row]:
-        """The rows of the table."""
+        """Return the rows of the table."""
         return table_of(self.S)
 
     @cached_property
     def partitions(self) -> list[list[int]]:
-        """The positions of the rows of each partition, in order."""
+        """Return the positions of the rows of each partition, in order."""
         return partitions(self.q, self.table, self.reading)
 
     @cached_property
@@ -157,7 +157,7 @@ class RowOutput:
 
     @cached_property
     def keys(self) -> dict[str, rows.Expression]:
-        """The columns that come before the measures: those of PARTITION BY, and of ORDER BY if it has all.
+        """Return the columns that come before the measures: those of PARTITION BY, and of ORDER BY if it has all.
 
         Of the latter an expression is left out: it has no name, and the output has the columns in it.
         """
@@ -166,12 +166,12 @@ class RowOutput:
 
     @cached_property
     def other_columns(self) -> tuple[str, ...]:
-        """The columns that come after the measures: the rest of the table's, if the output has all."""
+        """Return the columns that come after the measures: the rest of the table's, if the output has all."""
         return tuple(name for name in columns_of(self.S) if self.q.all_columns and name not in self.keys)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns. Raises IllFormed where a measure is called as a column of the table."""
+        """Return the names of the columns. Raises IllFormed where a measure is called as a column of the table."""
         for one in self.q.measures:
             if (
                 doubled := next((name for name in self.other_columns if name.lower() == one.name.lower()), None)
@@ -181,7 +181,7 @@ class RowOutput:
         return (*self.keys, *(one.name for one in self.q.measures), *self.other_columns)
 
     def rows(self, found: Iterable[NumberedMatch]) -> Iterator[OutputRow]:
-        """The rows of the table, of all matches of the clause."""
+        """Yield the rows of the table, of all matches of the clause."""
         starts = {self.row_of(match): match for match in found}
         matched = starts.keys() | {place for match in starts.values() for place in match.events}
         for start in (place for places in self.partitions for place in places):
@@ -210,7 +210,7 @@ class RowOutput:
         return zip((place for place, _ in shown), found, strict=True)
 
     def measures(self, match: NumberedMatch, seen: Sequence[int]) -> Iterator[OutputRow]:
-        """The measures of a match in its rows of these numbers, from 1; 0 if it is empty."""
+        """Yield the measures of a match in its rows of these numbers, from 1; 0 if it is empty."""
         labels = labels_of(match)
         for current in seen:
             check_time()
@@ -234,7 +234,7 @@ class RowOutput:
         return replace(match, result=result_of(columns))
 
     def row_of(self, match: NumberedMatch) -> int:
-        """The position of the row whose search finds a match: its first one, in WINDOW that of the frame."""
+        """Return the position of the row whose search finds a match: its first one, in WINDOW that of the frame."""
         return match.events[0] if match.events and self.q.window is None else match.at
 
     def _row(self, place: int, measures: OutputRow) -> OutputRow:
@@ -244,7 +244,7 @@ class RowOutput:
 
 
 def labels_of(match: NumberedMatch) -> tuple[str, ...]:
-    """The variables of the rows of a match, in order."""
+    """Return the variables of the rows of a match, in order."""
     label = {place: A for A, bound in match.bindings or () for place in bound}
     return tuple(label[place] for place in match.events)
 
@@ -267,7 +267,7 @@ def _value_text(v: Nullable) -> str:
 
 
 def labels_text(labels: Iterable[str]) -> str:
-    """The labels of rows; of one in more than three rows in a row the number, as in A{4}."""
+    """Return the labels of rows; of one in more than three rows in a row the number, as in A{4}."""
     runs = ((A, len(list(run))) for A, run in groupby(labels))
     texts = (f"{A}{{{n}}}" if n > 3 else " ".join([A] * n) for A, n in runs)
     return " ".join(texts) or "the empty match"

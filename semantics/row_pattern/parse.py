@@ -153,7 +153,7 @@ class Identifier:
 
     @property
     def variable(self) -> str:
-        """The name of a variable that it is."""
+        """Return the name of a variable that it is."""
         return self.name if self.quoted else self.name.upper()
 
 
@@ -621,7 +621,7 @@ def _offset(rest: Any, default: int) -> int:
 
 
 def whole(token: Token) -> int:
-    """The whole number that a token writes. Raises ParseError for another number."""
+    """Return the whole number that a token writes. Raises ParseError for another number."""
     number = number_of(token)
     if not isinstance(number, int):
         raise ParseError("a whole number is expected here", span_of(token))
@@ -629,7 +629,7 @@ def whole(token: Token) -> int:
 
 
 def is_token(one: Any, type_: str) -> bool:
-    """Whether it is a token of that type."""
+    """Return whether it is a token of that type."""
     return isinstance(one, Token) and one.type == type_
 
 
@@ -678,7 +678,7 @@ _ARGUMENT = ("LPAR", "COMMA")  # what stands before an argument
 
 
 def explained_clause(error: UnexpectedInput, text: str, parser: Lark) -> ParseError:
-    """The error for a text that is no clause."""
+    """Return the error for a text that is no clause."""
     span = place_of(error, text)
     tokens, _ = read_before(text, span.start, parser)
     if (wrong := _outside_brackets(text, span, tokens) or _argument(text, span, tokens)) is not None:
@@ -802,7 +802,8 @@ def parse(
     time: rows.RowColumn | None = None,
     lists: list[ListedMeasure] | None = None,
 ) -> MatchRecognize:
-    """The clause that the text writes. Raises ParseError, Unsupported, or BudgetExceeded if it is nested too deeply.
+    """Return the clause that the text writes. Raises ParseError, Unsupported, or BudgetExceeded if it is nested too
+    deeply.
 
     dialect: the abbreviations that the text may have, and what it means by leaving AFTER MATCH SKIP out. time: the
     column by which the rows are ordered where the text has no ORDER BY. lists: to which the measures are added of which

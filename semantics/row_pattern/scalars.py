@@ -63,7 +63,7 @@ STANDARD = RowReading()
 
 
 def list_other_readings() -> dict[tuple[str, str], RowReading]:
-    """The readings that differ from the decided one in one answer, by the question and that answer."""
+    """Return the readings that differ from the decided one in one answer, by the question and that answer."""
     return arguments.vary_reading(STANDARD)
 
 
@@ -75,7 +75,7 @@ TRUTH = {"true": True, "false": False}
 
 
 def combined(e: rows.Scalar, values: Sequence[Nullable], reading: RowReading) -> Nullable:
-    """The value of an expression whose operands, from left to right, have these values."""
+    """Return the value of an expression whose operands, from left to right, have these values."""
     match e:
         case rows.RowConstant(constant):
             return constant
@@ -121,7 +121,7 @@ def combined(e: rows.Scalar, values: Sequence[Nullable], reading: RowReading) ->
 
 
 def truth(value: Nullable) -> bool | None:
-    """A value as a condition; what is no Boolean is unknown."""
+    """Return a value as a condition; what is no Boolean is unknown."""
     return value if isinstance(value, bool) else None
 
 
@@ -143,14 +143,14 @@ def inverted(one: bool | None) -> bool | None:
 
 
 def compared(comparator: str, one: Nullable, other: Nullable) -> bool | None:
-    """A comparison; unknown with NULL, and for values of different kinds."""
+    """Return a comparison; unknown with NULL, and for values of different kinds."""
     if one is None or other is None or (type(one) is not type(other) and kind(one) != kind(other)):
         return None
     return COMPARE[comparator](one, other)
 
 
 def aggregated(function: str, values: Sequence[Nullable]) -> Nullable:
-    """An aggregate of the values that are not NULL; those of different kinds have no sum and no order."""
+    """Return an aggregate of the values that are not NULL; those of different kinds have no sum and no order."""
     there = [value for value in values if value is not None]
     if function == "COUNT":
         return len(there)
@@ -237,7 +237,7 @@ TIMED: Mapping[tuple[ValueKind | None, str, ValueKind | None], ValueKind] = {
 
 
 def kind_of(value: Nullable) -> ValueKind | None:
-    """The kind of a value, None for NULL."""
+    """Return the kind of a value, None for NULL."""
     return None if value is None else kind(value)
 
 
@@ -276,7 +276,7 @@ class ScalarFunction:
     least: int = 0
 
     def call(self, values: Sequence[Nullable]) -> Nullable:
-        """The value for these arguments; None where one is NULL or of another kind, or there is no value."""
+        """Return the value for these arguments; None where one is NULL or of another kind, or there is no value."""
         if any(kind_of(value) != wanted for value, wanted in zip(values, self.kinds, strict=False)):
             return None
         return _finite(lambda: self.compute(*values))
@@ -295,7 +295,7 @@ def _round(x: Any, digits: Any = 0) -> Any:
 
 
 def _substring(text: str, start: Any, length: Any = None) -> str | None:
-    """The characters from `start`, counted from 1; places before the first one count, and are empty."""
+    """Return the characters from `start`, counted from 1; places before the first one count, and are empty."""
     if length is not None and length < 0:
         return None
     end = None if length is None else max(start + length - 1, 0)
@@ -303,7 +303,7 @@ def _substring(text: str, start: Any, length: Any = None) -> str | None:
 
 
 def _truncate_time(part: str, time: datetime) -> datetime | None:
-    """The first instant of the hour, day, … of a time. Weeks begin on Monday."""
+    """Return the first instant of the hour, day, … of a time. Weeks begin on Monday."""
     name = part.upper()
     if name == "WEEK":
         return _truncate_time("DAY", time - timedelta(days=time.weekday()))
@@ -318,7 +318,7 @@ def _truncate_time(part: str, time: datetime) -> datetime | None:
 
 
 def _complete_units(part: str, start: datetime, end: datetime) -> int | None:
-    """The number of complete units from one time to another, negative where they go back."""
+    """Return the number of complete units from one time to another, negative where they go back."""
     if part.upper() in MONTHS:
         first, last = sorted((start, end))
         months = 12 * (last.year - first.year) + last.month - first.month
@@ -341,7 +341,7 @@ def _boundaries(part: str, start: datetime, end: datetime) -> int | None:
 
 
 def _add_months(time: datetime, months: Any) -> datetime | None:
-    """The time that many months later, on the last day of a month that has fewer days."""
+    """Return the time that many months later, on the last day of a month that has fewer days."""
     if not isinstance(months, int):
         return None
     year, month = divmod(12 * time.year + time.month - 1 + months, 12)
@@ -357,7 +357,7 @@ FIELDS: Mapping[str, tuple[int, int]] = {"DAY": (86_400, 10**9), "HOUR": (3_600,
 
 
 def extracted(part: rows.TimePart, value: Nullable) -> Nullable:
-    """A part of a time, or a field of an interval; seconds have their fraction."""
+    """Return a part of a time, or a field of an interval; seconds have their fraction."""
     if isinstance(value, timedelta):
         seconds = value / timedelta(seconds=1)
         if part == "EPOCH":
@@ -379,7 +379,7 @@ def extracted(part: rows.TimePart, value: Nullable) -> Nullable:
 
 
 def _regexp_like(text: str, pattern: str) -> bool | None:
-    """Whether a part of a text matches a regular expression; None where the pattern is none."""
+    """Return whether a part of a text matches a regular expression; None where the pattern is none."""
     searched = searched_pattern(pattern)
     return None if searched is None else patterns.matches(searched, text)
 
@@ -458,7 +458,7 @@ SPELLINGS: Mapping[str, str] = {
 
 
 def _cast(value: Any, type_: rows.SqlType) -> Nullable:
-    """A value as another type. A number with a fraction is rounded to a BIGINT, halves away from zero."""
+    """Return a value as another type. A number with a fraction is rounded to a BIGINT, halves away from zero."""
     match type_:
         case "VARCHAR":
             if isinstance(value, bool):
@@ -492,7 +492,7 @@ _NUMBERS = {  # Python reads more: 1_000, and the digits of other scripts
 
 
 def _rounded(value: Any) -> int:
-    """Raises ValueError, OverflowError."""
+    """Raise ValueError, OverflowError."""
     if isinstance(value, float):
         return int(Decimal(value).to_integral_value(ROUND_HALF_UP)) if math.isfinite(value) else int(value)
     return int(value)
@@ -506,7 +506,8 @@ def _like(value: Nullable, pattern: Nullable, escape: tuple[str, ...]) -> bool |
 
 @cache
 def _like_regex(pattern: str, escape: tuple[str, ...]) -> re.Pattern[str]:
-    """The pattern as a regular expression, which takes no more steps than the lengths of pattern and text multiplied.
+    """Return the pattern as a regular expression, which takes no more steps than the lengths of pattern and text
+    multiplied.
 
     What stands between two % is found where it comes first, and looked for nowhere else: a match there loses no other.
     """
@@ -531,7 +532,7 @@ def _like_regex(pattern: str, escape: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def columns_of(S: Stream) -> tuple[str, ...]:
-    """The columns of a table in their order, without those that have no value in any row.
+    """Return the columns of a table in their order, without those that have no value in any row.
 
     The column "type" is one of them if a row has another type than ROW.
     """
@@ -545,7 +546,7 @@ def columns_of(S: Stream) -> tuple[str, ...]:
 
 
 def column_values(S: Stream) -> dict[str, list[Value | None]]:
-    """The values of each column, and of "type", from the first row to the last."""
+    """Return the values of each column, and of "type", from the first row to the last."""
     if S.is_columnar:
         from cerify.semantics.arrow_columns import values_in
 
@@ -557,7 +558,7 @@ def column_values(S: Stream) -> dict[str, list[Value | None]]:
 
 
 def resolved(q: MatchRecognize, names: Iterable[str]) -> MatchRecognize:
-    """The clause with the columns' names as the table has them; one that it does not have stays, and is NULL.
+    """Return the clause with the columns' names as the table has them; one that it does not have stays, and is NULL.
 
     Raises IllFormed where two columns of the table differ in case alone and a name may be either.
     """
@@ -566,13 +567,13 @@ def resolved(q: MatchRecognize, names: Iterable[str]) -> MatchRecognize:
 
 
 def with_column_names(e: rows.Expression, names: Iterable[str]) -> rows.Expression:
-    """The expression with the columns' names as the table has them. Raises IllFormed as `resolved`."""
+    """Return the expression with the columns' names as the table has them. Raises IllFormed as `resolved`."""
     known = [*names]
     return _with_columns(e, lambda one: replace(one, name=resolve_column(one, known), quoted=True))
 
 
 def with_columns(q: MatchRecognize, column: Callable[[rows.RowColumn], rows.RowColumn]) -> MatchRecognize:
-    """The clause with other columns."""
+    """Return the clause with other columns."""
     return with_expressions(q, lambda e: _with_columns(e, column))
 
 
@@ -585,7 +586,7 @@ def _with_columns(e: rows.Expression, column: Callable[[rows.RowColumn], rows.Ro
 
 
 def with_expressions(q: MatchRecognize, change: Callable[[rows.Expression], rows.Expression]) -> MatchRecognize:
-    """The clause with other keys, measures and conditions."""
+    """Return the clause with other keys, measures and conditions."""
     return replace(
         q,
         define=tuple(replace(one, condition=change(one.condition)) for one in q.define),
@@ -596,7 +597,7 @@ def with_expressions(q: MatchRecognize, change: Callable[[rows.Expression], rows
 
 
 def resolve_column(one: rows.RowColumn, names: Iterable[str]) -> str:
-    """The name of the column that is meant. Raises IllFormed where there are two."""
+    """Return the name of the column that is meant. Raises IllFormed where there are two."""
     names = list(names)
     if one.quoted or one.name in names:
         return one.name
@@ -615,7 +616,7 @@ def key_value(e: rows.Expression, row: Mapping[str, Value], reading: RowReading)
 
 
 def columns_in(q: MatchRecognize) -> Iterator[rows.RowColumn]:
-    """All mentions of columns in a clause."""
+    """Return all mentions of columns in a clause."""
     inside = (node for e in (*q.keys, *q.expressions) for node in subtrees(e))
     return (node for node in inside if isinstance(node, rows.RowColumn))
 

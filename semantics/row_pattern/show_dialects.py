@@ -183,7 +183,7 @@ def _plain_call(e: rows.Expression) -> rows.Expression:
 
 
 def _is_labels(e: rows.Expression) -> bool:
-    """Whether an expression is the list of all labels, as CLASSIFIER() is in Azure."""
+    """Return whether an expression is the list of all labels, as CLASSIFIER() is in Azure."""
     return isinstance(e, rows.Collection) and e == rows.Collection("ARRAY_AGG", rows.Classifier(), e.semantics)
 
 
@@ -246,7 +246,7 @@ def _text_operand(q: MatchRecognize, what: str) -> rows.Expression | None:
 
 
 def _is_number(e: rows.Expression) -> bool:
-    """Whether an expression is made of numbers alone, as 30 / 1440."""
+    """Return whether an expression is made of numbers alone, as 30 / 1440."""
     if isinstance(e, rows.RowConstant):
         return type(e.value) in (int, float)
     return isinstance(e, rows.Sum | rows.Product) and all(map(_is_number, rows.below(e)))
@@ -430,7 +430,7 @@ SQL_TYPES: Mapping[ValueType, rows.SqlType] = {
 
 
 def _column_type(column: rows.RowColumn, values: Sequence[Value | None], empty: ValueType, target: SqlDialect) -> str:
-    """The name of the type of a column in a dialect; empty: that of one that is NULL throughout."""
+    """Return the name of the type of a column in a dialect; empty: that of one that is NULL throughout."""
     types = {value_type_of(value) for value in values if value is not None}
     if types == {"int", "float"}:
         types = {"float"}
@@ -441,7 +441,7 @@ def _column_type(column: rows.RowColumn, values: Sequence[Value | None], empty: 
 
 
 def _spelt_name(column: rows.RowColumn, target: SqlDialect) -> str:
-    """The name of a column, in quotation marks where the clause has it so."""
+    """Return the name of a column, in quotation marks where the clause has it so."""
     return _TOKEN.sub(lambda found: _spelt(found, target), show_expression(column))
 
 

@@ -108,7 +108,7 @@ class PlainSelect:
 
     @property
     def expressions(self) -> tuple[rows.Expression, ...]:
-        """The expressions of the selection and of those below it."""
+        """Return the expressions of the selection and of those below it."""
         listed = (*(item.expression for item in self.items), self.where, *(one.expression for one in self.order))
         return (*(e for e in listed if e is not None), *expressions_in(self.below))
 
@@ -196,7 +196,7 @@ class _Reader:
     dialect: SqlDialect
 
     def statement(self, keyword: int, opening: int, duration: Duration) -> Statement:
-        """The statement whose clause begins at these places."""
+        """Return the statement whose clause begins at these places."""
         common, start = self.common_tables(keyword)
         end = _closing(self.plain, opening)
         head = self.head(start, keyword, common)
@@ -232,7 +232,7 @@ class _Reader:
         return Statement(*self.selected(head, alias, parts), clause=clause, lists=tuple(lists))
 
     def common_tables(self, keyword: int) -> tuple[dict[str, TableSource], int]:
-        """The tables of WITH by name, in lower case, and where the SELECT after them begins."""
+        """Return the tables of WITH by name, in lower case, and where the SELECT after them begins."""
         common: dict[str, TableSource] = {}
         at = 0
         while (found := _COMMON.match(self.plain, at, keyword)) is not None and (at > 0) == (found["lead"] == ","):
@@ -268,7 +268,7 @@ class _Reader:
         return PlainSelect(*self.selected(head, alias, _parts_after(self.plain, rest, end)))
 
     def values(self, start: int, end: int) -> tuple[LiteralTable, int]:
-        """The rows after VALUES, and where they end."""
+        """Return the rows after VALUES, and where they end."""
         places: list[Span] = []
         at = start
         while (opening := re.compile(r"\s*\(").match(self.plain, at, end)) is not None:
@@ -285,7 +285,7 @@ class _Reader:
         return _literal([f"{word}{i}" for i in range(first, first + len(cells[0]))], cells, places), at
 
     def unnested(self, opening: int, end: int) -> tuple[LiteralTable, int]:
-        """The rows of UNNEST([STRUCT(1 AS x, …), (2, …)]), and where it ends."""
+        """Return the rows of UNNEST([STRUCT(1 AS x, …), (2, …)]), and where it ends."""
         closing = _closing(self.plain, opening)
         inner = re.compile(r"\s*\[(?P<rows>.*)\]\s*", re.S).fullmatch(self.plain, opening + 1, closing - 1)
         if inner is None:
@@ -362,7 +362,7 @@ class _Reader:
         return _unquoted(self.text[slice(*alias.span("alias"))]), names, rest
 
     def selected(self, head: _Head, alias: str | None, parts: Mapping[str, Span]) -> tuple[Any, ...]:
-        """The fields of a selection."""
+        """Return the fields of a selection."""
         where, order = parts.get("WHERE"), parts.get("ORDER BY")
         return (
             tuple(_items(self.text, head.listed, self.dialect)),

@@ -389,26 +389,26 @@ below: Callable[[Expression], tuple[Expression, ...]] = trees.children
 
 
 def lookups(e: Expression) -> list[Lookup]:
-    """The parts of an expression that depend on rows, without those inside others."""
+    """Return the parts of an expression that depend on rows, without those inside others."""
     if isinstance(e, Lookup):
         return [e]
     return [found for operand in below(e) for found in lookups(operand)] if e.operands else []
 
 
 def constants(e: Expression) -> list[Value]:
-    """The constants in an expression that a column may hold: not NULL, and no intervals."""
+    """Return the constants in an expression that a column may hold: not NULL, and no intervals."""
     found = (node.value for node in subtrees(e) if isinstance(node, RowConstant))
     return [value for value in found if value is not None and not isinstance(value, timedelta)]
 
 
 def references(e: Expression) -> list[RowColumn | Classifier]:
-    """The columns and classifiers in an expression."""
+    """Return the columns and classifiers in an expression."""
     nodes: Iterator[Expression] = subtrees(e)
     return [node for node in nodes if isinstance(node, RowColumn | Classifier)]
 
 
 def variable_of(e: Expression) -> str | None:
-    """The variable whose rows an argument of a function looks at; None for all rows of the match."""
+    """Return the variable whose rows an argument of a function looks at; None for all rows of the match."""
     return next((one.variable for one in references(e)), None)
 
 
@@ -508,7 +508,7 @@ class MatchRecognize:
 
     @cached_property
     def primary(self) -> tuple[str, ...]:
-        """The variables of the pattern, in the order in which they occur first."""
+        """Return the variables of the pattern, in the order in which they occur first."""
         nodes: Iterator[Pattern] = subtrees(self.pattern)
         return tuple(dict.fromkeys(p.name for p in nodes if isinstance(p, RowVariable)))
 
@@ -519,17 +519,17 @@ class MatchRecognize:
 
     @cached_property
     def conditions(self) -> dict[str, Expression]:
-        """The conditions of the variables that have one."""
+        """Return the conditions of the variables that have one."""
         return {one.variable: one.condition for one in self.define}
 
     @property
     def all_columns(self) -> bool:
-        """Whether the output has all columns of the table."""
+        """Return whether the output has all columns of the table."""
         return self.rows != "one" or self.window is not None
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
-        """The conditions and the measures."""
+        """Return the conditions and the measures."""
         return (*(one.condition for one in self.define), *(one.expression for one in self.measures))
 
     @property
@@ -654,7 +654,7 @@ EXPRESSIONS = table(
 
 
 def constructs(q: MatchRecognize) -> frozenset[str]:
-    """The names of the operators in the pattern and the expressions of a clause."""
+    """Return the names of the operators in the pattern and the expressions of a clause."""
     nodes = (node for root in (q.pattern, *q.expressions) for node in subtrees(root))
     return frozenset({**PATTERNS, **EXPRESSIONS}[type(node)].name for node in nodes)
 
@@ -732,13 +732,14 @@ SHORT = {(0, None): "*", (1, None): "+", (0, 1): "?"}
 
 
 def show(q: MatchRecognize) -> str:
-    """The text of a clause. Raises BudgetExceeded where it is nested too deeply."""
+    """Return the text of a clause. Raises BudgetExceeded where it is nested too deeply."""
     keyword = "MATCH_RECOGNIZE" if q.window is None else "WINDOW"
     return f"{keyword} ({' '.join(filter(None, texts(q).values()))})"
 
 
 def texts(q: MatchRecognize) -> dict[str, str]:
-    """The texts of the parts of a clause in their order, "" for one that it does not have; options only for some.
+    """Return the texts of the parts of a clause in their order, "" for one that it does not have; options only for
+    some.
 
     Raises BudgetExceeded where it is nested too deeply.
     """
@@ -759,19 +760,19 @@ def texts(q: MatchRecognize) -> dict[str, str]:
 
 
 def show_pattern(p: Pattern) -> str:
-    """The text of a pattern, with no more parentheses than needed."""
+    """Return the text of a pattern, with no more parentheses than needed."""
     with depth_limited(p.span):
         return printed(p, PATTERNS, _pattern_field)
 
 
 def show_expression(e: Expression) -> str:
-    """The text of an expression, with few parentheses."""
+    """Return the text of an expression, with few parentheses."""
     with depth_limited(e.span):
         return printed(e, EXPRESSIONS, _expression_field)
 
 
 def _pattern_field(value: Any) -> str:
-    """The text of what is no operand: the name of a variable, an anchor, or a quantifier."""
+    """Return the text of what is no operand: the name of a variable, an anchor, or a quantifier."""
     if isinstance(value, Anchor):
         return "^" if value.place == "start" else "$"
     if not isinstance(value, Quantified):

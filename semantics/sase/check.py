@@ -56,7 +56,7 @@ Types: TypeAlias = Mapping[str, Mapping[str, ValueType | None]]
 
 
 def type_problems(q: sase.Tree, schema: Schema | None) -> list[Problem]:
-    """The type errors of a query that has no other problems; of its own streams only, if there is no schema."""
+    """Return the type errors of a query that has no other problems; of its own streams only, if there is no schema."""
     found: list[Problem] = []
     for query, types in _with_types(q, schema):
         for part in blocks_of(query):
@@ -66,7 +66,7 @@ def type_problems(q: sase.Tree, schema: Schema | None) -> list[Problem]:
 
 
 def derived_types(q: sase.Tree, schema: Schema | None) -> Mapping[str, Types]:
-    """The event types of the named streams of a query that has no other problems."""
+    """Return the event types of the named streams of a query that has no other problems."""
     return {name: _returned(query, types) for query, types in _with_types(q, schema) if (name := stream_of(query))}
 
 
@@ -84,7 +84,7 @@ def _with_types(q: sase.Tree, schema: Schema | None) -> Iterator[tuple[sase.Sase
 
 
 def _input(schema: Schema | None) -> Types | None:
-    """The types of the input; a value type is None where the attribute has values of several."""
+    """Return the types of the input; a value type is None where the attribute has values of several."""
     if schema is None or not schema.mixed:
         return None if schema is None else schema.types
     return {R: {a: None if a in schema.mixed else t for a, t in of.items()} for R, of in schema.types.items()}
@@ -96,7 +96,7 @@ def _timed(types: Types) -> Types:
 
 
 def _returned(query: sase.SaseQuery | sase.SaseUnion, types: Types | None) -> Types:
-    """The types of the result events."""
+    """Return the types of the result events."""
     found: dict[str, dict[str, ValueType | None]] = {}
     for part in blocks_of(query):
         attributes = found.setdefault(type_of(part.returned), {})
@@ -107,7 +107,7 @@ def _returned(query: sase.SaseQuery | sase.SaseUnion, types: Types | None) -> Ty
 
 
 def value_type(term: pred.Term, q: sase.SaseQuery, types: Types | None) -> ValueType | None:
-    """The value type of a term over a match, None where it is not known."""
+    """Return the value type of a term over a match, None where it is not known."""
     match term:
         case pred.Constant(value):
             return value_type_of(value)
@@ -179,7 +179,7 @@ def _condition(q: sase.SaseQuery, p: pred.Predicate, types: Types, span: Span | 
 
 
 def _lacking(q: sase.SaseQuery, a: pred.Attribute, types: Types, span: Span | None) -> Iterator[Problem]:
-    """An attribute that the events of the variable do not have."""
+    """Yield an attribute that the events of the variable do not have."""
     type_ = next(k.type for k in q.pattern if k.variable == a.variable)
     if type_ not in types or a.name == "" or a.name in types[type_]:
         return
@@ -189,7 +189,7 @@ def _lacking(q: sase.SaseQuery, a: pred.Attribute, types: Types, span: Span | No
 
 
 def _aggregated(q: sase.SaseQuery, a: pred.Attribute, types: Types, span: Span | None) -> Iterator[Problem]:
-    """An aggregate of values of a kind for which it is not defined."""
+    """Yield an aggregate of values of a kind for which it is not defined."""
     match a, _attribute_type(a, q, types):
         case sase.SaseAggregate(function="sum" | "avg"), ("string" | "bool" | "timestamp") as known:
             yield Problem("arithmetic", f"{show_attribute(a)}: {a.name} is a {known}, where a number is needed", span)
@@ -202,7 +202,7 @@ def _aggregated(q: sase.SaseQuery, a: pred.Attribute, types: Types, span: Span |
 
 
 def problems(q: sase.Tree, schema: Schema | None = None) -> list[Problem]:
-    """All problems of the query; type errors only if there is a schema and no other problem."""
+    """Return all problems of the query; type errors only if there is a schema and no other problem."""
     with depth_limited(q.span):
         if _is_wellformed(q):
             return [] if schema is None else type_problems(q, schema)
@@ -211,7 +211,7 @@ def problems(q: sase.Tree, schema: Schema | None = None) -> list[Problem]:
 
 @lru_cache(maxsize=64)
 def _is_wellformed(q: sase.Tree) -> bool:
-    """Whether the query has no problem that shows without a schema.
+    """Return whether the query has no problem that shows without a schema.
 
     Several steps of one request ask: before a query is evaluated, and before it is held against its stream. Problems
     themselves are not remembered, as an equal query has them at other places of its text.
@@ -227,17 +227,17 @@ def _all_problems(q: sase.Tree, schema: Schema | None) -> list[Problem]:
 
 
 def require_wellformed(q: sase.Tree) -> None:
-    """Raises IllFormed for the first problem that shows without a schema."""
+    """Raise IllFormed for the first problem that shows without a schema."""
     _raise_first(problems(q))
 
 
 def require_typed(q: sase.Tree, schema: Schema) -> None:
-    """Raises IllFormed for the first problem, type errors included."""
+    """Raise IllFormed for the first problem, type errors included."""
     _raise_first(problems(q, schema))
 
 
 def missing_columns(q: sase.Tree, columns: Collection[str]) -> Iterator[Problem]:
-    """The attributes of equivalence tests over the input, as [id], that are not among its columns."""
+    """Yield the attributes of equivalence tests over the input, as [id], that are not among its columns."""
     for block in (block for query in queries_of(q) for block in blocks_of(query) if source_of(block) is None):
         for conjunct in conjuncts(block):
             match conjunct.condition:
@@ -367,7 +367,7 @@ def _conjunct(q: sase.SaseQuery, p: Predicate, underlined: bool, span: Span | No
 
 
 def _literals(p: Predicate) -> Iterator[Predicate]:
-    """The parts of a disjunction, each without the negation before it."""
+    """Yield the parts of a disjunction, each without the negation before it."""
     if isinstance(p, Either):
         yield from _literals(p.left)
         yield from _literals(p.right)
@@ -411,7 +411,7 @@ def _complete(q: sase.SaseQuery, mentioned: Iterable[Attribute], clause: str, sp
 
 
 def _unfit(q: sase.SaseQuery, mentioned: Iterable[Attribute], span: Span | None) -> Iterator[Problem]:
-    """The identifiers that no component of the pattern has."""
+    """Yield the identifiers that no component of the pattern has."""
     arrays = {k.variable: k.kleene for k in q.pattern}
     for a in mentioned:
         variable = a.variable or ""
@@ -423,7 +423,7 @@ def _unfit(q: sase.SaseQuery, mentioned: Iterable[Attribute], span: Span | None)
 
 
 def _moving(a: Attribute) -> bool:
-    """Whether it depends on i."""
+    """Return whether it depends on i."""
     return a.running if isinstance(a, sase.SaseAggregate) else isinstance(a, sase.Reference) and rank(a) in (1, 2)
 
 
@@ -468,7 +468,7 @@ def _streams(q: sase.Tree) -> Iterator[Problem]:
 
 
 def _check_atomic_outputs(name: str, query: sase.SaseQuery | sase.SaseUnion) -> Iterator[Problem]:
-    """A query that is read by another returns atomic values (section 2.2.4)."""
+    """Yield a query that is read by another returns atomic values (section 2.2.4)."""
     for part in blocks_of(query):
         for item in part.returned.items:
             if not isinstance(item.output, sase.Simple):

@@ -16,17 +16,17 @@ from cerify.semantics.sase.syntax import show_component
 
 
 def positive(q: sase.SaseQuery) -> tuple[sase.Component, ...]:
-    """The components that a match binds."""
+    """Return the components that a match binds."""
     return tuple(k for k in q.pattern if not k.negated)
 
 
 def negated(q: sase.SaseQuery) -> frozenset[str]:
-    """The variables of the negated components."""
+    """Return the variables of the negated components."""
     return frozenset(k.variable for k in q.pattern if k.negated)
 
 
 def strategy_of(q: sase.SaseQuery, variable: str) -> sase.Strategy:
-    """The strategy of a component: that of the block that names its variable, or the default (section 2.2.1)."""
+    """Return the strategy of a component: that of the block that names its variable, or the default (section 2.2.1)."""
     for block in q.where:
         if any(argument.variable == variable for argument in block.arguments):
             return block.strategy or sase.DEFAULT
@@ -34,18 +34,18 @@ def strategy_of(q: sase.SaseQuery, variable: str) -> sase.Strategy:
 
 
 def is_cut(q: sase.SaseQuery, variable: str) -> bool:
-    """Whether `!` follows the variable in the declaration of its strategy (section 2.2.2)."""
+    """Return whether `!` follows the variable in the declaration of its strategy (section 2.2.2)."""
     return any(argument.cut for block in q.where for argument in block.arguments if argument.variable == variable)
 
 
 def conjuncts(q: sase.SaseQuery) -> Iterator[sase.Conjunct]:
-    """All conjuncts of WHERE, in the order of the text."""
+    """Yield all conjuncts of WHERE, in the order of the text."""
     for block in q.where:
         yield from block.conjuncts
 
 
 def clauses_of_matches(q: sase.SaseQuery) -> list[tuple[Predicate, bool]]:
-    """The predicates on the components that a match binds, each with whether it is underlined."""
+    """Return the predicates on the components that a match binds, each with whether it is underlined."""
     absent = negated(q)
     return [
         (c.condition, c.underlined)
@@ -55,7 +55,7 @@ def clauses_of_matches(q: sase.SaseQuery) -> list[tuple[Predicate, bool]]:
 
 
 def clauses_of_absence(q: sase.SaseQuery, variable: str) -> list[Predicate]:
-    """The predicates that describe a negated component: those that mention its variable."""
+    """Return the predicates that describe a negated component: those that mention its variable."""
     return [
         c.condition
         for c in conjuncts(q)
@@ -64,17 +64,17 @@ def clauses_of_absence(q: sase.SaseQuery, variable: str) -> list[Predicate]:
 
 
 def equivalences(q: sase.SaseQuery) -> list[tuple[str, bool]]:
-    """The attributes of the equivalence tests, each with whether it is underlined."""
+    """Return the attributes of the equivalence tests, each with whether it is underlined."""
     return [(c.condition.attribute, c.underlined) for c in conjuncts(q) if isinstance(c.condition, sase.Equivalence)]
 
 
 def variables(p: Predicate) -> frozenset[str]:
-    """The variables that a condition mentions."""
+    """Return the variables that a condition mentions."""
     return frozenset(attribute.variable or "" for attribute in mentions(p))
 
 
 def spans(window: sase.SaseWindow, before: Event, after: Event, closed: bool) -> bool | None:
-    """Whether one event is within the window of another; None where their times cannot be compared."""
+    """Return whether one event is within the window of another; None where their times cannot be compared."""
     match before.get(TIME), after.get(TIME):
         case (datetime() as t1, datetime() as t2):
             seconds: int | float = (t2 - t1).total_seconds()
@@ -95,12 +95,12 @@ def spans(window: sase.SaseWindow, before: Event, after: Event, closed: bool) ->
 
 
 def queries_of(q: sase.Tree) -> tuple[sase.SaseQuery | sase.SaseUnion, ...]:
-    """The queries of a program, in the order of the text; the last one has the answers."""
+    """Return the queries of a program, in the order of the text; the last one has the answers."""
     return q.queries if isinstance(q, sase.Program) else (q,)
 
 
 def blocks_of(q: sase.SaseQuery | sase.SaseUnion) -> tuple[sase.SaseQuery, ...]:
-    """The query blocks that UNION connects."""
+    """Return the query blocks that UNION connects."""
     return q.parts if isinstance(q, sase.SaseUnion) else (q,)
 
 
@@ -110,12 +110,12 @@ def stream_of(q: sase.SaseQuery | sase.SaseUnion) -> str | None:
 
 
 def source_of(part: sase.SaseQuery) -> str | None:
-    """The name of the stream that a query block reads, None for the input."""
+    """Return the name of the stream that a query block reads, None for the input."""
     return None if part.source == sase.INPUT_STREAM else part.source
 
 
 def index_by_stream(q: sase.Tree) -> Mapping[str, sase.SaseQuery | sase.SaseUnion]:
-    """The queries that make a named stream."""
+    """Return the queries that make a named stream."""
     return {name: query for query in queries_of(q) if (name := stream_of(query)) is not None}
 
 
@@ -171,7 +171,7 @@ def _in_block(used: Callable[[sase.SaseQuery], bool]) -> Callable[[sase.Tree], b
 
 
 def _in_conjunct(used: Callable[[list[Attribute]], bool]) -> Callable[[sase.Tree], bool]:
-    """Whether some predicate of WHERE has references and aggregates like these."""
+    """Return whether some predicate of WHERE has references and aggregates like these."""
     return _in_block(
         lambda q: any(
             used(list(mentions(c.condition))) for c in conjuncts(q) if not isinstance(c.condition, sase.Equivalence)
@@ -319,17 +319,17 @@ CAYUGA: frozenset[sase.Strategy] = frozenset({"partition_contiguity", "skip_till
 
 
 def strategies(q: sase.Tree) -> frozenset[sase.Strategy]:
-    """The strategies by which a query selects events, the default included."""
+    """Return the strategies by which a query selects events, the default included."""
     return frozenset(STRATEGIES[c.symbol] for c in _find_constructs(q) if c.symbol in STRATEGIES)
 
 
 def operators(q: sase.Tree) -> frozenset[str]:
-    """The other constructs of a query, less those that every query has."""
+    """Return the other constructs of a query, less those that every query has."""
     return frozenset(c.title for c in _find_constructs(q) if c.symbol not in STRATEGIES)
 
 
 def constructs(q: sase.Tree) -> frozenset[str]:
-    """The names of all constructs of a query, less those that every query has, as the suite calls them."""
+    """Return the names of all constructs of a query, less those that every query has, as the suite calls them."""
     return frozenset(c.name for c in _find_constructs(q))
 
 

@@ -67,7 +67,7 @@ class Counted:
 
 
 def unwatched(steps: Iterable[T], /) -> Iterable[T]:
-    """The steps, as many as there are."""
+    """Return the steps, as many as there are."""
     return steps
 
 
@@ -85,7 +85,7 @@ def unwatched(steps: Iterable[T], /) -> Iterable[T]:
 
 
 def operation_of(aggregate: SaseAggregate, operations: Operations = NO_OPERATIONS) -> Operation:
-    """The operation that an aggregate names. Raises Unsupported where it is not registered."""
+    """Return the operation that an aggregate names. Raises Unsupported where it is not registered."""
     match aggregate.function:
         case "count":
             return _COUNT
@@ -107,13 +107,13 @@ def operation_of(aggregate: SaseAggregate, operations: Operations = NO_OPERATION
 
 
 def extended(operation: Operation, state: State, event: Event, name: str) -> State:
-    """The state after one more event, whose attribute of that name counts; with name "" every event does."""
+    """Return the state after one more event, whose attribute of that name counts; with name "" every event does."""
     value = 1 if name == "" else event.get(name)
     return state if value is None else operation.combine(state, operation.lift(value))
 
 
 def folded(aggregate: SaseAggregate, events: Iterable[Event], operations: Operations = NO_OPERATIONS) -> Value | None:
-    """The value of an aggregate over some events, None if it has none."""
+    """Return the value of an aggregate over some events, None if it has none."""
     operation = operation_of(aggregate, operations)
     state = operation.identity
     for event in events:
@@ -177,7 +177,7 @@ _AVG = Operation(
 
 
 def ranked(k: int, end: Literal["highest", "lowest"]) -> Operation:
-    """The k-th highest or lowest value; the state is the k best values, or UNDEFINED, or a NaN alone."""
+    """Return the k-th highest or lowest value; the state is the k best values, or UNDEFINED, or a NaN alone."""
     return Operation((), _ranked_lift, partial(_best, k, end == "highest"), partial(_kth, k))
 
 
@@ -211,7 +211,7 @@ def _is_nan(value: Value) -> bool:
 
 
 def _guarded(name: str, operation: Operation) -> Operation:
-    """The operation; where its functions fail, or give what is no value, it raises IllFormed."""
+    """Return the operation; where its functions fail, or give what is no value, it raises IllFormed."""
 
     def guard(function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any) -> Any:
@@ -285,7 +285,7 @@ def position(positions: Sequence[int], place: sase.Index) -> int | None:
 
 
 def agree(attribute: str, event: Event, before: Event) -> bool:
-    """An equivalence test in its canonical form: the event has the value of the one selected before it."""
+    """Return an equivalence test in its canonical form: the event has the value of the one selected before it."""
     return compare("=", event.get(attribute), before.get(attribute))
 
 
@@ -298,7 +298,7 @@ class Placed:
 
 
 def placed(p: Predicate, pattern: Sequence[sase.Component]) -> Placed:
-    """The place of a conjunct by its last identifier (section A.1). Its variables are those of the pattern.
+    """Return the place of a conjunct by its last identifier (section A.1). Its variables are those of the pattern.
 
     One that mentions a negated component belongs to that, whatever else it mentions: it says what must not be there.
     """
@@ -345,11 +345,11 @@ class SaseAbsences:
         self.q, self.S, self.reading, self.operations, self.watch = q, S, reading, operations, watch
 
     def forbid(self, M: Bindings) -> bool:
-        """Whether the events of some negated component are there, or events to come may be such."""
+        """Return whether the events of some negated component are there, or events to come may be such."""
         return any(self.is_there(k, M) for k in self.q.pattern if k.negated)
 
     def is_there(self, k: sase.Component, M: Bindings) -> bool:
-        """Whether a series in the scope satisfies all clauses on the negated component, or one to come may."""
+        """Return whether a series in the scope satisfies all clauses on the negated component, or one to come may."""
         scope = self.scope(k, M)
         if scope is None:
             return True
@@ -365,7 +365,7 @@ class SaseAbsences:
                 pending.extend((*series, p) for p in scope if p > series[-1] and self.goes_on(k, M, series, p))
 
     def scope(self, k: sase.Component, M: Bindings) -> list[int] | None:
-        """The positions in a negated component's scope: between its neighbours, or to the end of the window."""
+        """Return the positions in a negated component's scope: between its neighbours, or to the end of the window."""
         at, bound, n = self.q.pattern.index(k), dict(M), len(self.S)
         low = max((p + 1 for c in self.q.pattern[:at] for p in bound.get(c.variable, ())), default=None)
         high = min((p for c in self.q.pattern[at:] for p in bound.get(c.variable, ())), default=None)
@@ -384,13 +384,13 @@ class SaseAbsences:
         return clauses.spans(window, self.S[p], self.S[r], closed=self.reading.window == "closed")
 
     def goes_on(self, k: sase.Component, M: Bindings, series: tuple[int, ...], p: int) -> bool:
-        """Whether the event at p may be the next of the series."""
+        """Return whether the event at p may be the next of the series."""
         return self.describes(k, M, (*series, p)) and all(
             self.leaves_out(k, M, series, r) for r in range(series[-1] + 1, p)
         )
 
     def describes(self, k: sase.Component, M: Bindings, series: tuple[int, ...]) -> bool:
-        """Whether the last event of the series, after those before it, is as the negated component describes."""
+        """Return whether the last event of the series, after those before it, is as the negated component describes."""
         edges: tuple[Edge, ...] = ("first", "each") if len(series) == 1 else ("each", "later")
         tests = [x for x, _ in clauses.equivalences(self.q)]
         return (
@@ -398,7 +398,7 @@ class SaseAbsences:
         )
 
     def leaves_out(self, k: sase.Component, M: Bindings, series: tuple[int, ...], r: int) -> bool:
-        """Whether a series may leave out the event at r, by the strategy of its component."""
+        """Return whether a series may leave out the event at r, by the strategy of its component."""
         if self.reading.negated_series == "any":
             return True
         match clauses.strategy_of(self.q, k.variable):
@@ -414,7 +414,7 @@ class SaseAbsences:
                 assert_never(strategy)
 
     def in_partition(self, k: sase.Component, M: Bindings, series: tuple[int, ...]) -> bool:
-        """Whether the last of the series belongs to the partition of the one before it."""
+        """Return whether the last of the series belongs to the partition of the one before it."""
         marked = [c.condition for c in clauses.conjuncts(self.q) if c.underlined]
         tests = [x for x, underlined in clauses.equivalences(self.q) if underlined or not marked]
         return self.agrees(k, M, series, tests) and self.satisfy(k, M, series, ("each", "later"), marked)
@@ -437,7 +437,8 @@ class SaseAbsences:
         edges: tuple[Edge, ...],
         only: list[Predicate | sase.Equivalence] | None = None,
     ) -> bool:
-        """Whether the clauses on the negated variable with one of these edges hold; with `only`, those among them.
+        """Return whether the clauses on the negated variable with one of these edges hold; with `only`, those among
+        them.
 
         All variables of the match are bound, so that a clause is placed as if the negated component were the last.
         """
@@ -464,7 +465,7 @@ def bindings(
     budget: Budget = Budget(),
     operations: Operations = NO_OPERATIONS,
 ) -> set[Bindings]:
-    """The matches of a query over a stream. Raises BudgetExceeded."""
+    """Return the matches of a query over a stream. Raises BudgetExceeded."""
     return set(matches_by(SaseDefinition, q, S, reading, budget, operations))
 
 
@@ -491,13 +492,13 @@ class SaseDefinition:
     # --- matches ------------------------------------------------------------------------------------------------------
 
     def matches(self) -> Iterator[Bindings]:
-        """The matches: complete selections for which no negated component is there."""
+        """Yield the matches: complete selections for which no negated component is there."""
         for chosen in self.watch(self.selections()):
             if self.is_complete(chosen) and not self.absences.forbid(M := self.bindings(chosen)):
                 yield M
 
     def selections(self) -> Iterator[Chosen]:
-        """All selections, complete or not: each grows by one event after the other, in every way allowed."""
+        """Yield all selections, complete or not: each grows by one event after the other, in every way allowed."""
         pending: list[Chosen] = [()]
         while pending:
             chosen = pending.pop()
@@ -505,7 +506,7 @@ class SaseDefinition:
             pending.extend((*chosen, following) for following in self.following(chosen))
 
     def following(self, chosen: Chosen) -> Iterator[tuple[int, int]]:
-        """The events, each with its component, that a selection may have next."""
+        """Yield the events, each with its component, that a selection may have next."""
         if not chosen:
             yield from ((0, p) for p in range(len(self.S)) if self.selects(chosen, 0, p))
             return
@@ -517,7 +518,7 @@ class SaseDefinition:
                 yield k + 1, p
 
     def goes_on(self, chosen: Chosen, p: int) -> bool:
-        """Whether a Kleene plus selects the event at p next: it has not stopped, and has skipped all before."""
+        """Return whether a Kleene plus selects the event at p next: it has not stopped, and has skipped all before."""
         k, last = chosen[-1]
         return (
             self.selects(chosen, k, p)
@@ -526,14 +527,14 @@ class SaseDefinition:
         )
 
     def comes_next(self, chosen: Chosen, p: int) -> bool:
-        """Whether the next component's first event is the one at p."""
+        """Return whether the next component's first event is the one at p."""
         k = chosen[-1][0]
         if not self.selects(chosen, k + 1, p):
             return False
         return any(all(self.skips(chosen, k + 1, r) for r in range(t, p)) for t in self.stops(chosen, p))
 
     def is_complete(self, chosen: Chosen) -> bool:
-        """Whether the last component is selected and, if it is a Kleene plus, may stop."""
+        """Return whether the last component is selected and, if it is a Kleene plus, may stop."""
         return bool(chosen) and chosen[-1][0] == len(self.pattern) - 1 and any(self.stops(chosen, len(self.S)))
 
     def stops(self, chosen: Chosen, until: int) -> Iterator[int]:
@@ -551,7 +552,7 @@ class SaseDefinition:
     # --- what must hold of the events selected ------------------------------------------------------------------------
 
     def selects(self, chosen: Chosen, k: int, p: int) -> bool:
-        """Whether the event at p is one for component k: of its type, in the window, satisfying its clauses."""
+        """Return whether the event at p is one for component k: of its type, in the window, satisfying its clauses."""
         if self.S[p].type != self.pattern[k].type:
             return False
         if chosen and not self.in_window(chosen[0][1], p):
@@ -559,13 +560,13 @@ class SaseDefinition:
         return self.agrees(chosen, p, self.tests) and self.satisfies(chosen, k, p, self.conditions)
 
     def satisfies(self, chosen: Chosen, k: int, p: int, conditions: Conditions) -> bool:
-        """Whether the conditions hold whose last identifier is the event at p as the next of component k."""
+        """Return whether the conditions hold whose last identifier is the event at p as the next of component k."""
         edges: tuple[Edge, Edge] = ("each", "later") if chosen and chosen[-1][0] == k else ("first", "each")
         bound = dict(self.bindings((*chosen, (k, p))))
         return all(self.satisfied(c, bound) for edge in edges for c in conditions.get((k, edge), ()))
 
     def in_window(self, first: int, p: int) -> bool:
-        """Whether the event at p is within the window of the first of the match (WITHIN)."""
+        """Return whether the event at p is within the window of the first of the match (WITHIN)."""
         return self.q.within is None or self.spans(first, p) is True
 
     def spans(self, first: int, p: int) -> bool | None:
@@ -574,13 +575,13 @@ class SaseDefinition:
         return None if window is None else clauses.spans(window, self.S[first], self.S[p], closed)
 
     def agrees(self, chosen: Chosen, p: int, tests: Iterable[str]) -> bool:
-        """Whether the event at p agrees on these attributes with the event selected before it."""
+        """Return whether the event at p agrees on these attributes with the event selected before it."""
         return not chosen or all(agree(x, self.S[p], self.S[chosen[-1][1]]) for x in tests)
 
     # --- what may be skipped: the strategies of section 2.2.1 ---------------------------------------------------------
 
     def skips(self, chosen: Chosen, k: int, r: int) -> bool:
-        """Whether the event at r may be passed over while the next one of component k is awaited."""
+        """Return whether the event at r may be passed over while the next one of component k is awaited."""
         match clauses.strategy_of(self.q, self.pattern[k].variable):
             case "strict_contiguity":
                 return False
@@ -594,13 +595,13 @@ class SaseDefinition:
                 assert_never(strategy)
 
     def in_partition(self, chosen: Chosen, k: int, r: int) -> bool:
-        """Whether the event at r is in the partition: by what is underlined, else by the equivalence tests."""
+        """Return whether the event at r is in the partition: by what is underlined, else by the equivalence tests."""
         if any(c.underlined for c in clauses.conjuncts(self.q)):
             return self.agrees(chosen, r, self.marked_tests) and self.satisfies(chosen, k, r, self.marked_conditions)
         return self.agrees(chosen, r, self.tests)
 
     def passes(self, chosen: Chosen, r: int) -> bool:
-        """Whether a Kleene plus that has not stopped skips the event at r."""
+        """Return whether a Kleene plus that has not stopped skips the event at r."""
         k = chosen[-1][0]
         if self.must_stop(chosen, r) or not self.skips(chosen, k, r):
             return False
@@ -611,8 +612,9 @@ class SaseDefinition:
     # --- when a Kleene plus stops: section 2.2.2 ----------------------------------------------------------------------
 
     def may_stop(self, chosen: Chosen, t: int) -> bool:
-        """Whether it may stop, having got to t: its condition on the last event holds; if it has none, the event at t
-        is one for the next component, or the Kleene plus can neither select nor skip it."""
+        """Return whether it may stop, having got to t: its condition on the last event holds; if it has none, the event
+        at t is one for the next component, or the Kleene plus can neither select nor skip it.
+        """
         k = chosen[-1][0]
         if self.ends(k):
             return self.is_ended(chosen)
@@ -625,7 +627,7 @@ class SaseDefinition:
         )
 
     def must_stop(self, chosen: Chosen, t: int) -> bool:
-        """Whether it must stop before position t: the window is over, or `!` cuts it."""
+        """Return whether it must stop before position t: the window is over, or `!` cuts it."""
         k, at_end = chosen[-1][0], t == len(self.S)
         if not at_end and self.spans(chosen[0][1], t) is False:
             return True
@@ -638,23 +640,23 @@ class SaseDefinition:
         return not at_end and self.next_selects(chosen, t)
 
     def next_selects(self, chosen: Chosen, t: int) -> bool:
-        """Whether the event at t is one for the next component."""
+        """Return whether the event at t is one for the next component."""
         k = chosen[-1][0]
         return k + 1 < len(self.pattern) and self.selects(chosen, k + 1, t)
 
     def ends(self, k: int) -> list[Predicate]:
-        """The conditions on a[a.LEN] and on all of a[]."""
+        """Return the conditions on a[a.LEN] and on all of a[]."""
         return self.conditions.get((k, "end"), [])
 
     def is_ended(self, chosen: Chosen) -> bool:
-        """Whether these conditions hold of the selection."""
+        """Return whether these conditions hold of the selection."""
         bound = dict(self.bindings(chosen))
         return all(self.satisfied(c, bound) for c in self.ends(chosen[-1][0]))
 
     # --- for all clauses ----------------------------------------------------------------------------------------------
 
     def bindings(self, chosen: Chosen) -> Bindings:
-        """The selection by variable."""
+        """Return the selection by variable."""
         return tuple(
             (self.pattern[k].variable, tuple(p for j, p in chosen if j == k)) for k in sorted({j for j, _ in chosen})
         )
@@ -681,6 +683,6 @@ def matches_by(
     budget: Budget = Budget(),
     operations: Operations = NO_OPERATIONS,
 ) -> Iterable[Bindings]:
-    """The matches by a definition, whose steps are counted. Raises BudgetExceeded."""
+    """Return the matches by a definition, whose steps are counted. Raises BudgetExceeded."""
     watch = Counted(budget.valuations, "sequences of events")
     return Counted(budget.matches, "matches")(definition(q, S, reading, operations, watch).matches())

@@ -25,7 +25,7 @@ ResultValue: TypeAlias = Value | Composed | list[Value | None] | list[Composed] 
 def result(
     q: sase.SaseQuery, match: Bindings, S: Sequence[Event], operations: Operations = NO_OPERATIONS
 ) -> dict[str, ResultValue]:
-    """The attributes of the result event that a match becomes."""
+    """Return the attributes of the result event that a match becomes."""
     bound = dict(match)
     values = (_value(item.output, bound, S, operations) for item in q.returned.items)
     return dict(zip(names_of(q.returned), values, strict=True))
@@ -51,7 +51,7 @@ def _value(
 def simple(
     term: Term, bound: Mapping[str, tuple[int, ...]], S: Sequence[Event], operations: Operations = NO_OPERATIONS
 ) -> Value | None:
-    """The value of a term over a match."""
+    """Return the value of a term over a match."""
     return evaluate(term, value_of(bound, S, operations))
 
 
@@ -73,7 +73,7 @@ def matches_of(
     budget: Budget = Budget(),
     operations: Operations = NO_OPERATIONS,
 ) -> list[Match]:
-    """All matches of a query, of the last one of a program, sorted, with their results.
+    """Return all matches of a query, of the last one of a program, sorted, with their results.
 
     Raises IllFormed, Unsupported, BudgetExceeded.
     """
@@ -99,7 +99,7 @@ def matches_of(
 
 
 def aggregates(q: sase.Tree) -> Iterator[sase.SaseAggregate]:
-    """The aggregates of all conditions and results."""
+    """Yield the aggregates of all conditions and results."""
     for part in (part for query in queries_of(q) for part in blocks_of(query)):
         conditions = (c.condition for c in conjuncts(part) if not isinstance(c.condition, sase.Equivalence))
         terms = (item.output.term for item in part.returned.items if isinstance(item.output, sase.Simple))
@@ -111,7 +111,7 @@ def aggregates(q: sase.Tree) -> Iterator[sase.SaseAggregate]:
 def of_block(
     q: sase.SaseQuery, S: Stream, find: Finder, reading: Reading, budget: Budget, operations: Operations
 ) -> list[Match]:
-    """The matches of one query block, sorted."""
+    """Return the matches of one query block, sorted."""
     found = [m for m in timed_items(find(q, S, reading, budget, operations), 1) if _has(q, m, S, operations)]
     if q.returned.non_overlap:
         found = without_overlap(q, found, S, reading)
@@ -123,7 +123,7 @@ def of_block(
 
 
 def positions_of(m: Bindings) -> tuple[int, ...]:
-    """All positions that a match binds."""
+    """Return all positions that a match binds."""
     return tuple(sorted({p for _, positions in m for p in positions}))
 
 
@@ -137,7 +137,7 @@ def _has(q: sase.SaseQuery, m: Bindings, S: Sequence[Event], operations: Operati
 def without_overlap(
     q: sase.SaseQuery, found: Iterable[Bindings], S: Sequence[Event], reading: Reading
 ) -> list[Bindings]:
-    """The matches that NON-OVERLAP leaves: of those of a partition that overlap, one (icde08, section II.C).
+    """Return the matches that NON-OVERLAP leaves: of those of a partition that overlap, one (icde08, section II.C).
 
     They are taken in the order of the reading, each if it overlaps none that is taken already.
     """
@@ -164,7 +164,7 @@ def _preference(positions: tuple[int, ...], reading: Reading) -> tuple[int, ...]
 
 
 def _partition(q: sase.SaseQuery, event: Event) -> object:
-    """The values of the equivalence tests in an event, with their kinds; all events of a match agree on them."""
+    """Return the values of the equivalence tests in an event, with their kinds; all events of a match agree on them."""
     values = (event.get(attribute) for attribute, _ in equivalences(q))
     return tuple((None if value is None else kind(value), value) for value in values)
 
@@ -173,14 +173,14 @@ def _partition(q: sase.SaseQuery, event: Event) -> object:
 
 
 def _event(made: Result, type_: str, last: Event) -> Event:
-    """The result event of a match, with the time of its last event unless RETURN gives it one."""
+    """Return the result event of a match, with the time of its last event unless RETURN gives it one."""
     time = last.get(TIME)
     attributes = {} if time is None else {TIME: time}
     return Event(type_, attributes | {name: value for name, value in made.attributes.items() if value is not None})
 
 
 def _schema(types: Types) -> Schema | None:
-    """The schema of a stream of result events, None where a value type is not known."""
+    """Return the schema of a stream of result events, None where a value type is not known."""
     known = {
         name: {a: value_type for a, value_type in attributes.items() if value_type is not None}
         for name, attributes in types.items()

@@ -278,7 +278,7 @@ def _place(variable: str, index: _Index) -> sase.Index:
 
 
 def _conjoined(p: Predicate, loose: bool, span: Span) -> _Conjoined:
-    """The conjuncts of a conjunction in parentheses."""
+    """Return the conjuncts of a conjunction in parentheses."""
     found: list[sase.Conjunct] = []
     pending = [p]
     while pending:

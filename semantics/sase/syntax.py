@@ -139,7 +139,7 @@ class SaseWindow(SaseNode):
 
     @property
     def seconds(self) -> int | float:
-        """The length of the window."""
+        """Return the length of the window."""
         return self.amount * SECONDS[self.unit]
 
 
@@ -255,7 +255,7 @@ RESERVED = frozenset({"within", "having", "return", "union", "from", "not", "and
 
 
 def show(q: Tree) -> str:
-    """The text of a query. Raises BudgetExceeded where it is too deep."""
+    """Return the text of a query. Raises BudgetExceeded where it is too deep."""
     with depth_limited(q.span):
         match q:
             case SaseQuery():
@@ -287,7 +287,7 @@ def _query(q: SaseQuery) -> str:
 
 
 def show_component(k: Component) -> str:
-    """A a, B+ b[], ~C c."""
+    """Return a a, B+ b[], ~C c."""
     mark, plus, array = "~" * k.negated, "+" * k.kleene, "[]" * k.kleene
     return f"{mark}{show_name(k.type)}{plus} {_variable(k.variable)}{array}"
 
@@ -309,7 +309,7 @@ def show_block(block: Block, q: SaseQuery) -> str:
 
 
 def show_conjunct(conjunct: Conjunct, among_others: bool = False) -> str:
-    """The text of a conjunct; among others an "or" stands in parentheses."""
+    """Return the text of a conjunct; among others an "or" stands in parentheses."""
     match conjunct.condition:
         case Equivalence(attribute):
             text = f"[{show_name(attribute)}]"
@@ -339,7 +339,7 @@ def show_return(returned: Return) -> str:
 
 
 def show_item(item: Item) -> str:
-    """An attribute of the result, with its name."""
+    """Return an attribute of the result, with its name."""
     return show_output(item.output) + ("" if item.alias is None else f" AS {show_name(item.alias)}")
 
 
@@ -359,19 +359,19 @@ def show_output(output: Output) -> str:
 
 
 def show_condition(p: Predicate) -> str:
-    """The text of a predicate over references and aggregates."""
+    """Return the text of a predicate over references and aggregates."""
     return show_predicate(mapped_predicate(p, as_written))
 
 
 def show_of(term: Term) -> str:
-    """The text of a term over references and aggregates."""
+    """Return the text of a term over references and aggregates."""
     written = mapped_predicate(Comparison("=", term, Constant(0)), as_written)
     assert isinstance(written, Comparison)
     return show_term(written.left)
 
 
 def as_written(attribute: Attribute) -> Attribute:
-    """An attribute of the shared kind whose name is the text of the reference or aggregate."""
+    """Return an attribute of the shared kind whose name is the text of the reference or aggregate."""
     return WrittenTerm(show_attribute(attribute))
 
 
@@ -401,7 +401,7 @@ _INDEXES: Mapping[Index, str] = {"only": "", "first": "[1]", "current": "[i]", "
 
 
 def names_of(returned: Return) -> tuple[str, ...]:
-    """The names of the attributes of a result event.
+    """Return the names of the attributes of a result event.
 
     An item without AS has the name of its attribute, or of the variable whose attributes it composes; its text, where
     it has no such name or another item has it too.
@@ -427,7 +427,7 @@ def _short(output: Output) -> str | None:
 
 
 def type_of(returned: Return) -> str:
-    """The type of the result events: as RETURN names it, else the name of their stream."""
+    """Return the type of the result events: as RETURN names it, else the name of their stream."""
     return returned.type or returned.stream or "result"
 
 
@@ -497,15 +497,15 @@ DECIDED = Reading()
 
 
 def choices() -> dict[str, tuple[str, ...]]:
-    """The answers to each question; the decided one comes first."""
+    """Return the answers to each question; the decided one comes first."""
     return arguments.choices(Reading)
 
 
 def list_other_readings() -> dict[tuple[str, str], Reading]:
-    """The readings that differ from the decided one in one answer, by the question and that answer."""
+    """Return the readings that differ from the decided one in one answer, by the question and that answer."""
     return arguments.vary_reading(DECIDED)
 
 
 def read_reading(given: Iterable[str]) -> Reading:
-    """The reading of texts as window=closed; other questions have the decided answer. Raises InputError."""
+    """Return the reading of texts as window=closed; other questions have the decided answer. Raises InputError."""
     return arguments.parse_reading(Reading, given)

@@ -73,7 +73,7 @@ class AlertOccurrence:
 
     @property
     def at(self) -> int:
-        """The position of the alert."""
+        """Return the position of the alert."""
         return self.alert.at
 
 
@@ -239,7 +239,7 @@ class LogOfRules:
         )
 
     def _moments(self, group: list[AlertOccurrence]) -> Iterator[tuple[int, Microseconds, list[AlertOccurrence]]]:
-        """The positions at which a group is looked at, each with its time and the occurrences there."""
+        """Yield the positions at which a group is looked at, each with its time and the occurrences there."""
         together = self.reading.instant == "together"
         at_once: dict[Microseconds, list[AlertOccurrence]] = {}
         for one in group:
@@ -317,7 +317,7 @@ class LogOfRules:
 
 
 def _least_number(rule: SigmaCorrelation) -> float:
-    """The number of occurrences without which no condition of a count holds."""
+    """Return the number of occurrences without which no condition of a count holds."""
     bounds = [bound for name, bound in rule.thresholds if name in ("gt", "gte", "eq")]
     return max(bounds, default=0) if rule.kind in ("event_count", "value_count", *TEMPORAL) else 0
 
@@ -356,7 +356,7 @@ CASED: Mapping[SigmaCase, Mapping[str, eql.MatchOperator]] = {
 
 
 def _cased(node: eql.Condition, cased: Mapping[str, eql.MatchOperator]) -> eql.Condition:
-    """A condition of which some texts match in their own case alone."""
+    """Return a condition of which some texts match in their own case alone."""
     if not cased:
         return node
     if isinstance(node, eql.ValueLookup) and node.operator in cased:

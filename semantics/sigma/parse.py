@@ -171,7 +171,7 @@ def _require_unique(text: str, rules: list[Any]) -> None:
 def _rule(
     rule: Any, more: Mapping[int, tuple[Threshold, ...]], made: dict[int, SigmaRule], path: tuple[int, ...]
 ) -> SigmaRule:
-    """The tree of a rule, made once; path: the correlations around it."""
+    """Return the tree of a rule, made once; path: the correlations around it."""
     from sigma.correlations import SigmaCorrelationRule
 
     if id(rule) in path:
@@ -250,7 +250,7 @@ def _any(parts: list[eql.Condition]) -> eql.Condition:
 
 
 def _condition(node: Any, rule: str) -> eql.Condition:
-    """The condition of EQL for a parsed condition. Raises Unsupported."""
+    """Return the condition of EQL for a parsed condition. Raises Unsupported."""
     match type(node).__name__:
         case "ConditionAND":
             parts = tuple(_condition(part, rule) for part in node.args)

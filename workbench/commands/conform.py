@@ -86,7 +86,7 @@ INTERRUPTED = 130
 
 
 def _features(ctx: click.Context) -> set[str]:
-    """The features of the suite that the call names."""
+    """Return the features of the suite that the call names."""
     return {case.feature for case in load(ctx.params.get("suite"))}
 
 
@@ -150,14 +150,14 @@ class ConformArguments:
     command_line: tuple[str, ...] = argument(metavar="-- COMMAND...", nargs=-1, type=click.UNPROCESSED)
 
     def require_consistent(self) -> None:
-        """Raises UsageError for options that do not go together."""
+        """Raise UsageError for options that do not go together."""
         if self.dbapi is None and (self.engine is None) == (not self.command_line):
             raise click.UsageError("give the engine's command after --, or a built-in engine with --engine NAME")
         if self.dbapi is not None and self.engine is not None:
             raise click.UsageError("give --engine or --dbapi, not both")
 
     def argv(self) -> Sequence[str]:
-        """The command that starts the engine. Raises InputError that says what is missing."""
+        """Return the command that starts the engine. Raises InputError that says what is missing."""
         if self.dbapi is not None:
             return command_of_database(self.dbapi, self.command_line)
         return self.command_line if self.engine is None else command_of(self.engine, self.engine_dir)
@@ -169,7 +169,7 @@ class ConformArguments:
         return self.language if self.suite is None and alone else self.suite
 
     def cases(self) -> tuple[list[Case], bool]:
-        """The cases to run, and whether all rules of a folder were read; those that were not are named.
+        """Return the cases to run, and whether all rules of a folder were read; those that were not are named.
 
         Raises InputError for the suite, and UsageError for a feature or a case that it has not.
         """
@@ -196,7 +196,7 @@ class ConformArguments:
         return cases, not unreadable
 
     def suite_asked(self) -> str:
-        """The name of the suite, with what of it is asked."""
+        """Return the name of the suite, with what of it is asked."""
         languages = () if self.language is None else (self.language,)
         some = (("language", languages), ("feature", self.features), ("case", self.ids))
         named = [f"{what} {count_of(names, report_NAMED)}" for what, names in some if names]
@@ -211,7 +211,7 @@ class ConformArguments:
         return Oracle(read_reading(text for text in self.readings if text not in in_sql), policy)
 
     def judging(self) -> tuple[str, ...]:
-        """The options that say what is expected of which cases."""
+        """Return the options that say what is expected of which cases."""
         suite = () if self.suite is None else ("--suite", self.suite)
         policies = (text for path in self.policies for text in ("--policy", str(path)))
         return (*suite, *policies, *(text for reading in self.readings for text in ("--reading", reading)))

@@ -83,7 +83,7 @@ class Database:
         return self.matches(q, S)
 
     def matches(self, q: MatchRecognize, S: Stream) -> list[NumberedMatch]:
-        """The matches with their results. Raises Unsupported, and the errors of the DB-API."""
+        """Return the matches with their results. Raises Unsupported, and the errors of the DB-API."""
         table = f"cerify_{next(self.numbers)}"
         try:
             self._executed(created(table, S))
@@ -116,7 +116,7 @@ class Database:
             self.connection.rollback()
 
     def _executed(self, statement: str) -> list[sql.Row]:
-        """The rows of a statement by the names of their columns in lower case; none if it is no query."""
+        """Return the rows of a statement by the names of their columns in lower case; none if it is no query."""
         with closing(self.connection.cursor()) as cursor:
             cursor.execute(statement)
             if cursor.description is None:
@@ -144,7 +144,7 @@ def _value(text: str) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A value of the DB-API as one of ours."""
+    """Return a value of the DB-API as one of ours."""
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, datetime):

@@ -69,7 +69,7 @@ def demo_command(out: Path, as_json: bool) -> int:
 
 
 def loaded(bar: Progress) -> Any:
-    """The table of all events."""
+    """Return the table of all events."""
     task = bar.add_task("reading the flights", total=1)
     table = flights.load()
     bar.update(task, completed=1, description=f"{table.num_rows:,} events")
@@ -77,7 +77,7 @@ def loaded(bar: Progress) -> Any:
 
 
 def second_engine(stack: ExitStack, bar: Progress) -> tuple[Engine | None, str]:
-    """The other engine under test, or None with the reason."""
+    """Return the other engine under test, or None with the reason."""
     if (missing := missing_for(ENGINE)) is not None:
         return None, f"Esper was not asked: {missing}."
     task = bar.add_task("building and starting Esper", total=1)
@@ -91,7 +91,7 @@ def second_engine(stack: ExitStack, bar: Progress) -> tuple[Engine | None, str]:
 
 
 def conformance(bar: Progress) -> Report:
-    """The conformance run of the built-in engine, on every built-in suite."""
+    """Return the conformance run of the built-in engine, on every built-in suite."""
     task = bar.add_task("conformance", total=None)
 
     def progress(what: str, done: int, total: int) -> None:

@@ -105,7 +105,7 @@ def serve(info: protocol.EngineInfo, served: Served) -> None:
 
 
 def answered(text: bytes, info: protocol.EngineInfo, served: Served) -> dict[str, Any] | None:
-    """The answer to one line; None to stop."""
+    """Return the answer to one line; None to stop."""
     id_ = None
     try:
         message = parse_json(text, "the message")
@@ -128,7 +128,7 @@ def answered(text: bytes, info: protocol.EngineInfo, served: Served) -> dict[str
 
 
 def run(message: dict[str, Any], served: Served) -> dict[str, Any]:
-    """The answer to a run message, without its id."""
+    """Return the answer to a run message, without its id."""
     name = message["language"]
     if name not in served:
         return {"skipped": f"the language {name} is not served"}
@@ -152,7 +152,7 @@ def run(message: dict[str, Any], served: Served) -> dict[str, Any]:
 
 @lru_cache(maxsize=QUERIES)
 def _typed(language: Language[Any], query: str, schema: str) -> tuple[Any, Schema | None]:
-    """The parsed query, which fits the schema, and the schema, if the JSON text has one. Raises CerifyError."""
+    """Return the parsed query, which fits the schema, and the schema, if the JSON text has one. Raises CerifyError."""
     phi, obj = _parsed(language, query), json.loads(schema)
     if obj is None:
         return phi, None

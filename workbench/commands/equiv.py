@@ -183,7 +183,7 @@ def _has_empty(S: Stream) -> bool:
 
 
 def _require_comparable(left: str, right: str) -> None:
-    """Raises UsageError for two languages that are not compared: of one there are no formulas of CEL."""
+    """Raise UsageError for two languages that are not compared: of one there are no formulas of CEL."""
     for name, other in ((left, right), (right, left)):
         lang = LANGUAGES[name]
         if left != right and not lang.deciders.is_compared_by_cel():
@@ -202,7 +202,7 @@ def formulas_by_cel(left: str, right: str, languages: tuple[str, str]) -> Compar
 
 
 def verdict_lines(verdict: Verdict, claim: Claim, level: Level) -> list[str]:
-    """The verdict as it is printed, a heading first."""
+    """Return the verdict as it is printed, a heading first."""
     match verdict:
         case Equivalent(certificate, (left, right)) | Contained(certificate, (left, right)):
             same = "both take place at the same events of every history"
@@ -273,7 +273,7 @@ def _bindings(match: Match) -> str:
 
 
 def verdict_json(verdict: Verdict, claim: Claim) -> dict[str, Any]:
-    """The verdict as --json prints it."""
+    """Return the verdict as --json prints it."""
     answer: dict[str, Any] = {"verdict": "", "evidence": "decided", "bound": None, "witness": None, "reason": None}
     match verdict:
         case Equivalent():
@@ -304,13 +304,13 @@ def verdict_json(verdict: Verdict, claim: Claim) -> dict[str, Any]:
 
 
 def _with_text(event: Event) -> Event:
-    """The event with the text NaN in place of NaN, for which JSON has no number."""
+    """Return the event with the text NaN in place of NaN, for which JSON has no number."""
     values = {name: "NaN" if value != value else value for name, value in event.attributes.items()}
     return Event(event.type, values)
 
 
 def _match_json(match: Match) -> list[int] | dict[str, list[int]]:
-    """The positions, or at the level of valuations what each variable holds."""
+    """Return the positions, or at the level of valuations what each variable holds."""
     return list(match.events) if match.bindings is None else {A: list(places) for A, places in match.bindings}
 
 
@@ -362,7 +362,7 @@ def verify_command(file: Path, as_json: bool) -> int:
 
 
 def _format_schema(schema: Schema) -> str:
-    """A schema on one line, cut where it is long."""
+    """Return a schema on one line, cut where it is long."""
     text = printable(json.dumps(json_of_schema(schema), ensure_ascii=False))
     rest = len(text) - SHOWN
     return text if rest <= 0 else f"{text[:SHOWN]}… and {rest:,} characters more, which the file has"
@@ -477,7 +477,7 @@ def _logs(
 def _sql_of_test(
     q: MatchRecognize, line: Mapping[str, Any], S: Stream, dialect: SqlDialect, types: Mapping[str, ValueType]
 ) -> str:
-    """The SELECT of a table of `test_logs`, with what is expected and what it finds out as comments."""
+    """Return the SELECT of a table of `test_logs`, with what is expected and what it finds out as comments."""
     expected = line["expected"]
     shown = "; ".join(", ".join("NULL" if value is None else str(value) for value in row) for row in expected["rows"])
     comments = [f"-- finds out: {words}" for words in line["kills"]]

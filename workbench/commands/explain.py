@@ -140,7 +140,7 @@ def funnel(lang: Language[Any], tree: Any, explainer: Explainer[Any]) -> Iterato
 
 
 def positions(text: str, explainer: Explainer[Any]) -> ComplexEvent:
-    """The positions that --match names. Raises InputError."""
+    """Return the positions that --match names. Raises InputError."""
     places: list[int] = []
     for part in text.split(",") if text.strip() else ():
         if not re.fullmatch(r"\s*[0-9]{1,40}\s*", part):  # of more than 4,300 digits Python makes no number
@@ -155,7 +155,7 @@ def positions(text: str, explainer: Explainer[Any]) -> ComplexEvent:
 
 
 def valuation(text: str, explainer: Explainer[Any]) -> Valuation:
-    """The valuation that --valuation writes. Raises InputError."""
+    """Return the valuation that --valuation writes. Raises InputError."""
     try:
         read_ = json.loads(text)
     except (ValueError, RecursionError):
@@ -246,7 +246,7 @@ def draw_command(args: DrawArguments) -> int:
 
 
 def _require_consistent(args: DrawArguments) -> None:
-    """Raises UsageError for options that do not go together."""
+    """Raise UsageError for options that do not go together."""
     output_file, printed = args.output_file, args.printed
     if (output_file is None) == (printed is None):
         raise click.UsageError("say where the picture goes: -o FILE, or one of --svg, --dot, --hoa to print it")
@@ -261,7 +261,7 @@ def _require_consistent(args: DrawArguments) -> None:
 
 
 def _diagram(args: DrawArguments) -> Diagram:
-    """The automaton, or the tree of labellings."""
+    """Return the automaton, or the tree of labellings."""
     if args.file is None or args.tree is None:
         return diagram_of(args.query, args.language, args.source.schema)
     S = args.source.read_for(args.query, args.language, args.file)

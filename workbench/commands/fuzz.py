@@ -124,7 +124,7 @@ def result_of(d: Disagreement, language: Language[Any], consumption: Consumption
 
 
 def why(result: CaseResult, held: Mapping[str, str] = {}) -> str:
-    """The explanation of the first difference; "" if there is none. held: the choices of a policy."""
+    """Return the explanation of the first difference; "" if there is none. held: the choices of a policy."""
     consumption = result.case.consumption
     return why_of(result, held if consumption is Consumption.NONE else {"consumption": consumption.value})
 
@@ -435,17 +435,17 @@ class FuzzArguments:
 
     @property
     def known_language(self) -> Language[Any]:
-        """The language."""
+        """Return the language."""
         return language_named(self.language)
 
     @property
     def profile_name(self) -> str:
-        """The profile, by default the language's first."""
+        """Return the profile, by default the language's first."""
         return self.profile or next(iter(self.known_language.require_cases().generator().profiles))
 
     @property
     def argv(self) -> Sequence[str]:
-        """The command of the engine under test; empty if there is none."""
+        """Return the command of the engine under test; empty if there is none."""
         return command_of(self.engine, self.engine_dir) if self.engine is not None else self.command_line
 
     @property
@@ -464,7 +464,7 @@ class FuzzArguments:
         return Limits(run_seconds=self.time_limit, memory=self.memory * 2**20, restarts=RESTARTS)
 
     def require_consistent(self) -> None:
-        """Raises UsageError for options that do not go together, or not with the language."""
+        """Raise UsageError for options that do not go together, or not with the language."""
         if (self.query is None) != (self.longest is None):
             raise click.UsageError("--query QUERY goes with --all-streams N")
         if self.query is not None and not self.argv:
@@ -502,7 +502,7 @@ class FuzzArguments:
             raise click.UsageError(f"there are no guided streams for {self.known_language.title}: --streams random")
 
     def job(self) -> Job:
-        """The campaign as workers of Spark take it."""
+        """Return the campaign as workers of Spark take it."""
         return Job(
             parts=(PlanShare(self.language, self.profile_name, self.output),) if self.mix is None else MIXES[self.mix],
             evaluators=self.evaluators or (() if self.argv else UNDER_TEST),
@@ -517,7 +517,7 @@ class FuzzArguments:
         )
 
     def plan(self) -> CampaignPlan:
-        """The campaign in this process. Raises Unsupported for a selection that the language does not have."""
+        """Return the campaign in this process. Raises Unsupported for a selection that the language does not have."""
         plan = plan_of(
             self.known_language,
             self.profile_name,
@@ -541,7 +541,7 @@ class FuzzArguments:
         return replace(plan, maker=SelectedMaker(self.known_language, plan.maker, selection))
 
     def checkpoint(self, plan: CampaignPlan, name: str) -> Checkpoint | nullcontext[None]:
-        """The file to resume from, if there is one."""
+        """Return the file to resume from, if there is one."""
         return nullcontext() if self.resume is None else Checkpoint(self.resume, plan, name)
 
 
@@ -604,7 +604,7 @@ def compared(
     checkpoint: Checkpoint | None,
     known: KnownDisagreements,
 ) -> Summary:
-    """The summary of the campaign, or of the one case that is wanted."""
+    """Return the summary of the campaign, or of the one case that is wanted."""
     known.ask_again(plan)
     if args.only is not None:
         return one_case(plan, args.only)

@@ -38,7 +38,7 @@ from cerify.terminal import echo
 
 
 def _ids(ctx: click.Context) -> Mapping[str, Exercise]:
-    """The exercises of the file that the call names, or of the course."""
+    """Return the exercises of the file that the call names, or of the course."""
     return exercises(ctx.params.get("source") or COURSE)
 
 
@@ -93,7 +93,7 @@ class GradeArguments:
 
     @property
     def tasks(self) -> Mapping[str, Exercise]:
-        """The exercises that are listed or marked. Raises InputError."""
+        """Return the exercises that are listed or marked. Raises InputError."""
         every = exercises(self.source).values()
         found = {
             one.id: one
@@ -107,7 +107,7 @@ class GradeArguments:
         return found
 
     def require_consistent(self) -> None:
-        """Raises UsageError for options that do not go together."""
+        """Raise UsageError for options that do not go together."""
         if self.show and self.id is None:
             raise click.UsageError("--show needs the ID of an exercise")
         if self.show and self.formula is not None:
@@ -256,7 +256,7 @@ def _sheet(args: GradeArguments, file: Path) -> int:
 
 
 def _not_marked(args: GradeArguments, error: InputError) -> InputError:
-    """The error, which is in the file of marks too, if there is one: Gradescope reads it in any case."""
+    """Return the error, which is in the file of marks too, if there is one: Gradescope reads it in any case."""
     if args.out is not None:
         write_whole(args.out, json.dumps(grading.not_marked(error), indent=1) + "\n")
     return error

@@ -145,7 +145,7 @@ class LanguageChoice(ChoiceOption):
         """Nothing: they are always the registry's."""
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
-        """The message, in which a language is meant by its title too."""
+        """Return the message, in which a language is meant by its title too."""
         return click.Choice.get_invalid_choice_message(self, value, ctx).removesuffix(".") + meant_language(str(value))
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -175,7 +175,7 @@ def completes(names: Callable[[click.Context], Iterable[str]]) -> Callable[..., 
 
 
 def argument(**attributes: Any) -> Any:
-    """A field that is a positional argument; the attributes are those of click.argument."""
+    """Return a field that is a positional argument; the attributes are those of click.argument."""
     return field(metadata={PARAMETERS: (partial(click.argument, **attributes),)})
 
 
@@ -186,7 +186,7 @@ def option(*flags: str, **attributes: Any) -> Any:
 
 
 def once(*flags: str, **attributes: Any) -> Any:
-    """A field that is an option which is given at most once: of two neither may be meant alone."""
+    """Return a field that is an option which is given at most once: of two neither may be meant alone."""
 
     def require_one(ctx: click.Context, param: click.Parameter, values: tuple[Any, ...]) -> Any:
         if len(values) > 1:
@@ -197,7 +197,7 @@ def once(*flags: str, **attributes: Any) -> Any:
 
 
 def engine_dir() -> Any:
-    """A field that is the option --engine-dir."""
+    """Return a field that is the option --engine-dir."""
     return option(
         "--engine-dir",
         type=OUTPUT_FOLDER,
@@ -206,28 +206,28 @@ def engine_dir() -> Any:
 
 
 def language() -> Any:
-    """A field that is the option --language."""
+    """Return a field that is the option --language."""
     return option("--language", type=LanguageChoice(), default=DEFAULT)
 
 
 def sql_dialect(flag: str = "--dialect", of: str = "QUERY") -> Any:
-    """A field with a dialect of MATCH_RECOGNIZE."""
+    """Return a field with a dialect of MATCH_RECOGNIZE."""
     says = f"MATCH_RECOGNIZE: the dialect of {of}.  [default: standard]"
     return option(flag, type=ChoiceOption(list(DIALECTS)), help=says)
 
 
 def row_readings() -> Any:
-    """A field with the readings of MATCH_RECOGNIZE that a text can say."""
+    """Return a field with the readings of MATCH_RECOGNIZE that a text can say."""
     return option("--reading", multiple=True, metavar="NAME=VALUE", help=READINGS)
 
 
 def either(*options: Any) -> Any:
-    """A field that several options set."""
+    """Return a field that several options set."""
     return field(metadata={PARAMETERS: tuple(make for one in options for make in one.metadata[PARAMETERS])})
 
 
 def group(kind: type[Any]) -> Any:
-    """A field whose value is a dataclass of options."""
+    """Return a field whose value is a dataclass of options."""
     return field(metadata={GROUP: kind})
 
 
@@ -322,7 +322,7 @@ class FileSource:
 
     @cached_property
     def schema(self) -> Schema | None:
-        """The schema that is given. Raises InputError."""
+        """Return the schema that is given. Raises InputError."""
         return self.schema_for(DEFAULT)
 
     @property
@@ -338,7 +338,7 @@ class FileSource:
 
     @property
     def rename_types(self) -> dict[str, str]:
-        """The types that are read by another name. Raises InputError."""
+        """Return the types that are read by another name. Raises InputError."""
         pairs = [text.partition("=") for text in self.renamed_types]
         for old, equals, new in pairs:
             if not (old and equals and new):
@@ -346,7 +346,8 @@ class FileSource:
         return {old: new for old, _, new in pairs}
 
     def read_for(self, query: str, language: str, file: str | tuple[str, ...]) -> Stream:
-        """The events of a file that a query is to be run over; warnings about the two are written to standard error.
+        """Return the events of a file that a query is to be run over; warnings about the two are written to standard
+        error.
 
         With --strict the first of these is an error. Raises InputError, IllFormed.
         """
@@ -364,7 +365,7 @@ class FileSource:
             warn(warning, query)
 
     def read_in(self, lang: Language[Any], files: tuple[str, ...], default_type: str | None = None) -> Stream:
-        """The events of files in the form that a language has of its own, or else as `read` reads them."""
+        """Return the events of files in the form that a language has of its own, or else as `read` reads them."""
         own = None
         if self.format_ is None:
             with _notes():
@@ -378,7 +379,7 @@ class FileSource:
         return self._as_asked(own, ", ".join(files), lang.title)
 
     def _as_asked(self, S: Stream, file: str, title: str) -> Stream:
-        """The events of a file in a form of a language's own, in the order asked for. Raises InputError."""
+        """Return the events of a file in a form of a language's own, in the order asked for. Raises InputError."""
         given = {
             "--time-unit": self.time_unit,
             "--time-format": self.time_format,
@@ -398,7 +399,7 @@ class FileSource:
         return sorted_by_time(S) if self.sort else S
 
     def read_stream(self, file: str | tuple[str, ...], default_type: str | None = None) -> Stream:
-        """The events of a file, or of several; of standard input if it is called -. Raises InputError."""
+        """Return the events of a file, or of several; of standard input if it is called -. Raises InputError."""
         if self.untyped_as == "":
             raise InputError("--default-type: the type of an event is a text that is not empty")
         schema = self.schema
@@ -427,7 +428,7 @@ class FileSource:
 
 
 def _has_time(S: Stream) -> bool:
-    """Whether an event has a time; a stream with a table is looked at by its column."""
+    """Return whether an event has a time; a stream with a table is looked at by its column."""
     if TIME in S.unread:
         return True
     if S.is_columnar:
@@ -442,7 +443,7 @@ def schema_of(
     times: TimeReading = TimeReading(),
     language: str = DEFAULT,
 ) -> Schema:
-    """The schema that an option gives, as JSON or a file. Raises InputError, IllFormed.
+    """Return the schema that an option gives, as JSON or a file. Raises InputError, IllFormed.
 
     The events of a file are read as those over which a query of the language runs.
     """

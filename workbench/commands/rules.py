@@ -145,7 +145,7 @@ def cases_of_rules(path: Path) -> tuple[list[Case], tuple[UnreadableRule, ...]]:
 
 
 def _has_one_type_a_field(events: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether no field has texts in one event and numbers in another."""
+    """Return whether no field has texts in one event and numbers in another."""
     types: dict[str, type] = {}
     return all(types.setdefault(name, type(value)) is type(value) for event in events for name, value in event.items())
 
@@ -261,7 +261,7 @@ class _Unreadable(Exception):
 
 
 def _read_rule(file: Path, where: str) -> DetectionRule | None:
-    """The rule of a file; None for a rule in another language."""
+    """Return the rule of a file; None for a rule in another language."""
     try:
         text = text_of(file)
     except InputError as error:
@@ -313,7 +313,7 @@ def with_referenced_rules(file: Path, text: str) -> str:
 
 
 def _references(text: str) -> list[str]:
-    """The names and ids under `rules:` of correlations, as they are written."""
+    """Return the names and ids under `rules:` of correlations, as they are written."""
     blocks = re.findall(r"(?m)^[ ]+rules:[ ]*(\[[^\]]*\]|[^\s#\[].*|(?:\s*\n[ ]*-[ ]+.*)+)", text)
     return [name for block in blocks for name in re.findall(r"[^\s,'\"\[\]-][^\s,'\"\[\]]*", re.sub(r"#.*", "", block))]
 

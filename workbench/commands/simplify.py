@@ -380,7 +380,7 @@ def star(query: str, as_json: bool) -> int:
 
 
 def _smaller(phi: Formula) -> Formula:
-    """The formula simplified, if that is one of CEL* too."""
+    """Return the formula simplified, if that is one of CEL* too."""
     psi = simplify(phi).phi
     return phi if beyond_star(psi) else psi
 
@@ -438,7 +438,7 @@ class DialectChoice(LanguageChoice):
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The names that there are."""
+        """Return the names that there are."""
         return (*LANGUAGES, *self.names)
 
     @choices.setter
@@ -593,7 +593,7 @@ def _print_with_differences(
 
 
 def _show_and_reparse(psi: Any, language: Language[Any]) -> str:
-    """The text of a tree, if it is parsed as that tree again."""
+    """Return the text of a tree, if it is parsed as that tree again."""
     text = language.syntax.show(psi)
     try:
         if language.syntax.parse(text) == psi:

@@ -155,7 +155,7 @@ _TYPED: list[tuple[Any, Schema]] = []  # the query that was checked last, with i
 
 
 def require_typed(language: Language[Any], query: Any, schema: Schema | None) -> None:
-    """Raises IllFormed where the query does not fit the schema; for all evaluators that are asked a case once."""
+    """Raise IllFormed where the query does not fit the schema; for all evaluators that are asked a case once."""
     if schema is None or any(query is known and schema is fitted for known, fitted in _TYPED):
         return
     _TYPED.clear()
@@ -164,12 +164,12 @@ def require_typed(language: Language[Any], query: Any, schema: Schema | None) ->
 
 
 def has_unbound(language: Language[Any], query: Any, S: Stream) -> bool:
-    """Whether a query names a variable that nothing binds, which an engine may refuse."""
+    """Return whether a query names a variable that nothing binds, which an engine may refuse."""
     return any(problem.rule == "unbound" for problem in language.syntax.problems(query, S.schema))
 
 
 def name_of(maker: CaseMaker[Any]) -> str:
-    """The name of a function that makes cases, or the text of an object that does."""
+    """Return the name of a function that makes cases, or the text of an object that does."""
     return str(getattr(maker, "__qualname__", repr(maker)))
 
 
@@ -207,7 +207,7 @@ class ClaimedMaker:
         return f"{name_of(self.maker)}, of {self.claims.described}"
 
     def __call__(self, rng: Random, profile: Any, nodes: int, events: int) -> tuple[Any, Stream]:
-        """The first case that is claimed. Raises Unsupported if there is none among `tries` cases."""
+        """Return the first case that is claimed. Raises Unsupported if there is none among `tries` cases."""
         for left in range(self.tries, 0, -1):
             query, S = self.maker(rng, profile, max(1, min(nodes, 2 * nodes * left // self.tries)), events)
             if self.claims.ordered_time:
@@ -239,7 +239,7 @@ class SelectedMaker:
 
 
 def generated_languages() -> Iterator[Language[Any]]:
-    """The languages that have a generator of random cases."""
+    """Return the languages that have a generator of random cases."""
     return (language for language in LANGUAGES.values() if language.cases is not None)
 
 
@@ -249,14 +249,14 @@ def definition(
     consumption: Consumption = Consumption.NONE,
     bare: bool = False,
 ) -> Evaluator:
-    """The evaluator that the others are compared with."""
+    """Return the evaluator that the others are compared with."""
     return BuiltInEvaluator(language, DENOTATIONAL, budget, consumption, bare)
 
 
 def built_in(
     language: Language[Any], budget: Budget = Budget(), consumption: Consumption = Consumption.NONE
 ) -> Mapping[str, Evaluator]:
-    """The built-in evaluators of a language, all but the definition."""
+    """Return the built-in evaluators of a language, all but the definition."""
     names = (name for name in language.evaluators if name != DENOTATIONAL)
     return {name: BuiltInEvaluator(language, name, budget, consumption) for name in names}
 
@@ -264,7 +264,8 @@ def built_in(
 def plan_of(
     language: Language[Any], profile: str, streams: Streams | None, left: Evaluator, **settings: Any
 ) -> CampaignPlan:
-    """A campaign of the language and one of its profiles; its right evaluator is the left one, until it is replaced.
+    """Return a campaign of the language and one of its profiles; its right evaluator is the left one, until it is
+    replaced.
 
     streams: None for guided ones where the language has these. settings: other fields of the plan.
     """
@@ -359,12 +360,12 @@ class Job:
     restarts: int = 50
 
     def text(self) -> str:
-        """The job as JSON."""
+        """Return the job as JSON."""
         return json.dumps(dataclasses.asdict(self), sort_keys=True)
 
     @classmethod
     def of_text(cls, text: str) -> Job:
-        """The job that text() wrote. Raises InputError."""
+        """Return the job that text() wrote. Raises InputError."""
         try:
             obj: dict[str, Any] = json.loads(text)
             parts = tuple(PlanShare(**part) for part in obj.pop("parts"))
@@ -405,17 +406,17 @@ class Job:
         )
 
     def definition(self, part: PlanShare) -> Evaluator:
-        """The evaluator that the others are compared with."""
+        """Return the evaluator that the others are compared with."""
         return definition(language_named(part.language), Budget(valuations=self.valuations))
 
     def built_in(self, part: PlanShare) -> Mapping[str, Evaluator]:
-        """The built-in evaluators under test."""
+        """Return the built-in evaluators under test."""
         own = built_in(language_named(part.language), Budget(states=self.states, matches=self.matches))
         return {name: own[name] for name in self.evaluators if name in own}
 
 
 def asked_of(part: PlanShare, index: int) -> tuple[Output, ...]:
-    """The outputs that are asked of a case."""
+    """Return the outputs that are asked of a case."""
     match part.output:
         case "both":
             return "matches", "valuations"
@@ -461,22 +462,22 @@ class KnownDisagreements:
                     self.present.add((example.cause, form(plan.language, example.query)))
 
     def has(self, d: Disagreement, operations: QueryOperations[Any]) -> bool:
-        """Whether an example with the same cause and a query of the same form is still answered as before."""
+        """Return whether an example with the same cause and a query of the same form is still answered as before."""
         return (str(cause(d, operations)), form(operations, d.phi)) in self.present
 
     @property
     def causes(self) -> list[str]:
-        """The causes of which an example is still answered as before."""
+        """Return the causes of which an example is still answered as before."""
         return sorted({name for name, _ in self.present})
 
     @property
     def gone(self) -> list[str]:
-        """The causes of which no example is answered as before."""
+        """Return the causes of which no example is answered as before."""
         return sorted({example.cause for example in self.examples}.difference(self.causes))
 
 
 def read_known(path: Path, language: Language[Any]) -> KnownDisagreements:
-    """The disagreements in a file that `cerify fuzz --json` printed. Raises InputError."""
+    """Return the disagreements in a file that `cerify fuzz --json` printed. Raises InputError."""
     parsed = [(parse_json(text, where), where) for text, where in lines_of(path)]
     return KnownDisagreements(
         [_example(obj, where, language) for obj, where in parsed if not (isinstance(obj, dict) and "summary" in obj)]
@@ -495,7 +496,7 @@ def _example(obj: Any, where: str, language: Language[Any]) -> KnownExample:
 
 
 def form(operations: QueryOperations[Any], query: Query) -> str:
-    """The query with numbers in place of its names, and all constants of a kind alike; comparators stay."""
+    """Return the query with numbers in place of its names, and all constants of a kind alike; comparators stay."""
     named = {*operations.names(query), *operations.attributes(query), *operations.types(query)}
     number: dict[str, str] = {}
 
@@ -509,7 +510,7 @@ def form(operations: QueryOperations[Any], query: Query) -> str:
 
 
 def _same(given: Answer, stored: Any) -> bool:
-    """Whether an answer is the stored one; of failures whether they are of the same form."""
+    """Return whether an answer is the stored one; of failures whether they are of the same form."""
     if isinstance(given, str) or isinstance(stored, str):
         return isinstance(given, str) and isinstance(stored, str) and failure_form(given) == failure_form(stored)
     return _lines(map(protocol.json_of_match, given)) == _lines(stored)

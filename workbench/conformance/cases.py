@@ -45,7 +45,7 @@ FIELDS = {
 
 
 def load(name: str | None, seconds: float = SECONDS) -> list[Case]:
-    """The cases of a built-in suite by name (all of them if None), or of a file by its path. Raises InputError.
+    """Return the cases of a built-in suite by name (all of them if None), or of a file by its path. Raises InputError.
 
     A file is checked line by line, which takes some milliseconds each, at most the seconds each and SUITE_SECONDS
     together; the built-in suites have been.
@@ -73,12 +73,12 @@ def load(name: str | None, seconds: float = SECONDS) -> list[Case]:
 
 @cache
 def _built_in(path: Path) -> list[Case]:
-    """The cases of a built-in suite, which are read once."""
+    """Return the cases of a built-in suite, which are read once."""
     return [_case(json.loads(text)) for text, _ in lines_of(path)]
 
 
 def case_of_line(text: str, where: str, seconds: float = SECONDS) -> Case:
-    """The case that a line of a suite writes; without the field "matches" it has those of the definition.
+    """Return the case that a line of a suite writes; without the field "matches" it has those of the definition.
 
     Raises InputError naming the place and the field, also for matches that are not those of the definition, and where
     these take longer than the seconds.
@@ -144,7 +144,7 @@ def _case(obj: protocol.Json) -> Case:
 
 
 def line_of_case(case: Case) -> str:
-    """The case as a line of a suite."""
+    """Return the case as a line of a suite."""
     return protocol.line(
         {
             "id": case.id,
@@ -176,7 +176,7 @@ VALUES = (datetime, timedelta)
 
 @lru_cache(maxsize=1_000)
 def parsed(language: str, query: str) -> Any:
-    """A query as its syntax tree; None for a text that is no query of the language."""
+    """Return a query as its syntax tree; None for a text that is no query of the language."""
     try:
         return LANGUAGES[language].syntax.parse(query)
     except CerifyError:
@@ -185,7 +185,7 @@ def parsed(language: str, query: str) -> Any:
 
 @lru_cache(maxsize=1_000)
 def tree_of_text(language: str, query: str) -> Json | None:
-    """The tree of a query; None for a text that is no query of the language, or that is nested too deeply."""
+    """Return the tree of a query; None for a text that is no query of the language, or that is nested too deeply."""
     try:
         tree: Json | None = tree_of(parsed(language, query))
     except RecursionError:
@@ -194,7 +194,7 @@ def tree_of_text(language: str, query: str) -> Json | None:
 
 
 def tree_of(value: Any) -> Any:
-    """A syntax tree, or a part of one, in JSON."""
+    """Return a syntax tree, or a part of one, in JSON."""
     if is_dataclass(value) and not isinstance(value, type):
         return {"node": node_word(type(value))} | {
             name: tree_of(getattr(value, name)) for name in (*fields_of(type(value)), *optional_fields(value))
@@ -212,7 +212,7 @@ def tree_of(value: Any) -> Any:
 
 
 def nodes(language: str) -> Mapping[str, tuple[str, ...]]:
-    """The names of the nodes that trees of a language consist of, each with its fields."""
+    """Return the names of the nodes that trees of a language consist of, each with its fields."""
     return {
         name: ("value",) if kind in VALUES else tuple(fields_of(kind)) for name, kind in node_kinds(language).items()
     }
@@ -238,7 +238,7 @@ def _literals(hint: Any) -> list[Any]:
 
 
 def nodes_in(tree: Any) -> Iterable[Json]:
-    """All nodes of a tree in JSON, itself first."""
+    """Yield all nodes of a tree in JSON, itself first."""
     if isinstance(tree, dict):
         yield tree
         for value in tree.values():
@@ -282,7 +282,7 @@ class Claims:
 
     @property
     def described(self) -> str:
-        """The claims as text, the same for equal ones."""
+        """Return the claims as text, the same for equal ones."""
         claimed = {field.name: getattr(self, field.name) for field in fields(self)}
         return ", ".join(
             f"{name} {' '.join(sorted(of)) if isinstance(of, frozenset) else of}" for name, of in claimed.items() if of
@@ -294,7 +294,7 @@ class Claims:
         return self.objection(case.language, case.query, events, case.output)
 
     def restrict_case(self, case: Case) -> Case:
-        """The case as the engine is asked it: for less than the results if these are more than it claims."""
+        """Return the case as the engine is asked it: for less than the results if these are more than it claims."""
         less = self.less_than_results(case.language)
         return (
             case if less is None else replace(case, output=less, matches=of_output(case.matches, case.language, less))
@@ -345,7 +345,7 @@ def claims_of_json(claims: Mapping[str, Json], language: str) -> Claims:
 
 @lru_cache
 def names_of(language: str) -> frozenset[str]:
-    """The names of the operators and strategies in the suite's queries in a language, which claims may have."""
+    """Return the names of the operators and strategies in the suite's queries in a language, which claims may have."""
     return frozenset().union(
         *(operators_of(language, query) for query in {c.query for c in load(None) if c.language == language})
     )
@@ -353,7 +353,7 @@ def names_of(language: str) -> frozenset[str]:
 
 @lru_cache
 def features_of(language: str) -> frozenset[str]:
-    """The features of the suite's cases in a language."""
+    """Return the features of the suite's cases in a language."""
     return frozenset(case.feature for case in load(None) if case.language == language)
 
 
@@ -384,7 +384,7 @@ def operators_of(language: str, query: Any) -> frozenset[str]:
 
 
 def predicates_of(tree: Json) -> frozenset[str]:
-    """The kinds of conditions in a tree; "correlated" if one of them compares events with each other."""
+    """Return the kinds of conditions in a tree; "correlated" if one of them compares events with each other."""
     found = {PREDICATES[node["node"]] for node in nodes_in(tree) if node["node"] in PREDICATES}
     for node in nodes_in(tree):
         if node["node"] in PREDICATES:
@@ -397,7 +397,7 @@ def predicates_of(tree: Json) -> frozenset[str]:
 
 
 def in_order(S: Iterable[Event]) -> bool:
-    """Whether no event of a stream is earlier than one before it."""
+    """Return whether no event of a stream is earlier than one before it."""
     latest: int | float | datetime | None = None
     for event in S:
         match event.get(TIME):
@@ -419,7 +419,8 @@ def in_order_of_time(S: Stream) -> Stream:
 
 
 def learnt(run: Callable[[Case], CaseResult], language: str, cases: Iterable[Case]) -> Claims:
-    """The claims of an engine, from what it skips: not the operators that it skips in the shortest queries with them.
+    """Return the claims of an engine, from what it skips: not the operators that it skips in the shortest queries with
+    them.
 
     A query is run only if all its other operators were answered, so that the skip is because of the one. Where no such
     query is left, one with two or more that are new is run: in some languages no query has a single operator.
@@ -457,7 +458,7 @@ class StartedEngine(Protocol):
 
 
 def claims_of_engine(engine: StartedEngine, language: str) -> Claims:
-    """The claims in an engine's answer to *start*; without any, the operators that it does not skip."""
+    """Return the claims in an engine's answer to *start*; without any, the operators that it does not skip."""
     if language in engine.info.claims:
         return claims_of_json(engine.info.claims, language)
     cases = list(probes(load(None), language))

@@ -92,7 +92,7 @@ class Choices:
         return None if found == "unmodelled" else found
 
     def elements(self, case: Case) -> Elements:
-        """The operators of a case's query and what else a failure may depend on, by the text of the case."""
+        """Return the operators of a case's query and what else a failure may depend on, by the text of the case."""
         text = case.query + repr((case.events, case.schema))
         if text not in self._elements:
             language = LANGUAGES[case.language]
@@ -110,12 +110,12 @@ class Choices:
         return False
 
     def reproduces(self, chosen: Iterable[Choice], result: CaseResult) -> bool:
-        """Whether an engine with these choices gives the answer that was given."""
+        """Return whether an engine with these choices gives the answer that was given."""
         given = given_by(result)
         return given is not None and self.answer(result.case, chosen) == given
 
     def possible(self, choice: Choice) -> bool:
-        """Whether the choice gives the right answer to the cases that the engine passed, with few exceptions."""
+        """Return whether the choice gives the right answer to the cases that the engine passed, with few exceptions."""
         if choice not in self._possible:
             some = list(islice((case for case in self.passed if self.concerns(case, [choice[0]])), PASSED))
             wrong, most = 0, EXCEPTIONS * len(some)

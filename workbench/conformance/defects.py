@@ -63,7 +63,7 @@ def chosen_for(choices: Choices, smallest: Sequence[CaseResult], failing: Sequen
             left.difference_update(candidates[choice])
 
     def giving(beside: Sequence[Choice], among: Iterable[int]) -> dict[Choice, set[int]]:
-        """The choices that give some of the answers beside others, with these answers."""
+        """Return the choices that give some of the answers beside others, with these answers."""
         found = {c: {i for i in among if choices.reproduces([*beside, c], smallest[i])} for c in choices}
         return {c: answers for c, answers in found.items() if answers and choices.possible(c)}
 
@@ -111,7 +111,7 @@ def _is_axis_taken(choice: Choice, taken: Iterable[Choice]) -> bool:
 def causes_of(
     choices: Choices, results: Sequence[CaseResult], first: Choice | None = None, beside: Sequence[Choice] = ()
 ) -> tuple[DefectCause, ...]:
-    """The choices that give the first result, of a smallest case, and half of all; `first` in front if given.
+    """Return the choices that give the first result, of a smallest case, and half of all; `first` in front if given.
 
     beside: the causes of other defects, together with which `first` may give an answer too.
     """
@@ -135,7 +135,7 @@ LINES = 24  # of an explanation; the rest is left out
 
 
 def why_of(result: CaseResult, held: Mapping[str, str] = {}) -> str:
-    """The explanation of the first difference as text; "" where there is none, or no explanation.
+    """Return the explanation of the first difference as text; "" where there is none, or no explanation.
 
     held: the choices of a policy or a reading that bear on the case. The semantics does not explain what is expected by
     these, and a note says so.
@@ -192,7 +192,7 @@ class DefectGroup:
 
     @property
     def cases(self) -> tuple[str, ...]:
-        """The ids of the cases of the kernels."""
+        """Return the ids of the cases of the kernels."""
         return tuple(id_ for kernel in self.kernels for id_ in kernel.cases)
 
 
@@ -202,7 +202,7 @@ def defects_behind(
     results: Sequence[CaseResult],
     progress: Progress = lambda what, done, total: None,
 ) -> list[Defect]:
-    """The defects behind the failures of a run with these results, those that explain most cases first."""
+    """Return the defects behind the failures of a run with these results, those that explain most cases first."""
     silent = silent_failures(failures, results)
     kernels = peeler.kernels(
         [r for r in failures if r.case.id not in silent],
@@ -236,13 +236,13 @@ def defects_behind(
 
 
 def always_empty(results: Sequence[CaseResult]) -> bool:
-    """Whether the engine gave no match in any of its answers, though several of them should have had some."""
+    """Return whether the engine gave no match in any of its answers, though several of them should have had some."""
     answers = [result for result in results if result.matches is not None]
     return not any(one.matches for one in answers) and sum(bool(one.case.matches) for one in answers) >= EMPTY
 
 
 def silent_failures(failures: Sequence[CaseResult], results: Sequence[CaseResult]) -> dict[str, str]:
-    """The language of failures by the ids of their cases: of engines without any match, all but the smallest.
+    """Return the language of failures by the ids of their cases: of engines without any match, all but the smallest.
 
     One smaller case says all there is to say of these, and the search for hundreds would take its time.
     """
@@ -256,7 +256,7 @@ def silent_failures(failures: Sequence[CaseResult], results: Sequence[CaseResult
 
 
 def _of_all_silent(kernels: Sequence[Kernel], silent: Mapping[str, str], language: str) -> Kernel:
-    """The first of the kernels of a silent engine, with all its cases."""
+    """Return the first of the kernels of a silent engine, with all its cases."""
     rest = tuple(id_ for id_, of in silent.items() if of == language)
     ids = dict.fromkeys((*(id_ for kernel in kernels for id_ in kernel.cases), *rest))
     return replace(kernels[0], cases=tuple(ids))
@@ -283,7 +283,7 @@ def _standing(
     choices: Choices,
     answered: Sequence[CaseResult],
 ) -> list[Choice]:
-    """The choices that are found and stand before all answers; those that fall are searched for no more."""
+    """Return the choices that are found and stand before all answers; those that fall are searched for no more."""
     if choices.excluded or not choices.passed:
         return []
     inquiry = Inquiry(peeler, choices, kernels[0].origin.case)
@@ -360,7 +360,7 @@ def _is_refuted(choices: Choices, choice: Choice, kernels: Sequence[Kernel], une
 
 
 def _is_open(choices: Choices, stands: Sequence[Choice], smallest: Sequence[CaseResult]) -> bool:
-    """Whether a wrong answer that choices may explain is explained by none of these."""
+    """Return whether a wrong answer that choices may explain is explained by none of these."""
     return any(
         given_by(one) is not None
         and one.outcome == "failed"
@@ -382,7 +382,7 @@ def _settle_choices(
     choices: Choices,
     answered: Sequence[CaseResult],
 ) -> list[Choice]:
-    """The choices that are found one by one and stand; those that fall are searched for no more."""
+    """Return the choices that are found one by one and stand; those that fall are searched for no more."""
     smallest = [kernel.result for kernel in kernels]
     stands: list[Choice] = []
     for _ in range(ROUNDS):
@@ -512,7 +512,7 @@ def _causes(choices: Choices, results: Sequence[CaseResult], group: DefectGroup)
 
 
 def _defect(id_: str, group: DefectGroup, choices: Choices, by_id: dict[str, CaseResult], hurried: bool) -> Defect:
-    """The defect of a group; hurried: without an explanation, which may take long."""
+    """Return the defect of a group; hurried: without an explanation, which may take long."""
     kernels = sorted(group.kernels, key=lambda k: (len(k.result.case.query), len(k.result.case.events)))
     first = kernels[0]
     others = tuple(r for k in kernels for r in (k.result, *k.variants) if r is not first.result)
@@ -661,7 +661,7 @@ def causes(
 
 
 def smallest(query: str, language: str, reports: Reports, pieces: Iterable[Piece]) -> Smallest | None:
-    """The smallest case found, going down from the piece with the fewest events."""
+    """Return the smallest case found, going down from the piece with the fewest events."""
     best: Smallest | None = None
 
     def fails(query: str, S: Stream) -> bool:
@@ -679,7 +679,7 @@ def smallest(query: str, language: str, reports: Reports, pieces: Iterable[Piece
 
 
 def evaluate_by_definition(query: str, language: str, S: Stream) -> Report:
-    """The positions and events of the matches by the definition. Raises CerifyError."""
+    """Return the positions and events of the matches by the definition. Raises CerifyError."""
     found = match(query, S, language=language, evaluator=DENOTATIONAL, budget=BUDGET)
     return frozenset((m.at, m.events) for m in found)
 

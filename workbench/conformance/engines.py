@@ -104,11 +104,11 @@ class JavaAdapter:
 
     @property
     def jar(self) -> Path:
-        """The runnable jar, in the folder of the modules."""
+        """Return the runnable jar, in the folder of the modules."""
         return Path(self.module, "target", f"cerify-{self.module}.jar")
 
     def missing(self) -> str | None:
-        """A program that is not on the PATH, or the checkout."""
+        """Return a program that is not on the PATH, or the checkout."""
         checkout = self.checkout.missing() if self.checkout is not None else None
         return _missing_programs("java", "javac", "mvn") or checkout or self._missing_java()
 
@@ -127,7 +127,7 @@ class JavaAdapter:
         return jar.exists() and all(source.stat().st_mtime <= jar.stat().st_mtime for source in needed)
 
     def command(self, name: str, folder: Path) -> Sequence[str]:
-        """The command that starts it, with the heap within the memory cap."""
+        """Return the command that starts it, with the heap within the memory cap."""
         java = build_folder(ADAPTERS / "java", folder)
         jar = java / self.jar
         if not self.is_ready(folder):
@@ -147,7 +147,7 @@ class CheckoutAdapter:
     checkout: Checkout
 
     def missing(self) -> str | None:
-        """The checkout."""
+        """Return the checkout."""
         return self.checkout.missing()
 
     def is_ready(self, folder: Path) -> bool:
@@ -155,7 +155,7 @@ class CheckoutAdapter:
         return self.missing() is None
 
     def command(self, name: str, folder: Path) -> Sequence[str]:
-        """The command that starts it."""
+        """Return the command that starts it."""
         return [sys.executable, str(ADAPTERS / self.folder / "adapter.py"), "--engine-home", self.checkout.home]
 
 
@@ -173,7 +173,7 @@ class CMakeAdapter:
     checkout: Checkout
 
     def missing(self) -> str | None:
-        """A program that is not on the PATH, or the checkout."""
+        """Return a program that is not on the PATH, or the checkout."""
         return _missing_programs("cmake") or self.checkout.missing()
 
     def built(self, folder: Path) -> Path:
@@ -186,7 +186,7 @@ class CMakeAdapter:
         return self.checkout.missing() is None and (self.built(folder) / self.program).exists()
 
     def command(self, name: str, folder: Path) -> Sequence[str]:
-        """The command that starts it."""
+        """Return the command that starts it."""
         source, home, built = ADAPTERS / "cpp", str(Path(self.checkout.home).resolve()), self.built(folder)
         _build(name, ["cmake", "-S", str(source), "-B", str(built), f"-D{self.setting}={home}"])
         _build(name, ["cmake", "--build", str(built), "--target", self.program])
@@ -242,7 +242,7 @@ class PackageAdapter:
         return any(self.environment(name, folder).exists() for name, of in SHIPPED.items() if of is self)
 
     def command(self, name: str, folder: Path) -> Sequence[str]:
-        """The command that starts it, once its engine is installed."""
+        """Return the command that starts it, once its engine is installed."""
         home = self.environment(name, folder)
         is_new = not home.exists()
         if is_new:
@@ -308,7 +308,7 @@ class CrateAdapter:
         return self.built(folder).exists()
 
     def command(self, name: str, folder: Path) -> Sequence[str]:
-        """The command that starts it."""
+        """Return the command that starts it."""
         built, manifest = self.built(folder), ADAPTERS / "rust" / self.crate / "Cargo.toml"
         if not built.exists():
             cargo = ["cargo", "build", "--quiet", "--release", "--locked", "--manifest-path", str(manifest)]
@@ -342,7 +342,7 @@ class NpmAdapter:
         return (self.home(folder) / self.program).exists()
 
     def command(self, name: str, folder: Path) -> Sequence[str]:
-        """The command that starts it, once its engine is installed."""
+        """Return the command that starts it, once its engine is installed."""
         home = self.home(folder)
         if not self.is_ready(folder):
             home.mkdir(parents=True, exist_ok=True)
@@ -519,7 +519,7 @@ def newer_versions() -> list[tuple[str, str, str, str]]:
 
 
 def sources(java: Path) -> Sequence[Path]:
-    """The files of the adapters that Maven reads, without what it has built."""
+    """Return the files of the adapters that Maven reads, without what it has built."""
     return sorted(
         path
         for pattern in ("**/*.java", "**/pom.xml", "**/*.properties", "LICENSE")
@@ -535,7 +535,8 @@ def cache_folder(environment: Mapping[str, str]) -> Path:
 
 
 def build_folder(java: Path, cache: Path) -> Path:
-    """The folder to build in: the checkout's own, or for an installed package a copy of the sources in the cache.
+    """Return the folder to build in: the checkout's own, or for an installed package a copy of the sources in the
+    cache.
 
     Its name has a digest of the sources, so that another version of cerify builds in another folder.
     """

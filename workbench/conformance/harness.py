@@ -92,7 +92,7 @@ class Excerpt:
         self._left_out |= len(end) > KEPT_STDERR
 
     def text(self) -> str:
-        """The text, or its first and its last lines with "..." between them; a line too long for that is cut."""
+        """Return the text, or its first and its last lines with "..." between them; a line too long for that is cut."""
         between = "\n...\n" if self._left_out else ""
         whole = (self._begin + between + self._end).strip()
         if len(whole) <= 2 * SHOWN_STDERR:
@@ -170,7 +170,7 @@ class EngineProcess:
                 raise EngineFailure("timeout", f"no answer within {seconds:g} s{self.last_words()}")
 
     def early(self, seconds: float = 0.0) -> bytes | None:
-        """A line that is there, or comes within the seconds, though nothing was asked. Raises EngineFailure."""
+        """Return a line that is there, or comes within the seconds, though nothing was asked. Raises EngineFailure."""
         line = self._next_line(seconds)
         if line is None or isinstance(line, EngineFailure):
             self._fail(line)
@@ -187,21 +187,22 @@ class EngineProcess:
         self._to_write.put(text.encode() + b"\n")
 
     def wait(self, seconds: float) -> int | None:
-        """The exit status, None if the process goes on for longer than the seconds."""
+        """Return the exit status, None if the process goes on for longer than the seconds."""
         try:
             return self._process.wait(seconds)
         except subprocess.TimeoutExpired:
             return None
 
     def stderr(self) -> str:
-        """The beginning and the end of what the process wrote on standard error since the last question, or its start.
+        """Return the beginning and the end of what the process wrote on standard error since the last question, or its
+        start.
 
         Some runtimes print the message of an error at the top, others at the bottom.
         """
         return self._stderr.text()
 
     def last_words(self) -> str:
-        """The same, as part of a message."""
+        """Return the same, as part of a message."""
         words = self.stderr()
         return f"; on its standard error: {words}" if words else ""
 
@@ -326,7 +327,7 @@ def _adopt_orphans() -> None:
 
 
 def excerpt(text: bytes) -> str:
-    """The beginning of a line, for a message."""
+    """Return the beginning of a line, for a message."""
     shown = text.decode(errors="replace").strip()
     return shown if len(shown) <= 200 else shown[:200] + "…"
 
@@ -384,7 +385,7 @@ class Losses:
 
 @lru_cache(maxsize=10_000)
 def parts(language: str, text: str) -> tuple[Part, ...]:
-    """The operators of a query, and every two of them; a window with what it measures."""
+    """Return the operators of a query, and every two of them; a window with what it measures."""
     query = LANGUAGES[language].syntax.parse(text)
     names = set(LANGUAGES[language].syntax.constructs(query))
     if language in INTERPRETATIONS:
@@ -394,7 +395,7 @@ def parts(language: str, text: str) -> tuple[Part, ...]:
 
 
 def operators_of(case: Case) -> str:
-    """The names of the operators of a case's query, as text."""
+    """Return the names of the operators of a case's query, as text."""
     language = LANGUAGES[case.language]
     return ", ".join(sorted(language.syntax.constructs(language.syntax.parse(case.query))))
 
@@ -448,7 +449,7 @@ class Engine:
         return _limit_wrong_matches(self.answer(case, then))
 
     def answer(self, case: Case, then: Case | None = None) -> CaseResult:
-        """The result of a case, which has the output that the engine claims.
+        """Return the result of a case, which has the output that the engine claims.
 
         then: the case that is asked next, if that is known; its message is made while the engine answers this one.
         """
@@ -532,7 +533,7 @@ class Engine:
         raise EngineFailure("protocol", f"wrote a line that answers no request: {excerpt(text)}")
 
     def _is_second(self, answer: dict[str, Any], text: bytes) -> bool:
-        """Whether the process has answered the case before; it is ended then, for it may hold more lines."""
+        """Return whether the process has answered the case before; it is ended then, for it may hold more lines."""
         if answer["id"] not in self._answered:
             return False
         self.twice[answer["id"]] = f"answered twice; the second time it wrote: {excerpt(text)}"
@@ -552,7 +553,7 @@ class Engine:
             raise EngineFailure("protocol", _wrong(error, text)) from None
 
     def _ask(self, case: Case) -> protocol.Answer | ProtocolBreach | None:
-        """The answer; None if a second answer to an earlier case came in its place. Raises EngineFailure.
+        """Return the answer; None if a second answer to an earlier case came in its place. Raises EngineFailure.
 
         A line that answers the case, but is wrong in itself, is the fault of this answer: the process goes on.
         """
@@ -569,7 +570,7 @@ class Engine:
             raise EngineFailure("memory", why) from None
 
     def _message(self, case: Case) -> str:
-        """The line that asks a case, which may have been prepared."""
+        """Return the line that asks a case, which may have been prepared."""
         prepared, self._prepared = self._prepared, None
         if prepared is not None and replace(prepared[0], matches=case.matches) == case:
             return prepared[1]
@@ -611,7 +612,7 @@ def _wrong(error: InputError, text: bytes) -> str:
 
 
 def _limit_wrong_matches(result: CaseResult) -> CaseResult:
-    """The result with all matches that are expected, and of the others those that fit in WRONG_MATCHES."""
+    """Return the result with all matches that are expected, and of the others those that fit in WRONG_MATCHES."""
     matches, expected, room = result.matches or (), set(result.case.matches), WRONG_MATCHES
     kept = []
     for match in matches:
@@ -626,7 +627,7 @@ def _limit_wrong_matches(result: CaseResult) -> CaseResult:
 
 
 def message_of(case: Case) -> dict[str, Any]:
-    """The run message of a case."""
+    """Return the run message of a case."""
     tree, in_sql = tree_of_text(case.language, case.query), sql.message(case)
     return {
         "cmd": "run",

@@ -83,7 +83,7 @@ class Identification:
     def run(
         self, stages: Sequence[Stage], progress: Progress = lambda what, done, total: None
     ) -> dict[str, AxisFinding]:
-        """The findings by axis. The engine is asked at most `most` questions."""
+        """Return the findings by axis. The engine is asked at most `most` questions."""
         self.left = [self.predictor.default]
         self._end_step()
         try:
@@ -239,14 +239,14 @@ class Identification:
             first = better
 
     def neighbours(self, hypothesis: Choices, names: Iterable[str]) -> Iterator[Choices]:
-        """The hypotheses that differ from one in one of these axes."""
+        """Yield the hypotheses that differ from one in one of these axes."""
         for name in names:
             for value in self.predictor.interpretation.axes[name].values:
                 if value != hypothesis[name]:
                     yield {**hypothesis, name: value}
 
     def misses(self, hypothesis: Choices, most: int | None = None) -> int:
-        """The number of answers that a hypothesis does not explain, counted until it is above most."""
+        """Return the number of answers that a hypothesis does not explain, counted until it is above most."""
         key = tuple(hypothesis.values())
         counted, wrong = self._counted.get(key, (0, 0))
         while counted < len(self.answered) and (most is None or wrong <= most):
@@ -257,7 +257,7 @@ class Identification:
         return wrong
 
     def seen(self) -> list[str]:
-        """The names of the axes that bear on a query that was answered."""
+        """Return the names of the axes that bear on a query that was answered."""
         queries = {one.question.query for one in self.answered}
         found = {axis.name for query in queries for axis in self.predictor.axes_of(query)}
         return [name for name in self.predictor.interpretation.axes if name in found]
@@ -291,7 +291,7 @@ class Identification:
         return any(name in one.axes and other in one.axes for one in wrong for other in unfit)
 
     def always_empty(self) -> bool:
-        """Whether all answers are without matches, though several of them should have some."""
+        """Return whether all answers are without matches, though several of them should have some."""
         due = [one for one in self.answered if self.predictor.answer(one.question, self.predictor.default)]
         return len(due) >= EMPTY and all(one.answer == frozenset() for one in self.answered)
 
@@ -359,11 +359,11 @@ class Identification:
         )
 
     def wrong(self, hypothesis: Choices, answered: Iterable[Answered]) -> list[Answered]:
-        """The answers that a hypothesis does not explain."""
+        """Return the answers that a hypothesis does not explain."""
         return [one for one in answered if self.predictor.answer(one.question, hypothesis) != one.answer]
 
     def misfit(self, answered: Sequence[Answered]) -> float:
-        """The part of the answers that the best hypothesis does not explain."""
+        """Return the part of the answers that the best hypothesis does not explain."""
         return len(self.wrong(self.left[0], answered)) / len(answered)
 
     def about(self, name: str) -> list[Answered]:
@@ -379,7 +379,7 @@ class Identification:
         ]
 
     def depends(self, name: str, one: Answered) -> bool:
-        """Whether two values of an axis give other answers to a question, with all other axes as found."""
+        """Return whether two values of an axis give other answers to a question, with all other axes as found."""
         values = self.predictor.interpretation.axes[name].values
         return len({self.predictor.answer(one.question, {**self.left[0], name: value}) for value in values}) > 1
 
@@ -388,7 +388,7 @@ class Identification:
         return [one for one in answered if not self.is_blurred(unfit, one)] or answered
 
     def is_blurred(self, unfit: Iterable[str], one: Answered) -> bool:
-        """Whether an answer depends on an axis of `unfit`, of which no value fits."""
+        """Return whether an answer depends on an axis of `unfit`, of which no value fits."""
         return any(self.depends(other, one) for other in unfit)
 
 
@@ -673,7 +673,7 @@ def remarks_on(empty: bool, malformed: Sequence[str], answers: int) -> tuple[str
 
 
 def schema_for(language: str, question: EngineQuestion) -> dict[str, Any] | None:
-    """A schema that the query and the events fit, as JSON; None if there is none."""
+    """Return a schema that the query and the events fit, as JSON; None if there is none."""
     plugin = LANGUAGES[language]
     phi = plugin.syntax.parse(question.query)
     kinds: dict[str, str] = {}

@@ -52,7 +52,7 @@ class Inquiry:
 
     @cached_property
     def pool(self) -> Pool:
-        """The questions that were not asked."""
+        """Return the questions that were not asked."""
         return Pool((t for stage in STAGES.get(self.choices.language, ()) for t in stage.templates), set())
 
     def point(self, chosen: Sequence[Choice]) -> Point:

@@ -47,7 +47,7 @@ class Weight:
 
     @property
     def stands(self) -> bool:
-        """Whether the choice gives some wrong answers, and contradicts none."""
+        """Return whether the choice gives some wrong answers, and contradicts none."""
         return any(one.wrong for one in self.for_) and not self.against
 
     @property

@@ -124,7 +124,7 @@ class DefectCause:
 
     @property
     def helps(self) -> bool:
-        """Whether fewer cases fail if the engine is held to the choice."""
+        """Return whether fewer cases fail if the engine is held to the choice."""
         return self.then < self.now or self.now == 0
 
 
@@ -159,12 +159,12 @@ class Defect:
 
     @property
     def language(self) -> str:
-        """The name of the language of its cases."""
+        """Return the name of the language of its cases."""
         return self.result.case.language
 
     @property
     def likeliest(self) -> tuple[str, str] | None:
-        """The axis and the value of its likeliest cause; None if none is known."""
+        """Return the axis and the value of its likeliest cause; None if none is known."""
         return (self.causes[0].axis, self.causes[0].value) if self.causes else None
 
 
@@ -213,14 +213,14 @@ class Report:
 
     @property
     def unexplained(self) -> tuple[str, ...]:
-        """The ids of the failing cases that were asked and that no defect explains."""
+        """Return the ids of the failing cases that were asked and that no defect explains."""
         explained = {id_ for defect in self.defects for id_ in defect.cases}
         wrong = (r.case.id for r in self.results if r.outcome in FAILURES and r.outcome != "not_run")
         return tuple(id_ for id_ in wrong if id_ not in explained)
 
     @property
     def claimed(self) -> int:
-        """The number of cases that the engine did not skip."""
+        """Return the number of cases that the engine did not skip."""
         return len(self.results) - self.totals["skipped"]
 
 
@@ -237,7 +237,7 @@ UNANSWERED: dict[Outcome, FailureKind] = {
 
 
 def kinds_of(result: CaseResult) -> frozenset[FailureKind]:
-    """The kinds of a result's difference; none if it passed, was skipped, or is disputed."""
+    """Return the kinds of a result's difference; none if it passed, was skipped, or is disputed."""
     if result.outcome in UNANSWERED:
         return frozenset({UNANSWERED[result.outcome]})
     if result.outcome != "failed":
@@ -288,12 +288,12 @@ def second_sentence(result: CaseResult) -> str:
 
 
 def plural(number: int, noun: str) -> str:
-    """A number with its noun, as in "1 defect" or "1,200 cases"."""
+    """Return a number with its noun, as in "1 defect" or "1,200 cases"."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def count_of(names: Sequence[str], most: int) -> str:
-    """The first names, and how many more there are."""
+    """Return the first names, and how many more there are."""
     rest = len(names) - most
     return ", ".join(names[:most]) + (f" and {rest:,} more" if rest > 0 else "")
 
@@ -307,7 +307,7 @@ def unasked_sentence(report: Report) -> str:
 
 
 def difference(expected: set[Match], got: set[Match]) -> str:
-    """The missing matches and those that are not expected, in words."""
+    """Return the missing matches and those that are not expected, in words."""
     missing, extra = sorted(expected - got), sorted(got - expected)
     places: dict[object, set[int]] = {}
     for m in extra:
@@ -349,7 +349,7 @@ def match_number_text(match: Match) -> str:
 
 
 def shown_match(match: Match) -> str:
-    """A match as text, such as {0, 2} at 2, with its bindings and its result if it has them."""
+    """Return a match as text, such as {0, 2} at 2, with its bindings and its result if it has them."""
     text = f"{{{', '.join(map(str, match.events))}}} at {match.at}"
     if match.bindings is not None:
         bound = ", ".join(f"{A}: {', '.join(map(str, positions))}" for A, positions in match.bindings)

@@ -46,12 +46,12 @@ class Oracle:
 
     @property
     def is_decided(self) -> bool:
-        """Whether the expected matches are those of the built-in suites."""
+        """Return whether the expected matches are those of the built-in suites."""
         return self.reading == DECIDED and not any(self.choices.values())
 
     @property
     def held_to(self) -> str:
-        """The choices in words; "" if there are none."""
+        """Return the choices in words; "" if there are none."""
         read = [f"{one.name}={getattr(self.reading, one.name)}" for one in fields(Reading)]
         decided = {f"{one.name}={getattr(DECIDED, one.name)}" for one in fields(Reading)}
         texts = [f"SASE+ with {text}" for text in read if text not in decided]
@@ -59,13 +59,13 @@ class Oracle:
         return ", ".join(texts)
 
     def concerns(self, language: str) -> bool:
-        """Whether the expected matches of the language's queries may be others than those of the semantics."""
+        """Return whether the expected matches of the language's queries may be others than those of the semantics."""
         return bool(self.choices.get(language)) or (
             self.reading != DECIDED and "reading" in LANGUAGES[language].settings
         )
 
     def find_choices(self, language: str) -> Mapping[str, str]:
-        """The choices for a language that are not the definition's, by axis."""
+        """Return the choices for a language that are not the definition's, by axis."""
         if not self.concerns(language):
             return {}
         known = AXES[language]
@@ -76,7 +76,7 @@ class Oracle:
         return {name: value for name, value in chosen.items() if value != known[name].default}
 
     def matches(self, case: Case, query: Any, S: Stream) -> Sequence[Match]:
-        """The expected matches. Raises Unsupported, BudgetExceeded."""
+        """Return the expected matches. Raises Unsupported, BudgetExceeded."""
         language = LANGUAGES[case.language]
         if self.choices.get(case.language):
             found = answer(case.language, language.syntax.show(query), S, self.find_choices(case.language), case.output)
@@ -97,7 +97,7 @@ class Oracle:
         return case
 
     def case(self, query: Any, S: Stream, origin: Case) -> Case:
-        """A query and a stream as a case like another one, with the expected matches.
+        """Return a query and a stream as a case like another one, with the expected matches.
 
         Raises IllFormed, Unsupported, BudgetExceeded.
         """
@@ -114,7 +114,7 @@ class Oracle:
 
 
 def stream_of(case: Case) -> Stream:
-    """The events of a case, with its schema."""
+    """Return the events of a case, with its schema."""
     schema = None if case.schema is None else schema_of_json(case.schema)
     return stream_of_json(case.events, schema, case.id, LANGUAGES[case.language].row_type)
 
@@ -142,7 +142,7 @@ class AxisFinding:
     exception: EngineQuestion | None = None
 
     def as_json(self) -> Json:
-        """The finding in the form of profile.json."""
+        """Return the finding in the form of profile.json."""
         exception = None
         if self.exception is not None:
             exception = {"query": self.exception.query, "events": [dict(event) for event in self.exception.events]}
@@ -171,7 +171,7 @@ class EngineProfile:
     remarks: tuple[str, ...] = ()
 
     def as_json(self) -> Json:
-        """The profile in the form of profile.json."""
+        """Return the profile in the form of profile.json."""
         return {
             "profile": PROFILE,
             "engine": {"name": self.name, "version": self.version},
@@ -184,7 +184,7 @@ class EngineProfile:
 
 
 def merged(axes: Mapping[str, AxisFinding], known: Mapping[str, str]) -> dict[str, AxisFinding]:
-    """The findings, those of axes as window@time and window@events as one, window, where all of them agree.
+    """Return the findings, those of axes as window@time and window@events as one, window, where all of them agree.
 
     known: the base of each axis of the language by its name; axes of which one is named as the base stay as they are.
     """
@@ -214,7 +214,7 @@ def merged(axes: Mapping[str, AxisFinding], known: Mapping[str, str]) -> dict[st
 
 
 def read_policies(paths: Iterable[Path]) -> dict[str, Mapping[str, str]]:
-    """The value of each axis by language, from files about different languages. Raises InputError."""
+    """Return the value of each axis by language, from files about different languages. Raises InputError."""
     chosen: dict[str, Mapping[str, str]] = {}
     source: dict[str, Path] = {}
     for path in paths:
@@ -228,7 +228,7 @@ def read_policies(paths: Iterable[Path]) -> dict[str, Mapping[str, str]]:
 
 
 def read_policy(path: Path) -> Mapping[str, Mapping[str, str]]:
-    """The value of each axis by language: from a profile, or from several, a line each. Raises InputError."""
+    """Return the value of each axis by language: from a profile, or from several, a line each. Raises InputError."""
     try:
         profiles = [parse_json(text_of(path), str(path))]
     except InputError:
@@ -243,7 +243,7 @@ def read_policy(path: Path) -> Mapping[str, Mapping[str, str]]:
 
 
 def _checked(profile: Any, path: Path) -> tuple[str, dict[str, str]]:
-    """The language of a profile, and the values of its axes that are not the default."""
+    """Return the language of a profile, and the values of its axes that are not the default."""
     if not isinstance(profile, dict) or not isinstance(profile.get("axes"), dict):
         raise InputError(f'{path} is no profile: it has no "axes"; `cerify identify --json` writes one')
     if (version := profile.get("profile", PROFILE)) != PROFILE:

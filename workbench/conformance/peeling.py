@@ -108,7 +108,7 @@ def has_only(language: Language[Any], query: Any, S: Stream, allowed: Elements) 
 
 
 def _inside(P: Predicate | Term) -> Iterator[str]:
-    """The operators in a predicate; conjunctions and comparisons are none, since every filter has them."""
+    """Yield the operators in a predicate; conjunctions and comparisons are none, since every filter has them."""
     match P:
         case Both(left, right):
             yield from (*_inside(left), *_inside(right))
@@ -133,7 +133,7 @@ def _inside(P: Predicate | Term) -> Iterator[str]:
 
 
 def _lacking(event: Event, read: set[str], S: Stream) -> set[str]:
-    """The attributes among those read that the event could have and lacks."""
+    """Return the attributes among those read that the event could have and lacks."""
     declared = read if S.schema is None else read & set(S.schema.types.get(event.type, ()))
     return declared - set(event.attributes)
 
@@ -166,7 +166,7 @@ def without(language: Language[Any], query: Any, S: Stream, element: str, thorou
 
 
 def _cut(language: Language[Any], query: Q, name: str) -> Iterator[Q]:
-    """The query with an operand in the place of each operator of that name, in several ways."""
+    """Yield the query with an operand in the place of each operator of that name, in several ways."""
     number = sum(language.syntax.operator_of(node) == name for node in language.syntax.subterms(query))
     most = max(
         len(language.syntax.children(n))
@@ -187,7 +187,7 @@ def _cut(language: Language[Any], query: Q, name: str) -> Iterator[Q]:
 
 
 def _bound_otherwise(operations: QueryOperations[Q], query: Q) -> Iterator[Q]:
-    """The query with event types in place of its variables, of which one may be bound no longer."""
+    """Yield the query with event types in place of its variables, of which one may be bound no longer."""
     types = sorted(set(operations.types(query)))
     for variable in sorted(set(operations.names(query)) - set(types)):
         yield from (renamed(operations, query, variable, R) for R in types)
@@ -217,7 +217,7 @@ def _tuned(operations: QueryOperations[Q], query: Q, S: Stream) -> Iterator[Q]:
 
 
 def _filled(read: set[str], S: Stream) -> Iterator[Stream]:
-    """The stream with values in place of those that are absent: such as others have, and the simplest."""
+    """Yield the stream with values in place of those that are absent: such as others have, and the simplest."""
     present = {a: {e.attributes[a] for e in S if a in e.attributes} for a in read}
     for number in range(3):
         events = []
@@ -239,7 +239,8 @@ CANONICAL_TYPES, VARIABLES, ATTRIBUTES = "ABCDEFGH", "XYZUVW", "xyzuvw"
 
 
 def canonical(language: Language[Any], query: Any, S: Stream) -> tuple[Any, Stream]:
-    """The query and the stream with the names A, B, ... for types, X, Y, ... for variables, x, y, ... for attributes.
+    """Return the query and the stream with the names A, B, ... for types, X, Y, ... for variables, x, y, ... for
+    attributes.
 
     Raises ParseError, IllFormed where the query with these names is none.
     """
@@ -362,7 +363,7 @@ class Peeler:
     def kernels(
         self, failures: Iterable[CaseResult], progress: Callable[[int, int], None] = lambda d, t: None
     ) -> list[Kernel]:
-        """The defects behind the failures, each with the cases that it explains, in no particular order.
+        """Return the defects behind the failures, each with the cases that it explains, in no particular order.
 
         Failures without an answer come last, since their questions may use up the time. Called again, as after an
         interrupt, it returns what it found before.
@@ -426,7 +427,7 @@ class Peeler:
     # --- what a failure depends on ------------------------------------------------------------------------------------
 
     def signatures(self, result: CaseResult) -> dict[Signature, Failing]:
-        """The signatures behind a failure, each with a case that has it alone."""
+        """Return the signatures behind a failure, each with a case that has it alone."""
         language = LANGUAGES[result.case.language]
         query, S = language.syntax.parse(result.case.query), stream_of(result.case)
         self.answered[_question(query, S, result.case)] = result
@@ -489,7 +490,7 @@ class Peeler:
         return None
 
     def fails(self, query: Any, S: Stream, like: Failing) -> bool:
-        """Whether the answer is wrong in the same way on another query and stream."""
+        """Return whether the answer is wrong in the same way on another query and stream."""
         result = self.result(query, S, like.origin.case)
         if result is None or like.kind not in kinds_of(result) or not _same_error(result, like):
             return False
@@ -532,7 +533,7 @@ class Peeler:
     # --- the smallest case --------------------------------------------------------------------------------------------
 
     def _reduced(self, groups: dict[Signature, list[Failing]]) -> list[Kernel]:
-        """A kernel for each signature that is not one of fewer elements in a larger context."""
+        """Return a kernel for each signature that is not one of fewer elements in a larger context."""
         kernels: dict[Signature, Kernel] = {}
         explained: dict[Signature, Signature] = {}
         for signature in sorted(
@@ -579,7 +580,7 @@ class Peeler:
         return Signature(signature.language, small.kind, signature.blamed & left), small, None
 
     def _is_derived(self, failing: Failing) -> bool:
-        """Whether the query has a derived operator, which may fail for one that it stands for."""
+        """Return whether the query has a derived operator, which may fail for one that it stands for."""
         with suppress(CerifyError):
             return bool(LANGUAGES[failing.origin.case.language].syntax.expanded(failing.query) != failing.query)
         return False
@@ -652,18 +653,18 @@ class Peeler:
         return None
 
     def _blamed(self, failing: Failing, thorough: bool = False) -> Elements:
-        """The elements without any one of which the answer is right."""
+        """Return the elements without any one of which the answer is right."""
         present = elements(LANGUAGES[failing.origin.case.language], failing.query, failing.S)
         return frozenset(e for e in present if self._failing_without(failing, e, thorough) is None)
 
     def _smallest(self, signature: Signature, group: Sequence[Failing]) -> Failing:
-        """The smallest case found that has the signature."""
+        """Return the smallest case found that has the signature."""
         light = sorted(group, key=lambda f: _weight(f))
         found = [self._shrunk(failing, signature.blamed) for failing in light[:SEEDS]]
         return min(found, key=_weight)
 
     def _shrunk(self, start: Failing, blamed: Elements) -> Failing:
-        """A smaller case that is blamed on the same elements, and has none that the first one has not."""
+        """Return a smaller case that is blamed on the same elements, and has none that the first one has not."""
         language = LANGUAGES[start.origin.case.language]
         allowed, best = elements(language, start.query, start.S), start
 
@@ -767,5 +768,5 @@ def _weight(failing: Failing) -> Weight:
 
 
 def _same_error(result: CaseResult, like: Failing) -> bool:
-    """Whether an error has the same code; other failures have none."""
+    """Return whether an error has the same code; other failures have none."""
     return result.outcome != "error" or result.detail.split(":")[0] == like.origin.detail.split(":")[0]

@@ -48,7 +48,7 @@ __all__ = ["AXES", "INTERPRETATIONS", "STAGES", "Axis", "Choices", "answer", "co
 
 
 def interpretation_of(language: str) -> Interpretation:
-    """The axes of a language and its interpreter. Raises Unsupported for a language without hypotheses."""
+    """Return the axes of a language and its interpreter. Raises Unsupported for a language without hypotheses."""
     if language not in INTERPRETATIONS:
         raise Unsupported(f"there are no hypotheses about the meaning of {language}")
     return INTERPRETATIONS[language]
@@ -62,7 +62,8 @@ def answer(
     output: AnswerOutput = "matches",
     budget: Budget = BUDGET,
 ) -> MatchesAnswer | Failed:
-    """The answer to a query that an engine with these choices would give; axes that are not named have their default.
+    """Return the answer to a query that an engine with these choices would give; axes that are not named have their
+    default.
 
     Failed where such an engine reports an error. Raises ParseError and IllFormed for the query, InputError for an axis
     or value that does not exist, Unsupported where a choice is not modelled for the query, and BudgetExceeded.
@@ -109,7 +110,7 @@ class MatchPredictor:
         self._matches: dict[tuple[Any, ...], frozenset[Match] | Unanswered] = {}
 
     def axes_of(self, query: str) -> list[Axis]:
-        """The axes that bear on a query."""
+        """Return the axes that bear on a query."""
         return self._parse(query).bearing
 
     def choose_values(self, query: str, choices: Choices) -> Chosen:
@@ -126,7 +127,7 @@ class MatchPredictor:
     def matches(
         self, query: str, S: Stream, name: str, choices: Choices, output: AnswerOutput = "matches"
     ) -> frozenset[Match] | Unanswered:
-        """The matches that an engine with these choices reports over a stream, which has a name of its own.
+        """Return the matches that an engine with these choices reports over a stream, which has a name of its own.
 
         Raises ParseError, IllFormed.
         """
@@ -140,7 +141,7 @@ class MatchPredictor:
     def _reported(
         self, parsed: Parsed, query: str, S: Stream, name: str, choices: Mapping[str, str], output: AnswerOutput
     ) -> frozenset[Match] | Unanswered:
-        """The matches that are reported of the parts of a query."""
+        """Return the matches that are reported of the parts of a query."""
         try:
             parts = self.interpretation.parts(parsed.phi, choices)
         except BudgetExceeded:
@@ -167,7 +168,7 @@ class MatchPredictor:
         choices: Mapping[str, str],
         output: AnswerOutput,
     ) -> list[Match] | Unanswered:
-        """The matches before it is decided which are reported, computed once for all such decisions."""
+        """Return the matches before it is decided which are reported, computed once for all such decisions."""
         with suppress(Unsupported):
             if not moves_events(S, choices.get(EVENT_ORDER.name, EVENT_ORDER.default)):
                 choices = {**choices, EVENT_ORDER.name: EVENT_ORDER.default} if EVENT_ORDER.name in choices else choices
@@ -214,7 +215,7 @@ class Predictor(MatchPredictor):
         self.interpretation = replace(self.interpretation, compared="matches")
 
     def answer(self, question: EngineQuestion, choices: Choices) -> EngineAnswer:
-        """The answer of an engine with these choices."""
+        """Return the answer of an engine with these choices."""
         key = question.query, question.key, self.choose_values(question.query, choices)
         if key not in self._answers:
             found = self.matches(question.query, question.S, question.key, choices, self.interpretation.compared)

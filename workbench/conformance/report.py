@@ -49,12 +49,12 @@ Json = dict[str, Any]
 
 
 def report_lines(report: Report) -> list[str]:
-    """The run as JSON Lines: the summary, and one object for each case."""
+    """Return the run as JSON Lines: the summary, and one object for each case."""
     return [protocol.line({"summary": summary(report)}), *(protocol.line(case_json(r)) for r in report.results)]
 
 
 def summary(report: Report) -> Json:
-    """The run in one object: the totals, with the number of cases as their denominator, and the defects."""
+    """Return the run in one object: the totals, with the number of cases as their denominator, and the defects."""
     return {
         "engine": {"name": report.engine, "version": report.version},
         "suite": report.suite,
@@ -96,7 +96,7 @@ def announced_text(operators: Sequence[str], result: CaseResult) -> str:
 
 
 def defect_json(defect: Defect, report: Report) -> Json:
-    """A defect, as schemas/defects.json describes it."""
+    """Return a defect, as schemas/defects.json describes it."""
     case = defect.result.case
     got = defect.result.matches
     return {
@@ -124,7 +124,7 @@ def defect_json(defect: Defect, report: Report) -> Json:
 
 
 def cause_json(cause: DefectCause) -> Json:
-    """A cause, with the number of cases that fail under it, and the choices that fit as well."""
+    """Return a cause, with the number of cases that fail under it, and the choices that fit as well."""
     found: Json = {"axis": cause.axis, "value": cause.value, "explains": cause.explains, "of": cause.of}
     if cause.now:
         found["failing"] = {"now": cause.now, "then": cause.then}
@@ -132,7 +132,7 @@ def cause_json(cause: DefectCause) -> Json:
 
 
 def same_cause(defect: Defect, report: Report) -> list[Defect]:
-    """The defects, which are of other languages, that have the same likeliest cause."""
+    """Return the defects, which are of other languages, that have the same likeliest cause."""
     return [o for o in report.defects if o.id != defect.id and o.likeliest and o.likeliest == defect.likeliest]
 
 
@@ -142,14 +142,15 @@ def encode_question(case: Case) -> Json:
 
 
 def rerun(defect: Defect, report: Report) -> str:
-    """A line for a shell that asks the engine for the case that the defect was found from."""
+    """Return a line for a shell that asks the engine for the case that the defect was found from."""
     command = shlex.join(report.command) or "COMMAND"
     options = shlex.join([*report.options, "--case", defect.original.case.id])
     return f"cerify conform {options} -- {command}"
 
 
 def again(defect: Defect, report: Report) -> list[str]:
-    """The lines for a shell that show a defect again; the expected matches are printed if they are the definition's.
+    """Return the lines for a shell that show a defect again; the expected matches are printed if they are the
+    definition's.
 
     They are not for a query of several lines, which is in the file that the first line names.
     """
@@ -158,7 +159,7 @@ def again(defect: Defect, report: Report) -> list[str]:
 
 
 def match_command(case: Case) -> str:
-    """A line for a shell that prints the expected matches."""
+    """Return a line for a shell that prints the expected matches."""
     events = " ".join(shlex.quote(protocol.line(event)) for event in case.events) or "type"  # a CSV file with no rows
     options = "" if case.language == DEFAULT else f" --language {case.language}"
     if case.schema is not None:
@@ -177,7 +178,7 @@ def case_json(result: CaseResult) -> Json:
 
 
 def result_json(result: CaseResult) -> Json:
-    """A question with its answer."""
+    """Return a question with its answer."""
     return {
         **encode_question(result.case),
         "outcome": result.outcome,
@@ -203,7 +204,7 @@ LONGEST_TRANSLATION = 600  # characters of an engine's own query; converters wri
 
 
 def opening(report: Report) -> str:
-    """The run in one sentence: how many defects explain how many failing cases."""
+    """Return the run in one sentence: how many defects explain how many failing cases."""
     failing = len(report.failing) - report.totals["not_run"]
     if not failing:
         return "no failing case"
@@ -217,7 +218,7 @@ def score(report: Report) -> str:
 
 
 def defect_text(defect: Defect, report: Report) -> Iterator[str]:
-    """The lines about one defect."""
+    """Yield the lines about one defect."""
     result, case = defect.result, defect.result.case
     mark = f"{defect.baseline}  " if defect.baseline else ""
     yield from _heading(f"{defect.id}  {mark}{title(defect)}: {sentence(result)}")
@@ -258,19 +259,19 @@ def labelled(label: str, text: str) -> Iterator[str]:
 
 
 def _heading(text: str) -> Iterator[str]:
-    """A text that is not indented, but for its further lines."""
+    """Yield a text that is not indented, but for its further lines."""
     first, _, rest = text.partition("\n")
     yield printable(first)
     yield from labelled("", rest)
 
 
 def title(defect: Defect) -> str:
-    """The operators of a defect, and of no operator the language."""
+    """Return the operators of a defect, and of no operator the language."""
     return " with ".join(defect.operators) or LANGUAGES[defect.language].title
 
 
 def cause_text(defect: Defect) -> str:
-    """The likely cause in a sentence, with what the value of the axis means; "" if none is known."""
+    """Return the likely cause in a sentence, with what the value of the axis means; "" if none is known."""
     if not defect.causes:
         return ""
     first = defect.causes[0]
@@ -293,7 +294,7 @@ def cause_text(defect: Defect) -> str:
 
 
 def alike_text(defect: Defect, report: Report) -> str:
-    """The defects in other languages that are perhaps this one, in a sentence; "" if there is none."""
+    """Return the defects in other languages that are perhaps this one, in a sentence; "" if there is none."""
     named = ", ".join(f"{o.id} in {LANGUAGES[o.language].title}" for o in same_cause(defect, report))
     return f"probably the same as {named}, which has this cause too" if named else ""
 
@@ -324,13 +325,13 @@ def entitled(defect: Defect, cause: DefectCause) -> str:
 
 
 def event_text(event: dict[str, Any]) -> str:
-    """An event of the protocol in one line."""
+    """Return an event of the protocol in one line."""
     rest = {key: value for key, value in event.items() if key != "type"}
     return printable(f"{event.get('type', '')} {json.dumps(rest, ensure_ascii=False) if rest else ''}".strip())
 
 
 def issue_text(defect: Defect, report: Report) -> str:
-    """A defect as Markdown, to be pasted into a bug tracker."""
+    """Return a defect as Markdown, to be pasted into a bug tracker."""
     result, case = defect.result, defect.result.case
     given = result.matches
     got = "no answer" if given is None else format_matches(given, 20, case.matches) or "nothing"
@@ -354,7 +355,7 @@ def issue_text(defect: Defect, report: Report) -> str:
 
 
 def verdict(report: Report) -> str:
-    """The last line: the totals, and what they mean."""
+    """Return the last line: the totals, and what they mean."""
     totals, not_run = report.totals, report.totals["not_run"]
     failures = sum(totals[outcome] for outcome in FAILURES) - not_run
     if failures and report.failing <= report.known:
@@ -375,7 +376,7 @@ def verdict(report: Report) -> str:
 
 
 def disputed_text(result: CaseResult) -> Iterator[str]:
-    """The lines about a case on which cerify contradicts itself."""
+    """Yield the lines about a case on which cerify contradicts itself."""
     case: Case = result.case
     yield from _heading(f"disputed: {sentence(result)}")
     yield from labelled("query", case.query)
@@ -388,7 +389,7 @@ def disputed_text(result: CaseResult) -> Iterator[str]:
 
 
 def skips(report: Report) -> Iterator[tuple[str, int]]:
-    """The reasons for which cases were skipped, with their number, the most frequent first."""
+    """Yield the reasons for which cases were skipped, with their number, the most frequent first."""
     number: dict[str, int] = {}
     for result in report.results:
         if result.outcome == "skipped":
@@ -418,7 +419,7 @@ KEYS: dict[Presence, str] = {"common": "in common", "missing": "missing", "extra
 
 
 def render(report: Report) -> str:
-    """The page of a conformance run."""
+    """Return the page of a conformance run."""
     return page(
         "conformance/report.html",
         report=report,
@@ -436,12 +437,12 @@ def render(report: Report) -> str:
 
 
 def html_summary(report: Report) -> dict[str, int]:
-    """The run in the four parts that a bar shows: passed, failed, other and skipped."""
+    """Return the run in the four parts that a bar shows: passed, failed, other and skipped."""
     return _parts(report.totals)
 
 
 def features(report: Report) -> list[str]:
-    """The features of a run, in the order of the suite."""
+    """Return the features of a run, in the order of the suite."""
     return list(dict.fromkeys(result.case.feature for result in report.results))
 
 
@@ -550,7 +551,7 @@ def _value(value: Any) -> str:
 
 
 def junit(report: Report) -> str:
-    """The XML: a test suite, with a test case for each case; a wrong answer is a failure, no answer an error.
+    """Return the XML: a test suite, with a test case for each case; a wrong answer is a failure, no answer an error.
 
     What is known from a baseline is skipped, with a message that says so. What is not printable is escaped, which
     is also all that XML cannot have.
@@ -644,12 +645,12 @@ class Stored:
 
     @property
     def failing(self) -> frozenset[str]:
-        """The ids of the cases that failed."""
+        """Return the ids of the cases that failed."""
         return frozenset(id_ for id_, case in self.cases.items() if case["outcome"] in FAILURES)
 
 
 def read_stored(path: Path) -> Stored:
-    """The run in a file. Raises InputError."""
+    """Return the run in a file. Raises InputError."""
     lines = [(where, parse_json(text, where)) for text, where in lines_of(path)]
     if not lines:
         raise InputError(f"{path} is empty: {GIVE}")
@@ -673,7 +674,7 @@ def _require(obj: Any, fields: Mapping[str, type | tuple[type, ...]], where: str
 
 
 def against(report: Report, baseline: Stored) -> Report:
-    """The report with the failing cases as known that have the same outcome and the same answer in a baseline.
+    """Return the report with the failing cases as known that have the same outcome and the same answer in a baseline.
 
     A defect with other cases is new; these come first, and are numbered so.
     """
@@ -709,7 +710,7 @@ class TrendPoint:
     broken: frozenset[str]
 
     def json(self) -> dict[str, Any]:
-        """The step as one object."""
+        """Return the step as one object."""
         return {
             "engine": self.engine,
             "held_to": self.held_to or None,
@@ -722,7 +723,7 @@ class TrendPoint:
 
 
 def trend(runs: Sequence[Stored]) -> Iterator[TrendPoint]:
-    """The runs in their order, each compared with the last one before it that was held to the same choices."""
+    """Yield the runs in their order, each compared with the last one before it that was held to the same choices."""
     last: dict[str, frozenset[str]] = {}
     for run in runs:
         totals, engine = run.summary["totals"], run.summary["engine"]

@@ -131,7 +131,7 @@ def conform(
 def _diagnosed(
     engine: Engine, peeler: Peeler, failures: Sequence[CaseResult], results: Sequence[CaseResult], progress: Progress
 ) -> list[Defect]:
-    """The defects behind failures; after an interrupt those found until then, and the engine is ended."""
+    """Return the defects behind failures; after an interrupt those found until then, and the engine is ended."""
     try:
         defects = defects_behind(peeler, failures, results, progress)
     except KeyboardInterrupt as interrupt:  # between two searches: once more, with the answers there are
@@ -146,7 +146,7 @@ def _diagnosed(
 
 
 def _reconsidered(results: Sequence[CaseResult], oracle: Oracle) -> tuple[list[CaseResult], str]:
-    """The results, each judged again by the definition, and why this ended early; "" if it did not."""
+    """Return the results, each judged again by the definition, and why this ended early; "" if it did not."""
     found: list[CaseResult] = []
     try:
         found += (reconsidered(result, oracle) for result in results)
@@ -156,7 +156,8 @@ def _reconsidered(results: Sequence[CaseResult], oracle: Oracle) -> tuple[list[C
 
 
 def same_error(results: Sequence[CaseResult]) -> Defect | None:
-    """The one defect of an engine, or an adapter, whose answers to all cases are the same error; None for others.
+    """Return the one defect of an engine, or an adapter, whose answers to all cases are the same error; None for
+    others.
 
     Numbers, what stands in quotation marks and the case's id may differ.
     """
@@ -194,7 +195,7 @@ def _nothing_asked(case: Case, query: Any, S: Stream) -> CaseResult:
 
 
 def run_all(engine: Engine, cases: Sequence[Case], oracle: Oracle, progress: Progress) -> tuple[list[CaseResult], str]:
-    """The result of each case, and why the run ended early; "" if it did not."""
+    """Return the result of each case, and why the run ended early; "" if it did not."""
     results: list[CaseResult] = []
     ended = ""
     try:
@@ -226,7 +227,8 @@ def reconsidered(result: CaseResult, oracle: Oracle = Oracle()) -> CaseResult:
 
 
 def judged_again(result: CaseResult, phi: Any, S: Stream, oracle: Oracle = Oracle()) -> CaseResult:
-    """The result of a case whose matches are those of the definition, disputed if the plain definition gives others.
+    """Return the result of a case whose matches are those of the definition, disputed if the plain definition gives
+    others.
 
     The plain definition is that of the semantics, so that an engine which is held to other choices is not judged again.
     """
@@ -241,7 +243,7 @@ def judged_again(result: CaseResult, phi: Any, S: Stream, oracle: Oracle = Oracl
 
 
 def disputed_by(result: CaseResult, by: str, second: Collection[Match]) -> CaseResult:
-    """The result as a disputed one: the second matches contradict the expected ones."""
+    """Return the result as a disputed one: the second matches contradict the expected ones."""
     expected = format_matches(result.case.matches) or "nothing"
     given = format_matches(sorted(second)) or "nothing"
     detail = f"cerify contradicts itself: it expects {expected}, and {by} gives {given}"
@@ -272,12 +274,13 @@ class StreamSearch:
 
     @property
     def shortest(self) -> CaseResult | None:
-        """The first wrong answer, which is on a shortest stream."""
+        """Return the first wrong answer, which is on a shortest stream."""
         return self.wrong[0] if self.wrong else None
 
 
 def events_of(language: Language[Any], query: Any) -> list[Event]:
-    """The events that streams are made of: of each type of the query, and one other, with some values of attributes.
+    """Return the events that streams are made of: of each type of the query, and one other, with some values of
+    attributes.
 
     The values are the query's own constants and their neighbours, as far as there is room.
     """

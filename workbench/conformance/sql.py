@@ -51,21 +51,21 @@ Key: TypeAlias = tuple[Any, ...]
 
 
 def columns(S: Stream) -> dict[str, str]:
-    """The SQL types of the columns of a stream's table, that of the positions first."""
+    """Return the SQL types of the columns of a stream's table, that of the positions first."""
     schema = S.schema or Schema.from_events(S)
     types = {name: TYPES[schema.attributes.get(name, "string")] for name in columns_of(S)}
     return {PLACE: TYPES["int"], **types}
 
 
 def values(S: Stream) -> Iterator[list[Any]]:
-    """The rows of a stream's table."""
+    """Yield the rows of a stream's table."""
     names = columns_of(S)
     for place, row in enumerate(table_of(S)):
         yield [place, *(row.get(name) for name in names)]
 
 
 def build_clauses(q: MatchRecognize, length: int) -> list[MatchRecognize]:
-    """The clauses to send for a table of that length.
+    """Return the clauses to send for a table of that length.
 
     For MATCH_RECOGNIZE one that shows the labels of all rows, and where there are measures one that shows these. For
     WINDOW one whose further measures are the number of rows of the match, and the position and the label of each.
@@ -103,7 +103,7 @@ def select(table: str, q: MatchRecognize) -> str:
 
 
 def _included(p: Any) -> Any:
-    """The pattern without exclusions."""
+    """Return the pattern without exclusions."""
     below = [_included(one) for one in trees.children(p)]
     return below[0] if isinstance(p, rows.Exclusion) else trees.rebuilt(p, below) if below else p
 
@@ -145,7 +145,7 @@ def _with_table(S: Stream) -> str:
 
 
 def literal(value: Any) -> str:
-    """A value as SQL writes it."""
+    """Return a value as SQL writes it."""
     return show_expression(rows.RowConstant(value))
 
 
@@ -161,18 +161,18 @@ def answer(case: Case, tables: Sequence[protocol.Json]) -> protocol.Json:
 
 
 def _rows(table: protocol.Json) -> Iterator[Row]:
-    """The rows of a result by the names of its columns. Raises ValueError, BudgetExceeded."""
+    """Return the rows of a result by the names of its columns. Raises ValueError, BudgetExceeded."""
     columns = names(table)
     return (dict(zip(columns, row, strict=True)) for row in timed_items(table["rows"]))
 
 
 def names(table: protocol.Json) -> list[str]:
-    """The names of the columns of a result in lower case."""
+    """Return the names of the columns of a result in lower case."""
     return [name.lower() for name in table["columns"]]
 
 
 def matches(q: MatchRecognize, results: Sequence[Sequence[Row]]) -> list[NumberedMatch]:
-    """The matches that the rows of the clauses of `shown` show. Raises Unsupported, KeyError."""
+    """Return the matches that the rows of the clauses of `shown` show. Raises Unsupported, KeyError."""
     if q.window is not None:
         return sorted(_in_windows(q, results[0]))
     found = labelled(q, results[0])
@@ -180,7 +180,7 @@ def matches(q: MatchRecognize, results: Sequence[Sequence[Row]]) -> list[Numbere
 
 
 def labelled(q: MatchRecognize, found: Sequence[Row]) -> dict[Key, NumberedMatch]:
-    """The matches by partition and number, of the rows that show their labels."""
+    """Return the matches by partition and number, of the rows that show their labels."""
     grouped: dict[Key, list[Row]] = {}
     for row in found:
         grouped.setdefault(_key(q, row), []).append(row)
@@ -214,7 +214,7 @@ def _in_windows(q: MatchRecognize, found: Sequence[Row]) -> Iterator[NumberedMat
 
 
 def with_results(q: MatchRecognize, found: dict[Key, NumberedMatch], shown: Sequence[Row]) -> dict[Key, NumberedMatch]:
-    """The matches with the measures as their results, of the rows that the clause itself shows.
+    """Return the matches with the measures as their results, of the rows that the clause itself shows.
 
     Raises Unsupported where a row belongs to no match.
     """

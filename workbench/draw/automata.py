@@ -48,7 +48,7 @@ OCCURS = "The expression takes place at an event if the automaton is in a double
 
 
 def diagram_of_automaton(A: CEA | DFA, title: str) -> Diagram:
-    """An automaton as a diagram. Raises BudgetExceeded where it is too large to be read."""
+    """Return an automaton as a diagram. Raises BudgetExceeded where it is too large to be read."""
     return diagram_of_cea(A, title) if isinstance(A, CEA) else diagram_of_dfa(A, title)
 
 
@@ -68,7 +68,7 @@ def diagram_of_cea(A: CEA, title: str) -> Diagram:
 
 
 def diagram_of_dfa(A: DFA, title: str) -> Diagram:
-    """The automaton of an event expression: on an edge the types of events; without the state of no hope."""
+    """Return the automaton of an event expression: on an edge the types of events; without the state of no hope."""
     shown = sorted(coaccessible_states(A) | A.accepting | {0})
     place = {q: i for i, q in enumerate(shown)}
     states = tuple(DrawnState(str(q), q == 0, q in A.accepting) for q in shown)
@@ -113,7 +113,7 @@ class _Union:
 
 
 def predicate_text(P: Predicate, level: int = 0) -> str:
-    """A predicate as an edge shows it: T[x > 1] for events of a type, any for all."""
+    """Return a predicate as an edge shows it: T[x > 1] for events of a type, any for all."""
     match P:
         case Anything():
             return "any"
@@ -163,7 +163,7 @@ def _select_other_types(alphabet: Alphabet) -> frozenset[int]:
 
 
 def _label_types(alphabet: Alphabet, types: frozenset[int]) -> Iterator[str]:
-    """The types, those of one event type together."""
+    """Yield the types, those of one event type together."""
     of: dict[str | None, list[int]] = {}
     for a, minterm in enumerate(alphabet.types):
         name = next((_type_and_mask(alphabet.predicates[i])[0] for i in sorted(minterm.chosen)), None)
@@ -224,7 +224,7 @@ ABSENT = "A match stands if no run of a negated component's automaton is in its 
 
 
 def diagram_of_query(q: sase.Tree, title: str) -> Diagram:
-    """All automata of a query: one for each block, and one for each negated component."""
+    """Return all automata of a query: one for each block, and one for each negated component."""
     states: list[DrawnState] = []
     edges: list[DrawnEdge] = []
     sections: list[DrawnSection] = []
@@ -268,7 +268,7 @@ ORDERED = (
 
 
 def diagram_of_clause(q: MatchRecognize, title: str, budget: Budget) -> Diagram:
-    """The automaton of the pattern, and the conditions. Raises BudgetExceeded."""
+    """Return the automaton of the pattern, and the conditions. Raises BudgetExceeded."""
     A = compile_pattern(q.pattern, budget)
     names = list(_names(A))
     states = (DrawnState("in", initial=True), *map(DrawnState, names), DrawnState("out", final=True))
@@ -284,7 +284,7 @@ def diagram_of_clause(q: MatchRecognize, title: str, budget: Budget) -> Diagram:
 
 
 def _names(A: Automaton) -> Iterator[str]:
-    """The variable of each state, with a number where it has several."""
+    """Yield the variable of each state, with a number where it has several."""
     times, seen = Counter(A.variables), Counter[str]()
     for variable in A.variables:
         seen[variable] += 1
@@ -313,12 +313,12 @@ FINITE = "Words are finite: a run accepts if it ends in a state of the set 0."
 
 
 def hoa_of_automaton(A: CEA | DFA, name: str) -> str:
-    """An automaton as the text of an HOA file."""
+    """Return an automaton as the text of an HOA file."""
     return hoa_of_cea(A, name) if isinstance(A, CEA) else hoa_of_dfa(A, name)
 
 
 def hoa_of_cea(A: CEA, name: str) -> str:
-    """A complex event automaton as the text of an HOA file."""
+    """Return a complex event automaton as the text of an HOA file."""
     variables = sorted(frozenset[str]().union(*(t.marks for t in A.transitions)))
     tests = [P for P in A.predicates if not isinstance(P, Anything)]
     proposition = _numbered([*map(predicate_text, tests), *(f"mark {x}" for x in variables)])
@@ -332,7 +332,7 @@ def hoa_of_cea(A: CEA, name: str) -> str:
 
 
 def hoa_of_dfa(A: DFA, name: str) -> str:
-    """The automaton of an event expression as the text of an HOA file."""
+    """Return the automaton of an event expression as the text of an HOA file."""
     proposition = _numbered(map(predicate_text, A.alphabet.predicates))
 
     def label(a: int) -> str:
@@ -345,7 +345,7 @@ def hoa_of_dfa(A: DFA, name: str) -> str:
 
 
 def _numbered(texts: Iterable[str]) -> dict[str, int]:
-    """A number for each text; predicates that read the same are the same."""
+    """Return a number for each text; predicates that read the same are the same."""
     return {text: i for i, text in enumerate(dict.fromkeys(texts))}
 
 
@@ -413,7 +413,7 @@ class _Node:
     is_whole: bool = True  # whether all that was tried after it is there
 
     def child(self, name: str) -> _Node | None:
-        """The last child, if it has this name and is no end."""
+        """Return the last child, if it has this name and is no end."""
         last = self.children[-1] if self.children else None
         return last if last is not None and last.name == name and last.kind != "end" else None
 
@@ -467,14 +467,14 @@ class _Tree:
             reached.is_whole = False
 
     def _reached(self, labels: Sequence[str]) -> _Node | None:
-        """The node of a labelling that was reached last; None if it is not there."""
+        """Return the node of a labelling that was reached last; None if it is not there."""
         node: _Node | None = self.root
         for label in labels:
             node = None if node is None else node.child(label)
         return node
 
     def _node(self, labels: tuple[str, ...], one: LabelAttempt | None) -> _Node:
-        """The node of the last of these labels; one: how it was tried, None if it is taken."""
+        """Return the node of the last of these labels; one: how it was tried, None if it is taken."""
         A, r = labels[-1], self.traced.s + len(labels) - 1
         if one is not None and not one.there:
             return _Node(A, ("there is no row",), "fail")
@@ -487,7 +487,7 @@ class _Tree:
 
 
 def preference_tree(q: MatchRecognize, S: Stream, place: int, title: str) -> Diagram:
-    """The labellings at the row of a table with this position.
+    """Return the labellings at the row of a table with this position.
 
     Raises InputError where there is no such row, Unsupported for the longest match, and BudgetExceeded where the match
     is too long to draw.
@@ -522,7 +522,7 @@ def preference_tree(q: MatchRecognize, S: Stream, place: int, title: str) -> Dia
 
 
 def _number(made: RowOutput, place: int) -> int:
-    """The number of a match that is found at a row: one more than of those that begin before it."""
+    """Return the number of a match that is found at a row: one more than of those that begin before it."""
     partition, s = made.place[place]
     number = 1
     with suppress(IllFormed, BudgetExceeded):  # the matches before are counted

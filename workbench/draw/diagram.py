@@ -61,7 +61,7 @@ class DrawnEdge:
 
     @property
     def is_loop(self) -> bool:
-        """Whether it leads from a state to itself."""
+        """Return whether it leads from a state to itself."""
         return self.source == self.target
 
 
@@ -88,7 +88,7 @@ class Diagram:
     is_tree: bool = False
 
     def described(self) -> str:
-        """The drawing in words, for those who do not see it."""
+        """Return the drawing in words, for those who do not see it."""
         names = [state.name for state in self.states]
         kinds = {edge.kind for edge in self.edges}
         states = ", ".join(state.name + _role(state) for state in self.states)
@@ -114,7 +114,7 @@ def merged(title: str, states: tuple[DrawnState, ...], edges: list[DrawnEdge], n
 
 
 def require_legible(diagram: Diagram) -> None:
-    """Raises BudgetExceeded for more states or edges than anyone could follow on a drawing."""
+    """Raise BudgetExceeded for more states or edges than anyone could follow on a drawing."""
     for count, most, what in ((len(diagram.states), MOST_STATES, "states"), (len(diagram.edges), MOST_EDGES, "arrows")):
         if count > most:
             raise BudgetExceeded(
@@ -142,7 +142,7 @@ STYLES: Mapping[EdgeKind, str] = {
 
 
 def dot(diagram: Diagram) -> str:
-    """The text of a .dot file."""
+    """Return the text of a .dot file."""
     lines = [f"digraph {_quoted(diagram.title)} {{", "  rankdir=LR;", "  node [shape=circle];"]
     lines += ["  ordering=out;"] * diagram.is_tree
     for q, state in enumerate(diagram.states):
@@ -201,7 +201,7 @@ class DrawnLayout:
 
 
 def layout(diagram: Diagram, texts: Sequence[Size]) -> DrawnLayout:
-    """The layout in layers, from left to right or from top to bottom; texts are the sizes of the edges' texts.
+    """Return the layout in layers, from left to right or from top to bottom; texts are the sizes of the edges' texts.
 
     Loops are above their states, or in a drawing from top to bottom beside them. Raises Unsupported where Graphviz is
     not installed.
@@ -238,13 +238,13 @@ def _placed(diagram: Diagram, texts: Sequence[Size], direction: str) -> DrawnLay
 
 
 def placed_point(text: str, height: float) -> Point:
-    """A point as Graphviz gives it, whose y goes up, in a drawing of some height."""
+    """Return a point as Graphviz gives it, whose y goes up, in a drawing of some height."""
     x, y = map(float, text.split(","))
     return x, height - y
 
 
 def placed_arrow(edge: dict[str, Any], height: float) -> Arrow:
-    """The arrow of an edge as Graphviz gives it."""
+    """Return the arrow of an edge as Graphviz gives it."""
     head, *curve = edge["pos"].split(" ")
     points = tuple(placed_point(text, height) for text in curve)
     text = placed_point(edge["lp"], height) if "lp" in edge else points[0]
@@ -261,7 +261,7 @@ def _stacks(diagram: Diagram) -> dict[int, list[int]]:
 
 
 def _size(stack: Sequence[int], texts: Sequence[Size]) -> Size:
-    """The size of the texts of loops, one below the other with a line between."""
+    """Return the size of the texts of loops, one below the other with a line between."""
     return max(texts[k][0] for k in stack), sum(texts[k][1] for k in stack) + len(stack) - 1
 
 
@@ -326,7 +326,7 @@ PAGE_STYLES = (*DRAWINGS, "draw/funnel.css", "draw/page.css")
 
 
 def page(template: str, **values: Any) -> str:
-    """The page of a template, named by its path in the package, which extends draw/page.html.
+    """Return the page of a template, named by its path in the package, which extends draw/page.html.
 
     Characters that are not printable are escaped.
     """
@@ -334,14 +334,14 @@ def page(template: str, **values: Any) -> str:
 
 
 def markup(text: str) -> Markup:
-    """A text that is HTML already, which a template does not escape."""
+    """Return a text that is HTML already, which a template does not escape."""
     with naming_extras():
         from markupsafe import Markup
     return Markup(text)
 
 
 def css(names: Sequence[str] = DRAWINGS) -> str:
-    """The text of style sheets, those of drawings unless others are named."""
+    """Return the text of style sheets, those of drawings unless others are named."""
     return "".join((ROOT / name).read_text(encoding="utf-8") for name in names)
 
 
@@ -383,7 +383,7 @@ class _Text:
 
 
 def svg(diagram: Diagram) -> str:
-    """The SVG of a diagram, whose colours and fonts are those of diagram.css, which the page has to carry.
+    """Return the SVG of a diagram, whose colours and fonts are those of diagram.css, which the page has to carry.
 
     Raises BudgetExceeded where there is too much to be legible, and Unsupported where Graphviz is not installed.
     """
@@ -445,7 +445,7 @@ def _text(edge: DrawnEdge, numbered: dict[tuple[str, ...], int]) -> _Text:
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    """The lines of a text; a slash begins a line, with the variables after it, and ends none."""
+    """Return the lines of a text; a slash begins a line, with the variables after it, and ends none."""
     bound = text.replace(" / ", f" /{BOUND}")
     lines = wrap(bound, width, break_long_words=False, break_on_hyphens=False, subsequent_indent=" ")
     return [line.replace(BOUND, " ") for line in lines]
@@ -484,7 +484,7 @@ def _tooltip(diagram: Diagram, edge: DrawnEdge) -> str:
 
 
 def arrow_svg(kind: str, arrow: Arrow, tooltip: str) -> str:
-    """An arrow of a kind, or of several classes, which the style sheet gives a stroke; with a tooltip."""
+    """Return an arrow of a kind, or of several classes, which the style sheet gives a stroke; with a tooltip."""
     x, y = arrow.curve[0]
     curve = f"M{x:g} {y:g}C" + " ".join(f"{a:g} {b:g}" for a, b in arrow.curve[1:])
     return (
@@ -494,7 +494,7 @@ def arrow_svg(kind: str, arrow: Arrow, tooltip: str) -> str:
 
 
 def _head(base: tuple[float, float], tip: tuple[float, float]) -> str:
-    """A triangle that ends at the tip and comes from the base."""
+    """Return a triangle that ends at the tip and comes from the base."""
     dx, dy = tip[0] - base[0], tip[1] - base[1]
     length = hypot(dx, dy) or 1.0
     ux, uy = dx / length * HEAD, dy / length * HEAD
@@ -514,7 +514,7 @@ def _states(diagram: Diagram, placed: DrawnLayout) -> Iterator[str]:
 
 
 def _below(diagram: Diagram, numbered: dict[tuple[str, ...], int], top: float) -> Iterator[tuple[float, str]]:
-    """The lines below the drawing, each with its lower edge: strokes, long texts, table, notes."""
+    """Yield the lines below the drawing, each with its lower edge: strokes, long texts, table, notes."""
     y = top
     if len(kinds := _kinds(diagram)) > 1:
         for kind in kinds:

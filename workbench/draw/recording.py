@@ -130,7 +130,7 @@ class DrawnStep:
 
     @property
     def active(self) -> frozenset[int]:
-        """The states in which a run is, as indices into the diagram's."""
+        """Return the states in which a run is, as indices into the diagram's."""
         return frozenset(q for row in self.rows for q in row.states)
 
 
@@ -169,7 +169,7 @@ class Recording:
     notes: tuple[str, ...] = ()
 
     def find_nodes(self, step: DrawnStep) -> tuple[DrawnNode, ...]:
-        """The nodes made at a step."""
+        """Return the nodes made at a step."""
         return tuple(node for node in self.nodes if node.born == step.position)
 
 
@@ -181,7 +181,7 @@ class Graph:
     links: dict[Link, None] = field(default_factory=dict)
 
     def add(self, kind: NodeKind, label: str, position: int | None, born: int) -> int:
-        """The number of a new node."""
+        """Return the number of a new node."""
         if len(self.nodes) >= MOST_NODES:
             raise BudgetExceeded(
                 f"the run makes more than {MOST_NODES} nodes by event {born}, more than can be drawn; "
@@ -231,7 +231,7 @@ class Recorded(Generic[N]):
                 self._kept.append(node)
 
     def live(self, pending: list[N]) -> frozenset[int]:
-        """The numbers of the nodes and of all below them."""
+        """Return the numbers of the nodes and of all below them."""
         live = set[int]()
         while pending:
             node = pending.pop()
@@ -242,7 +242,7 @@ class Recorded(Generic[N]):
 
 
 def require_short(S: Stream) -> None:
-    """Raises BudgetExceeded for a stream of more than MOST_EVENTS events."""
+    """Raise BudgetExceeded for a stream of more than MOST_EVENTS events."""
     if len(S) > MOST_EVENTS:
         raise BudgetExceeded(
             f"the stream has {len(S):,} events, and a run is shown step by step for at most {MOST_EVENTS}; "
@@ -251,7 +251,7 @@ def require_short(S: Stream) -> None:
 
 
 def arrows(diagram: Diagram, followed: Iterable[tuple[int, int, str]]) -> frozenset[int]:
-    """The indices of the arrows of a diagram that lead from a state to another with a kind: rows of followed."""
+    """Return the indices of the arrows of a diagram that lead from a state to another with a kind: rows of followed."""
     ways = set(followed)
     return frozenset(k for k, edge in enumerate(diagram.edges) if (edge.source, edge.target, edge.kind) in ways)
 
@@ -273,16 +273,16 @@ class DrawnRun(Protocol):
     def push(self, n: int, type_: int) -> None: ...
 
     def state_rows(self) -> Iterator[tuple[int, str, Path]]:
-        """The active states of the I/O-deterministic automaton, each with a key's text and its nodes."""
+        """Return the active states of the I/O-deterministic automaton, each with a key's text and its nodes."""
 
     def live(self) -> frozenset[int]: ...
 
     def paths(self) -> Iterator[tuple[Path, Valuation]]:
-        """The complex events at the last position read."""
+        """Return the complex events at the last position read."""
 
 
 def label(position: int, marks: Marks) -> str:
-    """The position, and the variables of the query that mark it."""
+    """Return the position, and the variables of the query that mark it."""
     own = sorted(A for A in marks - MARKED if not is_mark(A))
     return " ".join((str(position), ", ".join(own))).strip()
 
@@ -490,7 +490,7 @@ def _step(
 
 
 def _find_first_matches(run: DrawnRun, n: int, output: OutputName) -> tuple[tuple[RecordedMatch, ...], bool]:
-    """The first matches at a position, each once, and whether there are more."""
+    """Return the first matches at a position, each once, and whether there are more."""
     found: dict[Match, RecordedMatch] = {}
     for number, (path, mu) in enumerate(run.paths()):
         if len(found) == MOST_FOUND or number == MOST_PATHS:
@@ -622,7 +622,7 @@ class _Log:
         self.steps[-1] = replace(self.steps[-1], text=f"{self.steps[-1].text} {text}")
 
     def row_text(self, place: int) -> str:
-        """A row of the table with its values."""
+        """Return a row of the table with its values."""
         values = ", ".join(f"{name} {show_value(v)}" for name, v in self.made.S[place].attributes.items())
         return f"Row {place}{f' ({values})' if values else ''}"
 
@@ -646,7 +646,7 @@ class _RecordedRun(RowPartition):
         return after
 
     def why(self, s: int, states: Sequence[int], number: int, is_taken: bool) -> str:
-        """The condition of the last of these states with its values; s: the row of the first one."""
+        """Return the condition of the last of these states with its values; s: the row of the first one."""
         A = self.automaton.variables[states[-1]]
         if A not in self.q.conditions:
             return "it has no condition"
@@ -658,7 +658,7 @@ class _RecordedRun(RowPartition):
         return condition_text(self.log.made, A, frame, outcome)
 
     def labels(self, states: Sequence[int]) -> str:
-        """The labels of rows in these states."""
+        """Return the labels of rows in these states."""
         return labels_text(self.automaton.variables[state] for state in states) if states else "none"
 
     def fired(self, states: Sequence[int], is_complete: bool) -> set[tuple[int, int, str]]:
@@ -767,7 +767,7 @@ class _RecordedBacktracking(Backtracking):
         run.log.add(places[r], rows, fired, f"{where} {run.log.row_text(places[r])}: {says}")
 
     def _row(self, k: int, state: int) -> StateRow:
-        """The row of that number of the labelling, and what is tried if it is given back."""
+        """Return the row of that number of the labelling, and what is tried if it is given back."""
         A, r = self.run.automaton, self.start + k
         ways = [way.target for way in self.ahead.possible(A.follow[self.path[k - 1]] if k else A.first, r, r == 0)]
         after = ["the end of the match" if way == ACCEPT else A.variables[way] for way in ways[ways.index(state) + 1 :]]
@@ -795,7 +795,8 @@ BUFFER = (
 def record_sase(
     q: sase.Tree, S: Stream, query: str, reading: Reading = DECIDED, budget: Budget = Budget()
 ) -> Recording:
-    """The run of a query of one block over a stream. Raises Unsupported for other queries, BudgetExceeded, InputError.
+    """Return the run of a query of one block over a stream. Raises Unsupported for other queries, BudgetExceeded,
+    InputError.
 
     The last step is that of the end of the stream.
     """
@@ -821,7 +822,7 @@ class _Buffer:
         self.nodes = Recorded[BufferNode](lambda node: node.before, self._add)
 
     def step(self, n: int, matching: list[BufferNode]) -> DrawnStep:
-        """The step after event n, by which the nodes are certain to be matches."""
+        """Return the step after event n, by which the nodes are certain to be matches."""
         groups = [
             (place, key, list(group.nodes.values()))
             for key, tables in self.evaluator.partitions.items()
@@ -858,7 +859,7 @@ class _Buffer:
                 yield RecordedMatch(Match(n, positions, M), self._path(node, M))
 
     def _path(self, node: BufferNode, M: Bindings) -> tuple[int, ...]:
-        """The nodes of a match, from the last one back."""
+        """Return the nodes of a match, from the last one back."""
         order = {k.variable: n for n, k in enumerate(self.evaluator.plan.pattern)}
         selected = [(order[variable], p) for variable, places in M for p in places]
         pending: list[tuple[BufferNode, tuple[BufferNode, ...]]] = [(node, ())]

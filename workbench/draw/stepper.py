@@ -55,7 +55,7 @@ STYLES = ("draw/growth.css", "draw/stepper.css")
 
 
 def stepper(run: Recording) -> str:
-    """The page of a recording. Raises Unsupported where Graphviz is not installed."""
+    """Return the page of a recording. Raises Unsupported where Graphviz is not installed."""
     script = (ROOT / "draw/stepper.js").read_text(encoding="utf-8")
     digest = b64encode(sha256(script.encode()).digest()).decode()
     undrawn = automaton = ""
@@ -94,7 +94,7 @@ def summary(run: Recording) -> str:
 
 
 def sentence(run: Recording, step: DrawnStep) -> str:
-    """A step in labels."""
+    """Return a step in labels."""
     if step.text:
         return step.text
     if step.position < 0:
@@ -118,12 +118,12 @@ def _summary(run: Recording, step: DrawnStep, what: str) -> str:
 
 
 def nodes_text(run: Recording, row: StateRow) -> str:
-    """The nodes of a row of the table by name, in their order."""
+    """Return the nodes of a row of the table by name, in their order."""
     return ", ".join(run.nodes[n].name for n in row.nodes)
 
 
 def match_text(match: Match) -> str:
-    """The events of a match, or those of each variable."""
+    """Return the events of a match, or those of each variable."""
     if match.bindings:
         return ", ".join(f"{A} {{{', '.join(map(str, positions))}}}" for A, positions in match.bindings)
     return f"{{{', '.join(map(str, match.events))}}}"
@@ -144,7 +144,8 @@ def _count(number: int, word: str, words: str | None = None) -> str:
 
 
 def growth_svg(recording: Recording, at: DrawnStep | None = None) -> str:
-    """The nodes and links as inline SVG: those there are at a step, or all of the run, for a page that hides some.
+    """Return the nodes and links as inline SVG: those there are at a step, or all of the run, for a page that hides
+    some.
 
     The colours are those of growth.css, which the page has to carry. Raises Unsupported where Graphviz is not there.
     """
@@ -174,7 +175,7 @@ def growth_svg(recording: Recording, at: DrawnStep | None = None) -> str:
 
 
 def described(recording: Recording, at: DrawnStep | None = None) -> str:
-    """The nodes in words, for those who do not see them."""
+    """Return the nodes in words, for those who do not see them."""
     nodes = [node for node in recording.nodes if at is None or node.born <= at.position]
     links = [link for link in recording.links if at is None or link.born <= at.position]
     text = []

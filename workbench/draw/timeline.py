@@ -54,7 +54,7 @@ MARGIN = 4
 
 
 def timeline(columns: Sequence[TimelineColumn], rows: Sequence[Row] = ()) -> str:
-    """The SVG of a stream's events, left to right by position, and below them one row for each complex event.
+    """Return the SVG of a stream's events, left to right by position, and below them one row for each complex event.
 
     Columns may omit positions; the drawing shows how many. A row's positions without a column are not drawn but named
     in its caption. Colours and fonts are those of timeline.css, which the page must include.
@@ -79,7 +79,7 @@ def timeline(columns: Sequence[TimelineColumn], rows: Sequence[Row] = ()) -> str
 
 
 def _places(columns: Sequence[TimelineColumn], card: float) -> tuple[dict[int, float], float]:
-    """The middle of each position's card, and the width of all."""
+    """Return the middle of each position's card, and the width of all."""
     centre: dict[int, float] = {}
     x, previous = float(MARGIN), None
     for column in columns:
@@ -134,7 +134,7 @@ def _row(row: Row, centre: Mapping[int, float], top: float, width: float) -> str
 
 
 def _dot(kind: Presence, x: float, y: float) -> str:
-    """A full circle, a ring or a diamond: the kinds differ in shape, not in colour alone."""
+    """Return a full circle, a ring or a diamond: the kinds differ in shape, not in colour alone."""
     if kind == "extra":
         return f'<path class="dot" d="M{x:g} {y - 8:g}l8 8l-8 8l-8 -8z"/>'
     return f'<circle class="dot" cx="{x:g}" cy="{y:g}" r="6"/>'
@@ -148,7 +148,7 @@ def _caption(row: Row, centre: Mapping[int, float]) -> str:
 
 
 def _description(columns: Sequence[TimelineColumn], rows: Sequence[Row]) -> str:
-    """The drawing in words, for those who do not see it."""
+    """Return the drawing in words, for those who do not see it."""
     events = "; ".join(f"{c.position}: {' '.join((c.title, *c.lines))}" for c in columns)
     return f"Stream of {len(columns)} events. {events}." + "".join(f" {row.caption}." for row in rows)
 
@@ -170,7 +170,7 @@ MOST_ROWS = 16
 
 
 def matches_svg(S: Stream, matches: Collection[Match]) -> str:
-    """The stream as the text of an SVG file, with a row for each match; of many matches the first ones."""
+    """Return the stream as the text of an SVG file, with a row for each match; of many matches the first ones."""
     return document(drawn(S, [match_row(match) for match in sorted(matches)[:MOST_ROWS]]))
 
 
@@ -180,24 +180,24 @@ def places_svg(S: Stream, places: Mapping[str, Iterable[int]]) -> str:
 
 
 def match_row(match: Match) -> Row:
-    """A match as a timeline draws it."""
+    """Return a match as a timeline draws it."""
     return Row("common", match.events, match.at, f"{{{', '.join(map(str, match.events))}}} at {match.at}")
 
 
 def places_row(text: str, positions: Iterable[int]) -> Row:
-    """The events at which an expression takes place as a timeline draws them."""
+    """Return the events at which an expression takes place as a timeline draws them."""
     found = sorted(positions)
     return Row("common", found, None, text if found else f"{text}: nowhere")
 
 
 def drawn(S: Stream, rows: Sequence[Row]) -> str:
-    """The stream with some rows below it, as inline SVG."""
+    """Return the stream with some rows below it, as inline SVG."""
     places = {p for row in rows for p in (*row.positions, row.at) if p is not None}
     return timeline(columns(S, places or {0, len(S) - 1}), rows)
 
 
 def columns(S: Stream, places: Iterable[int], more: Mapping[int, str] | None = None) -> list[TimelineColumn]:
-    """The events to draw, each with its values: all of a short stream, of a longer one those around the places.
+    """Return the events to draw, each with its values: all of a short stream, of a longer one those around the places.
 
     more has a further line for some of them.
     """
@@ -206,7 +206,7 @@ def columns(S: Stream, places: Iterable[int], more: Mapping[int, str] | None = N
 
 
 def every_column(S: Stream) -> list[TimelineColumn]:
-    """All events, each with its values."""
+    """Return all events, each with its values."""
     return [_column(S, p, {}) for p in range(len(S))]
 
 

@@ -78,7 +78,7 @@ class Cut:
     days: tuple[date, date] | None = None
 
     def cut_table(self, table: pa.Table) -> Stream:
-        """The substream of the table of all events."""
+        """Return the substream of the table of all events."""
         keep = pc.is_in(table[TYPE], pa.array(self.types, pa.string()))
         if self.origin is not None:
             keep = pc.and_(keep, pc.equal(table["origin"], self.origin))
@@ -107,7 +107,7 @@ class Cut:
 
 
 def load() -> pa.Table:
-    """The table of all events, in the order of time. Raises InputError if the data is not installed."""
+    """Return the table of all events, in the order of time. Raises InputError if the data is not installed."""
     folder = data_folder()
     options = arrow_csv.ConvertOptions(null_values=["NA", ""], strings_can_be_null=True)
     with zipfile.ZipFile(folder / "flights.csv.zip") as archive, archive.open("flights.csv") as file:
@@ -117,7 +117,7 @@ def load() -> pa.Table:
 
 
 def events(flights: pa.Table, weather: pa.Table) -> pa.Table:
-    """The table of events of rows as the package has them."""
+    """Return the table of events of rows as the package has them."""
     cancelled = pc.is_null(flights["dep_time"])
     scheduled = pc.add(_seconds(flights), pc.multiply(flights["minute"], 60))
     left = pc.add(scheduled, pc.multiply(pc.fill_null(flights["dep_delay"], 0), 60))
@@ -134,13 +134,13 @@ def events(flights: pa.Table, weather: pa.Table) -> pa.Table:
 
 
 def new_york(time: datetime) -> datetime:
-    """The clock of New York in 2013 at a UTC time; summer time was from 10 March to 3 November, 2 o'clock."""
+    """Return the clock of New York in 2013 at a UTC time; summer time was from 10 March to 3 November, 2 o'clock."""
     summer = datetime(2013, 3, 10, 7, tzinfo=UTC) <= time < datetime(2013, 11, 3, 6, tzinfo=UTC)
     return (time - timedelta(hours=4 if summer else 5)).replace(tzinfo=None)
 
 
 def midnight(day: date) -> datetime:
-    """The UTC time at which a day of 2013 began in New York."""
+    """Return the UTC time at which a day of 2013 began in New York."""
     summer = date(2013, 3, 10) < day <= date(2013, 11, 3)
     return datetime(day.year, day.month, day.day, 4 if summer else 5, tzinfo=UTC)
 
@@ -281,7 +281,7 @@ class SampleWindow:
     positions: Sequence[int]
 
     def cut_stream(self, S: Stream) -> Stream:
-        """The window as a stream of its own."""
+        """Return the window as a stream of its own."""
         return Stream.from_table(S.table.take(list(self.positions)), S.schema)
 
 
@@ -314,7 +314,7 @@ def _consecutive(start: int, length: int, events: int) -> SampleWindow:
 
 
 def case(example: DemoQuery, window: SampleWindow, S: Stream) -> tuple[Case, SampleWindow]:
-    """The query on the window, as a case with the matches of the definition, and the window used.
+    """Return the query on the window, as a case with the matches of the definition, and the window used.
 
     Where the definition's own cost is beyond the budget, the window loses its first half, as often as need be.
     """
@@ -371,7 +371,7 @@ class DemoFinding:
 
     @property
     def agree(self) -> bool:
-        """Whether the automaton gives what the definition gives, on every sample."""
+        """Return whether the automaton gives what the definition gives, on every sample."""
         return all(sample.automaton.outcome == "passed" for sample in self.samples)
 
     @property
@@ -399,7 +399,7 @@ def find(example: DemoQuery, table: pa.Table, engine: Runner | None = None) -> D
 
 
 def sampled(example: DemoQuery, window: SampleWindow, stream: Stream, engine: Runner | None) -> Sample:
-    """The same window given to the definition, the automaton and the engine."""
+    """Return the same window given to the definition, the automaton and the engine."""
     asked, window = case(example, window, stream)
     reported = matches(parse(example.query), window.cut_stream(stream))
     outcome = CaseResult(asked, "passed" if reported == list(asked.matches) else "failed", reported)
@@ -430,7 +430,7 @@ class PageSection:
 
 
 def render(findings: Sequence[DemoFinding], report: Report, engine: str, note: str, conformance: str) -> str:
-    """The page as HTML.
+    """Return the page as HTML.
 
     engine: the name of the second engine. note: why there is none, or "". conformance: the address of the report.
     """
@@ -446,7 +446,7 @@ def render(findings: Sequence[DemoFinding], report: Report, engine: str, note: s
 
 
 def section(finding: DemoFinding, engine: str) -> PageSection:
-    """The view of a finding."""
+    """Return the view of a finding."""
     samples = finding.samples
     differs = [
         (f"{name} on a window of {len(sample.window.positions)} events", drawing_of_result(result, sample, finding))
@@ -475,7 +475,7 @@ def outcomes(results: Iterable[CaseResult | None]) -> list[tuple[str, int, str]]
 
 
 def drawing_of_match(match: Match, stream: Stream) -> Markup:
-    """A match on its substream, with the events just around those it is made of; the others are left out."""
+    """Return a match on its substream, with the events just around those it is made of; the others are left out."""
     near = {p + d for p in match.events for d in range(-CONTEXT, CONTEXT + 1)}
     positions = sorted(p for p in near if 0 <= p < len(stream))
     events = Stream.from_table(stream.table.take(positions), stream.schema)
@@ -485,13 +485,13 @@ def drawing_of_match(match: Match, stream: Stream) -> Markup:
 
 
 def drawing_of_result(result: CaseResult, sample: Sample, finding: DemoFinding) -> Markup:
-    """A sample with the expected and the reported matches; its positions are its own, from 0."""
+    """Return a sample with the expected and the reported matches; its positions are its own, from 0."""
     window = sample.window.cut_stream(finding.stream)
     return markup(timeline([column(position, event) for position, event in enumerate(window)], rows_of(result)))
 
 
 def column(position: int, event: Event) -> TimelineColumn:
-    """An event of the flights, readable: what it is, what happened, when on the clock of New York."""
+    """Return an event of the flights, readable: what it is, what happened, when on the clock of New York."""
     time = event.get(TIME)
     assert isinstance(time, datetime)
     local = new_york(time)

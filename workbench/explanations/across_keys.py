@@ -45,7 +45,7 @@ def warnings_across_keys(phi: Formula, S: Stream | None = None) -> Iterator[Prob
 
 
 def _example(one: AcrossKeys, S: Stream) -> str | None:
-    """A match on which the two readings differ, and the event that makes them; None if they do not differ."""
+    """Return a match on which the two readings differ, and the event that makes them; None if they do not differ."""
     a = one.partition.attribute
     together, alone = _matches(one.partition, S), _matches(one.per_key, S)
     differing = min(together ^ alone, default=None)

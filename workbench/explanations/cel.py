@@ -123,7 +123,7 @@ def explain_stream(
 
 
 def as_json(explanation: Explanation, phi: cel.Formula) -> Json:
-    """An explanation as one JSON object; intervals are [i, j], both inclusive."""
+    """Return an explanation as one JSON object; intervals are [i, j], both inclusive."""
     head: Json = {"query": show(phi), "events": sorted(explanation.events), "at": explanation.at}
     if explanation.valuation is not None:
         head["valuation"] = _bindings(explanation.valuation)
@@ -148,7 +148,7 @@ def as_json(explanation: Explanation, phi: cel.Formula) -> Json:
 
 
 def relaxed_text(rejection: Rejection) -> str | None:
-    """The text of the relaxed formula of which the set is a match, if there is one that text can say."""
+    """Return the text of the relaxed formula of which the set is a match, if there is one that text can say."""
     if rejection.relaxed is None:
         return None
     parts = cel.subformulas(rejection.relaxed.formula)
@@ -186,7 +186,7 @@ def _derived(
 
 
 def steps_of(root: Derivation) -> ExplanationStep:
-    """A derivation as a tree of steps."""
+    """Return a derivation as a tree of steps."""
     return tree_of(root, lambda node: node.children, _step)
 
 

@@ -48,7 +48,7 @@ class BoundedOracle(Interpreter):
         self._left = steps
 
     def meaning(self, phi: cel.Formula, i: int, j: int) -> Valuations:
-        """The valuations of phi over the stream from i to j. Raises BudgetExceeded, Unsupported."""
+        """Return the valuations of phi over the stream from i to j. Raises BudgetExceeded, Unsupported."""
         self._left -= 1
         if self._left % CHECKED_TOGETHER == 0:
             check_time()
@@ -73,7 +73,7 @@ class KeyOracle:
         self._alive: list[cel.Formula] = []
 
     def meaning(self, phi: cel.Formula, i: int, j: int) -> Valuations:
-        """The valuations of phi over the stream from i to j. Raises BudgetExceeded, Unsupported."""
+        """Return the valuations of phi over the stream from i to j. Raises BudgetExceeded, Unsupported."""
         if (key := (id(phi), i, j)) not in self._known:
             self._alive.append(phi)
             self._known[key] = self._computed(phi, i, j)
@@ -92,20 +92,20 @@ Asked: TypeAlias = Interpreter | KeyOracle
 
 
 def of_key(oracle: Asked, names: tuple[str, ...], j: int) -> KeyOracle:
-    """The oracle over the events of this stream that have the key of the one at j."""
+    """Return the oracle over the events of this stream that have the key of the one at j."""
     C = (oracle.whole if isinstance(oracle, KeyOracle) else oracle).facts.same_key(names, j)
     return KeyOracle(oracle, tuple(p for p in C if not isinstance(oracle, KeyOracle) or p in oracle.positions))
 
 
 def places(oracle: Asked, i: int, j: int) -> Iterable[int]:
-    """The positions from i to before j, in the stream of a key those of its events."""
+    """Return the positions from i to before j, in the stream of a key those of its events."""
     if isinstance(oracle, KeyOracle):
         return oracle.positions[bisect_left(oracle.positions, i) : bisect_left(oracle.positions, j)]
     return range(i, j)
 
 
 def following(oracle: Asked, p: int) -> int:
-    """The position after p: in the stream of a key, that of its next event."""
+    """Return the position after p: in the stream of a key, that of its next event."""
     if isinstance(oracle, KeyOracle):
         n = bisect_right(oracle.positions, p)
         return oracle.positions[n] if n < len(oracle.positions) else len(oracle.S)
@@ -113,17 +113,17 @@ def following(oracle: Asked, p: int) -> int:
 
 
 def alone(S: Stream, C: ComplexEvent) -> Stream:
-    """The stream in which every event outside C is of a type that no formula asks for; its attributes stay."""
+    """Return the stream in which every event outside C is of a type that no formula asks for; its attributes stay."""
     return Stream(S[p] if p in C else Event("", S[p].attributes) for p in range(len(S)))
 
 
 def is_hidden(phi: cel.Formula) -> bool:
-    """Whether a valuation of phi may come from events that are not in its support: under PROJECT."""
+    """Return whether a valuation of phi may come from events that are not in its support: under PROJECT."""
     return any(isinstance(node, cel.Project) and node.variables != {ANY} for node in cel.subformulas(phi))
 
 
 def is_local(phi: cel.Formula) -> bool:
-    """Whether events outside C have no say in whether C is a complex event of phi, so that C alone decides.
+    """Return whether events outside C have no say in whether C is a complex event of phi, so that C alone decides.
 
     They have one where matches are compared, where something must not occur, and under PROJECT. Asking about C alone
     matters: a loose formula has few matches within one set, and very many on a stream.
@@ -175,7 +175,8 @@ class Derivation:
 
 
 def derivations(phi: cel.Formula, mu: Valuation, i: int, j: int, oracle: Asked) -> Iterator[Derivation]:
-    """All derivations of mu from phi over the oracle's stream from i to j, one at a time; none if mu does not belong.
+    """Yield all derivations of mu from phi over the oracle's stream from i to j, one at a time; none if mu does not
+    belong.
 
     The order is fixed. Raises BudgetExceeded, Unsupported.
     """
@@ -187,7 +188,7 @@ def derivations(phi: cel.Formula, mu: Valuation, i: int, j: int, oracle: Asked) 
 
 
 def nodes(root: Derivation) -> Iterator[Derivation]:
-    """All nodes of a derivation, each before its children."""
+    """Return all nodes of a derivation, each before its children."""
     return subtrees(root, attrgetter("children"))
 
 
@@ -200,7 +201,7 @@ def _derive(phi: cel.Formula, mu: Valuation, i: int, j: int, oracle: Asked) -> I
     key = oracle.positions if isinstance(oracle, KeyOracle) else None
 
     def over(detail: str, *operands: _Claim, evidence: tuple[str, ...] = ()) -> Iterator[Derivation]:
-        """A step for each choice of a derivation of each operand; there are one or two."""
+        """Yield a step for each choice of a derivation of each operand; there are one or two."""
         title = OPERATORS[type(phi)].title
         for first in _derive(*operands[0], oracle):
             for rest in _derive(*operands[1], oracle) if len(operands) > 1 else [None]:
@@ -254,7 +255,7 @@ def _derive(phi: cel.Formula, mu: Valuation, i: int, j: int, oracle: Asked) -> I
 
 
 def _of_key(phi: cel.PerKey, mu: Valuation, i: int, j: int, oracle: Asked) -> Iterator[Derivation]:
-    """The derivations from the operand over the stream of the key of the event at j, each with a step more."""
+    """Yield the derivations from the operand over the stream of the key of the event at j, each with a step more."""
     inner = of_key(oracle, phi.attributes, j)
     facts = (event(j, oracle.S, phi.attributes), f"the events of this key are {braces(inner.positions)}")
     key, operator = oracle.positions if isinstance(oracle, KeyOracle) else None, OPERATORS[cel.PerKey]
@@ -263,7 +264,7 @@ def _of_key(phi: cel.PerKey, mu: Valuation, i: int, j: int, oracle: Asked) -> It
 
 
 def _unchanged(phi: _Restriction, mu: Valuation, i: int, j: int, oracle: Asked) -> tuple[cel.Formula, Derivation]:
-    """The operand that phi takes mu from as it is, and the step of the derivation without what is below it."""
+    """Return the operand that phi takes mu from as it is, and the step of the derivation without what is below it."""
     S = oracle.S
 
     def node(clause: str, of: str, *evidence: str, detail: str = "") -> Derivation:
@@ -297,7 +298,7 @@ def _unchanged(phi: _Restriction, mu: Valuation, i: int, j: int, oracle: Asked) 
 
 
 def supports(phi: cel.Formula, i: int, j: int, oracle: Asked) -> list[ComplexEvent]:
-    """The complex events of phi from i to j, in a fixed order."""
+    """Return the complex events of phi from i to j, in a fixed order."""
     return sorted(set(map(sup, oracle.meaning(phi, i, j))), key=sorted)
 
 
@@ -317,7 +318,7 @@ def _splits(
 def _parts(
     mu: Valuation, lefts: Iterable[Valuation], rights: Iterable[Valuation]
 ) -> Iterator[tuple[Valuation, Valuation]]:
-    """The pairs of a left and a right valuation whose union is mu."""
+    """Yield the pairs of a left and a right valuation whose union is mu."""
     fitting = ordered(nu for nu in rights if nu <= mu)
     for one in ordered(nu for nu in lefts if nu <= mu) if fitting else ():
         for two in fitting:
@@ -333,7 +334,7 @@ def _losers(phi: cel.Preference, C: ComplexEvent, candidates: Iterable[ComplexEv
 
 
 def beats(phi: cel.Preference, winner: ComplexEvent, loser: ComplexEvent) -> bool:
-    """Whether a strategy prefers one complex event to another."""
+    """Return whether a strategy prefers one complex event to another."""
     if isinstance(phi, cel.Max):
         return winner > loser
     at_most = next_at_most if isinstance(phi, cel.Next) else last_at_most

@@ -85,7 +85,7 @@ class Relaxed:
 
 
 def points(phi: cel.Formula, path: Path = ()) -> Iterator[RelaxationPoint]:
-    """All that can be relaxed in a formula, outer nodes first; what a guard forbids is left as it is."""
+    """Yield all that can be relaxed in a formula, outer nodes first; what a guard forbids is left as it is."""
     match phi:
         case cel.Filter(_, condition):
             for part, _ in enumerate(conjuncts(condition)):
@@ -116,12 +116,12 @@ def _kind_of(phi: cel.Formula) -> RelaxationKind:
 
 
 def relax(phi: cel.Formula, chosen: Collection[RelaxationPoint], types: Iterable[str]) -> Relaxed:
-    """The formula with the chosen points relaxed; where the type is free, it is one of the types."""
+    """Return the formula with the chosen points relaxed; where the type is free, it is one of the types."""
     return _Relaxing(chosen, tuple(sorted(types))).result(phi)
 
 
 def at_path(phi: cel.Formula, path: Path) -> cel.Formula:
-    """The part of a formula that a path of child numbers leads to."""
+    """Return the part of a formula that a path of child numbers leads to."""
     for number in path:
         phi = children(phi)[number]
     return phi
@@ -303,7 +303,7 @@ def _apart(parts: list[ComplexEvent], symbol: str, oracle: Asked) -> Iterator[st
 
 
 def _rounds(node: Derivation) -> Iterator[ComplexEvent]:
-    """The complex events of the rounds of an iteration."""
+    """Yield the complex events of the rounds of an iteration."""
     while len(node.children) == 2:
         yield sup(node.children[0].valuation)
         node = node.children[1]
@@ -375,12 +375,12 @@ def counts(phi: cel.Formula, most: int) -> frozenset[int]:
 
 
 def endless(phi: cel.Formula) -> bool:
-    """Whether there is an iteration in phi, so that it may have matches of any size."""
+    """Return whether there is an iteration in phi, so that it may have matches of any size."""
     return any(isinstance(part, cel.Iteration) for part in cel.subformulas(cel.expanded(phi)))
 
 
 def _sums(numbers: Iterable[int], most: int) -> set[int]:
-    """The sums of one or more of the numbers."""
+    """Return the sums of one or more of the numbers."""
     found = set(numbers)
     pending = list(found)
     while pending:
@@ -392,7 +392,7 @@ def _sums(numbers: Iterable[int], most: int) -> set[int]:
 
 
 def _words(possible: list[int], most: int, more: bool) -> str:
-    """The numbers in words; a run up to the bound goes on, and there may be more beyond it."""
+    """Return the numbers in words; a run up to the bound goes on, and there may be more beyond it."""
     start = most
     while start - 1 in possible:
         start -= 1
@@ -552,7 +552,7 @@ def oracle_for(phi: cel.Formula, C: ComplexEvent, S: Stream, predicates: Predica
 
 
 def is_match(phi: cel.Formula, C: ComplexEvent, n: int, oracle: BoundedOracle) -> bool:
-    """Whether C is a complex event of phi at n."""
+    """Return whether C is a complex event of phi at n."""
     return any(sup(mu) == C for mu in oracle.meaning(phi, 0, n))
 
 
@@ -583,7 +583,7 @@ class _Search:
         self.steps = self.steps // 2 + 1
 
     def smallest(self) -> tuple[tuple[Reason, ...], Derivation] | None:
-        """The reasons of the smallest relaxation found, and the derivation by it; None if there is none."""
+        """Return the reasons of the smallest relaxation found, and the derivation by it; None if there is none."""
         everything = list(points(self.phi))
         early = [point for point in everything if point.kind not in LATE]
         late = [[point for point in everything if point.kind == kind] for kind in LATE]
@@ -612,7 +612,7 @@ class _Search:
                     self._renew()
 
     def _minimal(self, chosen: Sequence[RelaxationPoint]) -> Sequence[RelaxationPoint]:
-        """A relaxation none of whose points can be taken back; those of order and type are taken back first."""
+        """Return a relaxation none of whose points can be taken back; those of order and type are taken back first."""
         for point in sorted(chosen, key=lambda p: (p.kind not in LATE, -len(p.path))):
             fewer = [other for other in chosen if other != point]
             if self._matches(fewer):
@@ -626,7 +626,7 @@ class _Search:
         return is_local(phi) or is_match(phi, self.C, self.n, self.whole)
 
     def _explained(self, relaxed: Relaxed) -> tuple[tuple[Reason, ...], Derivation] | None:
-        """The reasons that the derivation of C with the fewest broken places shows, and that derivation."""
+        """Return the reasons that the derivation of C with the fewest broken places shows, and that derivation."""
         oracle = self.alone if is_local(relaxed.formula) else self.whole
         found = (
             (self._reasons(node, relaxed), node)

@@ -55,7 +55,7 @@ class CoreDerivation:
 
 
 def derivations(phi: core.Formula, C: ComplexEvent, oracle: CoreInterpreter) -> Iterator[CoreDerivation]:
-    """All derivations of C from phi over the oracle's stream, in a fixed order. Raises BudgetExceeded."""
+    """Yield all derivations of C from phi over the oracle's stream, in a fixed order. Raises BudgetExceeded."""
     try:
         for nu in _valuations(phi, C, oracle):
             yield from _derive(phi, C, nu, oracle)
@@ -64,7 +64,7 @@ def derivations(phi: core.Formula, C: ComplexEvent, oracle: CoreInterpreter) -> 
 
 
 def _valuations(phi: core.Formula, C: ComplexEvent, oracle: CoreInterpreter) -> list[Valuation]:
-    """The valuations under which phi has C."""
+    """Return the valuations under which phi has C."""
     return sorted((nu for D, nu in oracle.meaning(phi, min(C)) if D == C), key=sorted)
 
 
@@ -119,7 +119,7 @@ def _within(nu: Valuation, X: Variables, mus: Iterable[Valuation]) -> list[Valua
 def _splits(
     left: core.Formula, right: core.Formula, C: ComplexEvent, oracle: CoreInterpreter
 ) -> Iterator[tuple[ComplexEvent, Valuation, ComplexEvent, Valuation]]:
-    """The pairs of left and of right whose complex events are a first part of C and the rest."""
+    """Yield the pairs of left and of right whose complex events are a first part of C and the rest."""
     places = sorted(C)
     for n in range(1, len(places)):
         C1, C2 = frozenset(places[:n]), frozenset(places[n:])
@@ -152,7 +152,7 @@ def values(condition: core.Condition, nu: Valuation, S: Stream) -> str:
 
 
 def steps_of(root: CoreDerivation) -> ExplanationStep:
-    """A derivation as a tree of steps."""
+    """Return a derivation as a tree of steps."""
 
     def step(node: CoreDerivation, children: tuple[ExplanationStep, ...]) -> ExplanationStep:
         operator = OPERATORS[type(node.formula)]
@@ -221,7 +221,7 @@ def _sizes(phi: core.Formula) -> tuple[int, int | None]:
 
 
 def _single_conditions(phi: core.Formula) -> core.Formula:
-    """The formula with a filter of its own for each condition of a conjunction."""
+    """Return the formula with a filter of its own for each condition of a conjunction."""
     below = [_single_conditions(child) for child in children(phi)]
     if isinstance(phi, core.CoreFilter) and isinstance(phi.condition, core.CoreConjunction):
         inner = core.CoreFilter(below[0], phi.condition.left)

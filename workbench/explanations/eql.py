@@ -56,7 +56,7 @@ class EqlExplainer(Explainer[EqlAnswer]):
 
     @cached_property
     def funnel(self) -> EventCounts | None:
-        """The funnel of a sequence; None for another query."""
+        """Return the funnel of a sequence; None for another query."""
         body = self.rule.body
         return follow(body, self.S) if isinstance(body, eql.EventSequence) else None
 
@@ -234,7 +234,7 @@ def missed_sequences(query: eql.EventSequence, S: Stream, limit: int) -> NearMis
 
 
 def _close_call(query: eql.EventSequence, steps: list[eql.SequenceStep], one: StoppedSequence, S: Stream) -> str:
-    """The end of a message: the first event after a sequence that nearly was its next one; "" for none."""
+    """Return the end of a message: the first event after a sequence that nearly was its next one; "" for none."""
     step, start, begin = steps[len(one.positions)], one.positions[-1] + 1, time_of(S[one.positions[0]])
     fields, window = eql.step_keys(query, step), span_of(query.maxspan)
     first = steps[0]
@@ -290,7 +290,7 @@ def _failed(condition: eql.Condition, event: Event) -> Iterator[str]:
 
 
 def _true_part(condition: eql.Condition, event: Event) -> eql.Condition:
-    """A part of a condition, that is true, that makes it true: one of several conditions, values, or blocks."""
+    """Return a part of a condition, that is true, that makes it true: one of several conditions, values, or blocks."""
     options: list[eql.Condition] = []
     match condition:
         case eql.AnyConditions(parts):

@@ -65,7 +65,7 @@ class EventCounts:
 
     @property
     def matches(self) -> int:
-        """The number of matches; with arrays two keys may have one of the same events."""
+        """Return the number of matches; with arrays two keys may have one of the same events."""
         return len(set(self.found))
 
     def _step_lines(self) -> Iterator[str]:
@@ -208,7 +208,7 @@ class _Follower:
         return f"by {show_seconds(over)} s" if over > 0 else None
 
     def _came(self, K: Key, run: tuple[int, ...]) -> int | None:
-        """The first event that should be missing and came in its gap."""
+        """Return the first event that should be missing and came in its gap."""
         begin, end = time_of(self.S[run[0]]), time_of(self.S[run[-1]])
         for j, (before, _) in enumerate(self.gaps):
             for p in self.missed.get((j, K), ()):

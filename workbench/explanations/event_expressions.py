@@ -55,7 +55,7 @@ class NonOccurrence:
 
 
 def absences(known: Occurrences, e: int) -> tuple[NonOccurrence, ...]:
-    """The reasons why the expression does not take place at the event e of the stream; none where it does."""
+    """Return the reasons why the expression does not take place at the event e of the stream; none where it does."""
     choices = list(known.choices(known.whole, (), known.history, e, frozenset()))
     if any(next(known.at(known.whole, known.history, e, b), None) is not None for b in choices):
         return ()
@@ -66,7 +66,7 @@ def absences(known: Occurrences, e: int) -> tuple[NonOccurrence, ...]:
 
 
 def _why(known: Occurrences, E: expr.Expression, h: History, e: int, b: Bindings) -> Iterator[NonOccurrence]:
-    """The reasons of an E that does not take place at e, with the history h and the bindings b."""
+    """Yield the reasons of an E that does not take place at e, with the history h and the bindings b."""
 
     def because(why: str) -> Iterator[NonOccurrence]:
         yield NonOccurrence(E, h[0], e, why)
@@ -135,7 +135,7 @@ def _why(known: Occurrences, E: expr.Expression, h: History, e: int, b: Bindings
 def _one_after_another(
     known: Occurrences, E: expr.Relative | expr.Prior | expr.Sequence, h: History, e: int, b: Bindings
 ) -> Iterator[NonOccurrence]:
-    """The reasons, for an expression whose parts take place one after another."""
+    """Yield the reasons, for an expression whose parts take place one after another."""
     first = E.parts[0] if len(E.parts) == 2 else type(E)(E.parts[:-1])
     last = E.parts[-1]
     ends = sorted(d for d in known.events(first, h, b) if d < e)
@@ -155,7 +155,7 @@ def _one_after_another(
 
 
 def _fact(known: Occurrences, E: _Single, h: History, e: int, b: Bindings) -> str:
-    """The reason, for an expression that is not explained by its operands."""
+    """Return the reason, for an expression that is not explained by its operands."""
     match E:
         case expr.Null():
             return "it never takes place"
@@ -292,12 +292,12 @@ def facts(found: Occurrence, S: Stream) -> list[str]:
 
 
 def below(found: Occurrence) -> list[Occurrence]:
-    """The occurrences of the operands that an occurrence rests on."""
+    """Return the occurrences of the operands that an occurrence rests on."""
     return [part for part in found.parts if part is not None]
 
 
 def steps_of(root: Occurrence, S: Stream) -> ExplanationStep:
-    """An occurrence as a tree of steps."""
+    """Return an occurrence as a tree of steps."""
 
     def step(found: Occurrence, children: tuple[ExplanationStep, ...]) -> ExplanationStep:
         cited = citation(found.expression)
@@ -387,7 +387,7 @@ def _reason(reason: NonOccurrence) -> ExplanationStep:
 
 
 def _drawing(found: Occurrence) -> Drawing:
-    """The events at which the expression and its parts take place, joined, with what variables name them."""
+    """Return the events at which the expression and its parts take place, joined, with what variables name them."""
     parts, pending = list[Occurrence](), [found]
     while pending:
         parts.append(pending.pop())

@@ -71,7 +71,7 @@ def reasons_against(atom: cel.Atom, mu: Valuation, S: Stream) -> str:
 
 
 def of_window(window: cel.Window, mu: Valuation, S: Stream) -> str:
-    """The first and the last event of mu, with what the window measures."""
+    """Return the first and the last event of mu, with what the window measures."""
     places = sorted(sup(mu))
     if not places:
         return "there is no event"
@@ -88,40 +88,40 @@ def of_window(window: cel.Window, mu: Valuation, S: Stream) -> str:
 
 
 def event(position: int, S: Stream, names: Iterable[str] | None = None) -> str:
-    """An event by its position, with the values of these attributes, or of all."""
+    """Return an event by its position, with the values of these attributes, or of all."""
     shown = S[position].attributes if names is None else names
     values = ", ".join(f"{printable(name)} {_is(S[position].get(name))}" for name in shown)
     return f"event {position} ({values})" if values else f"event {position}"
 
 
 def row(event: Event) -> str:
-    """An event's type and attributes in one line."""
+    """Return an event's type and attributes in one line."""
     said = (f"{name}={show_value(value)}" for name, value in event.attributes.items())
     return printable(" ".join([event.type, *said]))
 
 
 def value_text(value: Value | None) -> str:
-    """The value of an event's attribute in one line."""
+    """Return the value of an event's attribute in one line."""
     return "absent" if value is None else printable(show_value(value))
 
 
 def positions(mu: Valuation, A: str | None) -> list[int]:
-    """The positions that mu binds to A, ascending."""
+    """Return the positions that mu binds to A, ascending."""
     return sorted(p for _, p in at(mu, A))
 
 
 def braces(places: Iterable[int]) -> str:
-    """A complex event as the papers write it."""
+    """Return a complex event as the papers write it."""
     return "{" + ", ".join(map(str, sorted(places))) + "}"
 
 
 def bindings_text(mu: Valuation) -> str:
-    """A valuation as text: each variable with the positions it binds."""
+    """Return a valuation as text: each variable with the positions it binds."""
     return ", ".join(f"{A} -> {braces(places)}" for A, places in bindings_of(mu)) or "no bindings"
 
 
 def format_list(texts: Iterable[str]) -> str:
-    """The texts in a row; of a long list the first few, and how many more there are."""
+    """Return the texts in a row; of a long list the first few, and how many more there are."""
     known = list(texts)
     more = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
     return ", ".join(known[:SHOWN]) + more
@@ -168,7 +168,7 @@ class ExplanationStep:
 def tree_of(
     root: N, below: Callable[[N], Sequence[N]], step: Callable[[N, tuple[ExplanationStep, ...]], ExplanationStep]
 ) -> ExplanationStep:
-    """The steps of a tree of another kind: step makes one of a node and the steps below it."""
+    """Return the steps of a tree of another kind: step makes one of a node and the steps below it."""
     made: dict[int, ExplanationStep] = {}
     for node in reversed(list(subtrees(root, below))):
         made[id(node)] = step(node, tuple(made[id(child)] for child in below(node)))
@@ -176,12 +176,12 @@ def tree_of(
 
 
 def nodes(root: ExplanationStep) -> Iterator[ExplanationStep]:
-    """All steps of a tree, each before those below it."""
+    """Return all steps of a tree, each before those below it."""
     return subtrees(root, attrgetter("children"))
 
 
 def json_of_tree(root: ExplanationStep) -> Json:
-    """A tree of steps as JSON."""
+    """Return a tree of steps as JSON."""
     made: dict[int, Json] = {}
     for step in reversed(list(nodes(root))):
         made[id(step)] = {**step.json, "children": [made[id(child)] for child in step.children]}
@@ -189,7 +189,7 @@ def json_of_tree(root: ExplanationStep) -> Json:
 
 
 def json_of_run(steps: Iterable[ExplanationStep]) -> list[Json]:
-    """A run as JSON."""
+    """Return a run as JSON."""
     return [step.json for step in steps]
 
 
@@ -201,7 +201,7 @@ class Drawing:
     marks: Mapping[int, str] = field(default_factory=dict)
 
     def svg(self, S: Stream) -> str:
-        """The timeline as inline SVG; of a long stream only what is near to the rows and the marks."""
+        """Return the timeline as inline SVG; of a long stream only what is near to the rows and the marks."""
         places = {p for row in self.rows for p in (*row.positions, row.at) if p is not None} | self.marks.keys()
         return timeline(columns(S, places or {0, len(S) - 1}, self.marks), self.rows)
 
@@ -240,7 +240,7 @@ class ExplanationView:
 
 
 def numbered(word: str, parts: Sequence[ExplanationPart]) -> tuple[ExplanationPart, ...]:
-    """The parts with headings: the word and a number; without one if there is only one part."""
+    """Return the parts with headings: the word and a number; without one if there is only one part."""
     if len(parts) == 1:
         return tuple(parts)
     return tuple(
@@ -250,7 +250,7 @@ def numbered(word: str, parts: Sequence[ExplanationPart]) -> tuple[ExplanationPa
 
 
 def json_of_nearest(matches: Iterable[Iterable[int]], asked: frozenset[int]) -> list[Json]:
-    """The matches that differ least from the positions in question, and in what, as JSON."""
+    """Return the matches that differ least from the positions in question, and in what, as JSON."""
     return [
         {"events": sorted(C), "missing": sorted(C - asked), "extra": sorted(asked - C)} for C in map(frozenset, matches)
     ]
@@ -291,7 +291,7 @@ class Request:
 
     @property
     def single(self) -> bool:
-        """Whether one set of positions is to be explained."""
+        """Return whether one set of positions is to be explained."""
         return self.events is not None or self.valuation is not None
 
 
@@ -311,7 +311,7 @@ class Listing(Generic[E]):
 
 
 def listing(found: Iterable[E], request: Request, length: int, at: Callable[[E], int]) -> Listing[E]:
-    """The first explanations of all in the order of their positions on a stream of `length` events."""
+    """Return the first explanations of all in the order of their positions on a stream of `length` events."""
     first, last = (0, length - 1) if request.at is None else (request.at, request.at)
     listed = list(islice(found, request.limit + 1))
     more = len(listed) > request.limit
@@ -340,30 +340,31 @@ class Explainer(ABC, Generic[E]):
 
     @abstractmethod
     def explain_request(self, request: Request) -> E | None:
-        """The explanation of what the request names; None if it names nothing, so that all matches are explained.
+        """Return the explanation of what the request names; None if it names nothing, so that all matches are
+        explained.
 
         Raises InputError, Unsupported, BudgetExceeded.
         """
 
     @abstractmethod
     def all(self, request: Request) -> Listing[E]:
-        """The explanations of the matches in their order. Raises InputError, Unsupported, BudgetExceeded."""
+        """Return the explanations of the matches in their order. Raises InputError, Unsupported, BudgetExceeded."""
 
     @abstractmethod
     def json(self, found: E) -> Json:
-        """An explanation as one JSON object."""
+        """Return an explanation as one JSON object."""
 
     def listing_json(self, listing: Listing[E]) -> Json:
-        """A listing as one JSON object."""
+        """Return a listing as one JSON object."""
         answer = {"query": self.query, "matches": list(map(self.json, listing.found)), "more": listing.more}
         return answer | ({"reasons": list(listing.reasons)} if listing.reasons else {})
 
     @abstractmethod
     def view(self, found: E) -> ExplanationView:
-        """An explanation as a person sees it."""
+        """Return an explanation as a person sees it."""
 
     def overview(self, views: Sequence[ExplanationView]) -> Drawing:
-        """The matches that were explained, together."""
+        """Return the matches that were explained, together."""
         from cerify.draw.timeline import Row
 
         rows = {
@@ -372,7 +373,7 @@ class Explainer(ABC, Generic[E]):
         return Drawing(tuple(rows.values()))
 
     def require_on_stream(self, position: int, option: str) -> None:
-        """Raises InputError for a position that is not on the stream; option names where it was given."""
+        """Raise InputError for a position that is not on the stream; option names where it was given."""
         if not 0 <= position < len(self.S):
             extent = f"{len(self.S)} events, 0 to {len(self.S) - 1}" if len(self.S) else "no events"
             raise InputError(f"{option}: position {position} is not on the stream, which has {extent}")
@@ -458,7 +459,7 @@ def _view(view: ExplanationView, S: Stream) -> Iterator[Line]:
 
 
 def listing_lines(explainer: Explainer[E], listing: Listing[E]) -> Iterator[Line]:
-    """The explanations of a listing, position by position."""
+    """Yield the explanations of a listing, position by position."""
     if not explainer.S:
         yield from lines_of(f"{explainer.idle} in 0 events")
     first = listing.first if explainer.in_order else len(explainer.S)
@@ -502,7 +503,7 @@ def _part(part: ExplanationPart) -> Iterator[Line]:
 
 
 def _below(steps: Sequence[ExplanationStep], guide: str) -> Iterator[Line]:
-    """The steps as branches; guide is what stands before the branches on each line."""
+    """Yield the steps as branches; guide is what stands before the branches on each line."""
     for step in steps[:-1]:
         yield from _step(step, f"{guide}├── ", f"{guide}│   ", f"{guide}│   ")
     for step in steps[-1:]:
@@ -527,7 +528,7 @@ Walked: TypeAlias = tuple[str, str, list[tuple[str, int]]]
 
 
 def render(explainer: Explainer[E], found: Sequence[E], listing: Listing[E] | None = None) -> str:
-    """The page of some explanations; of a listing it begins with the stream as a whole, event by event."""
+    """Return the page of some explanations; of a listing it begins with the stream as a whole, event by event."""
     S, views = explainer.S, list(map(explainer.view, found))
     walked = list(_walked(S, range(listing.first, listing.last + 1), views)) if listing else []
     return page(
@@ -544,7 +545,7 @@ def render(explainer: Explainer[E], found: Sequence[E], listing: Listing[E] | No
 
 
 def _walked(S: Stream, positions: range, views: Sequence[ExplanationView]) -> Iterator[Walked]:
-    """The events one by one; on a long stream, events in a row without a match are one entry."""
+    """Yield the events one by one; on a long stream, events in a row without a match are one entry."""
     found: dict[int, dict[str, int]] = {}
     for number, view in enumerate(views, 1):
         found.setdefault(view.at, {}).setdefault(view.label, number)

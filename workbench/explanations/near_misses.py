@@ -79,16 +79,16 @@ class NearMissReport:
 
     @property
     def starts(self) -> int:
-        """The starts that were looked at."""
+        """Return the starts that were looked at."""
         return self.reached[0]
 
     @property
     def completed(self) -> int:
-        """The starts that completed."""
+        """Return the starts that completed."""
         return self.reached[-1]
 
     def json(self) -> dict[str, Any]:
-        """The funnel as an object of JSON."""
+        """Return the funnel as an object of JSON."""
         causes = zip(self.steps, self.reached, self.causes, self.nearest, strict=True)
         return {
             "steps": [
@@ -113,7 +113,7 @@ class NearMissReport:
         }
 
     def show_sentences(self) -> Iterator[str]:
-        """The funnel in sentences, one for each step."""
+        """Yield the funnel in sentences, one for each step."""
         yield f"{self.starts:,} {_events(self.starts)} {_takes(self.starts)} the first step, {self.steps[0]}"
         for k in range(1, len(self.steps)):
             on, causes = self.reached[k], self.causes[k]
@@ -216,7 +216,7 @@ class _Search:
         self.forbids = [found[mask][1] for mask in masks]
 
     def _visible(self) -> dict[Key, list[int]]:
-        """The events that the sequences of a key see; without PER KEY all events, as those of one key.
+        """Return the events that the sequences of a key see; without PER KEY all events, as those of one key.
 
         An event that neither takes a step nor forbids one is of no interest, unless neighbours count.
         """
@@ -228,7 +228,7 @@ class _Search:
         return seen
 
     def funnel(self, limit: int) -> NearMissReport:
-        """All starts, one after the other."""
+        """Return all starts, one after the other."""
         n = len(self.steps)
         tally = _Tally([0] * n, [{} for _ in range(n)], [None] * n)
         starts = [p for p in range(len(self.S)) if self.takes[p] & 1 and self._may_take(p)]
@@ -320,7 +320,7 @@ class _Search:
                 found.deepest = events
 
     def _inside(self, start: int, p: int) -> bool:
-        """Whether an event can be in a window with the start, or come before one that is."""
+        """Return whether an event can be in a window with the start, or come before one that is."""
         scope = self.scope
         if scope.events is not None and p - start >= scope.events:
             return False
@@ -364,7 +364,7 @@ class _Search:
         return "none", None, f"no {step.text} after event {last}"
 
     def _late(self, found: _Partial, after: Sequence[int], depth: int) -> int | None:
-        """The first event after the window that takes the step."""
+        """Return the first event after the window that takes the step."""
         start = found.deepest[0]
         beyond = 0
         for p in after if found.over else ():
@@ -381,7 +381,7 @@ class _Search:
         return None
 
     def _failing(self, start: int, last: int, step: StepOfSequence) -> int | None:
-        """The first event of the window that is of the step's type; it does not take the step."""
+        """Return the first event of the window that is of the step's type; it does not take the step."""
         for p in range(last + 1, min(len(self.S), last + BEYOND)):
             if self.streams[p] == self.streams[start] and self.parts[p] == self.parts[start]:
                 if not self._inside_all(start, p):
@@ -401,7 +401,7 @@ class _Search:
         return all(value is not None and within_width(width, [first, value]) for width, first, value in values)
 
     def _open(self, start: int) -> bool:
-        """Whether the window of a start may go on after the last event of the stream."""
+        """Return whether the window of a start may go on after the last event of the stream."""
         return not self.scope.windowed or self._inside_all(start, len(self.S) - 1)
 
     def _apart(self, start: int, p: int) -> tuple[float, str]:

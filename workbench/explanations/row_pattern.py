@@ -130,7 +130,7 @@ class RowRejection:
         return search, next((w for w in labellings if most == len(w)), None)
 
     def _row(self, match: NumberedMatch) -> int:
-        """The number, in its partition, of the row whose search finds a match."""
+        """Return the number, in its partition, of the row whose search finds a match."""
         return self.made.place[self.made.row_of(match)][1]
 
     def _at(self, first: int, searched: int, length: int) -> tuple[str, ...]:
@@ -205,7 +205,7 @@ class RowRejection:
 
 
 def _rows(match: NumberedMatch) -> str:
-    """The rows of a match, of more than two the first and the last."""
+    """Return the rows of a match, of more than two the first and the last."""
     first, *between = match.events
     return f"{first} to {between[-1]}" if len(between) > 1 else ", ".join(map(str, match.events))
 
@@ -346,14 +346,14 @@ class RowExplainer(Explainer[RowExplanation | NotMatched]):
         return RowExplanation(match, shown, f"{rest} could be labelled, but no match goes on with them" if rest else "")
 
     def _why(self, traced: Traced, w: Labelling) -> str:
-        """The condition of the last label, with the values that it looks up."""
+        """Return the condition of the last label, with the values that it looks up."""
         A = w[-1].variable
         if A not in self.made.q.conditions:
             return "it has no condition"
         return condition_text(self.made, A, traced.frame(w, len(w)))
 
     def _preferred(self, traced: Traced, labels: tuple[str, ...], k: int) -> tuple[str, ...]:
-        """The labels of the row of that number that were tried before its own, after the same labels."""
+        """Return the labels of the row of that number that were tried before its own, after the same labels."""
         found: dict[str, None] = {}
         for attempt in traced.attempts:
             if attempt.labels == labels[: k + 1]:

@@ -123,7 +123,7 @@ class FormulaEvidence:
                 assert_never(f)
 
     def _parts(self, parts: tuple[nfab.Formula, ...], now: NfabConfiguration, holds: bool, all_: bool) -> Iterator[str]:
-        """All parts, where all are needed; else the first that decides."""
+        """Yield all parts, where all are needed; else the first that decides."""
         deciding = parts if all_ else [part for part in parts if self.runs.formula(part, now) == holds][:1]
         for part in deciding:
             yield from self._formula(part, now)
@@ -180,7 +180,7 @@ def restrictions(q: sase.SaseQuery) -> list[Restriction]:
 
 
 def without(q: sase.SaseQuery, left_out: tuple[Restriction, ...]) -> sase.SaseQuery:
-    """The query without these restrictions; a strategy that is left out becomes skip_till_any_match."""
+    """Return the query without these restrictions; a strategy that is left out becomes skip_till_any_match."""
     gone = {k.variable for k in left_out if isinstance(k, sase.Component)}
     dropped = {id(c) for c in left_out}
     pattern = tuple(k for k in q.pattern if k.variable not in gone)
@@ -252,7 +252,7 @@ class Move:
 
     @property
     def step(self) -> ExplanationStep:
-        """The step as explanations of every language have it."""
+        """Return the step as explanations of every language have it."""
         fields = {"move": self.move, "state": self.state, "at": self.at, "formula": self.formula, "text": self.text}
         json = {**fields, "because": list(self.because)}
         return ExplanationStep(self.text, facts=self.because, move=self.move, formula=self.formula, json=json)
@@ -329,7 +329,7 @@ class SaseRuns:
 
     @cached_property
     def matches(self) -> list[Match]:
-        """All matches of the query on its stream."""
+        """Return all matches of the query on its stream."""
         return matches_of(self.q, self._whole, moves.bindings, self.reading, self.budget)
 
     def explain(self, events: ComplexEvent, bound: Bindings | None = None, count: int = 1) -> Accepted | NoMatch:
@@ -361,7 +361,8 @@ class SaseRuns:
         return NoMatch(events, shown, nearest[:MOST_NEAREST], self._in_the_way(ways))
 
     def _nearby(self, events: ComplexEvent) -> list[Match]:
-        """The matches around some events: of a query with a window, those on the stream from a window before them on.
+        """Return the matches around some events: of a query with a window, those on the stream from a window before
+        them on.
 
         What a run does depends on the events of its window only. The stream is cut two windows behind the events, and
         the matches that begin after the first of these are not among the answer. None if they take too long.
@@ -394,7 +395,7 @@ class SaseRuns:
         return (self.accepted(match, 1) for match in self.matches)
 
     def accepted(self, match: Match, count: int) -> Accepted:
-        """The runs of a match."""
+        """Return the runs of a match."""
         for part in self.parts:
             order = [k.variable for k in clauses.positive(part)]
             bound = dict(match.bindings or ())
@@ -408,7 +409,7 @@ class SaseRuns:
         raise AssertionError("a match has a run")
 
     def _in_the_way(self, ways: Sequence[tuple[sase.SaseQuery, Bindings]]) -> tuple[str, ...]:
-        """A smallest set of restrictions without which a way binds a match; () if none is found.
+        """Return a smallest set of restrictions without which a way binds a match; () if none is found.
 
         Of NON-OVERLAP all matches would have to be known, so that there it is () too.
         """
@@ -488,7 +489,7 @@ class SaseRuns:
     def _stuck(
         self, part: sase.SaseQuery, runs: Runs, now: NfabConfiguration, M: Bindings
     ) -> tuple[str, tuple[str, ...]]:
-        """The step that M needs where a run has come to, and why it cannot be made."""
+        """Return the step that M needs where a run has come to, and why it cannot be made."""
         evidence, q, j = FormulaEvidence(runs), now.state, now.at
         wanted = {p: a for a, at in M for p in at}
         if wanted.get(j) == q.variable:
@@ -549,7 +550,7 @@ class SaseRuns:
 
 
 def ways_of(q: sase.SaseQuery, events: ComplexEvent) -> Iterator[Bindings]:
-    """The ways in which the components can have the events, each at least one, in their order."""
+    """Yield the ways in which the components can have the events, each at least one, in their order."""
     pattern, places = clauses.positive(q), sorted(events)
     n, m = len(places), len(pattern)
     cuts = combinations(range(1, n), m - 1)

@@ -51,7 +51,7 @@ class StepSequence:
 
 
 def sequence_of(phi: cel.Formula) -> StepSequence | Unsupported:
-    """The steps of a query, or why it has none. Raises BudgetExceeded."""
+    """Return the steps of a query, or why it has none. Raises BudgetExceeded."""
     with depth_limited(phi.span):
         scope = strip_windows(partitioned(phi))
         if isinstance(scope, Unsupported):
@@ -102,7 +102,7 @@ def _no_steps(phi: cel.Formula) -> Unsupported:
 
 
 def _single(steps: tuple[StepOfSequence, ...] | Unsupported) -> StepOfSequence | None:
-    """The only step, if it has no guard."""
+    """Return the only step, if it has no guard."""
     return steps[0] if isinstance(steps, tuple) and len(steps) == 1 and not steps[0].guards else None
 
 

@@ -112,7 +112,7 @@ class Exercise:
             raise self._unusable(number, error) from None
 
     def require_usable(self) -> None:
-        """Raises UnusableAnswer if no query can be compared with the first answer, or another one means something else.
+        """Raise UnusableAnswer if no query can be compared with the first answer, or another one means something else.
 
         Without the solver, what would need it can be used: queries are tried on short streams then.
         """
@@ -152,13 +152,14 @@ class Exercise:
 
 
 def grade_command(file: Path) -> str:
-    """The command that is about the exercises of a file."""
+    """Return the command that is about the exercises of a file."""
     return "cerify grade" if file == FILE else f"cerify grade --exercises {shlex.quote(str(file))}"
 
 
 @cache
 def exercises(file: Path = FILE) -> Mapping[str, Exercise]:
-    """All exercises of a file by their ids, in its order; those of the course by language, and there from easy to hard.
+    """Return all exercises of a file by their ids, in its order; those of the course by language, and there from easy
+    to hard.
 
     Raises InputError, which names the file and the line, and UnusableAnswer, but not for the file of the course, whose
     answers can be used.
@@ -177,7 +178,7 @@ def exercises(file: Path = FILE) -> Mapping[str, Exercise]:
 
 
 def exercise(id_: str, file: Path = FILE) -> Exercise:
-    """The exercise of that id. Raises InputError."""
+    """Return the exercise of that id. Raises InputError."""
     if (found := exercises(file).get(id_)) is None:
         raise InputError(
             f"no exercise {id_!r}{did_you_mean(id_, exercises(file)) or f'; {grade_command(file)} lists them all'}"
@@ -222,7 +223,7 @@ def _exercise(obj: Any, where: str) -> Exercise:
 
 
 def _values(obj: Mapping[str, Any], schema: Schema, where: str) -> Iterator[tuple[str, tuple[Value, ...]]]:
-    """The attributes with their values, which are of the attribute's type. Raises InputError."""
+    """Yield the attributes with their values, which are of the attribute's type. Raises InputError."""
     for name, given in obj.items():
         type_ = next((type_ for type_, attributes in schema.types.items() if name in attributes), None)
         if type_ is None or not isinstance(given, list) or not given or None in given:
@@ -262,7 +263,7 @@ def _events(schema: Schema, values: Mapping[str, Sequence[Value]]) -> Iterator[E
 
 
 def _in_time(S: Stream) -> bool:
-    """Whether no event happens before the one in front of it."""
+    """Return whether no event happens before the one in front of it."""
     times = [event.get(TIME) for event in S]
     return all(t1 <= t2 for t1, t2 in pairwise(times) if isinstance(t1, int) and isinstance(t2, int))
 
@@ -338,7 +339,7 @@ def graded(exercise: Exercise, text: str) -> Grade:
 
 
 def _parse_answer(text: str, language: str) -> tuple[Language[Any], Any]:
-    """The answer as a syntax tree. Raises ParseError, which does not say how to choose another language."""
+    """Return the answer as a syntax tree. Raises ParseError, which does not say how to choose another language."""
     try:
         return read_query(text, language)
     except ParseError as error:
@@ -414,7 +415,7 @@ def _near(numbers: set[int]) -> set[int]:
 
 
 def _integers(lang: Language[Any], query: Any) -> set[int]:
-    """The integers that a query mentions."""
+    """Return the integers that a query mentions."""
     operations = lang.operations()
     constants = [*lang.syntax.constants(query), *(operations.constants(query) if operations is not None else ())]
     return {int(n) for n in constants if isinstance(n, int | float) and math.isfinite(n) and n == int(n)}
@@ -423,7 +424,7 @@ def _integers(lang: Language[Any], query: Any) -> set[int]:
 def _wrong(
     lang: Language[Any], answers: Sequence[Any], answer: Any, S: Stream, shortest: bool, evidence: Evidence
 ) -> WrongAnswer:
-    """The stream with what the definitions have on it, at the last position at which they differ."""
+    """Return the stream with what the definitions have on it, at the last position at which they differ."""
     wanted, yours = _matches(lang, answers[0], S), _matches(lang, answer, S)
     if wanted == yours:
         raise InternalError(f"the two were found to differ on {list(S)}, and do not")
@@ -447,7 +448,7 @@ def _nulls_decide(lang: Language[Any], model: Any, answer: Any, S: Stream) -> bo
 
 
 def _filled(S: Stream, values: Mapping[str, Value]) -> Stream:
-    """The stream with values in place of the attributes that are absent, or NaN."""
+    """Return the stream with values in place of the attributes that are absent, or NaN."""
     assert S.schema is not None
     types = S.schema.types
     filled = ({n: v for n, v in values.items() if n in types[e.type] and _without_value(e, n)} for e in S)
@@ -460,7 +461,7 @@ def _without_value(event: Event, name: str) -> bool:
 
 
 def _matches(lang: Language[Any], query: Any, S: Stream) -> set[tuple[int, tuple[int, ...]]]:
-    """The matches by the definition: where each is reported, and its positions."""
+    """Return the matches by the definition: where each is reported, and its positions."""
     return {(m.at, m.events) for m in lang.evaluators.matches(query, S)}
 
 
@@ -471,14 +472,14 @@ LISTED = 20  # events of a stream
 
 
 def statement(exercise: Exercise) -> list[str]:
-    """The exercise: its sentence, and the events that there are."""
+    """Return the exercise: its sentence, and the events that there are."""
     types = (f"{name}({', '.join(attributes)})" if attributes else name for name, attributes in _schema(exercise))
     heading = f"{exercise.id}, {LANGUAGES[exercise.language].title}, {LEVELS[exercise.level]}"
     return [heading, exercise.sentence, f"events: {', '.join(types)}"]
 
 
 def solution(exercise: Exercise) -> list[str]:
-    """The model answer, and other ways to write it. Raises InputError if the exercise has none."""
+    """Return the model answer, and other ways to write it. Raises InputError if the exercise has none."""
     first, *others = exercise.right()
     return [first, *(f"or: {other}" for other in others)]
 
@@ -503,7 +504,7 @@ def feedback(exercise: Exercise, grade: Grade, answer: str) -> list[str]:
 
 
 def json_of(exercise: Exercise, grade: Grade) -> dict[str, Any]:
-    """The grade as JSON."""
+    """Return the grade as JSON."""
     answer: dict[str, Any] = {"id": exercise.id, "language": exercise.language, "grade": "right"}
     match grade:
         case Right(evidence, length):
@@ -549,7 +550,7 @@ def _where(S: Stream, shortest: bool, evidence: Evidence) -> str:
 
 
 def _show_events(S: Stream) -> list[str]:
-    """A line for each event; of a long stream the first ones and the last ones."""
+    """Return a line for each event; of a long stream the first ones and the last ones."""
     lines = [f"  {position}  {row(event)}" for position, event in enumerate(S)]
     return lines if len(lines) <= LISTED else [*lines[: LISTED // 2], "  …", *lines[-LISTED // 2 :]]
 
@@ -590,7 +591,7 @@ def _in_words(S: Stream, places: tuple[int, ...]) -> str:
 
 
 def read_answers(file: Path) -> dict[str, Any]:
-    """The answers in a file, from the ids of exercises to what should be formulas. Raises InputError."""
+    """Return the answers in a file, from the ids of exercises to what should be formulas. Raises InputError."""
     answers = parse_json(text_of(file), str(file))
     if not isinstance(answers, dict):
         raise InputError(f'{file}: answers are one JSON object, as {{"cel-then": "Open ; Close"}}')
@@ -614,7 +615,7 @@ def results(answers: Mapping[str, Any], tasks: Mapping[str, Exercise]) -> dict[s
 
 
 def not_marked(error: CerifyError) -> dict[str, Any]:
-    """The results where the answers could not be read."""
+    """Return the results where the answers could not be read."""
     return {"score": 0, "output": error.described(), "tests": []}
 
 
@@ -703,7 +704,7 @@ def _grade_task(task: Exercise, text: Any, number: int) -> dict[str, Any]:
 
 
 def require_right(id_: str, text: str, file: str | Path = FILE) -> None:
-    """Raises AssertionError, with what is wrong, unless the text is a right answer: for a cell that nbgrader runs.
+    """Raise AssertionError, with what is wrong, unless the text is a right answer: for a cell that nbgrader runs.
 
     Raises InputError for a file that cannot be read, or has no such exercise, or no answer to it that can be used.
     """

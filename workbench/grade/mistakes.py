@@ -176,7 +176,7 @@ class Mistake:
 
     @property
     def in_conditions(self) -> bool:
-        """Whether it is one in what is asked of attributes, not in the pattern."""
+        """Return whether it is one in what is asked of attributes, not in the pattern."""
         return self.kind in ("condition", "comparison", "connective", "attribute", "NULL")
 
 
@@ -263,7 +263,7 @@ def _compared(difference: Difference) -> str:
 
 
 def _text(language: Language[Any], tree: Any) -> str:
-    """The canonical text, without what is in strings."""
+    """Return the canonical text, without what is in strings."""
     text = language.syntax.show(tree)
     for pattern, replacement in _REWRITTEN:
         text = pattern.sub(replacement, text)
@@ -311,7 +311,7 @@ def _unlabelled(language: Language[Any], tree: Any) -> Iterator[Mistake]:
 
 
 def _find_mistakes(language: Language[Any], mine: _Features, right: _Features) -> Iterator[Mistake]:
-    """All that differs, what says most first."""
+    """Yield all that differs, what says most first."""
     missing = sorted(right.types.keys() - mine.types.keys())
     for name in missing:
         if name in mine.words:
@@ -349,7 +349,7 @@ def _find_mistakes(language: Language[Any], mine: _Features, right: _Features) -
 
 
 def _operators(language: Language[Any], mine: Counter[str], right: Counter[str]) -> Iterator[Mistake]:
-    """The operators that differ: first those that are taken for each other, then in the order of the table."""
+    """Yield the operators that differ: first those that are taken for each other, then in the order of the table."""
     lacking, extra = right - mine, mine - right
     for n, (here, there) in enumerate(((lacking, extra), (extra, lacking))):
         for one, other in CONFUSED.items():
@@ -368,6 +368,6 @@ def _operators(language: Language[Any], mine: Counter[str], right: Counter[str])
 
 
 def _at_a_boundary(S: Stream, numbers: Counter[str]) -> bool:
-    """Whether an attribute on the stream is equal to one of the numbers."""
+    """Return whether an attribute on the stream is equal to one of the numbers."""
     values = {float(v) for event in S for v in event.attributes.values() if isinstance(v, int | float)}
     return not values.isdisjoint(map(float, numbers))

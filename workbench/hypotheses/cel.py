@@ -102,14 +102,14 @@ WINDOW_MEANS = {
 
 
 def sequence_axis(name: str, values: tuple[str, ...]) -> Axis:
-    """The axis of what an engine may mean by a sequence of this name."""
+    """Return the axis of what an engine may mean by a sequence of this name."""
     return Axis(
         name, values, (name.rpartition("@")[2],), sentence("the second part after the first", values, SEQUENCE_MEANS)
     )
 
 
 def loop_axis(name: str, values: tuple[str, ...], operator: str) -> Axis:
-    """The axis of what an engine may mean by an iteration, written with this operator."""
+    """Return the axis of what an engine may mean by an iteration, written with this operator."""
     return Axis(name, values, (operator,), sentence("rounds of an iteration", values, LOOP_MEANS))
 
 
@@ -228,7 +228,7 @@ CLOSING = frozenset({"omit-nothing", "greedy", "taken-until-next"})
 
 
 def find_matches(phi: cel.Formula, S: Stream, choices: Choices, output: Output, budget: Budget) -> list[Match]:
-    """The matches at all positions. Raises EngineError, Unsupported and BudgetExceeded."""
+    """Return the matches at all positions. Raises EngineError, Unsupported and BudgetExceeded."""
     interpreter = CelVariant(S, choices, budget)
     with_bindings = output == "valuations"
     phi = phi if choices["guard"] == "after" else guarded(phi, choices["guard"])
@@ -245,7 +245,7 @@ def find_matches(phi: cel.Formula, S: Stream, choices: Choices, output: Output, 
 
 
 def separate_queries(phi: cel.Formula, choices: Choices) -> list[cel.Formula]:
-    """The formulas that an engine evaluates for one, one for each alternative where these are apart.
+    """Return the formulas that an engine evaluates for one, one for each alternative where these are apart.
 
     Raises BudgetExceeded.
     """
@@ -258,12 +258,12 @@ def separate_queries(phi: cel.Formula, choices: Choices) -> list[cel.Formula]:
 
 
 def parts(phi: cel.Formula, choices: Choices) -> list[cel.Formula]:
-    """The formulas of which matches are reported each as if alone; with left-first they depend on each other."""
+    """Return the formulas of which matches are reported each as if alone; with left-first they depend on each other."""
     return [phi] if choices["or"] == "left-first" else separate_queries(phi, choices)
 
 
 def unhidden(phi: cel.Formula, choices: Choices) -> tuple[cel.Formula, frozenset[str] | None]:
-    """The formula without PROJECT, and the variables whose events are shown.
+    """Return the formula without PROJECT, and the variables whose events are shown.
 
     The formula as it is, and None, where the same variable is shown elsewhere, or more depends on the events of PROJECT
     than the sequence or alternative around it.
@@ -294,7 +294,7 @@ def lifted(phi: cel.Formula) -> tuple[cel.Formula | None, set[str], set[str]]:
 
 
 def alternatives(phi: cel.Formula) -> Iterator[cel.Formula]:
-    """The formulas for which one with OR stands: one for each way to take one side of it, but for OR in loops.
+    """Yield the formulas for which one with OR stands: one for each way to take one side of it, but for OR in loops.
 
     A sequence in a sequence is part of the chain of steps that such an engine reads.
     """
@@ -318,12 +318,12 @@ def alternatives(phi: cel.Formula) -> Iterator[cel.Formula]:
 
 
 def chained(left: cel.Formula, right: cel.Formula) -> cel.Formula:
-    """The sequence of two formulas, in which the steps of the right one come one by one after the left one."""
+    """Return the sequence of two formulas, in which the steps of the right one come one by one after the left one."""
     return cel.Seq(chained(left, right.left), right.right) if isinstance(right, cel.Seq) else cel.Seq(left, right)
 
 
 def operators(phi: cel.Formula) -> frozenset[str]:
-    """The names of the operators in a formula; that of a window has its kind."""
+    """Return the names of the operators in a formula; that of a window has its kind."""
     names = set()
     for psi in cel.subformulas(cel.expanded(phi)):
         name = OPERATORS[type(psi)].name
@@ -345,7 +345,7 @@ class CelVariant:
         self._alive: list[cel.Formula] = []  # keys are identities of formulas, which must not be reused
 
     def meaning(self, phi: cel.Formula, i: int, j: int, follow: cel.Formula | None = None) -> Valuations:
-        """The valuations of phi from i to j where follow, if it is given, comes next. Raises BudgetExceeded."""
+        """Return the valuations of phi from i to j where follow, if it is given, comes next. Raises BudgetExceeded."""
         key = (id(phi), i, j, id(follow))
         if (mus := self._computed.get(key)) is None:
             self._alive.append(phi)
@@ -356,7 +356,7 @@ class CelVariant:
         return mus
 
     def clause(self, phi: cel.Formula, i: int, j: int, follow: cel.Formula | None) -> Iterable[Valuation]:
-        """The valuations of phi from i to j, given those of any formula over any interval."""
+        """Return the valuations of phi from i to j, given those of any formula over any interval."""
         choices = self.choices
         match phi:
             case cel.EventAtom(R):
@@ -536,7 +536,7 @@ class CelVariant:
         return frozenset(mus)
 
     def occurs(self, phi: cel.Formula, since: int, before: int) -> bool:
-        """Whether phi has a valuation from one position on, up to the position before another."""
+        """Return whether phi has a valuation from one position on, up to the position before another."""
         return any(self.meaning(phi, since, b) for b in range(since, before))
 
     def begins(
@@ -548,7 +548,7 @@ class CelVariant:
         taken: Valuation = frozenset(),
         guard: cel.Condition | None = None,
     ) -> bool:
-        """Whether phi has a valuation that begins from one position on, before another, and ends by a third.
+        """Return whether phi has a valuation that begins from one position on, before another, and ends by a third.
 
         guard: a condition that it satisfies, together with what is taken before.
         """
@@ -597,7 +597,7 @@ class CelVariant:
     # --- the other operators ------------------------------------------------------------------------------------------
 
     def bound(self, mu: Valuation) -> Iterable[int]:
-        """The positions that IN binds."""
+        """Return the positions that IN binds."""
         C = sup(mu)
         return {max(C)} if C and self.choices["in"] == "last" else C
 
@@ -624,7 +624,7 @@ class CelVariant:
                         yield mu1 | mu2
 
     def spoilt(self, mu: Valuation, guard: cel.Formula, i: int, j: int) -> bool:
-        """Whether UNLESS excludes a valuation of its left side, since its right side is there."""
+        """Return whether UNLESS excludes a valuation of its left side, since its right side is there."""
         match self.choices["negation"]:
             case "all":
                 intervals = [(a, b) for b in range(i, j + 1) for a in range(i, b + 1)]
@@ -647,7 +647,7 @@ class CelVariant:
         return any(self.meaning(guard, a, b) for a, b in intervals)
 
     def satisfies(self, mu: Valuation, condition: cel.Condition) -> bool:
-        """Whether the events that mu binds satisfy the condition of a filter."""
+        """Return whether the events that mu binds satisfy the condition of a filter."""
         match condition:
             case cel.Every(A, P):
                 return self.holds_of([(self.S[p],) for _, p in sorted(at(mu, A))], P)
@@ -666,7 +666,7 @@ class CelVariant:
                 assert_never(condition)
 
     def holds_of(self, tuples: list[tuple[Any, ...]], P: Predicate) -> bool:
-        """Whether a predicate holds of tuples of events, of all or of those that the choice names."""
+        """Return whether a predicate holds of tuples of events, of all or of those that the choice names."""
         if not tuples:
             return self.choices["unbound"] == "true"
         match self.choices["filter-loop"]:
@@ -685,7 +685,7 @@ class CelVariant:
         return self.conditions.satisfied(P, lambda a: next(remaining).get(a.name))
 
     def fits(self, window: cel.Window, C: ComplexEvent) -> bool:
-        """Whether the events are in the window."""
+        """Return whether the events are in the window."""
         match window:
             case cel.EventWindow(count):
                 how = self.choices["window@events"]
@@ -706,7 +706,7 @@ class CelVariant:
                 assert_never(window)
 
     def spans(self, C: ComplexEvent, a: str, width: float, how: str) -> bool:
-        """Whether the values of an attribute, all numbers or all times, are within the width."""
+        """Return whether the values of an attribute, all numbers or all times, are within the width."""
         values = [value for p in C if (value := self.S[p].get(a)) is not None]
         if not values or len(values) < len(C) or len(set(map(kind, values))) > 1 or any(v != v for v in values):
             return False
@@ -739,7 +739,7 @@ class CelVariant:
         return self.per_key(psi, (a,), i, j, follow)
 
     def same_key(self, one: Value | None, other: Value | None) -> bool:
-        """Whether two events with these values of an attribute are in one partition."""
+        """Return whether two events with these values of an attribute are in one partition."""
         if one is None or other is None:
             return one is other and self.choices["partition@absent"] == "one-key"
         if self.choices["integers"] == "doubles":
@@ -762,7 +762,7 @@ class CelVariant:
 
 
 def guarded(phi: cel.Formula, how: str) -> cel.Formula:
-    """The formula with the conditions of its filters where they decide which events are taken.
+    """Return the formula with the conditions of its filters where they decide which events are taken.
 
     how: "step" for conditions on one variable, which then stand at the events that it binds; "run" also for those that
     compare events or are joined by OR, which then stand around the smallest sequence that binds them all.
@@ -785,7 +785,7 @@ def guarded(phi: cel.Formula, how: str) -> cel.Formula:
 
 
 def at_events(phi: cel.Formula, variable: str, condition: cel.Every, everywhere: bool = False) -> cel.Formula:
-    """The formula with a condition at each event that a variable binds; everywhere: at each event."""
+    """Return the formula with a condition at each event that a variable binds; everywhere: at each event."""
     match phi:
         case cel.EventAtom(R):
             return cel.Filter(phi, cel.Every(R, condition.predicate)) if everywhere or variable == R else phi
@@ -806,7 +806,7 @@ def at_events(phi: cel.Formula, variable: str, condition: cel.Every, everywhere:
 
 
 def variables_of(condition: cel.Condition) -> set[str]:
-    """The variables that a condition mentions."""
+    """Return the variables that a condition mentions."""
     found = set[str]()
     for atom in cel.atoms(condition):
         match atom:
@@ -841,13 +841,13 @@ def at_sequence(phi: cel.Formula, condition: cel.Condition) -> cel.Formula:
 
 
 def bound_in(phi: cel.Formula) -> set[str]:
-    """The variables that occur in a formula as types of events or after IN."""
+    """Return the variables that occur in a formula as types of events or after IN."""
     atoms = (psi for psi in cel.subformulas(cel.expanded(phi)) if isinstance(psi, cel.EventAtom | cel.In))
     return {psi.type if isinstance(psi, cel.EventAtom) else psi.variable for psi in atoms}
 
 
 def within(span: float, width: float, how: str) -> bool:
-    """Whether a span is within a width."""
+    """Return whether a span is within a width."""
     match how:
         case "closed":
             return span <= width
@@ -862,7 +862,7 @@ def within(span: float, width: float, how: str) -> bool:
 
 
 def selected(strategy: str, mus: Iterable[Valuation]) -> Iterable[Valuation]:
-    """The valuations that a selection strategy keeps, by the definitions of section 7.1."""
+    """Return the valuations that a selection strategy keeps, by the definitions of section 7.1."""
     mus = list(mus)
     Cs = set(map(sup, mus))
     return [mu for mu in mus if KEEPS[strategy](sup(mu), Cs)]
@@ -879,7 +879,7 @@ KEEPS: dict[str, Callable[[ComplexEvent, set[ComplexEvent]], bool]] = {
 
 
 def keys(phi: cel.Formula) -> tuple[str, ...]:
-    """The attributes by which a formula has partitions."""
+    """Return the attributes by which a formula has partitions."""
     return tuple(dict.fromkeys(psi.attribute for psi in cel.subformulas(phi) if isinstance(psi, cel.PartitionBy)))
 
 

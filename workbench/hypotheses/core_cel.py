@@ -71,12 +71,12 @@ AXES = axes(
 
 
 def find_matches(phi: core.Formula, S: Stream, choices: Choices, output: Output, budget: Budget) -> Iterable[Match]:
-    """The complex events, each at its last position. Raises EngineError and BudgetExceeded."""
+    """Return the complex events, each at its last position. Raises EngineError and BudgetExceeded."""
     return {Match(max(C), tuple(sorted(C))) for C, _ in CoreVariant(S, choices, budget).meaning(phi)}
 
 
 def operators(phi: core.Formula) -> frozenset[str]:
-    """The names of the operators in a formula."""
+    """Return the names of the operators in a formula."""
     return frozenset(OPERATORS[type(psi)].name for psi in core.subformulas(phi))
 
 
@@ -90,13 +90,13 @@ class CoreVariant:
         self._computed: dict[int, Pairs] = {}
 
     def meaning(self, phi: core.Formula) -> Pairs:
-        """The pairs of phi. Raises BudgetExceeded."""
+        """Return the pairs of phi. Raises BudgetExceeded."""
         if (pairs := self._computed.get(id(phi))) is None:
             pairs = self._computed[id(phi)] = frozenset(self.limit_items(self.clause(phi)))
         return pairs
 
     def limit_items(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
-        """The pairs, as long as the budget lasts."""
+        """Yield the pairs, as long as the budget lasts."""
         for pair in pairs:
             self._made += 1
             if self._made > self.budget.valuations:
@@ -104,7 +104,7 @@ class CoreVariant:
             yield pair
 
     def clause(self, phi: core.Formula) -> Iterable[Pair]:
-        """The pairs of phi, given those of the formulas below it."""
+        """Return the pairs of phi, given those of the formulas below it."""
         match phi:
             case core.CoreEventAtom(R, x):
                 return ((frozenset({p}), frozenset({(x, p)})) for p, event in enumerate(self.S) if event.type == R)
@@ -186,12 +186,12 @@ class CoreVariant:
             yield from self.limit_items(made)
 
     def occurs(self, psi: core.Formula, C1: ComplexEvent, C2: ComplexEvent, nu: Valuation) -> bool:
-        """Whether psi has a complex event between C1 and C2, under a valuation that agrees with nu."""
+        """Return whether psi has a complex event between C1 and C2, under a valuation that agrees with nu."""
         outside = without(nu, defined_outside_iteration(psi))
         return any(max(C1) < min(C) and max(C) < min(C2) and is_function(outside | mu) for C, mu in self.meaning(psi))
 
     def another_round(self, phi: core.Formula) -> core.Formula | None:
-        """The operand of the iteration with which phi ends; None if it does not end with one."""
+        """Return the operand of the iteration with which phi ends; None if it does not end with one."""
         match phi:
             case core.CorePlus(psi):
                 return psi
@@ -226,7 +226,7 @@ class CoreVariant:
                 yield C, mu
 
     def satisfies(self, nu: Valuation, condition: core.Condition) -> bool:
-        """Whether the events that nu names satisfy the condition of a filter."""
+        """Return whether the events that nu names satisfy the condition of a filter."""
         places = dict(nu)
         match condition:
             case core.Unary(x, P):

@@ -119,7 +119,7 @@ def find_matches(E: expr.Expression, S: Stream, choices: Choices, output: Output
 
 
 def operators(E: expr.Expression) -> frozenset[str]:
-    """The names of the operators in an expression, and mask where an event has one."""
+    """Return the names of the operators in an expression, and mask where an event has one."""
     parts = list(expr.subexpressions(E))
     names = {OPERATORS[type(part)].name for part in parts if type(part) in OPERATORS}
     if any(isinstance(part, expr.Primitive) and part.mask is not None for part in parts):
@@ -160,7 +160,7 @@ class _Interpreter(ExpressionInterpreter):
         return frozenset(clause(E, h, lambda F, part=h: self.meaning(F, part, b), self))
 
     def is_occurrence(self, E: expr.Primitive, event: Event, b: Bindings) -> bool:
-        """Whether the event is of the type of E and passes the mask, by the choices."""
+        """Return whether the event is of the type of E and passes the mask, by the choices."""
         if not is_occurrence(expr.Primitive(E.type, E.arguments), event, b, self.order):
             return False
         assert E.mask is not None
@@ -174,7 +174,7 @@ Of = Callable[..., Events]
 
 
 def _two(E: expr.Nary) -> tuple[expr.Expression, expr.Expression]:
-    """An operator of more operands as one of two."""
+    """Return an operator of more operands as one of two."""
     return E.parts[0] if len(E.parts) == 2 else type(E)(E.parts[:-1]), E.parts[-1]
 
 
@@ -208,7 +208,7 @@ def _at_least_two(E: expr.RelativePlus, h: History, of: Of, known: ExpressionInt
 
 
 def _rounds(E: expr.RelativePlus, h: History, of: Of, most: int | None = None) -> Events:
-    """The events of all rounds of relative+, or of the first `most`."""
+    """Return the events of all rounds of relative+, or of the first `most`."""
     found, new = NOWHERE, of(E.operand, h)
     for _ in count() if most is None else range(most):
         if not new:

@@ -48,7 +48,7 @@ class Axis:
 
     @property
     def default(self) -> str:
-        """The value at which the meaning is that of the definition."""
+        """Return the value at which the meaning is that of the definition."""
         return self.values[0]
 
     @property
@@ -65,12 +65,12 @@ class Axis:
 
     @property
     def base(self) -> str:
-        """The name without the operator."""
+        """Return the name without the operator."""
         return self.name.partition("@")[0]
 
 
 def axes(*given: Axis) -> Mapping[str, Axis]:
-    """The axes by name."""
+    """Return the axes by name."""
     return {axis.name: axis for axis in given}
 
 
@@ -80,7 +80,7 @@ def sentence(subject: str, values: Iterable[str], meanings: Mapping[str, str]) -
 
 
 def choices_of(hypothesis: Mapping[str, str], of: Mapping[str, Axis]) -> Choices:
-    """The value of every axis. Raises InputError for an axis or a value that does not exist."""
+    """Return the value of every axis. Raises InputError for an axis or a value that does not exist."""
     for name, value in hypothesis.items():
         concerned_axes = [axis for axis in of.values() if name in (axis.name, axis.base)]
         if not concerned_axes:
@@ -99,18 +99,18 @@ def _value(axis: Axis, hypothesis: Mapping[str, str], of: Mapping[str, Axis]) ->
 
 
 def allows(axis: Axis, value: str) -> bool:
-    """Whether the axis has the value; the axis window-default has every width in seconds."""
+    """Return whether the axis has the value; the axis window-default has every width in seconds."""
     return value in axis.values or (axis.name == "window-default" and value.isdigit())
 
 
 def concerned(of: Mapping[str, Axis], operators: Iterable[str]) -> list[Axis]:
-    """The axes that bear on a query with these operators."""
+    """Return the axes that bear on a query with these operators."""
     present = set(operators)
     return [axis for axis in of.values() if not axis.operators or not present.isdisjoint(axis.operators)]
 
 
 def read_hypothesis(texts: Iterable[str], of: Mapping[str, Axis]) -> dict[str, str]:
-    """The hypothesis of texts as seq=strict. Raises InputError for another axis or value."""
+    """Return the hypothesis of texts as seq=strict. Raises InputError for another axis or value."""
     hypothesis: dict[str, str] = {}
     for text in texts:
         name, separator, value = text.partition("=")
@@ -196,7 +196,7 @@ MOST_ORDERS = 120  # orders of the events of a stream that are tried
 def reported(
     found: Iterable[Match], S: Stream, choices: Choices, *, windowed: bool, keys: tuple[str, ...] = ()
 ) -> Iterable[Match]:
-    """The matches that are reported, at the positions at which they are.
+    """Return the matches that are reported, at the positions at which they are.
 
     windowed: whether the query has a window. keys: the attributes by which it has partitions.
     """
@@ -210,7 +210,7 @@ def reported(
 
 
 def streams_in_order(S: Stream, how: str) -> Iterator[tuple[Stream, Sequence[int]]]:
-    """The streams that an engine evaluates for one, each with the positions at which its events are in that one.
+    """Yield the streams that an engine evaluates for one, each with the positions at which its events are in that one.
 
     how: a value of the axis order. Raises Unsupported where times cannot be compared, or many are equal.
     """
@@ -228,7 +228,7 @@ def streams_in_order(S: Stream, how: str) -> Iterator[tuple[Stream, Sequence[int
 
 
 def moves_events(S: Stream, how: str) -> bool:
-    """Whether a value of the axis order changes the order of events of a stream, or leaves some of it open.
+    """Return whether a value of the axis order changes the order of events of a stream, or leaves some of it open.
 
     Raises Unsupported where times cannot be compared.
     """
@@ -242,14 +242,14 @@ def moves_events(S: Stream, how: str) -> bool:
 
 
 def _moved(m: Match, places: Sequence[int]) -> Match:
-    """A match at the positions of the stream as it arrived, reported when all of it is there."""
+    """Return a match at the positions of the stream as it arrived, reported when all of it is there."""
     events = tuple(sorted(places[p] for p in m.events))
     bindings = m.bindings and tuple((A, tuple(sorted(places[p] for p in some))) for A, some in m.bindings)
     return replace(m, at=max((places[m.at], *events)), events=events, bindings=bindings)
 
 
 def restricted(m: Match, shown: frozenset[str], output: str) -> Match:
-    """A match, which has bindings, with the events of these variables alone."""
+    """Return a match, which has bindings, with the events of these variables alone."""
     bindings = tuple((A, some) for A, some in m.bindings or () if A in shown)
     events = tuple(sorted({p for _, some in bindings for p in some}))
     return replace(m, events=events, bindings=None if output == "matches" else bindings)
@@ -272,7 +272,7 @@ def _in_default_window(m: Match, S: Stream, choices: Choices) -> bool:
 
 
 def seconds_between(first: Event, last: Event) -> float | None:
-    """The seconds from one event's time to the other's; None where their times cannot be compared."""
+    """Return the seconds from one event's time to the other's; None where their times cannot be compared."""
     match first.get(TIME), last.get(TIME):
         case (datetime() as t1, datetime() as t2):
             return (t2 - t1).total_seconds()
@@ -283,7 +283,8 @@ def seconds_between(first: Event, last: Event) -> float | None:
 
 
 def apart(found: list[Match], overlap: Overlap) -> list[Match]:
-    """The matches that are left when each is taken, in the order of their ends, unless it overlaps one taken before.
+    """Return the matches that are left when each is taken, in the order of their ends, unless it overlaps one taken
+    before.
 
     Of those that end at one position the first is the one that begins first. Matches with the same events count as one.
     """
@@ -295,7 +296,7 @@ def apart(found: list[Match], overlap: Overlap) -> list[Match]:
     since = -1
 
     def places(m: Match) -> list[tuple[int, int]]:
-        """The events that a match uses, with the step for which it does if that makes a difference."""
+        """Return the events that a match uses, with the step for which it does if that makes a difference."""
         return [(step if overlap == "once-per-step" else 0, p) for step, p in enumerate(m.events)]
 
     order: Mapping[str, Callable[[Match], tuple[object, ...]]] = {
@@ -321,7 +322,7 @@ def apart(found: list[Match], overlap: Overlap) -> list[Match]:
 
 
 def emitted(found: list[Match], length: int, choices: Choices) -> list[Match]:
-    """The matches that are reported of those that are left, with their positions."""
+    """Return the matches that are reported of those that are left, with their positions."""
     emit = cast("Emit", choices.get("emit", "complete"))
     match emit:
         case "complete":
@@ -412,7 +413,7 @@ class Interpretation:
     def matches(
         self, query: Any, S: Stream, choices: Choices, output: Output = "matches", budget: Budget = BUDGET
     ) -> frozenset[Match]:
-        """The matches of a syntax tree that are reported.
+        """Return the matches of a syntax tree that are reported.
 
         Raises EngineError where the engine answers with an error, IllFormed, Unsupported and BudgetExceeded.
         """
@@ -428,7 +429,7 @@ class Interpretation:
     def reported(
         self, found: Iterable[Match], query: Any, shown: frozenset[str] | None, S: Stream, choices: Choices, output: str
     ) -> Iterable[Match]:
-        """The matches of a syntax tree that are reported, with the events of the variables that are shown.
+        """Return the matches of a syntax tree that are reported, with the events of the variables that are shown.
 
         found: with bindings, unless the events of all variables are shown.
         """
@@ -438,7 +439,7 @@ class Interpretation:
     def found_in_order(
         self, query: Any, S: Stream, choices: Choices, output: Output, budget: Budget
     ) -> Iterable[Match]:
-        """The matches over the stream in the order that the engine gives it, before some are chosen.
+        """Return the matches over the stream in the order that the engine gives it, before some are chosen.
 
         Raises EngineError, Unsupported and BudgetExceeded.
         """
@@ -452,7 +453,7 @@ class Interpretation:
         }
 
     def has_window(self, query: Any) -> bool:
-        """Whether a syntax tree has a window."""
+        """Return whether a syntax tree has a window."""
         return any(name.startswith("within") for name in self.operators(query))
 
 
@@ -528,13 +529,13 @@ class ConditionVariant:
         self.as_defined = all(choices.get(axis.name, axis.default) == axis.default for axis in CONDITIONS)
 
     def satisfied(self, predicate: Predicate, value_of: ValueOf, type_: str = "") -> bool:
-        """Whether the predicate is true. Raises EngineError where the engine answers with an error."""
+        """Return whether the predicate is true. Raises EngineError where the engine answers with an error."""
         if self.as_defined:
             return pred.satisfied(predicate, value_of, type_)
         return self.truth(predicate, value_of, type_) is True
 
     def truth(self, P: Predicate, value_of: ValueOf, type_: str) -> bool | None:
-        """The truth value; None is unknown, which only `absent=unknown` has."""
+        """Return the truth value; None is unknown, which only `absent=unknown` has."""
         match P:
             case pred.Anything():
                 return True
@@ -578,7 +579,7 @@ class ConditionVariant:
         return True if True in parts else None if None in parts else False
 
     def compared(self, comparator: Comparator, left: Value | None, right: Value | None) -> bool | None:
-        """A comparison that is written in the query, by the choice about comparison."""
+        """Return a comparison that is written in the query, by the choice about comparison."""
         match self.choices["comparison"]:
             case "inclusive":
                 comparator = INCLUSIVE.get(comparator, comparator)
@@ -591,7 +592,7 @@ class ConditionVariant:
         return self.ordered(comparator, left, right)
 
     def ordered(self, comparator: Comparator, left: Value | None, right: Value | None) -> bool | None:
-        """The comparison of two values, by the choice about absent ones."""
+        """Return the comparison of two values, by the choice about absent ones."""
         if left is None or right is None:
             match self.choices["absent"]:
                 case "unknown":
@@ -609,7 +610,7 @@ class ConditionVariant:
         return pred.compare(comparator, left, right)
 
     def like(self, pattern: str, value: Value | None) -> bool | None:
-        """Whether the string is as the pattern, by the choice about what the pattern covers."""
+        """Return whether the string is as the pattern, by the choice about what the pattern covers."""
         if value is None and self.choices["absent"] == "unknown":
             return None
         if value is None and self.choices["absent"] == "error":
@@ -640,13 +641,13 @@ class ConditionVariant:
                 assert_never(term)
 
     def write_constant(self, value: Value) -> Value | None:
-        """A constant of the query as the engine reads it."""
+        """Return a constant of the query as the engine reads it."""
         if isinstance(value, float) and self.choices["constants"] == "truncated" and abs(value) < float("inf"):
             return self.read_value(int(value))
         return self.read_value(value)
 
     def read_value(self, value: Value | None) -> Value | None:
-        """A value as the engine reads it."""
+        """Return a value as the engine reads it."""
         match value:
             case str() if self.choices["strings"] == "any-case":
                 return value.lower()
@@ -656,7 +657,7 @@ class ConditionVariant:
 
 
 def as_double(value: Value) -> Value:
-    """An integer as the nearest floating-point number; any other value as it is."""
+    """Return an integer as the nearest floating-point number; any other value as it is."""
     return float(value) if type(value) is int and abs(value) < 2**1023 else value
 
 
@@ -682,7 +683,7 @@ class Template:
     before: tuple[Json, ...] = ()
 
     def streams(self) -> Iterator[list[Json]]:
-        """The streams as JSON, the shortest first."""
+        """Yield the streams as JSON, the shortest first."""
         number = 0
         for length in range(1, self.longest + 1):
             for word in product(self.letters, repeat=length):
@@ -692,7 +693,7 @@ class Template:
                 yield self.timed([*self.before, *word])
 
     def timed(self, word: list[Json]) -> list[Json]:
-        """The events with their times."""
+        """Return the events with their times."""
         if not any("after" in event for event in self.letters):
             return [dict(event) for event in word]
         exact = any(isinstance(event.get("after"), float) for event in self.letters)
@@ -732,7 +733,7 @@ class EngineQuestion:
 
 
 def questions(template: Template) -> Iterator[EngineQuestion]:
-    """The questions of a template, the shortest first."""
+    """Yield the questions of a template, the shortest first."""
     for events in template.streams():
         yield EngineQuestion(
             template.query, tuple(events), stream_of_json(events, None, "a question"), json.dumps(events)
@@ -792,7 +793,7 @@ CONDITION_STAGES = (
 
 
 def conditions(query: str, before: str = "", also: tuple[str, ...] = ()) -> tuple[Stage, ...]:
-    """The stages about conditions on one event; query has a place for a condition on the attributes of A.
+    """Return the stages about conditions on one event; query has a place for a condition on the attributes of A.
 
     before: what is written before an attribute. also: axes that are identified together with the comparisons.
     """
@@ -806,7 +807,7 @@ def conditions(query: str, before: str = "", also: tuple[str, ...] = ()) -> tupl
 
 
 def selections(*asked: tuple[str, tuple[Json, ...], int]) -> tuple[Stage, ...]:
-    """A stage for each strategy, which is put around queries, given with their events and the longest stream."""
+    """Return a stage for each strategy, which is put around queries, given with their events and the longest stream."""
     return tuple(
         Stage(
             (f"selection@{name}",),

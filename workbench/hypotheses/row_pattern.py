@@ -79,17 +79,17 @@ def over_values(e: Any, length: int) -> Any:
 
 
 def as_it_is(q: MatchRecognize) -> MatchRecognize:
-    """The clause itself."""
+    """Return the clause itself."""
     return q
 
 
 def the_first(labellings: Iterator[Labelling]) -> Labelling | None:
-    """The first labelling."""
+    """Return the first labelling."""
     return next(labellings, None)
 
 
 def the_same(f: Frame, table: Sequence[Row], start: int) -> Frame:
-    """The frame itself."""
+    """Return the frame itself."""
     return f
 
 
@@ -118,7 +118,7 @@ class Departure:
     reported: Callable[[RowMatch], bool] = lambda found: True
 
     def list_matches(self, q: MatchRecognize, S: Stream, budget: Budget) -> list[NumberedMatch]:
-        """The matches with their results. Raises IllFormed where a skip leads nowhere, BudgetExceeded."""
+        """Return the matches with their results. Raises IllFormed where a skip leads nowhere, BudgetExceeded."""
         q, table = self.clause(resolved(q, columns_of(S))), interpreter.table_of(S)
         parts = self.parts(q, table, self.reading)
         whole = [table[place] for places in parts for place in places]
@@ -139,7 +139,7 @@ class Departure:
     def matches(
         self, q: MatchRecognize, P: Sequence[Row], watch: interpreter.RowStepBudget, looks: Looks, last: int
     ) -> Iterator[RowMatch]:
-        """The matches in a partition, in order, as denote.matches finds them."""
+        """Yield the matches in a partition, in order, as denote.matches finds them."""
 
         def match_at(s: int, visible: range, number: int) -> Labelling | None:
             meaning = self.meaning(q, P, s, visible, number, self.reading, watch, looks)
@@ -158,7 +158,7 @@ class Departure:
 
 
 def in_pattern(other: Callable[[Any], rows.Pattern]) -> Rewritten:
-    """The clause with another node in place of each one of its pattern, from the leaves up."""
+    """Return the clause with another node in place of each one of its pattern, from the leaves up."""
     return lambda q: replace(q, pattern=_mapped(q.pattern, other))
 
 
@@ -209,7 +209,7 @@ def on_two_values(e: Any) -> Any:
 
 
 def equal_nulls(e: Any) -> Any:
-    """A comparison for equality that is true of two NULLs."""
+    """Return a comparison for equality that is true of two NULLs."""
     if isinstance(e, rows.RowComparison) and e.operator == "=":
         return rows.RowCase(rows.RowAnd(rows.IsNull(e.left), rows.IsNull(e.right)), TRUE, e)
     return e
@@ -281,28 +281,28 @@ class DroppingMeaning(LookingMeaning):
 
 
 def partitions_with_keys(q: MatchRecognize, P: Sequence[Row], reading: RowReading) -> list[list[int]]:
-    """The partitions of which no column is NULL."""
+    """Return the partitions of which no column is NULL."""
     found = interpreter.partitions(q, P, reading)
     return [places for places in found if all(key_value(e, P[places[0]], reading) is not None for e in q.partition)]
 
 
 def reversed_alternation(p: Any) -> Any:
-    """The last alternative is preferred."""
+    """Prefer the last alternative."""
     return rows.Alternation(p.right, p.left) if isinstance(p, rows.Alternation) else p
 
 
 def reversed_permutation(p: Any) -> Any:
-    """The orders of PERMUTE are preferred from the last one."""
+    """Prefer the orders of PERMUTE from the last to the first."""
     return rows.Permute(p.parts[::-1]) if isinstance(p, rows.Permute) else p
 
 
 def quantified(p: Any, **changes: Any) -> Any:
-    """A quantifier with other fields."""
+    """Return a quantifier with other fields."""
     return replace(p, **changes) if isinstance(p, rows.Quantified) else p
 
 
 def semantics(e: Any, name: rows.Semantics) -> Any:
-    """A function of the rows of a variable with RUNNING or FINAL."""
+    """Return a function of the rows of a variable with RUNNING or FINAL."""
     return replace(e, semantics=name) if isinstance(e, rows.Logical | rows.Count | rows.RowAggregate) else e
 
 
@@ -313,7 +313,7 @@ def reversed_target(q: MatchRecognize) -> MatchRecognize:
 
 
 def in_window(q: MatchRecognize, **changes: Any) -> MatchRecognize:
-    """The clause with other fields of its window, if it has one."""
+    """Return the clause with other fields of its window, if it has one."""
     return q if q.window is None else replace(q, window=replace(q.window, **changes))
 
 
@@ -482,7 +482,7 @@ def _both(one: Any, other: Any) -> Any:
 
 
 def find_matches(q: MatchRecognize, S: Stream, choices: Choices, output: Output, budget: Budget) -> list[Match]:
-    """The matches with bindings and results. Raises EngineError, BudgetExceeded."""
+    """Return the matches with bindings and results. Raises EngineError, BudgetExceeded."""
     made = departure(choices)
     try:
         require_wellformed(q, made.reading)
@@ -503,19 +503,19 @@ ABC = "DEFINE A AS x = 1, B AS x = 2, C AS x = 3"
 
 
 def _rows(pattern: str, rest: str = "", measures: str = "", skip: str = "", by: str = "") -> str:
-    """The clause of these parts; rest follows the pattern, and of measures all rows are shown."""
+    """Return the clause of these parts; rest follows the pattern, and of measures all rows are shown."""
     shown = f"MEASURES {measures} ALL ROWS PER MATCH" if measures else ""
     after = f"AFTER MATCH SKIP {skip}" if skip else ""
     return f"MATCH_RECOGNIZE ({' '.join(filter(None, (by, shown, after, f'PATTERN ({pattern})', rest)))})"
 
 
 def _one_row(pattern: str, measures: str, rest: str = "", by: str = "") -> str:
-    """The clause of these parts with one row per match, which is all that some engines have."""
+    """Return the clause of these parts with one row per match, which is all that some engines have."""
     return _rows(pattern, rest, measures, by=by).replace("ALL ROWS", "ONE ROW")
 
 
 def _window(pattern: str, rest: str, end: str = "UNBOUNDED", skip: str = "") -> str:
-    """The clause of WINDOW of these parts."""
+    """Return the clause of WINDOW of these parts."""
     after = f"AFTER MATCH SKIP {skip} " if skip else ""
     return f"WINDOW (ROWS BETWEEN CURRENT ROW AND {end} FOLLOWING {after}PATTERN ({pattern}) {rest})"
 

@@ -109,7 +109,7 @@ AXES = axes(
 
 
 def find_matches(q: sase.Tree, S: Stream, choices: Choices, output: Output, budget: Budget) -> list[Match]:
-    """The matches of a well-formed query, with bindings and results. Raises EngineError, BudgetExceeded."""
+    """Return the matches of a well-formed query, with bindings and results. Raises EngineError, BudgetExceeded."""
     given = {name: choices[name] for name in READINGS if name != "window"}
     reading = Reading(**given)  # type: ignore[arg-type]
 
@@ -125,7 +125,7 @@ def find_matches(q: sase.Tree, S: Stream, choices: Choices, output: Output, budg
 
 
 def operators(q: sase.Tree) -> frozenset[str]:
-    """The names of the constructs that a query uses."""
+    """Return the names of the constructs that a query uses."""
     names = {one.name for one in CONSTRUCTS if one.used is not None and one.used(q)}
     blocks = [block for query in queries_of(q) for block in blocks_of(query)]
     if any(True for block in blocks for _ in clauses.conjuncts(block)):
@@ -134,7 +134,7 @@ def operators(q: sase.Tree) -> frozenset[str]:
 
 
 def spans(window: sase.SaseWindow, first: Event, last: Event, how: str) -> bool | None:
-    """Whether one event is in the window of another; None where their times cannot be compared."""
+    """Return whether one event is in the window of another; None where their times cannot be compared."""
     seconds, width = seconds_between(first, last), window.seconds
     if seconds is None or seconds != seconds:
         return None
@@ -152,7 +152,7 @@ def spans(window: sase.SaseWindow, first: Event, last: Event, how: str) -> bool 
 
 
 def _agree(name: str, event: Event, other: Event, conditions: ConditionVariant) -> bool:
-    """An equivalence test of two events."""
+    """Return an equivalence test of two events."""
     return (
         conditions.ordered("=", conditions.read_value(event.get(name)), conditions.read_value(other.get(name))) is True
     )

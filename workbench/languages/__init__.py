@@ -163,7 +163,7 @@ def register(language: Language[Any]) -> None:
 
 
 def language_named(name: str) -> Language[Any]:
-    """The language of that name. Raises IllFormed if there is none."""
+    """Return the language of that name. Raises IllFormed if there is none."""
     if not isinstance(name, str) or name not in LANGUAGES:
         require_kind("language", name, str, "the name of a language")
         meant = meant_language(name) or f"; use one of {', '.join(LANGUAGES)}"
@@ -178,7 +178,7 @@ def meant_language(name: str) -> str:
 
 
 def language_of(query: object) -> Language[Any]:
-    """The language of a syntax tree. Raises IllFormed for what is no syntax tree of any."""
+    """Return the language of a syntax tree. Raises IllFormed for what is no syntax tree of any."""
     for language in LANGUAGES.loaded_first():
         if isinstance(query, language.syntax.trees):
             return language

@@ -115,7 +115,7 @@ class CelEvaluators(Evaluators[Formula]):
     """The evaluators of CEL."""
 
     def plain_matches(self, query: Formula, S: Stream, output: Output, budget: Budget) -> Iterator[Match]:
-        """The matches by tods21, Figure 3, clause by clause."""
+        """Yield the matches by tods21, Figure 3, clause by clause."""
         from cerify.semantics.cel.denote import Valuations, clause, require_registered, sup
         from cerify.semantics.events import bindings_of
 
@@ -228,7 +228,7 @@ class CelDeciders(Deciders[Formula]):
 
 
 def _kind(phi: Formula) -> str:
-    """Whether the formula is unary (tods21, Definition 4.1), and if not, whether an automaton carries it."""
+    """Return whether the formula is unary (tods21, Definition 4.1), and if not, whether an automaton carries it."""
     from cerify.automata.cea.compile import compilable
     from cerify.equivalence.decide.keys_and_windows import is_reducible
     from cerify.semantics.cel.check import is_unary

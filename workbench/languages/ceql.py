@@ -152,7 +152,7 @@ class CeqlDeciders(Deciders[CeqlQuery]):
 
 
 def _with_policy(query: CeqlQuery, options: Options) -> Options | Unsupported:
-    """The options with the consumption that the query asks for, or why there is none."""
+    """Return the options with the consumption that the query asks for, or why there is none."""
     if query.policy == "NONE":
         return options
     if query.policy == "PARTITION" and query.keys:
@@ -161,7 +161,7 @@ def _with_policy(query: CeqlQuery, options: Options) -> Options | Unsupported:
 
 
 def _by_formula(name: str, built_in: BuiltIn[Formula]) -> BuiltIn[CeqlQuery]:
-    """The evaluator of CEL as one of CEQL."""
+    """Return the evaluator of CEL as one of CEQL."""
 
     def prepare(query: CeqlQuery, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
         consuming = _with_policy(query, options)
@@ -205,7 +205,7 @@ def _consuming(evaluation: Evaluation) -> Evaluation:
 
 
 def _shifted(match: Match, by: int) -> Match:
-    """The match with its positions counted from `by` events before."""
+    """Return the match with its positions counted from `by` events before."""
     bindings = match.bindings and tuple((name, tuple(i + by for i in held)) for name, held in match.bindings)
     return replace(match, at=match.at + by, events=tuple(i + by for i in match.events), bindings=bindings)
 

@@ -98,7 +98,7 @@ class CoreEvaluators(Evaluators[Formula]):
     """The evaluators of core-CEL."""
 
     def plain_matches(self, query: Formula, S: Stream, output: Output, budget: Budget) -> Iterable[Match]:
-        """The matches by cep17, section 3, clause by clause, under every valuation."""
+        """Return the matches by cep17, section 3, clause by clause, under every valuation."""
         from cerify.semantics.core_cel.interpreter import by_clauses
 
         return by_clauses(query, S, budget)

@@ -89,7 +89,7 @@ class EqlSyntax(Syntax[eql.EqlQuery]):
         type_column: str | None = None,
         time_column: str | None = None,
     ) -> Stream | None:
-        """The documents of files, folders or standard input in the Elastic Common Schema."""
+        """Return the documents of files, folders or standard input in the Elastic Common Schema."""
         from cerify.semantics.ecs import CATEGORY, TIMESTAMP, looks_like_ecs, read_ecs
 
         if type_column != CATEGORY and not looks_like_ecs(source):
@@ -97,7 +97,7 @@ class EqlSyntax(Syntax[eql.EqlQuery]):
         return read_ecs(source, type_column or CATEGORY, time_column or TIMESTAMP)
 
     def size(self, query: eql.EqlQuery, /) -> int:
-        """The number of steps, and of tests and connectives in their conditions."""
+        """Return the number of steps, and of tests and connectives in their conditions."""
         return sum(1 + sum(1 for _ in subtrees(part.condition)) for part in eql.filters_of(query))
 
     def constants(self, query: eql.EqlQuery) -> list[Value]:
@@ -123,7 +123,7 @@ class EqlEvaluators(Evaluators[eql.EqlQuery]):
     """The evaluators of EQL."""
 
     def streamed(self, query: eql.EqlQuery, schema: Schema | None, options: Options) -> Streamed | Unsupported:
-        """The slot machine, which takes events one by one: a key has few in a batch."""
+        """Return the slot machine, which takes events one by one: a key has few in a batch."""
         return _machine(query, schema, options)
 
     def waits(self, query: eql.EqlQuery) -> bool:
@@ -298,7 +298,7 @@ def _constructs(query: eql.EqlQuery) -> Iterable[str]:
 
 
 def _is_of(event: Event, schema: Schema) -> bool:
-    """Whether an event has a type of the schema, and no attributes but those of the type, of their types."""
+    """Return whether an event has a type of the schema, and no attributes but those of the type, of their types."""
     known = schema.types.get(event.type)
     return known is not None and all(
         name == TIME or (name in known and joined(known[name], value_type_of(value)) == known[name])
@@ -347,7 +347,7 @@ def _never_passed(query: eql.EqlQuery, arrays: bool) -> tuple[str, Span | None]:
 
 
 def _fires(query: eql.EqlQuery, arrays: bool) -> bool | None:
-    """Whether the query matches on some log; None where that is not decided soon."""
+    """Return whether the query matches on some log; None where that is not decided soon."""
     if not installed("z3"):
         return None
     from cerify.equivalence.eql.decide import Asked, Same, find_firing_log, fires_on_some_log

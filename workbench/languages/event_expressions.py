@@ -100,7 +100,7 @@ class ExpressionEvaluators(Evaluators[Expression]):
     """The evaluators of event expressions."""
 
     def plain_matches(self, query: Expression, S: Stream, output: Output, budget: Budget) -> Iterable[Match]:
-        """The matches by vldb92, clause by clause; prefix searches through histories to come."""
+        """Return the matches by vldb92, clause by clause; prefix searches through histories to come."""
         from cerify.semantics.event_expressions.interpreter import takes_place
 
         return [Match(e, (e,)) for e in sorted(takes_place(query, S, budget, plain=True))]
@@ -113,7 +113,7 @@ class ExpressionEvaluators(Evaluators[Expression]):
         return any(isinstance(E, expr.Primitive) and E.arguments for E in self.language.syntax.subterms(query))
 
     def with_values(self, query: Expression, S: Stream, evaluator: str, options: Options) -> Iterator[Match]:
-        """The compatible tuples of attribute variables (vldb92, section 6.1)."""
+        """Yield the compatible tuples of attribute variables (vldb92, section 6.1)."""
         if evaluator == DENOTATIONAL:
             from cerify.semantics.event_expressions.interpreter import compatible
 

@@ -68,7 +68,7 @@ class FunnelSyntax(Syntax[KeyedQuestion]):
         return ()
 
     def size(self, query: KeyedQuestion, /) -> int:
-        """The number of steps, and of clauses."""
+        """Return the number of steps, and of clauses."""
         return len(query.steps) + len(query_constructs(query))
 
     def constructs(self, query: KeyedQuestion, /) -> frozenset[str]:

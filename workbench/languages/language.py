@@ -122,7 +122,7 @@ READINGS: Mapping[str, type] = {
 
 
 def reading_options(language: Language[Any], given: Iterable[str]) -> dict[str, Any]:
-    """The reading of texts as window=closed, as the option of the language. Raises InputError."""
+    """Return the reading of texts as window=closed, as the option of the language. Raises InputError."""
     name = next((name for name in READINGS if name in language.settings), None)
     if name is not None:
         return {name: parse_reading(READINGS[name], given)}
@@ -205,7 +205,7 @@ class BuiltIn(Generic[F]):
         return cls.guarded(prepare, why_not, compiled, batches)
 
     def matches(self, query: F, S: Stream, options: Options) -> Iterable[Match]:
-        """All matches in the order of positions. Raises Unsupported, BudgetExceeded."""
+        """Return all matches in the order of positions. Raises Unsupported, BudgetExceeded."""
         evaluation = self.prepare(query, S.schema, options)
         if isinstance(evaluation, Unsupported):
             raise evaluation
@@ -293,11 +293,11 @@ class OutputTable:
     rows: tuple[tuple[Value | timedelta | None, ...], ...]
 
     def json(self) -> dict[str, Any]:
-        """The table in the form of the protocol."""
+        """Return the table in the form of the protocol."""
         return {"columns": list(self.columns), "rows": plain(self.rows)}
 
     def to_pandas(self) -> Any:
-        """The table as a pandas data frame. Raises ImportError where pandas is not installed."""
+        """Return the table as a pandas data frame. Raises ImportError where pandas is not installed."""
         import pandas
 
         return pandas.DataFrame.from_records(list(self.rows), columns=list(self.columns))
@@ -342,7 +342,7 @@ class Syntax(ABC, LanguagePart[F]):
         """The syntax tree of a query. Raises ParseError, and IllFormed for what breaks a rule of the language."""
 
     def marks(self, text: str) -> int:
-        """The number of places at which a text has what only texts of the language have."""
+        """Return the number of places at which a text has what only texts of the language have."""
         return len(re.findall(self.mark, text)) if self.mark else 0
 
     def looks_like(self, text: str) -> str:
@@ -351,7 +351,7 @@ class Syntax(ABC, LanguagePart[F]):
 
     @abstractmethod
     def show(self, query: F, /) -> str:
-        """The text of a query; parse reads it back as the same tree."""
+        """Return the text of a query; parse reads it back as the same tree."""
 
     def problems(self, query: F, schema: Schema | None, /) -> list[Problem]:
         """Return the problems of the query; those with the schema only if there is one."""
@@ -365,7 +365,7 @@ class Syntax(ABC, LanguagePart[F]):
         return ()
 
     def missing_columns(self, query: F, columns: Collection[str], /) -> Iterable[Problem]:
-        """The columns without which the query has another meaning than it seems, and which are not among these.
+        """Return the columns without which the query has another meaning than it seems, and which are not among these.
 
         As long as no language says otherwise: none, as events may have attributes that others lack.
         """
@@ -380,7 +380,7 @@ class Syntax(ABC, LanguagePart[F]):
 
     @abstractmethod
     def require_typed(self, query: F, schema: Schema, /) -> None:
-        """Raises IllFormed where the query does not fit the schema."""
+        """Raise IllFormed where the query does not fit the schema."""
 
     reads_documents: ClassVar[bool] = False
     """Whether dicts with lists are read as documents of logs are, whose attributes have several values."""
@@ -391,14 +391,14 @@ class Syntax(ABC, LanguagePart[F]):
         type_column: str | None = None,
         time_column: str | None = None,
     ) -> Stream | None:
-        """The events of files in a form that is the language's own; None for files that every language reads.
+        """Return the events of files in a form that is the language's own; None for files that every language reads.
 
         The columns are None where nobody named them. Raises InputError.
         """
         return None
 
     def children(self, query: F, /) -> tuple[F, ...]:
-        """The operands of the query's outermost operator that are queries themselves, from left to right.
+        """Return the operands of the query's outermost operator that are queries themselves, from left to right.
 
         As long as no language says otherwise: the fields of the dataclass that are trees, or tuples of trees.
         """
@@ -407,7 +407,7 @@ class Syntax(ABC, LanguagePart[F]):
         return tuple(value for value in listed if isinstance(value, self.trees))
 
     def rebuilt(self, query: F, children: tuple[F, ...], /) -> F:
-        """The query's outermost operator with other operands, as many as it has."""
+        """Return the query's outermost operator with other operands, as many as it has."""
         left = iter(children)
 
         def other(value: Any) -> Any:
@@ -419,11 +419,11 @@ class Syntax(ABC, LanguagePart[F]):
         return replace(query, **found)  # type: ignore[type-var]
 
     def subterms(self, query: F) -> Iterator[F]:
-        """The query and everything below it, each before what is below it, from left to right."""
+        """Return the query and everything below it, each before what is below it, from left to right."""
         return subtrees(query, self.children)
 
     def operator_of(self, query: F) -> str:
-        """The name of the query's outermost operator, as the suite calls it; "" for a query without operands."""
+        """Return the name of the query's outermost operator, as the suite calls it; "" for a query without operands."""
         if not self.children(query):
             return ""
         operator = self.operators.get(type(query))
@@ -434,19 +434,19 @@ class Syntax(ABC, LanguagePart[F]):
         return S
 
     def is_monotone(self, name: str) -> bool:
-        """Whether `name` is an operator with which fewer matches of its operands never give more matches."""
+        """Return whether `name` is an operator with which fewer matches of its operands never give more matches."""
         return any(operator.name == name and operator.monotone for operator in self.operators.values())
 
     def constructs(self, query: F, /) -> frozenset[str]:
-        """The names of the operators in a query."""
+        """Return the names of the operators in a query."""
         return frozenset(map(self.operator_of, self.subterms(query))) - {""}
 
     def expanded(self, query: F, /) -> F:
-        """The query with every derived operator replaced by what it stands for. Raises BudgetExceeded."""
+        """Return the query with every derived operator replaced by what it stands for. Raises BudgetExceeded."""
         return query
 
     def size(self, query: F, /) -> int:
-        """The number of operators and leaves, and of what else counts in the language (atoms of filters)."""
+        """Return the number of operators and leaves, and of what else counts in the language (atoms of filters)."""
         return sum(1 for _ in self.subterms(query))
 
     def constants(self, query: F) -> list[Value]:
@@ -474,7 +474,7 @@ class Evaluators(dict[str, BuiltIn[F]], LanguagePart[F]):
     """
 
     def plain_matches(self, query: F, S: Stream, output: Output, budget: Budget) -> Iterable[Match]:
-        """The matches by the clauses of the definition alone, which skip nothing and remember nothing.
+        """Return the matches by the clauses of the definition alone, which skip nothing and remember nothing.
 
         The budget bounds the number of clauses that are followed. Raises BudgetExceeded, and Unsupported where a
         language has no definition apart from its interpreter.
@@ -484,15 +484,15 @@ class Evaluators(dict[str, BuiltIn[F]], LanguagePart[F]):
     def matches(
         self, query: F, S: Stream, evaluator: str = DENOTATIONAL, options: Options = Options()
     ) -> Iterable[Match]:
-        """All matches by one evaluator, in the order of positions. Raises Unsupported, BudgetExceeded."""
+        """Return all matches by one evaluator, in the order of positions. Raises Unsupported, BudgetExceeded."""
         return self[evaluator].matches(query, S, options)
 
     def output_table(self, query: F, S: Stream, found: Iterable[Match], options: Options) -> OutputTable:
-        """The table that a query makes of its matches. Raises Unsupported without one."""
+        """Return the table that a query makes of its matches. Raises Unsupported without one."""
         raise Unsupported(f"a query in {self.language.title} makes no table")
 
     def table_by_loops(self, query: F, S: Stream, options: Options) -> OutputTable | None:
-        """The output table by compiled loops, column by column; None where they cannot make it.
+        """Return the output table by compiled loops, column by column; None where they cannot make it.
 
         Raises TooManyMatches, BudgetExceeded.
         """
@@ -506,7 +506,7 @@ class Evaluators(dict[str, BuiltIn[F]], LanguagePart[F]):
         return None
 
     def waits(self, query: F) -> bool:
-        """Whether a match may depend on events after the position at which it is reported."""
+        """Return whether a match may depend on events after the position at which it is reported."""
         return True
 
     def needs_schema(self, query: F) -> bool:
@@ -514,7 +514,7 @@ class Evaluators(dict[str, BuiltIn[F]], LanguagePart[F]):
         return False
 
     def rewrites(self, query: F, evaluator: str) -> tuple[str, ...]:
-        """The languages into which an evaluator of this language rewrites the query, one after the other."""
+        """Return the languages into which an evaluator of this language rewrites the query, one after the other."""
         return ()
 
     def with_values(self, query: F, S: Stream, evaluator: str, options: Options) -> Iterable[Match]:
@@ -565,7 +565,7 @@ class Explanations(LanguagePart[F]):
         raise Unsupported(f"there is no automaton to draw of a query in {self.language.title}")
 
     def diagram(self, query: F, title: str, schema: Schema | None, budget: Budget) -> Diagram:
-        """The automaton of a query as a diagram. Raises Unsupported, BudgetExceeded."""
+        """Return the automaton of a query as a diagram. Raises Unsupported, BudgetExceeded."""
         from cerify.draw.automata import diagram_of_automaton
 
         return diagram_of_automaton(self.automaton(query, schema, budget), title)
@@ -578,7 +578,7 @@ class Explanations(LanguagePart[F]):
         raise Unsupported(f"{self.language.title} prefers no match to another; --tree is for MATCH_RECOGNIZE")
 
     def record(self, query: F, S: Stream, title: str, options: Options) -> Recording:
-        """The run of a query over a stream, event by event.
+        """Return the run of a query over a stream, event by event.
 
         Raises Unsupported where not one automaton carries the query, and BudgetExceeded for a stream too long to show.
         """

@@ -404,7 +404,7 @@ def _never(q: MatchRecognize, schema: Schema | None) -> dict[str, Any]:
 
 
 def blocks_by(evaluator: str) -> Callable[[MatchRecognize, Stream, Budget], Found]:
-    """The function by which an evaluator gives matches as the states of rows, see MatchRows."""
+    """Return the function by which an evaluator gives matches as the states of rows, see MatchRows."""
     from cerify.automata.row_pattern.compiled import compiled_blocks, readable_blocks
 
     return {"automaton": readable_blocks, "kernel": compiled_blocks}[evaluator]

@@ -126,7 +126,7 @@ class SaseEvaluators(Evaluators[Tree]):
         return open_test(query, S, options.reading)
 
     def streamed(self, query: Tree, schema: Schema | None, options: Options) -> Streamed | Unsupported:
-        """A query block over the input, in which no component is negated."""
+        """Return a query block over the input, in which no component is negated."""
         from cerify.automata.nfab.programs import why_not
 
         if not isinstance(query, SaseQuery) or query.returned.non_overlap:
@@ -148,7 +148,7 @@ class SaseExplanations(Explanations[Tree]):
         raise Unsupported("an NFA^b has a buffer, and the HOA format has none; draw it with --svg or --dot")
 
     def diagram(self, query: Tree, title: str, schema: Schema | None, budget: Budget) -> Diagram:
-        """An automaton for each query block."""
+        """Return an automaton for each query block."""
         from cerify.draw.automata import diagram_of_query
 
         require_wellformed(query)

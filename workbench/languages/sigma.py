@@ -98,7 +98,7 @@ class SigmaSyntax(Syntax[sigma.SigmaQuery]):
         return ()
 
     def size(self, query: sigma.SigmaQuery, /) -> int:
-        """The number of rules, and of tests and connectives in their conditions."""
+        """Return the number of rules, and of tests and connectives in their conditions."""
         return sum(1 + sum(1 for _ in subtrees(condition)) for condition in _conditions(query))
 
     def constants(self, query: sigma.SigmaQuery) -> list[Value]:
@@ -210,7 +210,7 @@ class SigmaDeciders(Deciders[sigma.SigmaQuery]):
 
 
 def _fires(query: sigma.SigmaQuery) -> bool | None:
-    """Whether the rules raise alerts on some log; None where that is not found out soon."""
+    """Return whether the rules raise alerts on some log; None where that is not found out soon."""
     if not installed("z3"):
         return None
     from cerify.equivalence.sigma import fires_on_some_log
@@ -225,7 +225,7 @@ def _conditions(query: sigma.SigmaQuery) -> list[eql.Condition]:
 
 
 def _fields(query: sigma.SigmaQuery) -> Iterable[eql.EventField]:
-    """The fields that the rules of a query look at, without those that an alert has by its group."""
+    """Yield the fields that the rules of a query look at, without those that an alert has by its group."""
     for condition in _conditions(query):
         yield from eql.fields_of(condition)
     for rule in sigma.rules_of(query):
@@ -289,7 +289,7 @@ def _why_not_counting(query: sigma.SigmaQuery, schema: Schema | None, options: O
 
 
 def _counting(query: sigma.SigmaQuery, S: Stream, options: Options) -> Iterable[Match]:
-    """The alerts in one pass; by the definition where times go back."""
+    """Return the alerts in one pass; by the definition where times go back."""
     from cerify.automata.sigma import count_alerts, times_ascend
 
     return count_alerts(query, S, options.budget) if times_ascend(S) else matches_of(query, S, options)

@@ -79,7 +79,7 @@ def _vendor(npm: str, package: str, names: tuple[str, ...], folder: Path) -> Non
 
 
 def _sources() -> Iterator[tuple[str, Path]]:
-    """The files of the packages that run in the browser, each after its name there."""
+    """Yield the files of the packages that run in the browser, each after its name there."""
     for package in PACKAGES:
         spec = find_spec(package)
         if spec is None or not spec.submodule_search_locations:
@@ -92,7 +92,7 @@ def _sources() -> Iterator[tuple[str, Path]]:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """The files below a folder that belong to a package, through links too."""
+    """Yield the files below a folder that belong to a package, through links too."""
     for path in folder.iterdir():
         if path.name in LEFT_OUT:
             continue

@@ -52,7 +52,7 @@ TRYING, STREAMS = 3.0, 30_000  # seconds in which two queries are tried on short
 
 
 def comparable(name: str, other: str) -> bool:
-    """Whether queries of the two languages can be compared: in one of its own, or as formulas of CEL.
+    """Return whether queries of the two languages can be compared: in one of its own, or as formulas of CEL.
 
     Raises IllFormed if there is no such language.
     """
@@ -69,7 +69,7 @@ class ComparedQuery:
 
 
 def compared(left: ComparedQuery, right: ComparedQuery, budget: Budget) -> tuple[Verdict, list[str]]:
-    """Whether the two have the same matches on every stream, and that as lines of text.
+    """Return whether the two have the same matches on every stream, and that as lines of text.
 
     What needs a package that is not there is tried on short streams, and said to be: such a difference is replayed by
     the definition, and may be not the shortest. Raises ParseError, IllFormed.
@@ -104,7 +104,7 @@ def compared(left: ComparedQuery, right: ComparedQuery, budget: Budget) -> tuple
 
 
 def compare_on_short_streams(left: ComparedQuery, right: ComparedQuery, budget: Budget) -> Different | int:
-    """The first difference on short streams over a few values, or the length up to which all were tried."""
+    """Return the first difference on short streams over a few values, or the length up to which all were tried."""
     from cerify.equivalence.bounded import inferred_schema
     from cerify.equivalence.decide.replay import replayed
     from cerify.grade.grading import few_values, short_streams
@@ -134,7 +134,7 @@ MOST = 1000  # events that are pasted
 
 
 def stream_in(name: str, header: list[str], rows: list[list[str]], places: list[str]) -> Stream:
-    """The stream of rows without their header; name and places are for messages. Raises InputError."""
+    """Return the stream of rows without their header; name and places are for messages. Raises InputError."""
     if "" in header:
         raise InputError(f"an attribute of {name} has no name; give it one, or remove it")
     return stream_of_rows(name, header, rows, places)
@@ -151,7 +151,8 @@ def _text(value: Any) -> str:
 
 
 def read_rows(text: str, row_type: str | None) -> tuple[list[list[str]], str]:
-    """The rows of a stream as text: CSV, rows with tabs, a JSON array, or JSON lines; and what the user has to know.
+    """Return the rows of a stream as text: CSV, rows with tabs, a JSON array, or JSON lines; and what the user has to
+    know.
 
     row_type is the type of events that have none; None makes them an error. Raises InputError.
     """
@@ -192,7 +193,7 @@ def _read_csv(text: str, row_type: str | None) -> tuple[list[list[str]], set[str
 
 
 def _read_json(text: str, row_type: str | None) -> tuple[list[list[str]], set[str]]:
-    """The rows, and the attributes whose texts the table takes for values of another type, such as '007'."""
+    """Return the rows, and the attributes whose texts the table takes for values of another type, such as '007'."""
     if text.startswith("["):
         events = parse_json(text, PASTED)
     else:
@@ -223,7 +224,7 @@ EXAMPLES = Path(__file__).parent / "examples.json"
 
 
 def answer(request: str) -> str:
-    """The answer to a request; for one that fails {"error": {"code", "message", "span", "text", "cell"}}.
+    """Return the answer to a request; for one that fails {"error": {"code", "message", "span", "text", "cell"}}.
 
     text is the query that the error is about, and span its place there; cell is the place in the stream, as a position
     and an attribute. They are null where that is not known.
@@ -242,7 +243,7 @@ def answer(request: str) -> str:
 
 
 def _on_page(message: str) -> str:
-    """A message without what only a terminal has: packages to install, and the options of commands."""
+    """Return a message without what only a terminal has: packages to install, and the options of commands."""
     if found := OTHER.search(message):
         titles = " or ".join(LANGUAGES[name].title for name in re.findall(LANGUAGE_ARGUMENT, found[2]))
         return f"{message[: found.start()]}this is {found[1] or titles}: choose it in the list of languages"
@@ -270,7 +271,7 @@ def _checked(asked: Any) -> _Request:
 
 
 def _is_table(value: Any) -> bool:
-    """Whether it is a list of rows of texts, with as many columns each and one at least."""
+    """Return whether it is a list of rows of texts, with as many columns each and one at least."""
     rows = isinstance(value, list) and bool(value) and all(isinstance(row, list) and row for row in value)
     return rows and all(len(row) == len(value[0]) and all(isinstance(cell, str) for cell in row) for row in value)
 
@@ -307,7 +308,7 @@ def languages(asked: Json) -> Json:
 
 
 def read_pasted_rows(asked: Json) -> Json:
-    """The rows of a stream that was pasted as text."""
+    """Return the rows of a stream that was pasted as text."""
     rows, message = read_rows(asked["text"], language_named(asked["language"]).row_type)
     return {"rows": rows, "message": message}
 
@@ -340,7 +341,7 @@ def evaluate(asked: Json) -> Json:
 
 
 def _unnameable(language: Language[Any], S: Stream) -> Iterator[QueryWarning]:
-    """The warning about event types that no query can name."""
+    """Yield the warning about event types that no query can name."""
     types = dict.fromkeys(event.type for event in S if not NAME.fullmatch(event.type))
     if types and language.row_type is None:
         named = ", ".join(map(repr, types))
@@ -383,7 +384,7 @@ def explain(asked: Json) -> Json:
 
 
 def compare(asked: Json) -> Json:
-    """Whether query and other have the same matches on every stream; if not, a stream that shows it."""
+    """Return whether query and other have the same matches on every stream; if not, a stream that shows it."""
     from cerify.commands.equiv import verdict_json
 
     left, right = (
@@ -398,7 +399,7 @@ def compare(asked: Json) -> Json:
 
 
 def _unknown_types(asked: Json) -> list[str]:
-    """The warnings about event types that only the second query names, and the stream does not have."""
+    """Return the warnings about event types that only the second query names, and the stream does not have."""
     found = []
     try:
         seen = observed(_stream(asked))
@@ -412,7 +413,7 @@ def _unknown_types(asked: Json) -> list[str]:
 
 
 def draw(asked: Json) -> Json:
-    """The automaton of query."""
+    """Return the automaton of query."""
     from cerify.api import diagram_of
     from cerify.draw.diagram import svg
 
@@ -420,7 +421,7 @@ def draw(asked: Json) -> Json:
 
 
 def step(asked: Json) -> Json:
-    """The page that goes through the run of query over stream."""
+    """Return the page that goes through the run of query over stream."""
     from cerify.api import record
     from cerify.draw.stepper import stepper
 
@@ -431,7 +432,7 @@ def step(asked: Json) -> Json:
 
 
 def tasks(asked: Json) -> Json:
-    """The exercises of a language."""
+    """Return the exercises of a language."""
     from cerify.grade.grading import LEVELS, exercises, statement
 
     return {
@@ -444,7 +445,7 @@ def tasks(asked: Json) -> Json:
 
 
 def grade(asked: Json) -> Json:
-    """Whether query is an answer to the exercise `id`; if not, what is wrong and a stream that shows it."""
+    """Return whether query is an answer to the exercise `id`; if not, what is wrong and a stream that shows it."""
     from cerify.grade.grading import Misfit, Right, exercise, feedback, graded, json_of
 
     task = exercise(asked["id"])

@@ -50,7 +50,7 @@ def answer_batches(
     on_error: OnError = "fail",
     predicates: Predicates = NO_PREDICATES,
 ) -> Iterator[pa.RecordBatch]:
-    """The batches of the answer for some rows, grouped by key, in their order; query is a Query as JSON.
+    """Yield the batches of the answer for some rows, grouped by key, in their order; query is a Query as JSON.
 
     on_error: "fail" raises the errors of rows and keys. With "aside" the answer also has the columns KIND, MESSAGE and
     ROW, and contains the rows and keys that are set aside.
@@ -70,7 +70,7 @@ def answer_batches(
 
 
 def batches_of(tables: list[pa.Table]) -> Iterator[pa.RecordBatch]:
-    """The rows of some tables in batches."""
+    """Yield the rows of some tables in batches."""
     if some := [table for table in tables if table.num_rows]:
         yield from pa.concat_tables(some).combine_chunks().to_batches(ROWS)
 
@@ -91,7 +91,7 @@ def answer_fields(schema: pa.Schema, columns: Columns, output: Output, results: 
 
 
 def _with_aside(tables: list[pa.Table], valid: ValidRows | None, fields: pa.Schema | None) -> list[pa.Table]:
-    """The rows of the answer; with valid and fields, also what has been set aside."""
+    """Return the rows of the answer; with valid and fields, also what has been set aside."""
     if valid is None or fields is None:
         return tables
     found = []
@@ -112,7 +112,7 @@ def _aside(invalid: Invalid, columns: Columns, fields: pa.Schema) -> pa.Table:
 
 
 def number_columns(number: int) -> tuple[Decimal | None, str]:
-    """A number of matches as the columns of an answer: a decimal, or None if it has more digits, and text."""
+    """Return a number of matches as the columns of an answer: a decimal, or None if it has more digits, and text."""
     digits = str(Decimal(number))  # str of an integer stops at some thousand digits
     return Decimal(number) if len(digits) <= DIGITS else None, digits
 
@@ -137,11 +137,11 @@ class Reader(ABC):
 
     @abstractmethod
     def answer_rows(self, rows: RowsOfKeys) -> list[pa.Table]:
-        """The rows of the answer that some rows complete."""
+        """Return the rows of the answer that some rows complete."""
 
     @abstractmethod
     def finish(self) -> list[pa.Table]:
-        """The rows of the answer that the end of the last stream completes."""
+        """Return the rows of the answer that the end of the last stream completes."""
 
 
 class OneByOne(Reader):
@@ -235,7 +235,7 @@ class Together(Reader):
         return [pa.table(self._last | counts(np.array([self._number], object)))]
 
     def _count(self, rows: RowsOfKeys, first: Longs, failures: Failures) -> list[pa.Table]:
-        """The numbers of the streams that have ended; that of the last one is remembered."""
+        """Return the numbers of the streams that have ended; that of the last one is remembered."""
         before = [] if rows.before else self.finish()
         totals: NDArray[Any] = np.zeros(len(first), np.int64)
         if rows.before:
@@ -248,7 +248,7 @@ class Together(Reader):
         return [*before, pa.table(rows.keys(ended) | counts(totals[ended]))]
 
     def _matched(self, rows: RowsOfKeys, first: Longs, failures: Failures) -> list[pa.Table]:
-        """The matches in these rows."""
+        """Return the matches in these rows."""
         batches = list(self._run.matches(rows, failures))
         if not batches:
             return []
@@ -279,7 +279,7 @@ class Together(Reader):
 
 
 def _added(totals: NDArray[Any], streams: Longs, numbers: NDArray[Any]) -> NDArray[Any]:
-    """The totals of streams with the numbers of these streams, which ascend, added."""
+    """Return the totals of streams with the numbers of these streams, which ascend, added."""
     if not len(streams):
         return totals
     begins = np.flatnonzero(np.diff(streams, prepend=-1))
@@ -292,7 +292,7 @@ def _added(totals: NDArray[Any], streams: Longs, numbers: NDArray[Any]) -> NDArr
 
 
 def _place(error: CerifyError, key: dict[str, pa.Array]) -> CerifyError:
-    """The error with the key in its message."""
+    """Return the error with the key in its message."""
     text = format_values({name: values[0].as_py() for name, values in key.items()})
     error.message = f"{text}: {error.message}" if text else error.message
     return error
@@ -307,7 +307,7 @@ class Answering:
         self._number = 0  # of matches
 
     def push(self, rows: SparkRows) -> pa.Table:
-        """The rows of the answer that these rows complete."""
+        """Return the rows of the answer that these rows complete."""
         if rows.ids is not None:
             self._ids = self._ids or _Ids(rows.ids.type)
             self._ids.add(rows.ids)
@@ -323,7 +323,7 @@ class Answering:
         return found
 
     def finish(self) -> pa.Table:
-        """The rows of the answer that the end of the stream completes."""
+        """Return the rows of the answer that the end of the stream completes."""
         try:
             if self.output != "count":
                 return self._add_key_and_ids(self.run.finish())
@@ -333,7 +333,7 @@ class Answering:
         return self._keyed(counts(np.array([self._number], object)))
 
     def _add_key_and_ids(self, found: pa.Table) -> pa.Table:
-        """The rows of the answer for some matches: with the key, and with ids in place of positions."""
+        """Return the rows of the answer for some matches: with the key, and with ids in place of positions."""
         if not found.num_rows:
             return pa.table({})
         named = found if self._ids is None else map_positions(found, self._ids.kind, self._ids.take_ids)

@@ -64,12 +64,12 @@ class Divergence:
 
     @property
     def kind(self) -> str:
-        """The kind of the verdict; see verdicts.Kind."""
+        """Return the kind of the verdict; see verdicts.Kind."""
         return str(self.verdict["kind"])
 
 
 def struct_of(columns: Columns) -> Column:
-    """The place of an event in the order, as one column."""
+    """Return the place of an event in the order, as one column."""
     return F.struct(*map(column, columns.order))
 
 
@@ -105,7 +105,7 @@ def divergences(
     columns: Columns,
     query: SparkQuery,
 ) -> Iterator[Divergence]:
-    """The verdicts with their pieces. events: the log; id_: its column of ids; reported: the reports."""
+    """Yield the verdicts with their pieces. events: the log; id_: its column of ids; reported: the reports."""
     spans = _spans(rows, events, columns, id_)
     nearby = _reports_nearby(rows, spans, reported, columns)
     for number, row in enumerate(rows):
@@ -149,7 +149,7 @@ def _divergence(
 
 
 def _select_events(named: Sequence[bool]) -> list[int]:
-    """The indices of the events of a piece: those that are named, and the last ones of the others."""
+    """Return the indices of the events of a piece: those that are named, and the last ones of the others."""
     others = [i for i, is_named in enumerate(named) if not is_named]
     room = max(0, LONGEST - sum(named))
     return sorted(
@@ -223,7 +223,7 @@ malformed   what was reported has no key, no event or no events; or an event tha
 
 
 def verdicts(due: DataFrame, reported: DataFrame, places: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """A row for each divergence: the keys, kind, at, events, reported_at and times.
+    """Return a row for each divergence: the keys, kind, at, events, reported_at and times.
 
     due and reported have the keys, `at` and `events`, ids of events; places has the keys, the `id` of each event, and
     its `place` in the order. `at` is where the match is due, null where it is not; `reported_at` where it was reported,
@@ -257,7 +257,7 @@ def verdicts(due: DataFrame, reported: DataFrame, places: DataFrame, keys: Seque
 
 
 def _verdicts(id_: T.DataType) -> Column:
-    """The verdicts on one set of events: a missing and an extra position make a pair."""
+    """Return the verdicts on one set of events: a missing and an extra position make a pair."""
     paired = F.least(F.size("missing"), F.size("extra"))
 
     def verdict(kind: str, at: Column | None, reported: Column | None, times: Column) -> Column:
@@ -291,7 +291,7 @@ def _from(name: str, start: Column) -> Column:
 
 
 def _ordered(found: DataFrame, places: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """The verdicts; `late` becomes `early` where it is, and verdicts with events not in the log `malformed`.
+    """Return the verdicts; `late` becomes `early` where it is, and verdicts with events not in the log `malformed`.
 
     The log is read once to look up the events that such verdicts name.
     """
@@ -401,7 +401,7 @@ class Audit:
 
     @worker_errors()
     def findings(self, samples: int = SAMPLES, progress: Progress = lambda what, done, total: None) -> Findings:
-        """The causes of a sample of the verdicts of each kind, with shrunk cases, computed on the driver."""
+        """Return the causes of a sample of the verdicts of each kind, with shrunk cases, computed on the driver."""
         stored = self.verdicts.persist()
         try:
             counts = stored.groupBy("kind").count().orderBy("kind").collect()
@@ -451,7 +451,7 @@ def audit(
     budget: Budget = Budget(),
     **names: Unpack[EventColumns],
 ) -> Audit:
-    """The audit of what an engine reported about a log of events, whose columns are named as for `match`.
+    """Return the audit of what an engine reported about a log of events, whose columns are named as for `match`.
 
     reported has the columns of the key, `at`, the id of the event at which a match was reported, and `events`, the ids
     of its events in any order. Raises ParseError, IllFormed, Unsupported and InputError.
@@ -529,7 +529,7 @@ class AuditView:
 
     @property
     def drawing(self) -> Markup:
-        """The small case as a timeline."""
+        """Return the small case as a timeline."""
         return Markup(timeline(every_column(self.S or Stream()), self._rows()))
 
     def _rows(self) -> list[Row]:
@@ -546,14 +546,14 @@ class AuditView:
 
     @property
     def where(self) -> list[str]:
-        """The verdicts in words."""
+        """Return the verdicts in words."""
         return [
             ", ".join(f"{name} {json.dumps(value, default=str)}" for name, value in v.items()) for v in self.verdicts
         ]
 
 
 def views(findings: Findings) -> Iterator[AuditView]:
-    """All findings, those with a cause first."""
+    """Yield all findings, those with a cause first."""
     for one in findings.explained:
         yield _with_cause(one)
     for other in findings.unexplained:
@@ -583,7 +583,7 @@ def _matches(report: Report) -> set[Match]:
 
 
 def text(findings: Findings) -> str:
-    """The findings for a terminal."""
+    """Return the findings for a terminal."""
     lines = [f"{count:>10,}  {kind:<11} {MEANING[kind]}" for kind, count in findings.counts.items()]
     if not lines:
         return "Nothing diverges: all that is due was reported once, and nothing else."
@@ -620,7 +620,7 @@ def as_json(findings: Findings) -> dict[str, Any]:
 
 
 def html(findings: Findings) -> str:
-    """The findings as a page."""
+    """Return the findings as a page."""
     return page("spark/audit.html", findings=findings, views=list(views(findings)), meaning=MEANING)
 
 

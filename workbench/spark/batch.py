@@ -59,7 +59,7 @@ class MatchOptions(ColumnNames, total=False):
 
 
 def match(df: DataFrame, query: str, **options: Unpack[MatchOptions]) -> DataFrame:
-    """The matches of a query over the rows of a data frame, as a data frame.
+    """Return the matches of a query over the rows of a data frame, as a data frame.
 
     The columns are named by order_by (required), partition_by, type_col and id_col. The rows are read in the order of
     order_by. With partition_by each key is a stream of its own, in which positions and windows count; rows without a
@@ -137,7 +137,7 @@ class Prepared:
 
 
 def prepare(df: DataFrame, query: str, options: MatchOptions) -> Prepared:
-    """The arguments of match, checked. Raises what match raises."""
+    """Return the arguments of match, checked. Raises what match raises."""
     on_error, output = options.get("on_error", "fail"), options.get("output", "matches")
     if on_error not in get_args(OnError):
         raise IllFormed(f"there is no on_error {on_error!r}; use one of {', '.join(get_args(OnError))}")
@@ -171,7 +171,7 @@ def query_for(
     schema: Schema | None = None,
     predicates: Predicates = NO_PREDICATES,
 ) -> SparkQuery:
-    """The query, checked, for an answer of this kind. Raises ParseError, IllFormed and Unsupported."""
+    """Return the query, checked, for an answer of this kind. Raises ParseError, IllFormed and Unsupported."""
     if output not in get_args(Output):
         raise IllFormed(f"there is no output {output!r}; use one of {', '.join(get_args(Output))}")
     asked = SparkQuery(text, language, "valuations" if output == "valuations" else "matches", schema, predicates)
@@ -179,19 +179,19 @@ def query_for(
 
 
 def with_named_predicates(query: SparkQuery) -> SparkQuery:
-    """The query, checked, with those of its predicates alone that it names. Raises as query_for does."""
+    """Return the query, checked, with those of its predicates alone that it names. Raises as query_for does."""
     parsed = query.parsed
     names = {one.name for one in find_named_atoms(parsed)} if query.predicates and query.language == DEFAULT else set()
     return replace(query, predicates={name: query.predicates[name] for name in sorted(names)})
 
 
 def count_kinds(*kinds: str) -> list[Column]:
-    """The numbers of rows of an answer by kind."""
+    """Return the numbers of rows of an answer by kind."""
     return [F.count_if(F.col(KIND) == kind).alias(kind) for kind in kinds]
 
 
 def _group_rows(df: DataFrame, columns: Columns, clustered: bool) -> DataFrame:
-    """All rows, grouped by key and sorted; those without a key are spread over the tasks, to be set aside."""
+    """Return all rows, grouped by key and sorted; those without a key are spread over the tasks, to be set aside."""
     some = df.select(*map(column, columns.all_columns))
     order = [*map(column, columns.order)]
     if not columns.keys:
@@ -212,7 +212,7 @@ def _with_aside(df: DataFrame, answer: T.StructType, columns: Columns) -> T.Stru
 
 
 def answer_schema(rows: T.StructType, query: SparkQuery, columns: Columns, output: Output) -> T.StructType:
-    """The schema of an answer. Raises InputError if a column of the key has the name of another column."""
+    """Return the schema of an answer. Raises InputError if a column of the key has the name of another column."""
     place = T.LongType() if columns.id is None else rows[columns.id].dataType
     places = T.ArrayType(place)
     fields: dict[str, T.DataType]
@@ -239,7 +239,7 @@ def by_key(
     *,
     clustered: bool = False,
 ) -> DataFrame:
-    """The rows grouped by key and sorted, after a shuffle.
+    """Return the rows grouped by key and sorted, after a shuffle.
 
     spread: by what to divide rows between tasks besides; the same for all rows of a key. clustered: Spark shuffles only
     if it does not know the rows to be clustered by the key. For this it numbers the rows of each key, an operator that

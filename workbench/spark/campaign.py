@@ -122,12 +122,12 @@ class Folder:
 
     @property
     def begun(self) -> Path:
-        """The folder of the notes of running workers."""
+        """Return the folder of the notes of running workers."""
         return self.path / "begun"
 
     @property
     def page(self) -> Path:
-        """The path of the HTML report."""
+        """Return the path of the HTML report."""
         return self.path / "report.html"
 
     @contextmanager
@@ -150,7 +150,7 @@ class Folder:
                 raise InputError(f"cannot use the folder {self.path}: {error}") from None
 
     def _begun(self, job: Job, size: int) -> int:
-        """The size of the ranges, after what a killed call has left was removed."""
+        """Return the size of the ranges, after what a killed call has left was removed."""
         self.begun.mkdir(exist_ok=True)
         if not (self.path / "plan.parquet").exists():
             write([{"plan": job.text(), "range": size}], PLAN, self.path / "plan.parquet")
@@ -161,7 +161,7 @@ class Folder:
         return size
 
     def plan(self) -> tuple[Job, int]:
-        """The plan, and the size of a range. Raises InputError."""
+        """Return the plan, and the size of a range. Raises InputError."""
         try:
             row = pq.read_table(self.path / "plan.parquet", schema=PLAN).to_pylist()[0]
             return Job.of_text(row["plan"]), row["range"]
@@ -169,7 +169,7 @@ class Folder:
             raise InputError(f"{self.path} is no folder of a campaign: {error}") from None
 
     def done(self) -> set[tuple[int, int]]:
-        """The ranges that are done."""
+        """Return the ranges that are done."""
         return {_range(path) for path in (self.path / "ranges").glob("*.parquet")}
 
     def commit(self, begin: int, end: int, counts: Iterable[Row], verdicts: Mapping[str, Sequence[Row]]) -> None:
@@ -179,12 +179,12 @@ class Folder:
         write(counts, COUNTS, self.path / "ranges" / _name(begin, end))
 
     def counts(self) -> pa.Table:
-        """The rows of COUNTS of all ranges that are done."""
+        """Return the rows of COUNTS of all ranges that are done."""
         files = [self.path / "ranges" / _name(*ends) for ends in sorted(self.done())]
         return pa.concat_tables([COUNTS.empty_table(), *(pq.ParquetFile(file).read() for file in files)])
 
     def verdicts(self, outcome: str, columns: Sequence[str] = VERDICTS.names) -> pa.Table:
-        """The cases of that outcome of all ranges that are done, in order."""
+        """Return the cases of that outcome of all ranges that are done, in order."""
         folder, tables = self.path / "verdicts" / f"outcome={outcome}", []
         for ends in sorted(self.done()):
             if (path := folder / _name(*ends)).exists():
@@ -193,7 +193,7 @@ class Folder:
         return pa.concat_tables([empty, *tables])
 
     def rows(self, outcome: str, numbers: Sequence[int]) -> list[Row]:
-        """The full rows of the cases of that outcome with these indices among them."""
+        """Return the full rows of the cases of that outcome with these indices among them."""
         folder = self.path / "verdicts" / f"outcome={outcome}"
         rows: dict[int, Row] = {}
         at, wanted = 0, sorted(numbers)
@@ -210,7 +210,7 @@ class Folder:
         return [rows[number] for number in numbers]
 
     def shrunk(self) -> list[Row]:
-        """The shrunk sample of the disagreements."""
+        """Return the shrunk sample of the disagreements."""
         rows: list[Row] = pq.ParquetFile(self.path / "shrunk.parquet").read().to_pylist()
         return rows
 
@@ -364,7 +364,7 @@ class Notes:
 
     @staticmethod
     def _lines(path: Path) -> list[list[Any]]:
-        """The notes in a file; incomplete ones are left out."""
+        """Return the notes in a file; incomplete ones are left out."""
         found = []
         with contextlib.suppress(FileNotFoundError):
             for line in path.read_text(encoding="utf-8").splitlines():
@@ -459,7 +459,7 @@ class Work:
 
 @cache
 def prepared(text: str) -> Job:
-    """The job, after its evaluators were imported and compiled in this process."""
+    """Return the job, after its evaluators were imported and compiled in this process."""
     share_compiled()
     job = Job.of_text(text)
     for part in job.parts:  # so that no case is charged for imports and compilation
@@ -489,14 +489,14 @@ class Tally:
         self.seconds[key] += verdict.seconds  # type: ignore[assignment]
 
     def counts(self, begin: int, end: int) -> list[Row]:
-        """The rows of the range."""
+        """Return the rows of the range."""
         names = ("begin", "end", "language", "profile", "evaluator", "output", "outcome", "reason", "cases", "seconds")
         keys = sorted(self.cases, key=lambda key: [value or "" for value in key])
         return [dict(zip(names, (begin, end, *k, self.cases[k], self.seconds[k]), strict=True)) for k in keys]
 
 
 def judged(job: Job, notes: Notes, begin: int, end: int) -> Tally:
-    """The results of the cases of a range. Raises GiveUp, InputError."""
+    """Return the results of the cases of a range. Raises GiveUp, InputError."""
     tally = Tally()
     evaluators = {part: _evaluators(job, part, notes) for part in job.parts}
     for index in range(begin, end):
@@ -514,7 +514,7 @@ def judged(job: Job, notes: Notes, begin: int, end: int) -> Tally:
 def _judge_one(
     job: Job, index: int, notes: Notes, definition: Limited, evaluators: Mapping[str, Limited], tally: Tally
 ) -> Outcome:
-    """The worst outcome of one case."""
+    """Return the worst outcome of one case."""
     part, phi, S, outputs = _make_case(job, index, notes)
     for limited in (definition, *evaluators.values()):
         limited.index = index
@@ -545,7 +545,7 @@ def _make_case(job: Job, index: int, notes: Notes) -> tuple[PlanShare, Query, St
 
 
 def _evaluators(job: Job, part: PlanShare, notes: Notes) -> tuple[Limited, dict[str, Limited]]:
-    """The definition and the evaluators under test, each within its limits."""
+    """Return the definition and the evaluators under test, each within its limits."""
     found = {name: Limited(name, evaluator, notes, job.seconds) for name, evaluator in job.built_in(part).items()}
     if job.engine:
         engine = started(job.engine, job.seconds, job.memory, job.restarts)
@@ -556,7 +556,7 @@ def _evaluators(job: Job, part: PlanShare, notes: Notes) -> tuple[Limited, dict[
 
 @cache
 def started(argv: tuple[str, ...], seconds: float, memory: int, restarts: int) -> Engine:
-    """The engine of this process, shared by its tasks, and closed when the process exits."""
+    """Return the engine of this process, shared by its tasks, and closed when the process exits."""
     engine = Engine(argv, Limits(run_seconds=seconds, memory=memory * 2**20, restarts=restarts))
     atexit.register(engine.close)
     for number in (signal.SIGTERM, signal.SIGHUP):  # Spark kills workers by these, and atexit does not run
@@ -573,7 +573,7 @@ def _closed(engine: Engine, before: Any, number: int, frame: FrameType | None) -
 
 
 def name_of(engine: Engine) -> str:
-    """The name and version of the engine."""
+    """Return the name and version of the engine."""
     return f"{engine.info.name} {engine.info.version}"
 
 
@@ -587,7 +587,7 @@ def row_of(
     name: str,
     verdict: Verdict,
 ) -> dict[str, Any]:
-    """The row VERDICTS of a case; query is null if none was generated."""
+    """Return the row VERDICTS of a case; query is null if none was generated."""
     why = None
     if (
         output is not None
@@ -615,7 +615,7 @@ def row_of(
 
 
 def _detail(verdict: Verdict) -> str:
-    """The failure of an evaluator, the second opinion on a disputed case, or the reason for no answer."""
+    """Return the failure of an evaluator, the second opinion on a disputed case, or the reason for no answer."""
     if verdict.second is not None:
         return f"the plain definition gives {format_matches(sorted(verdict.second), 20) or 'nothing'}"
     failed = next((given for given in (verdict.expected, verdict.got) if isinstance(given, str)), None)
@@ -623,7 +623,7 @@ def _detail(verdict: Verdict) -> str:
 
 
 def stream_text(S: Stream) -> str:
-    """A stream and its schema as JSON."""
+    """Return a stream and its schema as JSON."""
     schema = None if S.schema is None else json_of_schema(S.schema)
     return json.dumps({"schema": schema, "events": [json_of_event(e) for e in S]}, ensure_ascii=False)
 
@@ -681,7 +681,7 @@ def shrink_sample(job: Job, folder: Folder) -> None:
 
 
 def sample(disagreed: pa.Table) -> list[int]:
-    """The indices of the rows of the sample."""
+    """Return the indices of the rows of the sample."""
     sizes = pc.add(pc.utf8_length(disagreed["query"]), pc.utf8_length(disagreed["stream"]))
     light = disagreed.drop_columns(["query", "stream"]).append_column("size", sizes)
     groups: dict[tuple[str, ...], dict[frozenset[str], int]] = defaultdict(dict)
@@ -779,7 +779,7 @@ def campaign(
 
 
 def missing(done: set[Range], begin: int, end: int, size: int) -> list[Range]:
-    """The ranges from begin to end that are not done, cut at the multiples of the size."""
+    """Return the ranges from begin to end that are not done, cut at the multiples of the size."""
     ends = dict(sorted(done))
     found, at = [], begin
     while at < end:

@@ -60,17 +60,17 @@ class CampaignVerdicts:
 
     @property
     def cases(self) -> int:
-        """The number of cases."""
+        """Return the number of cases."""
         return self.totals.total()
 
     @property
     def agreed(self) -> int:
-        """The number of cases on which all evaluators have the same matches."""
+        """Return the number of cases on which all evaluators have the same matches."""
         return self.totals["matched"] + self.totals["empty"]
 
     @property
     def wrong(self) -> int:
-        """The number of cases that show a fault, of an evaluator or of cerify's definition."""
+        """Return the number of cases that show a fault, of an evaluator or of cerify's definition."""
         return self.totals["disagreed"] + self.totals["disputed"]
 
     @property
@@ -80,7 +80,7 @@ class CampaignVerdicts:
 
     @cached_property
     def groups(self) -> dict[tuple[str, str, str], list[Row]]:
-        """The sample by language, evaluator and cause, the smallest case of each first."""
+        """Return the sample by language, evaluator and cause, the smallest case of each first."""
         found: dict[tuple[str, str, str], list[Row]] = {}
         for row in sorted(self.sample, key=lambda row: (len(row["query"]) + len(row["stream"]), row["case"])):
             found.setdefault((row["language"], row["evaluator"], row["cause"]), []).append(row)
@@ -106,7 +106,7 @@ class CampaignVerdicts:
         }
 
     def disagreements(self) -> list[dict[str, Any]]:
-        """The sample, an object for each."""
+        """Return the sample, an object for each."""
         return [
             {
                 **picked(row, "case", "language", "evaluator", "cause", "output", "query"),
@@ -121,7 +121,7 @@ class CampaignVerdicts:
 
 
 def found_in(path: Path) -> CampaignVerdicts:
-    """The verdicts in the folder of a campaign. Raises InputError."""
+    """Return the verdicts in the folder of a campaign. Raises InputError."""
     folder = Folder(path)
     job, _ = folder.plan()
     totals, reasons, causes = Counter[Outcome](), Counter[tuple[str, str]](), Counter[tuple[str, str, str]]()
@@ -159,7 +159,7 @@ def found_in(path: Path) -> CampaignVerdicts:
 
 
 def render(found: CampaignVerdicts) -> str:
-    """The page of a campaign."""
+    """Return the page of a campaign."""
     return page(
         "spark/campaign.html",
         found=found,
@@ -201,7 +201,7 @@ class CampaignExample:
 
 
 def result_of(row: Row) -> CaseResult:
-    """A disagreement as the result of a case."""
+    """Return a disagreement as the result of a case."""
     stream, expected, got = json.loads(row["stream"]), json.loads(row["expected"]), json.loads(row["got"])
 
     def matches(answer: Any) -> Any:
@@ -242,5 +242,5 @@ def _all(counts: Counter[Outcome]) -> dict[str, int]:
 
 
 def _ordered(counts: Counter[Any]) -> list[tuple[Any, int]]:
-    """The counts, the most frequent first, then by name."""
+    """Return the counts, the most frequent first, then by name."""
     return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))

@@ -61,7 +61,7 @@ class Cuts:
 
     @property
     def chunks(self) -> int:
-        """The number of chunks."""
+        """Return the number of chunks."""
         return len(self.first)
 
 
@@ -102,7 +102,7 @@ def even_cuts(df: DataFrame, columns: Columns, parts: int) -> Cuts:
 
 
 def count_chunk_events(df: DataFrame, place: Column, starts: Sequence[OrderValue], lows: Sequence[OrderValue]) -> Cuts:
-    """The cuts at these places, with the exact numbers of events."""
+    """Return the cuts at these places, with the exact numbers of events."""
     here = df.select(*spread(place, starts, lows)).groupBy(CHUNK, LAST).count().collect()
     owned, before = [0] * (len(starts) + 1), [0] * (len(starts) + 1)
     for c, last, number in here:
@@ -114,20 +114,20 @@ def count_chunk_events(df: DataFrame, place: Column, starts: Sequence[OrderValue
 
 
 def spread(place: Column, starts: Sequence[OrderValue], lows: Sequence[OrderValue]) -> tuple[Column, Column]:
-    """The chunk that owns an event, and the last chunk that reads it; all chunks between read it too."""
+    """Return the chunk that owns an event, and the last chunk that reads it; all chunks between read it too."""
     always = sum(low is None for low in lows)
     return (_at_most(place, list(starts)).alias(CHUNK), _at_most(place, list(lows[always:]), always).alias(LAST))
 
 
 def place_of(df: DataFrame, columns: Columns) -> Column:
-    """The place of an event by the first column of the order; microseconds for times."""
+    """Return the place of an event by the first column of the order; microseconds for times."""
     name = columns.order[0]
     place: Column = utc_micros(df.schema, name) if isinstance(df.schema[name].dataType, TIMES) else column(name)
     return place
 
 
 def in_chunks(df: DataFrame, columns: Columns, cuts: Cuts) -> DataFrame:
-    """The rows, each in all chunks that read it; a partition for each chunk, sorted."""
+    """Return the rows, each in all chunks that read it; a partition for each chunk, sorted."""
     chunk, last = spread(place_of(df, columns), cuts.starts, cuts.lows)
     if cuts.lows == cuts.starts:
         some = df.withColumn(CHUNK, chunk)
@@ -148,7 +148,7 @@ def _at_most(place: Column, values: list[OrderValue], base: int = 0) -> Column:
 
 
 def _sampled(df: DataFrame, place: Column, parts: int) -> tuple[list[OrderValue], float]:
-    """A sample of the places, ascending, and the number of events for each place of it."""
+    """Return a sample of the places, ascending, and the number of events for each place of it."""
     name = "place"
     rows = df.count()
     places = df.select(place.alias(name))
@@ -190,7 +190,7 @@ def lows_of(
 
 
 def _less(start: Any, width: int | float) -> Any:
-    """The start minus the width, rounded down; None if it is below all whole numbers of a column."""
+    """Return the start minus the width, rounded down; None if it is below all whole numbers of a column."""
     if isinstance(start, int):
         low = start - math.ceil(min(width, 2 * LEAST))
         return low if low >= -LEAST else None
@@ -198,7 +198,7 @@ def _less(start: Any, width: int | float) -> Any:
 
 
 def width_in_places(df: DataFrame, columns: Columns, attribute: str, width: int | float) -> int | float | None:
-    """The width of a window on the attribute in places; None unless it is the first column of the order."""
+    """Return the width of a window on the attribute in places; None unless it is the first column of the order."""
     name = columns.time if attribute == TIME else attribute
     kind = df.schema[columns.order[0]].dataType
     if name != columns.order[0]:
@@ -246,12 +246,12 @@ class ChunkRun(SparkRun):
         self._read = 0
 
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
-        """The matches that these events complete, if reported at an event that the chunk owns."""
+        """Return the matches that these events complete, if reported at an event that the chunk owns."""
         own = self._select_own(table)
         return self._own_matches(self._run.push(own)) if own.num_rows else NOTHING
 
     def count(self, table: pa.Table, classes: Classes | None = None) -> int:
-        """The number of these matches."""
+        """Return the number of these matches."""
         own = self._select_own(table)
         return self._run.count(own) if own.num_rows else 0
 
@@ -270,7 +270,7 @@ class ChunkRun(SparkRun):
         return self._run.reaches
 
     def _select_own(self, table: pa.Table) -> pa.Table:
-        """The events that the chunk owns; the run reads the others, which come before, without a report."""
+        """Return the events that the chunk owns; the run reads the others, which come before, without a report."""
         foreign = max(0, min(table.num_rows, self._before - self._read))
         self._read += table.num_rows
         if foreign:
@@ -278,14 +278,14 @@ class ChunkRun(SparkRun):
         return table.slice(foreign)
 
     def _own_matches(self, found: pa.Table) -> pa.Table:
-        """The matches at events that the chunk owns, by their positions in the stream."""
+        """Return the matches at events that the chunk owns, by their positions in the stream."""
         return shift_positions(found.filter(pc.greater_equal(found["at"], self._before)), self._by)
 
 
 def answers_of_run(
     batches: Iterable[pa.RecordBatch], run: SparkRun, query: SparkQuery, columns: Columns, output: Output, chunk: int
 ) -> Iterator[pa.RecordBatch]:
-    """The batches of the answer for the rows of a chunk, read by this run."""
+    """Yield the batches of the answer for the rows of a chunk, read by this run."""
     stream: Answering | None = None
     for some in rows_of(gathered(batches), columns, query.schema):
         for rows in some.streams():
@@ -296,7 +296,7 @@ def answers_of_run(
 
 
 def chunk_of(batches: Iterator[pa.RecordBatch]) -> tuple[int, Iterator[pa.RecordBatch]]:
-    """The chunk of the rows of a partition, or -1 if there are none, and the rows."""
+    """Return the chunk of the rows of a partition, or -1 if there are none, and the rows."""
     for batch in batches:
         if batch.num_rows:
             return batch.column(CHUNK)[0].as_py(), chain([batch], batches)
@@ -304,7 +304,7 @@ def chunk_of(batches: Iterator[pa.RecordBatch]) -> tuple[int, Iterator[pa.Record
 
 
 def _numbered(found: pa.Table, output: Output, chunk: int) -> pa.Table:
-    """The events of matches, the matches numbered differently from those of all other chunks."""
+    """Return the events of matches, the matches numbered differently from those of all other chunks."""
     if output != "events" or not found.num_rows:
         return found
     return found.set_column(0, "match", pc.add(found["match"], chunk * MATCHES))
@@ -330,7 +330,7 @@ class Continued(ExpressionRun):
 def composed(
     df: DataFrame, query: SparkQuery, columns: Columns, output: Output, budget: Budget, answer: T.StructType, parts: int
 ) -> DataFrame | None:
-    """The answer, by composition of chunks; None if the query does not compose, or has too many states.
+    """Return the answer, by composition of chunks; None if the query does not compose, or has too many states.
 
     The queries are event expressions, and numbers of matches. The chunks are read twice: first for the effect of each
     on every state, which gives the state in which each begins; then for the matches. Numbers need the first pass only.
@@ -355,7 +355,7 @@ def composed(
 
 
 def composition(effects: dict[int, Effect], cuts: Cuts) -> tuple[tuple[int, ...], int]:
-    """The state in which each chunk begins (of an expression), and the number of matches of all chunks."""
+    """Return the state in which each chunk begins (of an expression), and the number of matches of all chunks."""
     runs, states, number = NOTHING_READ, [], 0
     for c in range(cuts.chunks):
         states.append(min(runs, default=0))  # of an expression there is one
@@ -368,7 +368,7 @@ def composition(effects: dict[int, Effect], cuts: Cuts) -> tuple[tuple[int, ...]
 def _effects(
     batches: Iterator[pa.RecordBatch], query: str, columns: Columns, budget: Budget
 ) -> Iterator[pa.RecordBatch]:
-    """The effect of a chunk, as JSON; null if it follows too many states, or too large numbers."""
+    """Yield the effect of a chunk, as JSON; null if it follows too many states, or too large numbers."""
     with serialize_error():
         c, rows = chunk_of(batches)
         if c < 0:
@@ -383,7 +383,7 @@ def _effects(
 def _answered(
     batches: Iterator[pa.RecordBatch], query: str, columns: Columns, output: Output, budget: Budget, begins: Begins
 ) -> Iterator[pa.RecordBatch]:
-    """The batches of the answer for a chunk whose first state is known."""
+    """Yield the batches of the answer for a chunk whose first state is known."""
     with serialize_error():
         c, rows = chunk_of(batches)
         if c >= 0:
@@ -398,7 +398,7 @@ def _answered(
 def unpartitioned(
     df: DataFrame, query: SparkQuery, columns: Columns, output: Output, budget: Budget, answer: T.StructType
 ) -> DataFrame:
-    """The answer of a query over rows that are one stream; df has the needed columns only.
+    """Return the answer of a query over rows that are one stream; df has the needed columns only.
 
     Runs jobs that count the rows; errors in the rows are raised when the answer is read.
     """
@@ -431,7 +431,7 @@ def _in_one_task(
 def by_reach(
     df: DataFrame, query: SparkQuery, columns: Columns, output: Output, budget: Budget, answer: T.StructType, cuts: Cuts
 ) -> DataFrame:
-    """The answer, a partition for each chunk; with output="count" the sum over the chunks."""
+    """Return the answer, a partition for each chunk; with output="count" the sum over the chunks."""
     task = partial(_chunk_answered, query=query.to_json(), columns=columns, output=output, budget=budget, cuts=cuts)
     parts = in_chunks(df, columns, cuts).mapInArrow(task, answer)
     return parts.repartition(1).mapInArrow(_sum, answer) if output == "count" else parts
@@ -447,7 +447,7 @@ def _sum(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _chunk_answered(
     batches: Iterator[pa.RecordBatch], query: str, columns: Columns, output: Output, budget: Budget, cuts: Cuts
 ) -> Iterator[pa.RecordBatch]:
-    """The batches of the answer for a chunk, which is a partition."""
+    """Yield the batches of the answer for a chunk, which is a partition."""
     with serialize_error():
         parsed = SparkQuery.from_json(query)
         c, rows = chunk_of(batches)

@@ -76,7 +76,7 @@ def columns_of(
     id_col: str | None = None,
     listed: Sequence[str] | None = None,
 ) -> Columns:
-    """The columns of the rows by purpose. Raises InputError for a missing column, or one of a wrong type.
+    """Return the columns of the rows by purpose. Raises InputError for a missing column, or one of a wrong type.
 
     listed: the columns that messages list, by default all.
     """
@@ -103,7 +103,7 @@ def columns_of(
 
 
 def _attributes(rows: T.StructType, query: SparkQuery, listed: Sequence[str]) -> tuple[list[str], bool]:
-    """The columns of attributes of the query, in the order of the rows, and whether it uses the time of events.
+    """Return the columns of attributes of the query, in the order of the rows, and whether it uses the time of events.
 
     Raises InputError for a column that is missing, or has a wrong type.
     """
@@ -139,7 +139,7 @@ def _attributes(rows: T.StructType, query: SparkQuery, listed: Sequence[str]) ->
 
 
 def require_frame(df: object) -> None:
-    """Raises InputError for what is no data frame of Spark."""
+    """Raise InputError for what is no data frame of Spark."""
     if not hasattr(df, "isStreaming"):
         raise InputError(
             f"expected a data frame of Spark, not {type(df).__name__}; for events in Python use cerify.match"
@@ -147,7 +147,7 @@ def require_frame(df: object) -> None:
 
 
 def is_attribute(kind: T.DataType) -> bool:
-    """Whether a column of this type can be an attribute."""
+    """Return whether a column of this type can be an attribute."""
     return isinstance(kind, T.NullType) or value_type(kind) is not None
 
 
@@ -159,7 +159,7 @@ def value_type(kind: T.DataType) -> ValueType | None:
 
 
 def _near(rows: T.StructType, name: str) -> str:
-    """The end of a message about an attribute that has no column."""
+    """Return the end of a message about an attribute that has no column."""
     new = re.sub(r"\W+", "_", name)
     if made := f'"{name}"' if name in fields(rows) else _of_list(rows, name):
         return f"; Spark has no names with dots: give attributes={{{new!r}: {made}}}, and write {new} in the query"
@@ -169,7 +169,7 @@ def _near(rows: T.StructType, name: str) -> str:
 
 
 def _of_list(rows: T.StructType, name: str) -> str:
-    """The Column that is "tags.any.new" or "tags.count" in other readers; "" if no list is meant."""
+    """Return the Column that is "tags.any.new" or "tags.count" in other readers; "" if no list is meant."""
     lists = [one.name for one in rows if isinstance(one.dataType, T.ArrayType)]
     if (asked := asked_element(name, lists)) is not None:
         known, keys, text = asked
@@ -180,7 +180,7 @@ def _of_list(rows: T.StructType, name: str) -> str:
 
 
 def near_column(rows: T.StructType, name: str) -> str:
-    """The end of a message about a column that there is not: the column or field that may be meant."""
+    """Return the end of a message about a column that there is not: the column or field that may be meant."""
     found = fields(rows)
     if name in found:
         return "; it is a field of a struct, so select it as a column first"
@@ -196,12 +196,12 @@ def _digits(kind: T.DataType) -> str:
 
 
 def fields_named(schema: T.StructType, name: str) -> list[str]:
-    """The fields of structs that have this name, each as the path to it."""
+    """Return the fields of structs that have this name, each as the path to it."""
     return [path for path, field in fields(schema).items() if field == name]
 
 
 def fields(schema: T.StructType, lists: bool = False) -> dict[str, str]:
-    """The fields of structs, and of structs in arrays if lists is true: the name of each by the path to it."""
+    """Return the fields of structs, and of structs in arrays if lists is true: the name of each by the path to it."""
     found, pending = dict[str, str](), [(one.name, one.dataType) for one in schema]
     while pending:
         path, kind = pending.pop(0)
@@ -213,7 +213,7 @@ def fields(schema: T.StructType, lists: bool = False) -> dict[str, str]:
 
 
 def selected(df: DataFrame, columns: Columns) -> DataFrame:
-    """The needed columns of the data frame, without the rows that have no key."""
+    """Return the needed columns of the data frame, without the rows that have no key."""
     some = df.select(*map(column, columns.all_columns))
     for name in columns.keys:
         some = some.where(~keyless(df, name))
@@ -221,7 +221,7 @@ def selected(df: DataFrame, columns: Columns) -> DataFrame:
 
 
 def keyless(df: DataFrame, name: str) -> Any:
-    """Whether a row has no value in a column of the key: null, or NaN."""
+    """Return whether a row has no value in a column of the key: null, or NaN."""
     nothing = column(name).isNull()
     return (
         nothing | F.isnan(column(name)) if isinstance(df.schema[name].dataType, T.FloatType | T.DoubleType) else nothing
@@ -229,12 +229,12 @@ def keyless(df: DataFrame, name: str) -> Any:
 
 
 def column(name: str) -> Any:
-    """The column of this name."""
+    """Return the column of this name."""
     return F.col(quoted(name))
 
 
 def utc_micros(rows: T.StructType, name: str) -> Any:
-    """The microseconds from 1970 in UTC to the times of a column, whatever the zone of the session is.
+    """Return the microseconds from 1970 in UTC to the times of a column, whatever the zone of the session is.
 
     A cast to `timestamp` would take a date, and a time without zone, to be one of that zone.
     """
@@ -245,7 +245,7 @@ def utc_micros(rows: T.StructType, name: str) -> Any:
 
 
 def quoted(name: str) -> str:
-    """The name of a column as Spark SQL has it."""
+    """Return the name of a column as Spark SQL has it."""
     return "`" + name.replace("`", "``") + "`"
 
 
@@ -262,7 +262,7 @@ def _certain(query: SparkQuery) -> set[str]:
 
 
 def mentioned(query: Any) -> tuple[set[str], bool]:
-    """All names in a query that can be names of attributes, and whether the query uses the time of events."""
+    """Return all names in a query that can be names of attributes, and whether the query uses the time of events."""
     named, timed = set[str](), False
     for node in _nodes(query):
         timed = timed or isinstance(node, TIMED)
@@ -275,18 +275,18 @@ def mentioned(query: Any) -> tuple[set[str], bool]:
 
 
 def event_types(query: Any) -> set[str]:
-    """All names in a query that are names of event types."""
+    """Return all names in a query that are names of event types."""
     named = {node.category for node in _nodes(query) if isinstance(node, eql.EventFilter) and node.category is not None}
     return named | {name for node in _nodes(query) if isinstance(name := getattr(node, "type", None), str)}
 
 
 def column_of_field(name: str) -> str:
-    """The name of the column with a field of EQL."""
+    """Return the name of the column with a field of EQL."""
     return name.replace(".", DOT)
 
 
 def with_fields(df: DataFrame, query: SparkQuery) -> DataFrame:
-    """The data frame with a column for each field with dots that a query of EQL names and the rows have.
+    """Return the data frame with a column for each field with dots that a query of EQL names and the rows have.
 
     That is a column with dots in its name, or the field of a struct; of structs in an array it is an array.
     """
@@ -297,7 +297,7 @@ def with_fields(df: DataFrame, query: SparkQuery) -> DataFrame:
 
 
 def _nodes(tree: Any) -> Iterator[Any]:
-    """The nodes of a tree of any of the languages."""
+    """Yield the nodes of a tree of any of the languages."""
     pending = [tree]
     while pending:
         node = pending.pop()
@@ -328,13 +328,13 @@ def _require(rows: T.StructType, name: str, purpose: str, listed: Sequence[str])
 
 
 def require_no_dot(name: str, purpose: str) -> None:
-    """Raises InputError for a name that DataFrame.mapInArrow takes for the field of a struct (PySpark 4.3)."""
+    """Raise InputError for a name that DataFrame.mapInArrow takes for the field of a struct (PySpark 4.3)."""
     if "." in name:
         raise InputError(f"{purpose}: the name {name!r} has a dot, with which Spark names fields of structs; rename it")
 
 
 def require_sortable(schema: T.StructType, name: str) -> None:
-    """Raises InputError for a column by which rows are not grouped and ordered."""
+    """Raise InputError for a column by which rows are not grouped and ordered."""
     _require_kind(schema, name, ATOMIC, "rows are grouped and ordered by atomic values")
     kind = schema[name].dataType
     if isinstance(kind, T.StringType) and kind != T.StringType():
@@ -373,7 +373,7 @@ class ColumnNames(EventNames, total=False):
 
 
 def with_named(df: DataFrame, names: Mapping[str, Any]) -> tuple[DataFrame, dict[str, Any]]:
-    """The data frame with a column for each name of ColumnNames, and the arguments of columns_of.
+    """Return the data frame with a column for each name of ColumnNames, and the arguments of columns_of.
 
     A Column has the name that Spark gives it, see Column.alias, and takes the place of a column of this name. Raises
     InputError as `resolved` does.
@@ -386,7 +386,7 @@ def with_named(df: DataFrame, names: Mapping[str, Any]) -> tuple[DataFrame, dict
 
 
 def _with_times(df: DataFrame, order: Sequence[str], unit: TimeUnit) -> DataFrame:
-    """The data frame with the timestamps that numbers of this unit since 1970 are, in the column `time`.
+    """Return the data frame with the timestamps that numbers of this unit since 1970 are, in the column `time`.
 
     The numbers are those of the column `time`, or else of the first one of the order. Raises IllFormed, InputError.
     """
@@ -429,7 +429,8 @@ def _time_of_fraction(name: str, per: int) -> Column:
 def resolved(
     rows: T.StructType, names: Mapping[str, Any], name_of: Callable[[Column], str]
 ) -> tuple[dict[str, Any], dict[str, ColumnName]]:
-    """The arguments of columns_of, and by its name each column that has to be added: a Column, or the path to a field.
+    """Return the arguments of columns_of, and by its name each column that has to be added: a Column, or the path to a
+    field.
 
     name_of is the name that Spark gives to a Column. Raises InputError for a field that there is not, a name that two
     columns would have, and a sort order in place of a Column.
@@ -470,7 +471,7 @@ def resolved(
 
 
 def list_columns(purpose: str, given: ColumnName | Sequence[ColumnName] | None) -> Sequence[ColumnName]:
-    """The names of columns in an argument that names one or several. Raises IllFormed."""
+    """Return the names of columns in an argument that names one or several. Raises IllFormed."""
     if given is None:
         return ()
     require_kind(purpose, given, ColumnName | list | tuple, "a column, or a list of them")
@@ -478,7 +479,7 @@ def list_columns(purpose: str, given: ColumnName | Sequence[ColumnName] | None) 
 
 
 def field_at(rows: T.StructType, path: str, purpose: str) -> T.StructField:
-    """The column of this name, or the field of a struct at this path. Raises InputError."""
+    """Return the column of this name, or the field of a struct at this path. Raises InputError."""
     if path in rows.names:
         return rows[path]
     found = T.StructField("", rows)
@@ -492,7 +493,7 @@ def field_at(rows: T.StructType, path: str, purpose: str) -> T.StructField:
 
 
 def sql_path(rows: T.StructType, path: str) -> str:
-    """The column of this name, or the field of a struct at this path, as Spark SQL has it."""
+    """Return the column of this name, or the field of a struct at this path, as Spark SQL has it."""
     return quoted(path) if path in rows.names else ".".join(map(quoted, path.split(".")))
 
 
@@ -536,7 +537,7 @@ def warn_of_misfits(df: DataFrame, query: SparkQuery, columns: Columns, known: K
 
 
 def tolerated(df: DataFrame, query: SparkQuery, columns: Columns, known: KnownTypes) -> list[Problem]:
-    """The problems of a query over a data frame that are warned of.
+    """Return the problems of a query over a data frame that are warned of.
 
     Raises IllFormed for one that is an error: a type that is not among known.types, and with known.strict each.
     """
@@ -549,7 +550,7 @@ def tolerated(df: DataFrame, query: SparkQuery, columns: Columns, known: KnownTy
 
 
 def types_of(df: DataFrame, columns: Columns, known: KnownTypes) -> Collection[str] | None:
-    """The event types that are listed, or those of a sample of the rows; None for neither."""
+    """Return the event types that are listed, or those of a sample of the rows; None for neither."""
     if known.types is None and known.sample:
         rows = df.select(column(columns.type)).limit(known.sample).distinct().collect()
         return sorted(row[0] for row in rows if row[0])

@@ -84,7 +84,7 @@ def _described_stream(prepared: PreparedStream) -> dict[str, str]:
 
 
 def _tasks(given: Prepared) -> str:
-    """The division of the rows between tasks, and why there is no finer one."""
+    """Return the division of the rows between tasks, and why there is no finer one."""
     parts = given.df.sparkSession.conf.get("spark.sql.shuffle.partitions")
     if given.columns.keys:
         how = "rows stay where Spark knows them to be clustered by the key" if given.clustered else "shuffled by key"

@@ -60,24 +60,24 @@ ROWS_AT_ONCE = 65_536  # of a task, packed together
 
 
 def packed(table: pa.Table) -> bytes:
-    """The rows of a table as a blob; `unpacked` needs the schema of the table."""
+    """Return the rows of a table as a blob; `unpacked` needs the schema of the table."""
     batches: list[pa.RecordBatch] = table.combine_chunks().to_batches()
     (batch,) = batches or [pa.RecordBatch.from_pylist([], table.schema)]
     return bytes(batch.serialize())
 
 
 def unpacked(rows: Iterable[bytes], schema: pa.Schema) -> pa.Table:
-    """The table of the rows of some blobs, in their order."""
+    """Return the table of the rows of some blobs, in their order."""
     return pa.Table.from_batches([pa.ipc.read_record_batch(pa.py_buffer(blob), schema) for blob in rows], schema)
 
 
 def key_name(i: int) -> str:
-    """The name of the i-th column of the key between Spark's operators."""
+    """Return the name of the i-th column of the key between Spark's operators."""
     return f"k{i}"
 
 
 def packing(keys: Sequence[str], schema: pa.Schema) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """A function for mapInArrow: from batches of rows to batches of keys and blobs."""
+    """Return a function for mapInArrow: from batches of rows to batches of keys and blobs."""
 
     def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for table in _gathered(batches, schema):
@@ -116,7 +116,7 @@ def _by_key(table: pa.Table, keys: Sequence[str]) -> pa.RecordBatch:
 
 
 def _one_zero(values: pa.Array) -> pa.Array:
-    """The column of a key, with 0.0 for -0.0: Spark's store of states has them as two keys."""
+    """Return the column of a key, with 0.0 for -0.0: Spark's store of states has them as two keys."""
     return pc.add(values, pa.scalar(0, values.type)) if pa.types.is_floating(values.type) else values
 
 
@@ -134,11 +134,11 @@ class Resumable(SparkRun):
     @property
     @abstractmethod
     def position(self) -> int:
-        """The position of the next event."""
+        """Return the position of the next event."""
 
     @abstractmethod
     def save(self) -> bytes:
-        """The state of the run, for `restore`; no more than later matches need."""
+        """Return the state of the run, for `restore`; no more than later matches need."""
 
     @abstractmethod
     def reachable(self) -> NDArray[np.int64]:
@@ -150,11 +150,11 @@ class Compiled(ABC):
 
     @abstractmethod
     def start(self) -> Resumable:
-        """A run at the beginning of a stream."""
+        """Return a run at the beginning of a stream."""
 
     @abstractmethod
     def restore(self, saved: bytes) -> Resumable:
-        """The run that was saved. Raises InputError for the state of another query, or for no state."""
+        """Return the run that was saved. Raises InputError for the state of another query, or for no state."""
 
     @property
     @abstractmethod
@@ -164,12 +164,12 @@ class Compiled(ABC):
     @property
     @abstractmethod
     def widths(self) -> Mapping[str, Width]:
-        """The widths of the windows on values, by attribute."""
+        """Return the widths of the windows on values, by attribute."""
 
     @property
     @abstractmethod
     def is_memoryless(self) -> bool:
-        """Whether a run finds the same as a new run once such a window has passed all of its events."""
+        """Return whether a run finds the same as a new run once such a window has passed all of its events."""
 
 
 class ResumableCel(CelRun, Resumable):
@@ -177,11 +177,11 @@ class ResumableCel(CelRun, Resumable):
 
     @property
     def position(self) -> int:
-        """The position of the next event."""
+        """Return the position of the next event."""
         return self._evaluator.position
 
     def save(self) -> bytes:
-        """The arrays of the evaluator, in the format of its `save`."""
+        """Return the arrays of the evaluator, in the format of its `save`."""
         E = self._evaluator
         used = E.store.compact(self.reaches)
         if E.scope.attributes:
@@ -189,7 +189,7 @@ class ResumableCel(CelRun, Resumable):
         return E.save()
 
     def reachable(self) -> NDArray[np.int64]:
-        """The positions of the events in the nodes of the match store."""
+        """Return the positions of the events in the nodes of the match store."""
         return np.unique(self._evaluator.store.positions)
 
 
@@ -200,35 +200,35 @@ class CompiledCel(Compiled):
         self._evaluator = evaluator
 
     def start(self) -> ResumableCel:
-        """A run with a new evaluator of the automaton."""
+        """Return a run with a new evaluator of the automaton."""
         return ResumableCel(self._evaluator.fresh())
 
     def restore(self, saved: bytes) -> ResumableCel:
-        """The run that was saved. Raises InputError for the state of another formula, or for no state."""
+        """Return the run that was saved. Raises InputError for the state of another formula, or for no state."""
         E = self._evaluator.fresh()
         E.restore(saved)
         return ResumableCel(E)
 
     @property
     def state(self) -> str:
-        """The partial matches, and what bounds them."""
+        """Return the partial matches, and what bounds them."""
         scope = self._evaluator.scope
         bounded = scope.events is not None or scope.widths
         return f"partial matches{' within the window' if bounded else ', which no window bounds'}"
 
     @property
     def widths(self) -> Mapping[str, Width]:
-        """The windows around the formula."""
+        """Return the windows around the formula."""
         return dict(self._evaluator.scope.widths)
 
     @property
     def is_memoryless(self) -> bool:
-        """Whether is_memoryless holds for the automaton."""
+        """Return whether is_memoryless holds for the automaton."""
         return is_memoryless(self._evaluator.automaton.A)
 
 
 def is_memoryless(A: CEA) -> bool:
-    """Whether a match depends on no events before its first, and is reported at its last event.
+    """Return whether a match depends on no events before its first, and is reported at its last event.
 
     This holds if a run that has marked nothing stays in an initial state, whatever it reads. After an interval without
     events that is longer than a window on values the state of the automaton is then that of a new one.
@@ -247,11 +247,11 @@ class ResumableExpression(ExpressionRun, Resumable):
 
     @property
     def position(self) -> int:
-        """The position of the next event."""
+        """Return the position of the next event."""
         return self._position
 
     def save(self) -> bytes:
-        """The state as JSON."""
+        """Return the state as JSON."""
         (state,) = self._states
         return seal(EXPRESSION, self._automaton, json.dumps({"state": state, "position": self._position}).encode())
 
@@ -268,11 +268,11 @@ class CompiledExpression(Compiled):
         self._automaton = A.fingerprint
 
     def start(self) -> ResumableExpression:
-        """A run in the first state."""
+        """Return a run in the first state."""
         return ResumableExpression(self._evaluator, self._automaton)
 
     def restore(self, saved: bytes) -> ResumableExpression:
-        """The run that was saved. Raises InputError for the state of another expression, or for no state."""
+        """Return the run that was saved. Raises InputError for the state of another expression, or for no state."""
         fields = json.loads(unseal(saved, EXPRESSION, self._automaton))
         state, position = int(fields["state"]), int(fields["position"])
         if not 0 <= state < self._states:
@@ -281,7 +281,7 @@ class CompiledExpression(Compiled):
 
     @property
     def state(self) -> str:
-        """The state of the automaton."""
+        """Return the state of the automaton."""
         return "the number of a state of an automaton"
 
     @property
@@ -306,11 +306,11 @@ class ResumableWindow(Resumable):
 
     @property
     def position(self) -> int:
-        """The position of the next event."""
+        """Return the position of the next event."""
         return self._first + (0 if self._rows is None else self._rows.num_rows)
 
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
-        """The matches reported at these events, by evaluating them with the rows of the window before."""
+        """Return the matches reported at these events, by evaluating them with the rows of the window before."""
         before = 0 if self._rows is None else self._rows.num_rows
         rows = table if self._rows is None else pa.concat_tables([self._rows, table])
         run = start(self._query, self._budget)
@@ -321,7 +321,7 @@ class ResumableWindow(Resumable):
         return found
 
     def save(self) -> bytes:
-        """The rows as an Arrow IPC stream, with the position of the first row as metadata."""
+        """Return the rows as an Arrow IPC stream, with the position of the first row as metadata."""
         rows = pa.table({}) if self._rows is None else self._rows
         rows = rows.replace_schema_metadata({POSITION: str(self._first).encode()})
         sink = pa.BufferOutputStream()
@@ -330,7 +330,7 @@ class ResumableWindow(Resumable):
         return seal(WINDOW, self._query.identity, bytes(sink.getvalue()))
 
     def reachable(self) -> NDArray[np.int64]:
-        """The positions of the rows."""
+        """Return the positions of the rows."""
         return np.arange(self._first, self.position)
 
 
@@ -346,11 +346,11 @@ class CompiledWindow(Compiled):
         start(query, budget)
 
     def start(self) -> ResumableWindow:
-        """A run without rows."""
+        """Return a run without rows."""
         return ResumableWindow(self._query, self._budget, self._reach)
 
     def restore(self, saved: bytes) -> ResumableWindow:
-        """The run that was saved. Raises InputError for the state of another query, or for no state."""
+        """Return the run that was saved. Raises InputError for the state of another query, or for no state."""
         rows = pa.ipc.open_stream(unseal(saved, WINDOW, self._query.identity)).read_all()
         first = int(rows.schema.metadata[POSITION])
         saved_rows = rows if rows.num_columns else None
@@ -358,12 +358,12 @@ class CompiledWindow(Compiled):
 
     @property
     def state(self) -> str:
-        """The rows of the window."""
+        """Return the rows of the window."""
         return f"the rows of the last {self._reach}, which are evaluated again with the next ones"
 
     @property
     def widths(self) -> Mapping[str, Width]:
-        """The widths of the reach."""
+        """Return the widths of the reach."""
         return dict(self._reach.widths)
 
     @property
@@ -373,7 +373,7 @@ class CompiledWindow(Compiled):
 
 
 def _old(rows: pa.Table, reach: ReachBounds) -> int:
-    """The number of leading rows that no later match can have, since all windows have passed them."""
+    """Return the number of leading rows that no later match can have, since all windows have passed them."""
     kept = min(rows.num_rows, reach.events - 1)
     for name, width in reach.widths:
         kept = max(kept, rows.num_rows - _before(rows[name], width))
@@ -381,7 +381,7 @@ def _old(rows: pa.Table, reach: ReachBounds) -> int:
 
 
 def _before(values: pa.ChunkedArray, width: Width) -> int:
-    """The number of ascending values that are less than the last one minus the width."""
+    """Return the number of ascending values that are less than the last one minus the width."""
     if pa.types.is_timestamp(values.type):
         values, width = values.cast(ARROW["timestamp"]).cast(pa.int64()), width * MICROSECONDS
     last = pc.max(values).as_py()
@@ -393,7 +393,7 @@ def _before(values: pa.ChunkedArray, width: Width) -> int:
 
 @lru_cache(QUERIES)
 def compiled(text: str, clock: str = TIME, budget: Budget = Budget()) -> Compiled:
-    """The compiled query of this JSON, cached; its rows are ordered by the attribute clock.
+    """Return the compiled query of this JSON, cached; its rows are ordered by the attribute clock.
 
     Raises ParseError, IllFormed, Unsupported, BudgetExceeded.
     """
@@ -440,35 +440,35 @@ class StreamPlan:
 
     @property
     def event_time(self) -> str:
-        """The column that the watermark is on."""
+        """Return the column that the watermark is on."""
         return self.columns.order[0]
 
     @cached_property
     def compiled(self) -> Compiled:
-        """The compiled query. Raises ParseError, IllFormed, Unsupported, BudgetExceeded."""
+        """Return the compiled query. Raises ParseError, IllFormed, Unsupported, BudgetExceeded."""
         if self.query.predicates:  # functions, which are no keys of a cache
             return compiled_query(self.query, self.clock)
         return compiled(self.query.to_json(), self.clock)
 
     @property
     def clock(self) -> str:
-        """The name of the event time in the query: `time`, or that of an attribute."""
+        """Return the name of the event time in the query: `time`, or that of an attribute."""
         return TIME if self.columns.time == self.event_time else self.event_time
 
     @cached_property
     def held_schema(self) -> pa.Schema:
-        """The schema of the rows that are held until the watermark passes them."""
+        """Return the schema of the rows that are held until the watermark passes them."""
         return pa.schema([self.schema.field(name) for name in self.columns.all_columns])
 
     @cached_property
     def order(self) -> list[tuple[str, str]]:
-        """The sort keys of events. Events that agree on all of them are equal for the query."""
+        """Return the sort keys of events. Events that agree on all of them are equal for the query."""
         ids = () if self.columns.id is None else (self.columns.id,)
         return [(name, "ascending") for name in dict.fromkeys((*self.columns.order, *ids, *self.columns.all_columns))]
 
     @cached_property
     def idle_timeout(self) -> int | None:
-        """The microseconds without an event after which a key needs no state; None if it always needs one."""
+        """Return the microseconds without an event after which a key needs no state; None if it always needs one."""
         widths = self.compiled.widths
         if self.clock not in widths or not self.compiled.is_memoryless:
             return None
@@ -476,7 +476,7 @@ class StreamPlan:
 
     @cached_property
     def fingerprint(self) -> bytes:
-        """A hash of all that the state of a key depends on: the parsed query, and the columns that it needs."""
+        """Return a hash of all that the state of a key depends on: the parsed query, and the columns that it needs."""
         parts = [self.query.identity, asdict(self.columns), self._types]
         return sha256(json.dumps(parts, sort_keys=True).encode()).digest()[:16]
 
@@ -485,13 +485,13 @@ class StreamPlan:
         return [(field.name, str(field.type)) for field in self.held_schema]
 
     def to_json(self) -> str:
-        """The plan as JSON."""
+        """Return the plan as JSON."""
         schema = self.schema.serialize().to_pybytes().hex()
         return json.dumps({"query": self.query.to_json(), "columns": asdict(self.columns), "schema": schema})
 
     @classmethod
     def from_json(cls, text: str, predicates: Predicates = NO_PREDICATES) -> StreamPlan:
-        """The plan that `to_json` wrote, with the predicates of its query."""
+        """Return the plan that `to_json` wrote, with the predicates of its query."""
         fields = json.loads(text)
         columns: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in fields["columns"].items()
@@ -526,7 +526,7 @@ class Ids:
         self._ids = pa.concat_tables([self._ids, pa.table([positions, ids], schema=self._schema)])
 
     def replace_positions(self, matches: pa.Table) -> pa.Table:
-        """The matches with ids in place of positions."""
+        """Return the matches with ids in place of positions."""
         known = self._ids[POSITION_FIELD].to_numpy()
         ids = self._ids[ID].combine_chunks()
         return map_positions(matches, ids.type, lambda positions: ids.take(pa.array(np.searchsorted(known, positions))))
@@ -538,7 +538,7 @@ class Ids:
 
 
 def split_invalid_rows(plan: StreamPlan, rows: pa.Table, watermark: int) -> tuple[pa.Table, Mapping[str, pa.Table]]:
-    """The valid rows, and the invalid rows by the first reason that applies. The watermark is in microseconds.
+    """Return the valid rows, and the invalid rows by the first reason that applies. The watermark is in microseconds.
 
     Invalid rows are in no stream: without a key, time or type, not in the schema, or late. They are returned, not
     dropped.
@@ -582,7 +582,7 @@ class KeyState:
 def received(
     plan: StreamPlan, kept: KeyState, rows: pa.Table, watermark: int
 ) -> tuple[KeyState, pa.Table, Mapping[str, pa.Table]]:
-    """The state after some rows were received, the rows to hold, and the invalid rows by their reason.
+    """Return the state after some rows were received, the rows to hold, and the invalid rows by their reason.
 
     Here and below the watermark is in microseconds; 0 if there is none yet.
     """
@@ -594,7 +594,7 @@ def received(
 
 
 def is_due(kept: KeyState, watermark: int) -> bool:
-    """Whether the watermark has passed the time of a row that is held."""
+    """Return whether the watermark has passed the time of a row that is held."""
     return kept.first is not None and watermark > 0 and kept.first < watermark
 
 
@@ -629,7 +629,7 @@ def evaluated(
 
 
 def remembered(plan: StreamPlan, kept: KeyState, watermark: int) -> KeyState | None:
-    """The state to keep at this watermark; None if a new key has the same one."""
+    """Return the state to keep at this watermark; None if a new key has the same one."""
     wake = wakes(plan, kept)
     if kept.first is not None or kept.run is None or wake is None or watermark < wake * MILLISECOND:
         return kept
@@ -650,7 +650,7 @@ def wakes(plan: StreamPlan, kept: KeyState) -> int | None:
 
 
 def same_plan(plan: StreamPlan, kept: KeyState) -> KeyState:
-    """The state, which may be one of the release before. Raises InputError if it is that of another query."""
+    """Return the state, which may be one of the release before. Raises InputError if it is that of another query."""
     if kept.plan != plan.fingerprint:
         raise InputError(
             "the checkpoint belongs to another query or other columns; continue with its own query, or "
@@ -684,7 +684,7 @@ class KeyOperator:
         self._handle, self._held, self._kept = handle, held, kept
 
     def process_rows(self, key: Any, rows: Iterable[Any], watermark: int) -> Iterator[Row]:
-        """The rows of the answer for blobs of rows of the key. The watermark is in milliseconds."""
+        """Yield the rows of the answer for blobs of rows of the key. The watermark is in milliseconds."""
         plan, passed = self._plan, watermark * MILLISECOND
         with serialize_error():
             before = self._state()
@@ -701,7 +701,7 @@ class KeyOperator:
                 self._keep(before, kept)
 
     def wake(self, key: Any, timer: int, watermark: int) -> Iterator[Row]:
-        """The rows of the answer when the watermark, in milliseconds, has passed a timer of the key."""
+        """Yield the rows of the answer when the watermark, in milliseconds, has passed a timer of the key."""
         passed = watermark * MILLISECOND
         with serialize_error():
             kept = self._state()

@@ -39,7 +39,7 @@ class Processor(StatefulProcessor):
         self._keys = None
 
     def handleInputRows(self, key: Any, rows: Iterable[Any], timerValues: TimerValues) -> Iterator[Row]:
-        """The rows of the answer for the blobs of a key in a batch."""
+        """Return the rows of the answer for the blobs of a key in a batch."""
         return self._operator().process_rows(key, rows, timerValues.getCurrentWatermarkInMs())
 
     def handleExpiredTimer(

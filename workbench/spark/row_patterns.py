@@ -68,7 +68,7 @@ class RowQuery:
 
     @property
     def number(self) -> str:
-        """The name of the column that has the numbers of the partitions beside those of the data frame."""
+        """Return the name of the column that has the numbers of the partitions beside those of the data frame."""
         return unused(PARTITION, self.names)
 
     @property
@@ -85,7 +85,7 @@ def _clause(text: str, names: tuple[str, ...], read: tuple[str, ...]) -> MatchRe
 
 
 def output_rows(batches: Iterable[pa.RecordBatch], query: RowQuery) -> Iterator[pa.RecordBatch]:
-    """The batches of the output table for some rows, grouped by partition, in order."""
+    """Yield the batches of the output table for some rows, grouped by partition, in order."""
     with serialize_error(), errors_in(query.text):
         for table in whole_partitions(batches, query):
             with query.budget.timed():
@@ -93,7 +93,7 @@ def output_rows(batches: Iterable[pa.RecordBatch], query: RowQuery) -> Iterator[
 
 
 def whole_partitions(batches: Iterable[pa.RecordBatch], query: RowQuery) -> Iterator[pa.Table]:
-    """The rows with the numbers of their partitions, some whole partitions at a time.
+    """Yield the rows with the numbers of their partitions, some whole partitions at a time.
 
     Raises InputError for two rows with the same place in the order, and BudgetExceeded for too long a partition.
     """
@@ -126,7 +126,7 @@ def whole_partitions(batches: Iterable[pa.RecordBatch], query: RowQuery) -> Iter
 
 
 def _answered(table: pa.Table, query: RowQuery) -> Iterator[pa.RecordBatch]:
-    """The rows of the output for some partitions. Raises IllFormed where AFTER MATCH SKIP leads nowhere."""
+    """Yield the rows of the output for some partitions. Raises IllFormed where AFTER MATCH SKIP leads nowhere."""
     q, S = query.clause, _stream(table, query)
     found = blocks_by(query.evaluator)(q, S, query.budget)
     by_registers = [RegisterOutput(replace(q, measures=(one,)), S) for one in q.measures]
@@ -149,7 +149,7 @@ def _answered(table: pa.Table, query: RowQuery) -> Iterator[pa.RecordBatch]:
 
 
 def _stream(table: pa.Table, query: RowQuery) -> Stream:
-    """The columns that are read as those of a stream. Raises InputError for a time that Python does not have."""
+    """Return the columns that are read as those of a stream. Raises InputError for a time that Python does not have."""
     columns = {
         TYPE: pa.DictionaryArray.from_arrays(np.zeros(len(table), np.int32), [ROW]),
         PARTITION: table[query.number],
@@ -164,7 +164,7 @@ def _stream(table: pa.Table, query: RowQuery) -> Stream:
 def _measure(
     made: MatchRows, output: RegisterOutput, automaton: Automaton, name: str, type_: RowType | None
 ) -> pa.Array:
-    """The values of the measure of an output. Raises InputError for one that its type does not hold."""
+    """Return the values of the measure of an output. Raises InputError for one that its type does not hold."""
     values = made.measure(output.clause.measures[0].expression)
     if values is None:
         values = _row_by_row(output, automaton, made.block)
@@ -177,7 +177,7 @@ def _measure(
 
 
 def _row_by_row(output: RegisterOutput, automaton: Automaton, block: LabelArrays) -> list[Any]:
-    """The values of a measure by registers, where columns do not hold them."""
+    """Return the values of a measure by registers, where columns do not hold them."""
     found = block.matches(automaton, np.arange(len(output.S)), output.clause.window is not None)
     return [value for match in found for _, (value,) in output.measured(match)]
 
@@ -213,7 +213,7 @@ class Recognition:
 def match_recognize(
     df: DataFrame, clause: str, *, budget: Budget = Budget(), partition_rows: int = EVENTS, clustered: bool = False
 ) -> DataFrame:
-    """The output table of MATCH_RECOGNIZE over the rows of a data frame, as a data frame.
+    """Return the output table of MATCH_RECOGNIZE over the rows of a data frame, as a data frame.
 
     clause: the text from MATCH_RECOGNIZE to its closing parenthesis. Columns that are shown as they are have the types
     of the data frame, measures BIGINT, DOUBLE, STRING, BOOLEAN or TIMESTAMP. Rows that are NULL in PARTITION BY are a
@@ -256,7 +256,7 @@ def described_clause(df: DataFrame, clause: str) -> dict[str, str]:
 
 
 def recognition(schema: T.StructType, clause: str, budget: Budget = Budget(), longest: int = EVENTS) -> Recognition:
-    """A clause for data frames of a schema. Raises ParseError, IllFormed, Unsupported and InputError."""
+    """Return a clause for data frames of a schema. Raises ParseError, IllFormed, Unsupported and InputError."""
     require_kind("budget", budget, Budget, "a cerify.Budget")
     language, types = language_named("row-pattern"), {one.name: _value_type(one.dataType) for one in schema}
     with errors_in(clause), budget.timed():
@@ -326,7 +326,7 @@ def _find_read_columns(q: MatchRecognize, schema: T.StructType) -> tuple[str, ..
 
 
 def _require_distinct(q: MatchRecognize, schema: T.StructType, moved: Sequence[str], shown: Sequence[str]) -> None:
-    """Raises InputError for two columns of one name in the data frame, or in the output."""
+    """Raise InputError for two columns of one name in the data frame, or in the output."""
     for name in moved:
         if (times := schema.names.count(name)) > 1:
             raise InputError(f"there are {times} columns {name!r}; the columns are {', '.join(schema.names)}")

@@ -48,30 +48,30 @@ class SparkRun(ABC):
         return len(self.push(table, classes))
 
     def classes(self, table: pa.Table) -> Classes | None:
-        """The classes of events, of one stream or several; None if the run does not classify events."""
+        """Return the classes of events, of one stream or several; None if the run does not classify events."""
         return None
 
     @property
     def ascending(self) -> Mapping[str, bool]:
-        """The attributes whose values must not decrease, each with whether every event must have a value."""
+        """Return the attributes whose values must not decrease, each with whether every event must have a value."""
         return {}
 
     def finish(self) -> pa.Table:
-        """The matches that the end of the stream completes."""
+        """Return the matches that the end of the stream completes."""
         return NOTHING
 
     def finish_count(self) -> int:
-        """The exact number of the matches that the end of the stream completes."""
+        """Return the exact number of the matches that the end of the stream completes."""
         return len(self.finish())
 
     @property
     def reaches(self) -> int:
-        """The least position that a match not yet reported may have."""
+        """Return the least position that a match not yet reported may have."""
         return 0
 
 
 def of_events(at: pa.ChunkedArray | pa.Array, events: pa.ChunkedArray | pa.Array) -> pa.Table:
-    """The table of matches without bindings and results."""
+    """Return the table of matches without bindings and results."""
     rest = [pa.nulls(len(at), kind) for kind in RESULT.types[2:]]
     return pa.table([at, events.cast(POSITIONS), *rest], schema=RESULT)
 
@@ -81,14 +81,14 @@ PositionMap = Callable[[pa.Array], pa.Array]
 
 
 def match_schema(place: pa.DataType) -> pa.Schema:
-    """The schema of matches whose events are identified by values of this type."""
+    """Return the schema of matches whose events are identified by values of this type."""
     places = pa.list_(place)
     bindings = pa.map_(pa.string(), places)
     return pa.schema([("at", place), ("events", places), ("bindings", bindings), ("result", pa.string())])
 
 
 def map_positions(matches: pa.Table, place: pa.DataType, identify: PositionMap) -> pa.Table:
-    """The matches with identifiers of the type `place`, which `identify` gives, in place of positions."""
+    """Return the matches with identifiers of the type `place`, which `identify` gives, in place of positions."""
     at, events, bindings, result = (matches[name].combine_chunks() for name in RESULT.names)
     schema = match_schema(place)
     if bindings.null_count:  # a query without bindings: all are null
@@ -102,7 +102,7 @@ def map_positions(matches: pa.Table, place: pa.DataType, identify: PositionMap) 
 
 
 def shift_positions(matches: pa.Table, by: int) -> pa.Table:
-    """The matches of a run with `by`, the position of its first event in the stream, added to all positions."""
+    """Return the matches of a run with `by`, the position of its first event in the stream, added to all positions."""
     return map_positions(matches, pa.int64(), lambda positions: pc.add(positions, by)) if by else matches
 
 
@@ -142,7 +142,7 @@ class Columns:
 
     @property
     def all_columns(self) -> tuple[str, ...]:
-        """All columns, each once."""
+        """Return all columns, each once."""
         optional = (name for name in (self.id, self.time) if name is not None)
         return tuple(dict.fromkeys((*self.keys, *self.order, self.type, *optional, *self.attributes)))
 
@@ -178,31 +178,31 @@ class RowsOfKeys:
 
     @property
     def begins(self) -> Longs:
-        """The rows at which a stream begins."""
+        """Return the rows at which a stream begins."""
         return self.firsts[1:] if self.before else self.firsts
 
     def origins(self, base: int = 0) -> Longs:
-        """The position of the first event of each stream, where row 0 has the position base."""
+        """Return the position of the first event of each stream, where row 0 has the position base."""
         found = self.firsts + base
         found[0] -= self.before
         return found
 
     @property
     def ids(self) -> pa.Array | None:
-        """The ids of the events."""
+        """Return the ids of the events."""
         return None if self.columns.id is None else self.batch.column(self.columns.id)
 
     def keys(self, streams: Longs) -> dict[str, pa.Array]:
-        """The columns of the key, for some of the streams by their numbers."""
+        """Return the columns of the key, for some of the streams by their numbers."""
         rows = pa.array(self.firsts[streams])
         return {name: self.batch.column(name).take(rows) for name in self.columns.keys}
 
     def key(self, stream: int) -> dict[str, pa.Array]:
-        """The columns of the key of one of the streams, of one row."""
+        """Return the columns of the key of one of the streams, of one row."""
         return {name: self.batch.column(name).slice(int(self.firsts[stream]), 1) for name in self.columns.keys}
 
     def streams(self) -> Iterator[SparkRows]:
-        """The rows of each stream."""
+        """Yield the rows of each stream."""
         ends = [*self.firsts[1:].tolist(), self.batch.num_rows]
         for i, begin in enumerate(self.firsts.tolist()):
             part = slice(begin, ends[i])
@@ -219,7 +219,7 @@ Classify: TypeAlias = Callable[[pa.Table], Classes | None]
 
 
 def unused(name: str, names: Iterable[str]) -> str:
-    """The name, with underscores after it if columns are called so, in any case."""
+    """Return the name, with underscores after it if columns are called so, in any case."""
     taken = {one.lower() for one in names}
     while name.lower() in taken:
         name += "_"
@@ -229,7 +229,7 @@ def unused(name: str, names: Iterable[str]) -> str:
 def rows_of(
     batches: Iterable[pa.RecordBatch], columns: Columns, schema: Schema | None, classify: Classify | None = None
 ) -> Iterator[RowsOfKeys]:
-    """The rows of some batches, with their classes. Raises InputError."""
+    """Yield the rows of some batches, with their classes. Raises InputError."""
     last: pa.RecordBatch | None = None
     before = 0  # rows of the last stream so far
     for batch in batches:
@@ -247,7 +247,7 @@ def rows_of(
 
 
 def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same rows in batches of at least AT_ONCE rows, except the last, since each batch has a fixed cost."""
+    """Yield the same rows in batches of at least AT_ONCE rows, except the last, since each batch has a fixed cost."""
     some: list[pa.RecordBatch] = []
     for batch in batches:
         some.append(batch)
@@ -281,7 +281,7 @@ def events_of(batch: pa.RecordBatch, columns: Columns, schema: Schema | None) ->
 
 
 def _values_of_field(name: str, column: pa.Array) -> dict[str, pa.Array]:
-    """The columns of a field of EQL: of an array one for each place, as `name`, `name[1]`; nulls have none.
+    """Return the columns of a field of EQL: of an array one for each place, as `name`, `name[1]`; nulls have none.
 
     Raises InputError for an array that is longer than MOST_VALUES.
     """
@@ -302,7 +302,7 @@ def _values_of_field(name: str, column: pa.Array) -> dict[str, pa.Array]:
 
 
 def _require_seconds(times: pa.Array, batch: pa.RecordBatch, columns: Columns) -> None:
-    """Raises InputError for whole numbers that are milliseconds or smaller units since 1970, not seconds.
+    """Raise InputError for whole numbers that are milliseconds or smaller units since 1970, not seconds.
 
     A unit is not found out here as it is for files: a batch is a part of the data, and another one may look otherwise.
     """
@@ -325,7 +325,7 @@ def _require_seconds(times: pa.Array, batch: pa.RecordBatch, columns: Columns) -
 
 
 def place(batch: pa.RecordBatch, row: int, columns: Columns) -> str:
-    """The place of a row for messages: its key, and its place in the order."""
+    """Return the place of a row for messages: its key, and its place in the order."""
     values = {name: batch.column(name)[row].as_py() for name in (*columns.keys, *columns.order)}
     return format_values(values)
 
@@ -336,7 +336,7 @@ def format_values(values: Mapping[str, Any]) -> str:
 
 
 def _require_places(batch: pa.RecordBatch, columns: Columns) -> None:
-    """Raises InputError for nulls in the order."""
+    """Raise InputError for nulls in the order."""
     for name in columns.order:
         if batch.column(name).null_count:
             row = pc.index(batch.column(name).is_null(), True).as_py()
@@ -346,7 +346,8 @@ def _require_places(batch: pa.RecordBatch, columns: Columns) -> None:
 
 
 def begins_of(batch: pa.RecordBatch, last: pa.RecordBatch | None, columns: Columns) -> list[int]:
-    """The indices at which the rows of a key begin, 0 included; last: the row before them. Raises InputError for ties.
+    """Return the indices at which the rows of a key begin, 0 included; last: the row before them. Raises InputError for
+    ties.
 
     Two rows without a value in a column agree on it.
     """
@@ -371,7 +372,7 @@ def _tie(batch: pa.RecordBatch, row: int, columns: Columns) -> InputError:
 
 
 def same(left: pa.RecordBatch, right: pa.RecordBatch, names: tuple[str, ...]) -> bool:
-    """Whether two rows agree on these columns."""
+    """Return whether two rows agree on these columns."""
     return bool(agree(left, right, names).all())
 
 
@@ -431,7 +432,7 @@ def masks(
 
 
 def split(rows: InvalidRows, reasons: Iterable[tuple[str, Mask]]) -> tuple[InvalidRows, list[tuple[str, InvalidRows]]]:
-    """The valid rows, and the others by the first reason that applies."""
+    """Return the valid rows, and the others by the first reason that applies."""
     left, invalid = np.ones(rows.num_rows, np.bool_), []
     for reason, bad in reasons:
         if (found := left & bad).any():
@@ -485,7 +486,7 @@ class ValidRows:
         self._invalid.append(Invalid(reason, error.message, pa.record_batch(columns, schema=fields)))
 
     def filter_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The valid rows of each batch, which may be none."""
+        """Yield the valid rows of each batch, which may be none."""
         for batch in batches:
             self._fields = batch.schema
             good = self._well_formed(batch)
@@ -499,14 +500,14 @@ class ValidRows:
             yield self._forward(self._pending)
 
     def _split(self, rows: pa.RecordBatch, reason: str, bad: Mask, message: str | None = None) -> pa.RecordBatch:
-        """The other rows; these are set aside."""
+        """Return the other rows; these are set aside."""
         if not bad.any():
             return rows
         self._invalid.append(Invalid(reason, message, rows.filter(pa.array(bad))))
         return rows.filter(pa.array(~bad))
 
     def _well_formed(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows that are events by themselves."""
+        """Return the rows that are events by themselves."""
         columns = self.columns
         required = [(NO_ORDER, name) for name in columns.order]
         if columns.time is not None and self._ascending.get(TIME):
@@ -519,7 +520,7 @@ class ValidRows:
         return rows
 
     def _unfit(self, rows: pa.RecordBatch, first: int) -> Iterator[tuple[int, str]]:
-        """The rows that `events_of` refuses, with its messages; they are found by bisection."""
+        """Yield the rows that `events_of` refuses, with its messages; they are found by bisection."""
         if not rows.num_rows:
             return
         try:
@@ -533,7 +534,7 @@ class ValidRows:
             yield from self._unfit(rows.slice(middle), first + middle)
 
     def _placed(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows with a place of their own in the order."""
+        """Return the rows with a place of their own in the order."""
         if not (number := rows.num_rows):
             return rows
         names = (*self.columns.keys, *self.columns.order)
@@ -546,7 +547,7 @@ class ValidRows:
         return self._split(rows, TIE, tied)
 
     def _forward(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows whose values do not decrease."""
+        """Return the rows whose values do not decrease."""
         before, keys = self._last, Columns((), self.columns.keys)
         self._last = rows.slice(rows.num_rows - 1) if rows.num_rows else before
         for name in self._ascending:
@@ -560,7 +561,7 @@ class ValidRows:
 
 
 def joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    """The rows of some batches in one."""
+    """Return the rows of some batches in one."""
     table = pa.Table.from_batches(batches).combine_chunks()
     (batch,) = table.to_batches() or [batches[0].slice(0, 0)]
     return batch

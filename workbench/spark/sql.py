@@ -68,7 +68,7 @@ class CelMatch:
 
     @staticmethod
     def analyze(table: AnalyzeArgument, query: AnalyzeArgument, **options: AnalyzeArgument) -> PlannedMatch:
-        """The columns of the answer, and how the table is divided and ordered."""
+        """Return the columns of the answer, and how the table is divided and ordered."""
         with serialize_error():
             if not isinstance(table.dataType, T.StructType) or not isinstance(query.value, str):
                 raise InputError("write cel_match(TABLE(name), 'query', order_by => '…'), the query as a literal")
@@ -83,7 +83,7 @@ class CelMatch:
             self._pack()
 
     def terminate(self) -> Iterator[tuple[Any, ...]]:
-        """The rows of the answer."""
+        """Yield the rows of the answer."""
         self._pack()
         planned = self._planned
         if not self._batches or any(nothing(self._batches[0].column(name))[0] for name in planned.columns.keys):
@@ -98,7 +98,7 @@ class CelMatch:
 
 
 def cel_match(rows: T.StructType, query: str, **options: Unpack[SqlOptions]) -> PlannedMatch:
-    """The plan of a call of cel_match over a table with these columns. Raises as `match` does."""
+    """Return the plan of a call of cel_match over a table with these columns. Raises as `match` does."""
     output = options.get("output", "matches")
     asked = query_for(query, options.get("language", DEFAULT), output)
     several: Any = {purpose: _names(purpose, options.get(purpose, [])) for purpose in ("order_by", "partition_by")}
@@ -140,7 +140,7 @@ class MatchRecognizeFunction:
 
     @staticmethod
     def analyze(table: AnalyzeArgument, clause: AnalyzeArgument) -> Recognized:
-        """The columns of the answer, and how the table is divided and ordered."""
+        """Return the columns of the answer, and how the table is divided and ordered."""
         with serialize_error():
             if not isinstance(table.dataType, T.StructType) or not isinstance(clause.value, str):
                 raise InputError("write match_recognize(TABLE(name), 'MATCH_RECOGNIZE (…)'), the clause as a literal")
@@ -161,7 +161,7 @@ class MatchRecognizeFunction:
         self._rows.append(tuple(row))
 
     def terminate(self) -> Iterator[tuple[Any, ...]]:
-        """The rows of the output."""
+        """Yield the rows of the output."""
         given, query = self._recognized.rows, self._recognized.query
         assert query is not None
         for batch in output_rows(_batches_of_rows(self._rows, given), query):
@@ -205,7 +205,7 @@ def _selected(rows: T.StructType, name: str, sql: str) -> SelectedColumn:
 
 
 def _batches_of_rows(rows: list[tuple[Any, ...]], schema: T.StructType) -> list[pa.RecordBatch]:
-    """The rows, with columns as `_selected` has them, in batches with the types of the schema."""
+    """Return the rows, with columns as `_selected` has them, in batches with the types of the schema."""
     if not rows:
         return []
     times = {field.name for field in schema if isinstance(field.dataType, T.TimestampType)}
@@ -220,12 +220,12 @@ def _batches_of_rows(rows: list[tuple[Any, ...]], schema: T.StructType) -> list[
 
 
 def _rows_of_batch(batch: pa.RecordBatch, schema: T.StructType) -> Iterator[tuple[Any, ...]]:
-    """The rows of an answer, their times in UTC, which PySpark would make those of the clock."""
+    """Yield the rows of an answer, their times in UTC, which PySpark would make those of the clock."""
     yield from ArrowTableToRowsConversion.convert(pa.Table.from_batches([batch]), _map_times(schema))
 
 
 def _map_times(kind: Any) -> Any:
-    """The type with dates, which PySpark hands on as they are, for timestamps."""
+    """Return the type with dates, which PySpark hands on as they are, for timestamps."""
     match kind:
         case T.TimestampType():
             return T.DateType()

@@ -177,7 +177,7 @@ class PreparedStream:
 
 
 def prepare(df: DataFrame, query: str, options: StreamOptions) -> PreparedStream:
-    """The arguments of match_stream, checked. Raises what match_stream raises."""
+    """Return the arguments of match_stream, checked. Raises what match_stream raises."""
     require_release(STREAMS, "match_stream")
     require_frame(df)
     if not df.isStreaming:
@@ -259,7 +259,7 @@ class NoCommittedBatch(InputError):
 
 
 def require_checkpoint(df: DataFrame, query: str, *, checkpoint: str, **options: Unpack[StreamOptions]) -> None:
-    """Raises InputError if the checkpoint has states of another query or of other columns.
+    """Raise InputError if the checkpoint has states of another query or of other columns.
 
     df, query and options are those of match_stream. The state of one key is read. Nothing is refused where the stream
     has finished no batch yet.
@@ -276,7 +276,7 @@ def require_checkpoint(df: DataFrame, query: str, *, checkpoint: str, **options:
 
 
 def export_state(df: DataFrame, query: str, *, checkpoint: str, **options: Unpack[StreamOptions]) -> DataFrame:
-    """The state of each key in a checkpoint, a row for each.
+    """Return the state of each key in a checkpoint, a row for each.
 
     The columns are those of the key; `events`, the number of events evaluated; `last`, the time of the latest of them;
     `waiting`, the rows that the watermark has not passed, with the columns that the query needs; and `run`, the
@@ -304,7 +304,7 @@ def blobs_of(df: DataFrame, prepared: PreparedStream, checkpoint: str) -> DataFr
 
 
 def exported_schema(prepared: PreparedStream) -> T.StructType:
-    """The schema of what export_state returns."""
+    """Return the schema of what export_state returns."""
     rows = prepared.answer["row"].dataType
     assert isinstance(rows, T.StructType)
     plan = prepared.plan
@@ -342,7 +342,7 @@ END = 2**63 - 1  # a watermark greater than every time
 
 
 def match_rest(df: DataFrame, query: str, *, checkpoint: str, **options: Unpack[StreamOptions]) -> DataFrame:
-    """The matches that match_stream would report if the watermark passed all rows in the checkpoint.
+    """Return the matches that match_stream would report if the watermark passed all rows in the checkpoint.
 
     df, query and options are those of match_stream, without `watermark` and `observe`. The checkpoint is only read; a
     stream that continues from it reports these matches itself. Raises InputError if the stream has finished no batch.
@@ -433,7 +433,7 @@ class ProgressLines(StreamingQueryListener):
 
 
 def line_of(progress: StreamingQueryProgress, observe: str = "cerify") -> str:
-    """A line about a batch: rows read, rows of the answer by kind, keys with state, watermark, seconds."""
+    """Return a line about a batch: rows read, rows of the answer by kind, keys with state, watermark, seconds."""
     found = {kind: number for kind, number in progress.observedMetrics[observe].asDict().items() if number}
     matches = found.pop(MATCH, 0)
     keys = sum(operator.numRowsTotal for operator in progress.stateOperators)

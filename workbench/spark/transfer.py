@@ -103,7 +103,7 @@ class Effect:
     reports: tuple[int, ...]
 
     def after(self, runs: Runs) -> tuple[Runs, int]:
-        """The runs after the chunk, and the number of matches that it reports."""
+        """Return the runs after the chunk, and the number of matches that it reports."""
         found: dict[int, int] = {}
         for p, number in runs.items():
             for q, more in self.runs[p].items():
@@ -111,12 +111,12 @@ class Effect:
         return found, sum(number * self.reports[p] for p, number in runs.items())
 
     def to_json(self) -> str:
-        """The effect as JSON."""
+        """Return the effect as JSON."""
         return json.dumps([self.rows, [list(runs.items()) for runs in self.runs], self.reports])
 
     @classmethod
     def from_json(cls, text: str) -> Effect:
-        """The effect that `to_json` wrote."""
+        """Return the effect that `to_json` wrote."""
         rows, runs, reports = json.loads(text)
         return cls(rows, tuple(dict(pairs) for pairs in runs), tuple(reports))
 
@@ -130,7 +130,7 @@ class Transfer(ABC):
 
     @abstractmethod
     def effect(self) -> Effect:
-        """The effect of the events so far."""
+        """Return the effect of the events so far."""
 
 
 class ExpressionTransfer(Transfer):
@@ -221,7 +221,7 @@ class CountTransfer(Transfer):
 
 
 def counter_of(query: SparkQuery, budget: Budget) -> CompiledCelEvaluator | None:
-    """The evaluator of a formula without windows, its automaton determinized for all classes of events.
+    """Return the evaluator of a formula without windows, its automaton determinized for all classes of events.
 
     So its states have the same numbers in every process. None if it has too many states, or there is no such evaluator.
     """
@@ -246,7 +246,7 @@ def _transfers(text: str, budget: Budget) -> DFA | CompiledCelEvaluator | None:
 
 
 def transfer_of(query: str, budget: Budget, begins: bool) -> Transfer | None:
-    """The Transfer for a chunk, of a query as JSON, or None; begins: whether the chunk is the first one."""
+    """Return the Transfer for a chunk, of a query as JSON, or None; begins: whether the chunk is the first one."""
     match _transfers(query, budget):
         case None:
             return None

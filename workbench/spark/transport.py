@@ -43,7 +43,7 @@ def serialize_error() -> Iterator[None]:
 
 
 def deserialize_error(error: Exception) -> Exception:
-    """The CerifyError of the worker whose failure the error reports; the error itself if there is none."""
+    """Return the CerifyError of the worker whose failure the error reports; the error itself if there is none."""
     _, begin, rest = str(error).partition(BEGIN)
     if not begin:
         return error

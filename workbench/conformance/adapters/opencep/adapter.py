@@ -25,7 +25,7 @@ MODULES = {"cel": chains, "sase": sase_chains}
 
 
 def answer(run: Json, search: Search) -> dict[str, Any]:
-    """The answer to a message *run*, with the patterns that OpenCEP was given as Python source."""
+    """Return the answer to a message *run*, with the patterns that OpenCEP was given as Python source."""
     sources: list[str] = []
     try:
         reply: dict[str, Any] = {"id": run["id"], "matches": matches(run, search, sources)}
@@ -92,7 +92,7 @@ def _instant(time: Any) -> float:
 
 
 def version_of(home: Path) -> str:
-    """The commit of the checkout, since OpenCEP has no versions."""
+    """Return the commit of the checkout, since OpenCEP has no versions."""
     asked = subprocess.run(["git", "-C", str(home), "rev-parse", "--short=7", "HEAD"], capture_output=True, text=True)
     return asked.stdout.strip() or "unknown"
 

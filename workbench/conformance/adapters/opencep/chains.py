@@ -43,7 +43,7 @@ class Leaf:
 
     @property
     def closure(self) -> bool:
-        """Whether it takes some events, as a Kleene closure."""
+        """Return whether it takes some events, as a Kleene closure."""
         return self.least is not None
 
 
@@ -73,7 +73,7 @@ class Alternative:
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
-        """The leaves that take events, in the order of the pattern."""
+        """Return the leaves that take events, in the order of the pattern."""
         return tuple(leaf for leaf in leaves_of(self.root) if not leaf.absent)
 
 
@@ -89,7 +89,7 @@ Search = Callable[[Alternative, Window | None, Sequence[Json], Sequence[float]],
 
 
 def translated(tree: Json) -> tuple[list[Alternative], Window | None]:
-    """The alternatives of a formula and its window. Raises Skip for what OpenCEP cannot express."""
+    """Return the alternatives of a formula and its window. Raises Skip for what OpenCEP cannot express."""
     for node in nodes(tree):
         if node["node"] in NOT_COMPARED or (node["node"] == "Attribute" and node["name"] == "time"):
             raise NotExpressible("conditions compare attributes, which are numbers, strings or truth values, with each other")
@@ -102,7 +102,7 @@ def translated(tree: Json) -> tuple[list[Alternative], Window | None]:
 
 
 def leaves_of(step: Leaf | PatternOperator) -> Iterator[Leaf]:
-    """The leaves below a step, from left to right."""
+    """Yield the leaves below a step, from left to right."""
     if isinstance(step, Leaf):
         yield step
     else:
@@ -111,7 +111,7 @@ def leaves_of(step: Leaf | PatternOperator) -> Iterator[Leaf]:
 
 
 def _hoisted(tree: Json) -> tuple[Window | None, Json]:
-    """The outermost window, which commutes with filters and variables around it, and the formula without it."""
+    """Return the outermost window, which commutes with filters and variables around it, and the formula without it."""
     if tree["node"] == "Within":
         window = tree["window"]
         if window["node"] == "EventWindow":
@@ -208,7 +208,7 @@ def _labelled(one: Alternative, change: Callable[[frozenset[str]], frozenset[str
 
 
 def _filtered(one: Alternative, condition: Json) -> Alternative | None:
-    """The alternative with the condition; None if no match can satisfy it."""
+    """Return the alternative with the condition; None if no match can satisfy it."""
     if condition["node"] == "Conjunction":
         left = _filtered(one, condition["left"])
         return left and _filtered(left, condition["right"])
@@ -227,7 +227,7 @@ def _filtered(one: Alternative, condition: Json) -> Alternative | None:
 
 
 def nodes(tree: Any) -> Iterator[Json]:
-    """All nodes of a tree, from left to right."""
+    """Yield all nodes of a tree, from left to right."""
     if isinstance(tree, Mapping):
         yield tree
     for value in tree.values() if isinstance(tree, Mapping) else tree if isinstance(tree, list) else ():
@@ -235,7 +235,7 @@ def nodes(tree: Any) -> Iterator[Json]:
 
 
 def _code(condition: Json, leaves: Mapping[str, Sequence[Leaf]]) -> Code:
-    """A condition on the events of each variable: its leaves'."""
+    """Return a condition on the events of each variable: its leaves'."""
     if condition["node"] in ("Conjunction", "Disjunction"):
         join = both if condition["node"] == "Conjunction" else either
         return join(_code(condition["left"], leaves), _code(condition["right"], leaves))

@@ -21,7 +21,7 @@ class Code:
 
 
 def constant(value: Any) -> Code:
-    """The value itself."""
+    """Return the value itself."""
     return Code(repr(value), lambda taken: value)
 
 
@@ -31,33 +31,33 @@ def value_of_name(name: str) -> Code:
 
 
 def attribute(event: Code, name: str) -> Code:
-    """The attribute of an event; None if it is absent."""
+    """Return the attribute of an event; None if it is absent."""
     return Code(f"{event.source}.get({name!r})", lambda taken: event.value(taken).get(name))
 
 
 def call(function: Callable[..., Any], *arguments: Code) -> Code:
-    """The function of the arguments."""
+    """Return the function of the arguments."""
     source = f"{function.__name__}({', '.join(one.source for one in arguments)})"
     return Code(source, lambda taken: function(*(one.value(taken) for one in arguments)))
 
 
 def both(left: Code, right: Code) -> Code:
-    """Whether both hold."""
+    """Return whether both hold."""
     return Code(f"({left.source} and {right.source})", lambda taken: left.value(taken) and right.value(taken))
 
 
 def either(left: Code, right: Code) -> Code:
-    """Whether one of them holds."""
+    """Return whether one of them holds."""
     return Code(f"({left.source} or {right.source})", lambda taken: left.value(taken) or right.value(taken))
 
 
 def complement(test: Code) -> Code:
-    """Whether it does not hold."""
+    """Return whether it does not hold."""
     return Code(f"(not {test.source})", lambda taken: not test.value(taken))
 
 
 def every(test: Code, ranges: Mapping[str, Code]) -> Code:
-    """Whether the test holds for each choice of a value of each range, under its name."""
+    """Return whether the test holds for each choice of a value of each range, under its name."""
     if not ranges:
         return test
     loops = " ".join(f"for {name} in {values.source}" for name, values in ranges.items())
@@ -83,7 +83,7 @@ def _kind(value: Any) -> str:
 
 
 def one_of(value: Any, values: Sequence[Any]) -> bool:
-    """Whether it is one of the values."""
+    """Return whether it is one of the values."""
     return any(compare(value, "=", other) for other in values)
 
 
@@ -93,17 +93,17 @@ def events(*taken: Any) -> list[Json]:
 
 
 def at(some: Sequence[Json], place: int) -> Json:
-    """The event at a place, counted from the end if it is negative; one without attributes if there is none."""
+    """Return the event at a place, counted from the end if it is negative; one without attributes if there is none."""
     return some[place] if len(some) >= abs(place) else {}
 
 
 def beginnings(some: Sequence[Json], least: int) -> list[Sequence[Json]]:
-    """The beginnings with at least `least` events."""
+    """Return the beginnings with at least `least` events."""
     return [some[:n] for n in range(least, len(some) + 1)]
 
 
 def agree(some: Sequence[Json], name: str) -> bool:
-    """Whether each event has the value of the one before it."""
+    """Return whether each event has the value of the one before it."""
     return all(compare(one.get(name), "=", other.get(name)) for one, other in pairwise(some))
 
 
@@ -111,7 +111,7 @@ FUNCTIONS = {one.__name__: one for one in (compare, one_of, events, at, beginnin
 
 
 def predicate(tree: Json, value: Callable[[Json], Code]) -> Code:
-    """A predicate on single events; value: that of an attribute or a reference. Raises ValueError for others."""
+    """Return a predicate on single events; value: that of an attribute or a reference. Raises ValueError for others."""
 
     def term(side: str) -> Code:
         found = tree[side]

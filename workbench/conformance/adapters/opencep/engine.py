@@ -81,19 +81,19 @@ class Output(OutputStream):
 
 
 def taken_events(payload: Any) -> Any:
-    """The event that a step has taken, of a closure the list."""
+    """Return the event that a step has taken, of a closure the list."""
     return [one["event"] for one in payload] if isinstance(payload, list) else payload["event"]
 
 
 def function(names: Sequence[str], code: Code) -> Callable[..., bool]:
-    """The condition as a function of what each name has taken."""
+    """Return the condition as a function of what each name has taken."""
     return lambda *taken: code.value(dict(zip(names, taken)))
 
 
 def search(
     pattern: Alternative, window: Window | None, events: Sequence[Json], seconds: Sequence[float]
 ) -> list[Match]:
-    """The matches of one pattern, by OpenCEP."""
+    """Return the matches of one pattern, by OpenCEP."""
     stream = Input(events, seconds)
     output = Output(stream)
     names = sys.modules[__name__]  # of OpenCEP, and the functions of this module

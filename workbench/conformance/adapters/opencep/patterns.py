@@ -27,12 +27,12 @@ class Sources:
     taken_events = Source("taken_events")
 
     def function(self, names: tuple[str, ...], code: Code) -> Source:
-        """The function of what the names have taken."""
+        """Return the function of what the names have taken."""
         return Source(f"lambda {', '.join(names)}: {code.source}")
 
 
 def source(pattern: Alternative, window: Window | None) -> str:
-    """The pattern as the Python source that makes it."""
+    """Return the pattern as the Python source that makes it."""
     return str(build_pattern(pattern, window, Sources()))
 
 
@@ -60,7 +60,7 @@ def _condition(condition: Condition, names: Any) -> Any:
 
 
 def _runs(pattern: Alternative) -> list[list[str]]:
-    """The longest sequences of leaves that are contiguous."""
+    """Return the longest sequences of leaves that are contiguous."""
     runs: list[list[str]] = []
     names = [leaf.name for leaf in pattern.leaves]
     for first, second in sorted(set(pattern.contiguous), key=lambda pair: names.index(pair[0])):

@@ -21,7 +21,7 @@ LEAST = 1e-6  # seconds between two times: a window of SASE+ is open, one of Ope
 
 
 def translated(tree: Json) -> tuple[list[Alternative], Window | None]:
-    """The pattern of a query and its window. Raises Skip for what OpenCEP cannot express."""
+    """Return the pattern of a query and its window. Raises Skip for what OpenCEP cannot express."""
     if tree["node"] != "Query" or tree["having"] or tree["source"] or tree["returned"]["non_overlap"]:
         raise NotExpressible("a pattern is one block without HAVING and NON-OVERLAP")
     if any(node["node"] in NOT_COMPARED | {"Aggregate"} for block in tree["where"] for node in nodes(block)):
@@ -56,7 +56,7 @@ def _require_any(tree: Json) -> None:
 
 
 def _leaf(component: Json, number: int) -> Leaf:
-    """A component, named so that conditions may have the name in Python."""
+    """Return a component, named so that conditions may have the name in Python."""
     least = 1 if component["kleene"] else None
     variable = component["variable"]
     labels = frozenset() if component["negated"] else frozenset([variable])
