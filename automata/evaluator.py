@@ -1,4 +1,4 @@
-"""The interface of all evaluators that read a stream in batches, whatever the language and whatever they are made of.
+"""The interface of all evaluators that read a stream in batches, for every language.
 
 An evaluator is made from a query and reads one stream: `push` each batch, then `finish`. All at once, that is
 `evaluate`. Subclasses are in evaluate/ (CEL and core-CEL), dfa/ and nfab/, readable and compiled; cerify.plan has
@@ -43,14 +43,14 @@ EVALUATORS = {
 
 
 def seal(kind: str, query: str, data: bytes) -> bytes:
-    """The state of an evaluator: what kind of evaluator, a text that is its query with all options, and its data."""
+    """Return a saved state: the kind of evaluator, a text that identifies the query with all options, and the data."""
     header = {"magic": MAGIC, "version": VERSION, "evaluator": kind, "byteorder": sys.byteorder, "query": query}
     header["sha256"] = _checksum(header, data)
     return json.dumps(header).encode() + b"\n" + data
 
 
 def unseal(saved: bytes, kind: str, query: str) -> bytes:
-    """The data that was sealed with this kind and query. Raises InputError for anything else, with what to do."""
+    """Return the data that was sealed with this kind and query. Raises InputError for anything else, with advice."""
     if not isinstance(saved, bytes | bytearray | memoryview):
         raise InputError(f"a saved state is the bytes that `save` returned, not a {type(saved).__name__}")
     line, _, data = bytes(saved).partition(b"\n")
@@ -104,13 +104,13 @@ Output = Literal["matches", "valuations"]
 
 
 def require_output(output: str) -> None:
-    """Raise IllFormed for an output that there is not."""
+    """Raise IllFormed for an unknown output."""
     if output not in get_args(Output):
         raise IllFormed(f"there is no output {output!r}; use one of {', '.join(get_args(Output))}")
 
 
 class Consumption(Enum):
-    """A policy for the events that a match takes away from later matches (docs/decisions/windows.md).
+    """Which events later matches may no longer use after a match (docs/decisions/windows.md).
 
     NONE: nothing. ANY: a position with a match forgets all events up to it; what follows is evaluated as if the stream
     began after that position.
@@ -121,7 +121,7 @@ class Consumption(Enum):
 
     @classmethod
     def from_value(cls, policy: Consumption | str) -> Consumption:
-        """Return the policy, also by its value. Raises IllFormed for a value that there is not."""
+        """Return the policy, which may be given as its value. Raises IllFormed for an unknown value."""
         try:
             return cls(policy)
         except ValueError:
@@ -172,20 +172,23 @@ class Evaluator(ABC):
     _whole: bool = True  # false once an error has stopped the evaluator inside a batch
 
     def push(self, batch: Batch, limit: int | None = None) -> Matches:
-        """Read the next events; the matches that the events so far make certain, less those already returned, sorted.
+        """Read the next events; return, sorted, the new matches that the events so far make certain.
 
-        With a limit the matches that are found first, at most that many; the others are passed over. Raises InputError
-        after `finish` and for events that do not fit the query, IllFormed for a limit that is none, and BudgetExceeded.
+        With a limit, at most that many matches that are found first are returned; the others are lost. Raises
+        InputError after `finish` and for events that do not fit the query, IllFormed for a bad limit, and
+        BudgetExceeded.
         """
         with self.budget.timed():
             return Matches(self.push_stream(self._opened(batch, limit), limit))
 
     def push_arrow(self, batch: Batch, limit: int | None = None) -> pa.Table:
-        """Return the matches like `push`, but as a table with the columns at and events."""
+        """Same as `push`, but return a table with the columns at and events."""
         return self.push(batch, limit).to_arrow().select(["at", "events"])
 
     def finish(self) -> Matches:
-        """End the stream; the matches that only its end makes certain, sorted. Raises InputError the second time."""
+        """End the stream; return, sorted, the matches that only its end makes certain. Raises InputError the second
+        time.
+        """
         self._require_open()
         with self.budget.timed():
             found = Matches(self.flush())
@@ -195,7 +198,7 @@ class Evaluator(ABC):
     def count(self, batch: Batch) -> int:
         """Read the next events like `push`, but return the exact number of the matches.
 
-        They are not built where the evaluator can do without.
+        Evaluators that can count without building the matches do so.
         """
         with self.budget.timed():
             return self.tally(self._opened(batch))
@@ -205,7 +208,7 @@ class Evaluator(ABC):
         return self.count(S) + len(self.finish())
 
     def evaluate(self, batch: Batch) -> Matches:
-        """Return all matches of a stream that is there as a whole, sorted: `push` and `finish`."""
+        """Return all matches of a complete stream, sorted: `push` and `finish`."""
         return Matches(sorted(self.push(batch) + self.finish()))
 
     def evaluate_stream(self, S: Stream) -> list[Match]:
@@ -232,7 +235,7 @@ class Evaluator(ABC):
         return []
 
     def tally(self, S: Stream) -> int:
-        """Return the number of matches like `count`, but for a Stream. By default the matches are built."""
+        """Same as `count`, but for a Stream. By default the matches are built."""
         return len(self.push_stream(S))
 
     def save(self) -> bytes:
@@ -274,7 +277,7 @@ class Evaluator(ABC):
 
     @abstractmethod
     def load(self, data: bytes) -> None:
-        """Continue from the data of a saved state. Raises any exception for what is none; then nothing has changed."""
+        """Continue from the data of a saved state. Raises any exception for bad data; then nothing has changed."""
 
     @property
     @abstractmethod
@@ -283,7 +286,7 @@ class Evaluator(ABC):
 
     @abstractmethod
     def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
-        """Return a callable and its arguments, which make an evaluator of the same query that has read nothing."""
+        """Return a callable and its arguments that create an evaluator of the same query that has read nothing."""
 
     def __reduce__(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
         return _restored, (

@@ -1,4 +1,4 @@
-"""The one worklist loop: all nodes that can be reached, in the order of discovery (breadth first)."""
+"""One worklist loop for all searches: find all reachable nodes, in breadth-first order."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def explore(
     what: str,
     seconds: float | None = None,
 ) -> dict[Node, list[tuple[Edge, Node]]]:
-    """Each reachable node with its outgoing edges; the keys are in breadth-first order.
+    """Return each reachable node with its outgoing edges; the keys are in breadth-first order.
 
-    Raises BudgetExceeded once more than limit nodes or edges of the thing named by what would be built, and after so
-    many seconds.
+    Raises BudgetExceeded for more than `limit` nodes or edges, or after so many seconds; `what` names for the message
+    what was being built.
     """
     until = None if seconds is None else time.monotonic() + seconds
     found: dict[Node, list[tuple[Edge, Node]]] = {}
@@ -55,10 +55,10 @@ Letter = TypeVar("Letter", bound=Hashable)
 
 
 def classes(steps: Sequence[Mapping[Letter, int]], final: Sequence[bool]) -> list[int]:
-    """For each state the number of its class, where states of a class accept the same words.
+    """Return the class of each state: states of one class accept the same words.
 
-    steps has for each state where each letter leads; a letter that is left out leads to where nothing is accepted.
-    Classes are numbered in the order of their first states.
+    steps: for each state the target of each letter; a missing letter leads to where nothing is accepted. Classes are
+    numbered in the order of their first states.
     """
     of = _refined(_sources(steps), [*final, False])
     numbers: dict[int, int] = {}

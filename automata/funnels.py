@@ -1,7 +1,7 @@
-"""Evaluates funnels over columns: the rows of each key are put together, then a loop reads them once or twice.
+"""Evaluate funnels over columns: the rows of each key are grouped, then a loop reads them once or twice.
 
-The definition is semantics/funnels.py, with which this module shares nothing. The loops are compiled where numba is
-installed; without it Python runs them, which is far slower.
+The definition is semantics/funnels.py; the two modules share no code. The loops are compiled if numba is installed;
+otherwise Python runs them, far more slowly.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ def find_chains(rows: FunnelRows, n: int, window: int | float | None, *, first: 
 def find_mode_levels(rows: FunnelRows, n: int, window: int | float | None, mode: str) -> Reached:
     """Return the level of each key in a reading of ClickHouse's windowFunnel. Raises IllFormed for an unknown mode.
 
-    The times of each key have to ascend; in the modes with strict_order the rows of no step have to be there too.
+    The times of each key must ascend. In the modes with strict_order the rows that match no step must be included.
     """
     from cerify.automata.funnel_kernels import entry_levels, once_levels
 

@@ -1,4 +1,4 @@
-"""Alerts of Sigma rules that count, in one pass: each group keeps the events of its window and how often it has what.
+"""Evaluate Sigma correlations that count in one pass: each group keeps the events of its window and its counts.
 
 The definition (semantics/sigma/denote.py) looks at a whole window for each event. Here an event comes into the window
 once and leaves it once. Rules about one event, `event_count` and `value_count` of such rules are evaluated so, by the
@@ -31,13 +31,13 @@ Alert: TypeAlias = tuple[int, int, Match]
 
 @dataclass
 class GroupWindow:
-    """The events of a group within the timespan: each with its time and what it adds to the count."""
+    """The events of a group within the timespan, each with its time and its contribution to the count."""
 
     events: deque[tuple[Microseconds, int, tuple[Hashable, ...]]] = field(default_factory=deque)
     counted: Counter[Hashable] = field(default_factory=Counter)
 
     def add(self, time: Microseconds, position: int, what: tuple[Hashable, ...], width: int) -> None:
-        """Let an event in, and those that are too old out."""
+        """Add an event, and drop those that are too old."""
         self.events.append((time, position, what))
         self.counted.update(what)
         while time - self.events[0][0] > width:
@@ -61,8 +61,8 @@ def unsupported_rules(query: SigmaQuery) -> Unsupported | None:
 def count_alerts(query: SigmaQuery, S: Stream, budget: Budget = Budget()) -> list[Match]:
     """Return the alerts as matches, in the order of positions and of rules.
 
-    The result of a match has the rule and its group. The rules are none that `unsupported_rules` names, and the times
-    do not go back. Raises BudgetExceeded for too many alerts.
+    A match's result has the rule and its group. `unsupported_rules` must accept the rules, and times must not decrease.
+    Raises BudgetExceeded for too many alerts.
     """
     times = [time_of(event) for event in S]
     found: list[Alert] = []
@@ -75,7 +75,7 @@ def count_alerts(query: SigmaQuery, S: Stream, budget: Budget = Budget()) -> lis
 
 
 def times_ascend(S: Stream) -> bool:
-    """Return whether no time goes back, so that an event that has left a window does not come into it again."""
+    """Return whether no time is less than an earlier one, so that an event that has left a window never returns."""
     times = [time for event in S if (time := time_of(event)) is not None]
     return times == sorted(times)
 

@@ -1,1 +1,1 @@
-"""Boolean algebras of tuple predicates: what an automaton has to know about the labels of its transitions."""
+"""Boolean algebras of tuple predicates, which label the transitions of automata."""

@@ -1,9 +1,9 @@
-"""Tests that z3 decides: arithmetic, and comparisons between attributes.
+"""Decide with z3 the tests that use arithmetic or compare attributes.
 
-Each kind of value is tried for each attribute: numbers, strings, times in microseconds, booleans, and no value at all.
-Without arithmetic a number is a point of a line, or not a number; with it, an integer in 64 bits or a float as in IEEE
-754. An event that the solver finds is evaluated before it is used; what it cannot decide, or what symbolic.py cannot
-express, counts as possible.
+For each attribute each kind of value is tried: numbers, strings, times in microseconds, Booleans, and no value. Without
+arithmetic a number is a point on a line, or NaN; with arithmetic it is a 64-bit integer or an IEEE 754 float. An event
+that the solver finds is evaluated before it is used. A combination that z3 cannot decide, or that cannot be expressed,
+counts as possible.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ STEPS = 3_000_000  # of z3 for one question, a second; a limit of time would mak
 
 @dataclass(frozen=True)
 class Solution:
-    """Whether the tests may have the wanted results, and values with which they do, if some were found."""
+    """Whether the tests may have the wanted results, and example values, if some were found."""
 
     possible: bool
     values: Values | None = None
@@ -62,17 +62,18 @@ POSSIBLE = Solution(True)
 
 
 def solve(tests: Mapping[Test, bool], allowed: Allowed, ask: bool = True) -> Solution:
-    """Return whether one event can have the wanted results of these tests, with values that do if some are found.
+    """Return whether one event can have the wanted results of these tests, with example values if some are found.
 
-    Without asking the solver only a few likely values are tried; what they do not show is possible.
+    If `ask` is false, only a few likely values are tried instead of the solver; if none fits, the answer is still
+    "possible".
     """
     return _solve(tuple(tests.items()), allowed if allowed is None else tuple(allowed.items()), ask)
 
 
 def fits(test: Test, tests: Mapping[Test, bool], allowed: Allowed) -> bool:
-    """Return whether some value has the wanted results of the simple tests of the attribute that a test is about.
+    """Return whether some value gives the wanted results in all simple tests of this test's attribute.
 
-    True also where the test is not simple, or the answer is not known.
+    The answer is also true if the test is not simple, or if it could not be decided.
     """
     name = tested_attribute(test)
     return name is None or bool(_fitting(name, tests, allowed))
@@ -392,7 +393,7 @@ def _compared_quotient(comparator: pred.Comparator, left: Symbol, right: Symbol)
 
 
 def constant(value: Value) -> Symbol:
-    """The value as a constant of z3, with its kind. Raises TooHard for a text with characters that z3 does not have."""
+    """Return the value as a z3 constant, with its kind. Raises TooHard for a text with characters that z3 lacks."""
     true = z3.BoolVal(True)
     match value:
         case bool():
@@ -433,7 +434,7 @@ def _as_real(term: Symbol) -> Symbol:
 
 
 def compared(comparator: pred.Comparator, left: Symbol | None, right: Symbol | None) -> Any:
-    """Return the comparison; false where a side has no value or they are of different kinds (predicates.compare)."""
+    """Return the comparison; it is false if a side has no value or the kinds differ (predicates.compare)."""
     if left is None or right is None:
         return z3.BoolVal(False)
     if right.divisor:
@@ -471,7 +472,7 @@ def compared(comparator: pred.Comparator, left: Symbol | None, right: Symbol | N
 
 
 def value_of(found: Any, kind: Sort) -> Value:
-    """Return a value of the solver's as one of ours. Raises TooHard for a text that UTF-8 does not have."""
+    """Convert a value of the solver. Raises TooHard for a text that UTF-8 cannot represent."""
     match kind:
         case "int":
             return int(found.as_long())

@@ -1,8 +1,8 @@
-"""The values of one attribute, one for each result of its simple tests: the interval algebra.
+"""Enumerate values of one attribute, one for each combination of results of its simple tests.
 
 A simple test compares one attribute with constants, or with itself. The constants cut the values of each kind into
-points and open intervals, and all values of a piece pass the same tests; so one value of each piece, and no value at
-all, stand for everything. A pattern cuts the strings further: see strings.py.
+points and open intervals, and all values of a piece give the same results. So one value of each piece, and the absent
+value, represent all. A pattern cuts the strings further: see strings.py.
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ START: Reached = frozenset({-1})
 
 @lru_cache(maxsize=1024)
 def decidable(pattern: str) -> bool:
-    """Return whether the pattern is of the core that is decided here, and its automaton is not too large."""
+    """Return whether the pattern uses only the supported core of regular expressions, and its automaton is small
+    enough.
+    """
     language = _language(pattern)
     if language is None or not language.fits:
         return False
@@ -327,7 +329,9 @@ DEFAULT: dict[ValueType, Value] = {"int": 0, "float": 0.0, "string": "", "bool":
 
 
 def tested_attribute(test: pred.Predicate) -> str | None:
-    """The attribute, if the test is a simple one: an attribute against constants, or a pattern that can be decided."""
+    """Return the attribute of a simple test, one that compares an attribute with constants or a decidable pattern; else
+    None.
+    """
     match test:
         case (
             pred.Comparison(_, pred.Attribute(name), pred.Constant())
@@ -344,11 +348,12 @@ def tested_attribute(test: pred.Predicate) -> str | None:
 
 
 def pieces(tests: Sequence[pred.Predicate], value_type: ValueType | None) -> dict[Truth, Value | None]:
-    """Return the truth values that the simple tests of one attribute can have together, each with its simplest value.
+    """Return the combinations of truth values that the simple tests of one attribute can have, each with its simplest
+    value.
 
     The value None stands for an absent attribute.
 
-    value_type is the type that the schema gives the attribute; None lets a value be of any kind. Raises BudgetExceeded.
+    value_type is the type of the attribute in the schema; None allows values of any kind. Raises BudgetExceeded.
     """
     found: dict[Truth, Value | None] = {}
     passed = [_compile_test(test) for test in tests]

@@ -43,9 +43,9 @@ Runs: TypeAlias = tuple[Run, ...]
 class EventChain:
     """Events one after the other.
 
-    guard: the events of which none may be between two events of the chain, nor be a later one of these; only of a chain
-    of one kind. distinct: an attribute of which no two events have the same value; then each run is one event, and all
-    are of one kind. is_last: whether it stands under LAST, and not under NXT.
+    guard: events that may not occur between two events of the chain, nor be a later event of it; only for a chain of
+    one kind. distinct: an attribute whose values differ between all events; then each run is one event, and all are of
+    one kind. is_last: whether it is under LAST rather than NXT.
     """
 
     runs: Runs
@@ -66,7 +66,7 @@ class EventChain:
 
 
 def chain_of(phi: cel.Formula) -> EventChain | None:
-    """Return the chain that a formula is by its form; None if it is none."""
+    """Return the chain that has the form of a formula; None if it has not the form of a chain."""
     runs = _runs(phi)
     return _guarded(phi) if runs is None else EventChain.join(runs)
 
@@ -108,7 +108,7 @@ def _rounds(phi: cel.Formula) -> tuple[cel.Formula, int, int | None]:
 
 
 def fixed_chain(phi: cel.Formula) -> EventChain | None:
-    """Return the chain if phi is LAST or NXT of one of a fixed length without a guard; None for any other formula.
+    """Return the chain if phi is LAST or NXT of a chain of fixed length without a guard; None for any other formula.
 
     >>> from cerify.semantics.cel.parse import parse
     >>> [count for _, count, _ in fixed_chain(parse("LAST(A{60} ; B ; C{3})")).runs]
@@ -121,9 +121,10 @@ def fixed_chain(phi: cel.Formula) -> EventChain | None:
 
 
 def greatest_chain(phi: cel.Formula, operand: cel.Formula | None = None) -> EventChain | None:
-    """Return the chain if phi is LAST or NXT of one whose greatest match takes what comes; None for any other formula.
+    """Return the chain if phi is LAST or NXT of a chain whose greatest match can be found greedily; None for any other
+    formula.
 
-    operand: the operand less its windows and keys, if it has any.
+    operand: the operand without its windows and keys, if it has any.
 
     >>> from cerify.semantics.cel.parse import parse
     >>> [greatest_chain(parse(f"{name}(A{{5,60}} ; B)")) is not None for name in ("LAST", "NXT")]
@@ -140,7 +141,7 @@ def greatest_chain(phi: cel.Formula, operand: cel.Formula | None = None) -> Even
 def distinct_chain(phi: cel.Formula, operand: cel.Formula | None = None) -> EventChain | None:
     """Return the chain if phi is LAST of events of one kind with different values; None for any other formula.
 
-    The greatest match has the newest event of each of the newest values. operand: as of `greatest_chain`.
+    The greatest match has the newest event of each of the newest values. operand: see `greatest_chain`.
 
     >>> from cerify.semantics.cel.parse import parse
     >>> distinct_chain(parse("LAST(A{3 DISTINCT [user]})")).distinct
@@ -173,7 +174,9 @@ def distinct_chain(phi: cel.Formula, operand: cel.Formula | None = None) -> Even
 
 
 def round_of_distinct(chain: EventChain, operand: cel.Formula) -> cel.Formula | None:
-    """Return the formula of one event of a distinct chain, given its operand; None if its events are marked apart."""
+    """Return the formula of one event of a distinct chain, given its operand; None if its events
+    have different marks.
+    """
     psi, _ = cel.split_projection(operand)
     while isinstance(psi, cel.Filter):
         psi = psi.phi
@@ -235,7 +238,8 @@ def _filtered(runs: Runs | None, condition: cel.Condition) -> Runs | None:
 
 
 def greatest_of_chain(strategy: cel.Next | cel.Last, chain: EventChain, algebra: Algebra) -> CEA:
-    """Return the automaton of LAST or NXT of a chain, as `greatest_chain` returns it; with a guard, of LAST.
+    """Return the automaton of LAST or NXT of a chain that `greatest_chain` returned; a chain with a guard must be under
+    LAST.
 
     A state is named after the part of the automaton and the number of events that are taken there; END is final.
 

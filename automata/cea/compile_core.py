@@ -68,7 +68,7 @@ def mentioned(condition: core.Condition) -> Variables:
 
 
 def defined_outside_iteration(phi: core.Formula) -> Variables:
-    """vdef+(phi): the variables of the definitions that no + is around (section 3)."""
+    """vdef+(phi): the variables of the definitions that are not under a + (section 3)."""
     match phi:
         case core.CoreEventAtom(_, x):
             return frozenset({x})
@@ -85,7 +85,9 @@ def defined_outside_iteration(phi: core.Formula) -> Variables:
 
 
 def free(phi: core.Formula) -> Variables:
-    """The variables on which [phi](S, nu) depends: those mentioned in phi less those that a + around them rechooses."""
+    """Return the variables on which [phi](S, nu) depends: those mentioned in phi, except those that a + around them
+    chooses anew.
+    """
     match phi:
         case core.CoreEventAtom(_, x):
             return frozenset({x})
@@ -102,7 +104,7 @@ def free(phi: core.Formula) -> Variables:
 
 
 def bound(phi: core.Formula) -> Variables:
-    """bound(phi): the variables that are at an event of every complex event of phi (section 5.1)."""
+    """bound(phi): the variables that hold an event of every complex event of phi (section 5.1)."""
     match phi:
         case core.CoreEventAtom(_, x):
             return frozenset({x})
@@ -133,12 +135,12 @@ EventClass: TypeAlias = tuple[Predicate, frozenset[Predicate], frozenset[Predica
 
 
 def selects(t: Transition) -> bool:
-    """Return whether the event becomes one of the complex event."""
+    """Return whether the transition adds the event to the complex event."""
     return t.marks >= MARKED
 
 
 def guess_position(A: CEA, x: str, budget: Budget) -> CEA:
-    """Return the same pairs, with x at any event where it had no position. Raises BudgetExceeded."""
+    """Return the same pairs, with x at any event if it had no position. Raises BudgetExceeded."""
 
     def successors(state: tuple[int, bool]) -> Iterator[tuple[Label, tuple[int, bool]]]:
         q, seen = state
@@ -155,7 +157,7 @@ def guess_position(A: CEA, x: str, budget: Budget) -> CEA:
 
 
 def sequence(A: CEA, B: CEA, budget: Budget) -> CEA:
-    """Return a complex event of A and a later one of B, under one valuation. Raises BudgetExceeded."""
+    """Return the automaton for a complex event of A and then one of B, under one valuation. Raises BudgetExceeded."""
     shared = _variables(A) & _variables(B)
     finishing = _finishing(A)
     State: TypeAlias = tuple[int, int, bool, Variables]  # of A, of B, whether B has taken, what was seen of shared
@@ -414,8 +416,7 @@ def whole_stream(phi: core.Formula, budget: Budget = Budget()) -> CEA:
 
 
 def looks_ahead(phi: core.Formula) -> list[tuple[str, Span | None]]:
-    """Return the variables in filters that may be at any event of the stream, of the match itself or of one of its
-    rivals.
+    """Return the variables in filters that may hold any event of the stream, inside the match or one of its rivals.
 
     Raises BudgetExceeded where phi is nested too deeply.
     """

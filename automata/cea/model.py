@@ -31,7 +31,7 @@ HELD = "\0held "
 
 
 class Transition(NamedTuple):
-    """From source to target on an event in the predicate, which is marked with the variables of marks."""
+    """From source to target on an event in the predicate; the event is marked with the variables in `marks`."""
 
     source: int
     predicate: Predicate
@@ -54,7 +54,7 @@ class CEA:
         return self.states + len(self.transitions)
 
     def remarked(self, other: Mapping[Marks, Marks]) -> CEA:
-        """The same automaton with other marks on its transitions; of transitions that become equal one is left."""
+        """Return the same automaton with other marks on its transitions; transitions that become equal are merged."""
         remarked = dict.fromkeys(t._replace(marks=other[t.marks]) for t in self.transitions)
         return replace(self, transitions=tuple(remarked))
 
@@ -64,7 +64,7 @@ class CEA:
         return frozenset(t.marks for t in self.transitions)
 
     def shifted(self, by: int) -> CEA:
-        """Return the same automaton with its states renumbered from by on, to stand beside one of by states."""
+        """Return the automaton with states renumbered from `by` on, to be put beside an automaton with `by` states."""
         return CEA(
             self.states,
             tuple(t._replace(source=t.source + by, target=t.target + by) for t in self.transitions),
@@ -82,7 +82,9 @@ class CEA:
 
     @cached_property
     def steps(self) -> tuple[tuple[tuple[int, Marks, int], ...], ...]:
-        """The transitions that leave each state: 1 << i for the i-th of the predicates, the marks, and the target."""
+        """Return for each state its outgoing transitions, as triples: 1 << i for the i-th predicate, the marks, the
+        target.
+        """
         bit = {P: 1 << i for i, P in enumerate(self.predicates)}
         return tuple(tuple((bit[t.predicate], t.marks, t.target) for t in leaving) for leaving in self.leaving)
 
@@ -97,7 +99,7 @@ class CEA:
 
 
 def trim(A: CEA) -> CEA:
-    """Return an automaton with the same runs that accept, without dead states and with the rest renumbered."""
+    """Return an automaton with the same accepting runs, without dead states; the others are renumbered."""
     combined = {t.predicate for t in A.transitions if not isinstance(t.predicate, Atomic)}
     empty = {P for P in combined if not satisfiable(P)}
     alive = [t for t in A.transitions if t.predicate not in empty] if empty else A.transitions
@@ -202,7 +204,9 @@ def reachable_cea(
     budget: Budget,
     what: str,
 ) -> CEA:
-    """The automaton, its states numbered in breadth-first order. Raises BudgetExceeded, naming what was to be built."""
+    """Return the automaton with states numbered in breadth-first order. Raises BudgetExceeded, which names what was
+    being built.
+    """
     initial = list(initial)
     found = explore(initial, successors, budget.states, what, budget.seconds)
     number = {state: i for i, state in enumerate(found)}
@@ -237,14 +241,16 @@ Steps = tuple[tuple[Marks, int], ...]
 
 
 def single_variable(A: CEA) -> CEA:
-    """A CEA with the same complex events whose transitions mark with one variable or not at all (Proposition 9.2)."""
+    """Return a CEA with the same complex events and a single variable: each transition marks with it or not
+    (Proposition 9.2).
+    """
     return A.remarked({L: MARKED if L else UNMARKED for L in A.marks})
 
 
 def seen_at(A: CEA, level: Literal["events", "valuations", "positions"]) -> CEA:
-    """Return a CEA whose words of events and marks are what two formulas are compared by at a level.
+    """Return a CEA whose words show only what a comparison of two formulas at this level looks at.
 
-    At the level of positions nothing is marked, so that only those events count at which some match ends.
+    At the level of positions nothing is marked, so only the positions at which a match ends count.
     """
     if level == "valuations":
         return A
@@ -252,10 +258,10 @@ def seen_at(A: CEA, level: Literal["events", "valuations", "positions"]) -> CEA:
 
 
 def io_determinize(A: CEA, budget: Budget = Budget(), algebra: Algebra | None = None) -> CEA:
-    """An I/O-deterministic CEA with the same valuations (Proposition 5.5). Raises BudgetExceeded.
+    """Return an I/O-deterministic CEA with the same valuations (Proposition 5.5). Raises BudgetExceeded.
 
-    Its states are the subsets that can be reached, numbered in breadth-first order from the initial one, 0. The algebra
-    is that in which the predicates are written; if there is none, they generate one.
+    Its states are the reachable subsets, numbered in breadth-first order from the initial state 0. The predicates are
+    written in `algebra`, or in the algebra that they generate.
     """
     types_ = (algebra or Algebra(A.predicates, budget)).types(A.predicates)
 
@@ -285,9 +291,9 @@ LOOKED_AFTER = 0.01  # seconds of building states
 class Determinized:
     """The I/O-determinization of a CEA, built as far as a stream needs it.
 
-    An event's type is given as a bit mask: bit i is set if the event is in A.predicates[i]. State 0 is initial; subsets
-    has the states of A that each stands for, and known the steps that were built so far, by type. named adds to an
-    error what the automaton was made of.
+    An event's type is a bit mask: bit i is set if the event is in A.predicates[i]. State 0 is initial. `subsets` has
+    for each state the states of A that it stands for. `known` has the steps built so far, by type. `named` adds to an
+    error what the automaton was made from.
     """
 
     def __init__(
@@ -328,18 +334,18 @@ class Determinized:
         return known
 
     def build(self, states: Iterable[int], type_: int) -> None:
-        """Make the steps of several states on an event of the type known. Raises BudgetExceeded."""
+        """Compute the steps of several states on an event of the type."""
         for state in states:
             self.step(state, type_)
 
     def numbered(self, subset: Subset) -> int:
-        """The state that stands for a subset of the states of A. Raises ValueError if it is none, BudgetExceeded."""
+        """Return the state for a subset of the states of A. Raises ValueError if there is none, BudgetExceeded."""
         if not all(type(q) is int and 0 <= q < self.A.states for q in subset):
             raise ValueError("there is no such state of the automaton")
         return self._numbered(subset)
 
     def described(self) -> str:
-        """Describe the automaton and its size, and what to try where it is too large, as a part of a message."""
+        """Return the automaton, its size, and advice if it is too large, as a part of a message."""
         return (
             f"the I/O-deterministic automaton, which is made out of one of {self.A.states} states and "
             f"{len(self.A.transitions)} transitions: too many different sets of runs are under way, {ADVICE}"
@@ -384,9 +390,10 @@ def conjunction(A: CEA, B: CEA, budget: Budget) -> CEA:
 
 
 def interleaving(A: CEA, B: CEA, budget: Budget) -> CEA:
-    """ALL: each makes its run on an interval of its own; one of them begins at the start, one ends at the end.
+    """ALL: each operand runs on its own interval; one of the two begins at the start, and one ends at the end.
 
-    An operand that may skip anything before it marks need not wait for its interval: it has the same runs without.
+    An operand that may skip anything before its first mark need not wait for its interval: its runs are the same
+    without waiting.
     """
     waits_a, waits_b = not _skips_first(A), not _skips_first(B)
     A, B = _with_rests(A), _with_rests(B)
@@ -413,7 +420,7 @@ def _skips_first(A: CEA) -> bool:
 
 
 def unless(A: CEA, B: CEA, algebra: Algebra) -> CEA:
-    """UNLESS: what A has on an interval if B has nothing on any interval inside."""
+    """UNLESS: the runs of A on an interval that has no run of B on any interval inside."""
     budget = algebra.budget
     guard = io_determinize(_anywhere(B.remarked(dict.fromkeys(B.marks, UNMARKED))), budget, algebra)
 
@@ -437,7 +444,9 @@ def intersection(P: Predicate, Q: Predicate) -> Predicate:
 
 
 def separate_start(A: CEA) -> CEA:
-    """Return the same runs from a single fresh initial state, the last one, that no transition leads to."""
+    """Return an automaton with the same runs and a single new initial state, the last one, which no
+    transition enters.
+    """
     start = A.states
     leaving = (t._replace(source=start) for t in A.transitions if t.source in A.initial)
     return replace(
@@ -488,10 +497,9 @@ def intersect_automata(A: CEA, B: CEA, budget: Budget = Budget()) -> CEA:
 
 
 def complement(A: CEA, marks: Iterable[Marks] = (), budget: Budget = Budget()) -> CEA:
-    """Return an automaton of the valuations that A rejects, among those that mark events with one of A's sets of
-    variables or none.
+    """Return an automaton of the valuations that A rejects, among those that use no sets of marks but A's and `marks`.
 
-    marks are further sets of variables to mark with. Raises BudgetExceeded.
+    Raises BudgetExceeded.
     """
     algebra = Algebra(A.predicates, budget)
     allowed = dict.fromkeys((UNMARKED, *(t.marks for t in A.transitions), *marks))
@@ -511,10 +519,10 @@ def complement(A: CEA, marks: Iterable[Marks] = (), budget: Budget = Budget()) -
 
 
 def minimized(A: CEA, budget: Budget = Budget()) -> CEA:
-    """Return the I/O-deterministic CEA with the same valuations that has the fewest states; unique but for their
+    """Return the I/O-deterministic CEA with the same valuations and the fewest states; it is unique up to their
     numbers.
 
-    It has no states from which nothing is accepted. Transitions that differ in their predicates only are one. Raises
+    It has no states that accept nothing. Transitions that differ only in their predicates are merged. Raises
     BudgetExceeded.
     """
     algebra = Algebra(A.predicates, budget)

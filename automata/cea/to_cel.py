@@ -45,13 +45,13 @@ class CeaLetter(NamedTuple):
 
 
 class CeaUnion(NamedTuple):
-    """Either part; they are in ascending order."""
+    """Either part; the parts are in ascending order."""
 
     parts: tuple[Expression, ...]
 
 
 class Join(NamedTuple):
-    """One part and then the other."""
+    """One part, then the other."""
 
     gap: bool
     left: Expression
@@ -59,7 +59,7 @@ class Join(NamedTuple):
 
 
 class Repeated(NamedTuple):
-    """Once or more often."""
+    """The part once or more often."""
 
     gap: bool
     part: Expression
@@ -86,7 +86,7 @@ def parts_of(node: Node) -> tuple[Expression, ...]:
 class Expressions:
     """All expressions made so far, each after its parts.
 
-    Raises BudgetExceeded where one has more than limit nodes, and where it takes too long to see to that.
+    Raises BudgetExceeded if one has more than `limit` nodes, or if checking that takes too long.
     """
 
     def __init__(self, limit: int, what: str) -> None:
@@ -98,7 +98,7 @@ class Expressions:
         self._left = STEPS * limit
 
     def step(self, steps: int) -> None:
-        """So many steps are taken."""
+        """Count this many steps."""
         self._left -= steps
         if self._left < 0:
             self._too_large()
@@ -108,7 +108,7 @@ class Expressions:
         return self._make(CeaLetter(number), 1)
 
     def union(self, expressions: Iterable[Expression]) -> Expression:
-        """Any of the expressions, of which there is one at least; what they begin or end with alike is written once."""
+        """Return the union of one or more expressions; common beginnings and ends are written once."""
         parts = {part for e in expressions for part in self._alternatives(e)}
         self.step(len(parts))
         for e in list(parts):
@@ -208,11 +208,12 @@ class Expressions:
 
 
 def eliminated(edges: Edges, gaps: Mapping[int, bool], final: Collection[int], end: int, all_: Expressions) -> Edges:
-    """Return the edges that are left when all states of gaps are left out; those say how the ways through a state are
+    """Return the edges that remain when all states of `gaps` are removed; `gaps` says how the paths through a state are
     joined.
 
-    A way may end in a final state; it then leads to the state end. What makes the least to write is left out first
-    (Delgado and Morais, "Approximation to the smallest regular expression for a given regular language", CIAA 2004).
+    A path may end in a final state; it then leads to the state `end`. The states that add the least text are removed
+    first (Delgado and Morais, "Approximation to the smallest regular expression for a given regular language", CIAA
+    2004).
     """
     edges, inner = dict(edges), set(gaps)
     while inner:
@@ -257,9 +258,10 @@ Label: TypeAlias = dict[Marks, Mask]
 def to_cel(A: CEA, level: Level = "valuations", schema: Schema | None = None, budget: Budget = Budget()) -> cel.Formula:
     """Return a formula with the valuations of A, or the complex events only, at every position of every stream.
 
-    With a schema: of every stream of that schema. CEL has no formula for an event of any type, so without a schema an
-    automaton is refused that marks events of types it does not name, or may skip such only here and there. Its
-    smallest I/O-deterministic form is tried too, and the shorter formula taken. Raises Unsupported, BudgetExceeded.
+    With a schema: of every stream of that schema. CEL has no formula for an event of any type. So without a schema an
+    automaton is refused if it marks events of types that it does not name, or may skip such events only at some states.
+    The smallest I/O-deterministic form is tried too, and the shorter formula returned. Raises Unsupported,
+    BudgetExceeded.
     """
     A = trim(A)
     found: list[cel.Formula] = []

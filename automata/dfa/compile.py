@@ -31,7 +31,9 @@ Pair: TypeAlias = tuple[int, int]
 
 
 def prior(A: DFA, B: DFA, budget: Budget) -> DFA:
-    """(c) An event of B after one of A; both read all of the history. Beside the states, whether A has been."""
+    """(c) An event of B after one of A; both read all of the history. A flag beside the states says whether A has
+    occurred.
+    """
 
     def step(q: tuple[int, int, bool], a: int, here: Names) -> tuple[int, int, bool]:
         return A.step(q[0], a, here), B.step(q[1], a, here), q[2] or q[0] in A.accepting
@@ -43,7 +45,9 @@ def prior(A: DFA, B: DFA, budget: Budget) -> DFA:
 
 
 def sequence(A: DFA, B: DFA, budget: Budget) -> DFA:
-    """(e) An event of B just after one of A. Beside the states, whether the event before the last was one of A."""
+    """(e) An event of B directly after one of A. A flag beside the states says whether the event
+    before was one of A.
+    """
 
     def step(q: tuple[int, int, bool], a: int, here: Names) -> tuple[int, int, bool]:
         return A.step(q[0], a, here), B.step(q[1], a, here), q[0] in A.accepting
@@ -55,7 +59,7 @@ def sequence(A: DFA, B: DFA, budget: Budget) -> DFA:
 
 
 def after(A: DFA, B: DFA, budget: Budget) -> DFA:
-    """(j) A / B: B up to its first event, then A on what is left. A state is that of one of the two."""
+    """(j) A / B: B up to its first event, then A on the rest. A state is one of A's or one of B's."""
 
     def step(q: tuple[bool, int], a: int, here: Names) -> tuple[bool, int]:
         if q[0]:
@@ -69,7 +73,7 @@ def after(A: DFA, B: DFA, budget: Budget) -> DFA:
 
 
 def first_after(opening: DFA, event: DFA, closing: DFA, budget: Budget) -> DFA:
-    """(l) With each opening, event and closing begin anew. The flag says whether the closing has been before."""
+    """(l) At each opening, event and closing begin anew. The flag says whether the closing has occurred."""
 
     def step(q: tuple[int, Pair | None, bool], a: int, here: Names) -> tuple[int, Pair | None, bool]:
         p, running, closed = opening.step(q[0], a, here), q[1], q[2]
@@ -89,7 +93,7 @@ def first_after(opening: DFA, event: DFA, closing: DFA, budget: Budget) -> DFA:
 
 
 def before(A: DFA, budget: Budget) -> DFA:
-    """(m) Every event after the first one of A: nothing has to be read any more."""
+    """(m) Every event after the first one of A; nothing more is read after that."""
 
     def step(q: tuple[int, bool], a: int, here: Names) -> tuple[int, bool]:
         return (0, True) if q[1] or q[0] in A.accepting else (A.step(q[0], a, here), False)
@@ -109,7 +113,7 @@ def happened(A: DFA, budget: Budget) -> DFA:
 
 
 def series(A: DFA, B: DFA, budget: Budget) -> DFA:
-    """Build (p) A * B: an event of B with only events of A before it. The state None is for any other event before."""
+    """(p) A * B: an event of B with only events of A before it. The state None means that another event came before."""
 
     def step(q: tuple[Pair, bool] | None, a: int, here: Names) -> tuple[Pair, bool] | None:
         if q is None or not q[1]:
@@ -152,7 +156,7 @@ def automata_of(
 ) -> tuple[DFA, ...]:
     """Return the minimal automata, over one alphabet, of expressions without names and attribute variables.
 
-    Free correlation variables are bound. Without the solver, the alphabet may have types that no event has.
+    Free correlation variables are bound. Without the solver, the alphabet may have types that no event can have.
     """
     closed = list(map(_closed, expressions))
     compiler = _Compiler(_alphabet(closed, budget, solver), budget)

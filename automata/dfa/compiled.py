@@ -1,4 +1,4 @@
-"""Event expressions over a history by tables in compiled loops; the readable twin is evaluate.TableRunner."""
+"""Evaluate event expressions with tables in compiled loops; the readable twin is evaluate.TableRunner."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CHUNK = 1 << 22  # events read at a time: each automaton has room for a position
 
 
 class CompiledRunner(TableRunner):
-    """The same as TableRunner; a batch is classified by columns and read by compiled loops."""
+    """Same as TableRunner, but a batch is classified by columns and read by compiled loops."""
 
     def __init__(self, automata: Sequence[DFA]) -> None:
         super().__init__(automata)
@@ -28,16 +28,17 @@ class CompiledRunner(TableRunner):
         self._step = np.empty((0, sum(sizes)), np.int32)
 
     def advance(self, S: Stream) -> list[Positions]:
-        """For each expression the positions of the events, of the next ones, at which it takes place.
+        """Return for each expression the positions, among the next events, at which it takes place.
 
         Raises InputError for a late start event, and Unsupported where numba is not installed.
         """
         return self.read_classes(self.classes.of_stream(S))
 
     def read_classes(self, classes: NDArray[np.int32], begins: NDArray[np.int64] | None = None) -> list[Positions]:
-        """Return the same for events given by their classes, as self.classes numbers them.
+        """Return the same for events given by their classes, numbered as in self.classes.
 
-        begins: the rows at which a new history begins, whose start events the caller has checked; positions count on.
+        begins: the rows at which a new history begins. The caller has checked their start events. Positions are not
+        reset.
         """
         if begins is None and (starts := sorted(self.classes.starts)):
             self._require_starts(np.flatnonzero(np.isin(classes, starts)).tolist())

@@ -1,4 +1,4 @@
-"""Event expressions over a history by tables, in readable Python: one look-up for each event and expression.
+"""Evaluate event expressions with tables, in readable Python: one look-up for each event and expression.
 
 The compiled twin is compiled.CompiledRunner.
 """
@@ -36,8 +36,8 @@ BITS = 32  # masks whose outcomes are put together before they are numbered anew
 class Classes:
     """The classes of the events so far.
 
-    types: for each class, the type of its events in the alphabet of each automaton.
-    starts: the classes of start events. masks: the masks of all automata, each once.
+    types: for each class, the type of its events in the alphabet of each automaton. starts: the classes of start
+    events. masks: the distinct masks of all automata.
     """
 
     def __init__(self, automata: Sequence[DFA]) -> None:
@@ -158,7 +158,7 @@ NO_VARIABLE: Names = frozenset()
 
 
 class Positions(Protocol):
-    """Positions in ascending order, as 64-bit integers: an array of Python's own, or one of NumPy."""
+    """Ascending positions as 64-bit integers, in Python's array or in one of NumPy."""
 
     def tolist(self) -> list[int]:
         """Return the positions as a list."""
@@ -169,9 +169,9 @@ class Positions(Protocol):
 
 
 class TableRunner:
-    """The states of some automata over one history, which is read an event or a batch of events at a time.
+    """The states of some automata over one history, which is read in single events or batches.
 
-    Results name an expression by the index of its automaton. position is that of the next event.
+    Results identify an expression by the index of its automaton. position is that of the next event.
     """
 
     def __init__(self, automata: Sequence[DFA]) -> None:
@@ -181,7 +181,7 @@ class TableRunner:
         self._steps: list[list[list[int]]] = []  # of each class, for each automaton, the state after each state
 
     def restart(self) -> None:
-        """Begin a new history; the classes of events are not computed again."""
+        """Begin a new history; the classes of events stay known."""
         self.states = [0] * len(self.automata)
         self.position = 0
 
@@ -190,7 +190,7 @@ class TableRunner:
         return list(self.states)
 
     def resume(self, states: list[int], position: int) -> None:
-        """Continue in these states at a position. Raises ValueError where the automata do not have them."""
+        """Continue in these states at a position. Raises ValueError if the automata have no such states."""
         if len(states) != len(self.automata) or not all(
             isinstance(q, int) and 0 <= q < len(A.following) for q, A in zip(states, self.automata, strict=True)
         ):
@@ -203,7 +203,7 @@ class TableRunner:
         return self._advance(self.classes.of_event(event))
 
     def advance(self, S: Stream) -> list[Positions]:
-        """For each expression the positions of the events, of the next ones, at which it takes place.
+        """Return for each expression the positions, among the next events, at which it takes place.
 
         Raises InputError for a late start event.
         """
@@ -216,7 +216,7 @@ class TableRunner:
         return [array("q", positions) for positions in found]
 
     def can_still(self) -> list[bool]:
-        """For each expression whether it may take place at an event to come."""
+        """Return for each expression whether it may take place at a future event."""
         return [q in states for q, states in zip(self.states, self._coaccessible, strict=True)]
 
     @cached_property
@@ -242,5 +242,5 @@ class TableRunner:
 
 
 def column(A: DFA, a: int) -> list[int]:
-    """Return the state after each state with an event of the type; a start event that comes later has been refused."""
+    """Return the next state of each state on an event of the type; late start events have been refused before."""
     return [following.get((a, NO_VARIABLE), 0) for following in A.following]

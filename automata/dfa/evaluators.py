@@ -22,10 +22,10 @@ LATEST = 2**62  # a position that no stream reaches, and that fits 64 bits with 
 
 
 class ReadableExpressionEvaluator(Evaluator):
-    """The matches of one event expression, by tables or by a parametric monitor.
+    """Finds the matches of one event expression, with tables or a parametric monitor.
 
-    push and count raise InputError for a start event that is not the first event. Where they raise BudgetExceeded, a
-    part of the batch may have been read, and there is no state to save.
+    push and count raise InputError for a start event that is not the first event. After BudgetExceeded a part of the
+    batch may have been read, and the state cannot be saved.
     """
 
     STATE = "event expression"
@@ -71,7 +71,7 @@ class ReadableExpressionEvaluator(Evaluator):
 
     @property
     def counters(self) -> Counters:
-        """states: those of all automata. nodes: the choices of values that are followed; none without variables."""
+        """states: those of all automata. nodes: the tracked choices of values; 0 without variables."""
         automata = (self.automaton,) if isinstance(self.automaton, DFA) else self.automaton.automata.values()
         choices = len(self._machine) if isinstance(self._machine, ParametricMonitor) else 0
         return Counters(self.position - self._first, choices, sum(len(A.following) for A in automata))

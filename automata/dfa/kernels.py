@@ -1,4 +1,4 @@
-"""Tables of event expressions in compiled loops over flat arrays; the readable twin is evaluate.TableRunner.
+"""Evaluate tables of event expressions in compiled loops over flat arrays; the readable twin is evaluate.TableRunner.
 
 Arrays, with n events, C classes of events, s states of all K automata together (each has its own range of them):
 

@@ -69,7 +69,7 @@ class Alphabet:
 class DFA:
     """A deterministic automaton: for each state the next state by symbol, and the accepting states.
 
-    variables are those whose place the automaton reads; an automaton of a whole expression has none.
+    variables: the variables whose places the automaton reads; the automaton of a whole expression reads none.
     """
 
     alphabet: Alphabet
@@ -79,7 +79,7 @@ class DFA:
 
     @property
     def fingerprint(self) -> str:
-        """Return a hash of the letters and the table: equal where the number of a state means the same."""
+        """Return a hash of the letters and the table; automata with equal hashes number their states alike."""
         steps = [sorted((a, q) for (a, _), q in following.items()) for following in self.following]
         types = [sorted(t.chosen) for t in self.alphabet.types]
         return digest(self.alphabet.predicates, types, steps, sorted(self.accepting))
@@ -103,7 +103,7 @@ class DFA:
 
 
 def digest(*parts: object) -> str:
-    """Return a short hash of the text of some values, to recognize what a saved state is of."""
+    """Return a short hash of the text of some values, to recognize which query a saved state belongs to."""
     return sha256(repr(parts).encode()).hexdigest()[:32]
 
 
@@ -142,7 +142,7 @@ def built(
 ) -> DFA:
     """Return the minimal automaton with the states that can be reached, numbered. Raises BudgetExceeded.
 
-    A state equal to the initial one that is reached again is another state, as only that one may accept.
+    If the initial state is reached again, that is another state, because the initial state must not accept.
     """
     if len(alphabet.types) << len(variables) > budget.states:
         raise BudgetExceeded(f"with {len(variables)} variables there are more than {budget.states} letters")
@@ -199,7 +199,7 @@ Pair: TypeAlias = tuple[int, int]
 
 
 def separating_word(A: DFA, B: DFA, among: Collection[int] | None = None, budget: Budget = Budget()) -> Word | None:
-    """Return a shortest history at whose last event just one of the two takes place; None if they are equivalent."""
+    """Return a shortest history at whose last event exactly one of the two takes place; None if they are equivalent."""
     return _of_both(A, B, lambda q: (q[0] in A.accepting) != (q[1] in B.accepting), among, budget)
 
 
@@ -214,7 +214,7 @@ def accepted_word(A: DFA, among: Collection[int] | None = None, budget: Budget =
 
 
 def shortest_extension(A: DFA, q: int, among: Collection[int] | None = None, budget: Budget = Budget()) -> Word | None:
-    """Fewest events to come after which A takes place, once some events have led to q; None if it no more can."""
+    """Return the fewest future events after which A takes place, starting from state q; None if it cannot any more."""
     coming = _restrict_types(A.alphabet.coming, among)
 
     def edges(node: tuple[int, bool]) -> Iterator[tuple[int, tuple[int, bool]]]:
@@ -243,7 +243,7 @@ def coaccessible_states(A: DFA, among: Collection[int] | None = None) -> frozens
 def types_under(
     alphabet: Alphabet, schema: Schema | None = None, budget: Budget = Budget()
 ) -> Mapping[int, Event | None]:
-    """Return the types that events of the schema can have, each with an event (None: z3 returned unknown).
+    """Return the types that events of the schema can have, each with an example event (None if z3 could not decide).
 
     A start event is one of them if the schema has its type. Raises BudgetExceeded.
     """
@@ -254,7 +254,7 @@ def types_under(
 
 
 def stream_of(word: Word, events: Mapping[int, Event | None], schema: Schema | None = None) -> Stream:
-    """Return the word as events. Raises Unsupported where there is a type without an event to show."""
+    """Return the word as events. Raises Unsupported if a type has no example event."""
     found = []
     for a in word:
         if (event := events[a]) is None:
@@ -294,7 +294,7 @@ Node = TypeVar("Node", bound=Hashable)
 def shortest(
     start: Node, edges: Callable[[Node], Iterable[tuple[int, Node]]], wanted: Callable[[Node], bool], budget: Budget
 ) -> Word | None:
-    """Return the letters on a shortest way to a node that is wanted; None if there is no way. Raises BudgetExceeded."""
+    """Return the letters on a shortest path to a wanted node; None if there is no path. Raises BudgetExceeded."""
     goal: list[Node] = []
 
     def until_found(node: Node) -> Iterator[tuple[int, Node]]:

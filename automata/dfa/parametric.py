@@ -54,9 +54,9 @@ CONSTRAINTS = 10  # at most; there is an automaton for each combination of their
 class Symbolic:
     """The automata of an expression with attribute variables.
 
-    visible: how many of the variables, from the first on, are those of the text; the others are of inlined definitions.
-    sources: for each event type, the pairs of a variable's number and an attribute that gives it a value.
-    automata: one for each combination of the truth values of the constraints.
+    visible: how many variables, from the first on, are in the text; the others come from inlined definitions. sources:
+    for each event type, the pairs of a variable's number and the attribute that gives it a value. automata: one for
+    each combination of truth values of the constraints.
     """
 
     variables: tuple[str, ...]
@@ -67,13 +67,13 @@ class Symbolic:
 
     @property
     def fingerprint(self) -> str:
-        """Return a hash: equal where the states of a monitor mean the same."""
+        """Return a hash; it is equal if the states of two monitors mean the same."""
         automata = [(way, A.fingerprint) for way, A in self.automata.items()]
         return digest(self.variables, sorted(self.sources.items()), self.constraints, automata)
 
 
 def why_not(E: expr.Expression, schema: Schema | None, budget: Budget = Budget()) -> Unsupported | None:
-    """Return why no automata can follow the expression event by event on streams of the schema; None if they can.
+    """Return why automata cannot follow the expression on streams of the schema; None if they can.
 
     The schema None stands for streams of any schema.
 
@@ -97,8 +97,8 @@ def _about_values(ground: expr.Expression, variables: tuple[str, ...]) -> Unsupp
 def symbolic(E: expr.Expression, order: ArgumentOrder, budget: Budget = Budget()) -> Symbolic:
     """Return the automata of an expression whose arguments stand for attributes in this order.
 
-    Raises Unsupported for prefix, which depends on the values, and for a name with variables of its own inside; and
-    BudgetExceeded.
+    Raises Unsupported for prefix, which depends on the values, and for a name whose definition has its own variables;
+    and BudgetExceeded.
     """
     whole = inlined(E)
     variables = whole.variables
@@ -125,7 +125,7 @@ def symbolic(E: expr.Expression, order: ArgumentOrder, budget: Budget = Budget()
 
 
 def sources(whole: Inlined, order: ArgumentOrder) -> Mapping[str, tuple[tuple[int, str], ...]]:
-    """For each event type, the pairs (number of a variable, attribute that gives it a value)."""
+    """Return for each event type the pairs (number of a variable, attribute that gives it a value)."""
     found: dict[str, tuple[tuple[int, str], ...]] = {}
     places = argument_places(whole.body, whole.definitions)
     for X, name in enumerate(whole.variables):
@@ -151,7 +151,7 @@ class ParametricMonitor:
     """The states of an expression with attribute variables over one history.
 
     There is an entry for each choice among the values so far: (v + 1)^k for k variables of v values each. An event
-    costs a step for each distinct tuple of states, and one for each choice with a value of the event.
+    costs one step for each distinct tuple of states, and one for each choice that includes a value of the event.
     """
 
     def __init__(self, symbolic: Symbolic, budget: Budget = Budget()) -> None:
@@ -192,9 +192,9 @@ class ParametricMonitor:
         return any(True for _ in self._accepting())
 
     def advance(self, S: Stream) -> Positions:
-        """Return the positions of the events, of the next ones, at which the expression takes place.
+        """Return the positions, among the next events, at which the expression takes place.
 
-        Raises InputError for a late start event; then nothing is read.
+        Raises InputError for a late start event, before anything is read.
         """
         begin = self.position
         for i, event in enumerate(S):
@@ -208,7 +208,7 @@ class ParametricMonitor:
         return list(dict.fromkeys(tuple(v for v in key if v is not None) for key in keys))
 
     def state(self) -> list[tuple[list[list[str | Value] | None], States]]:
-        """Return the choices of values, each with the states of the automata, for resume; JSON can hold them."""
+        """Return the choices of values, each with the states of the automata, as JSON data for `resume`."""
         return [
             ([None if v is None else _encode_value(v) for v in key], group.states) for key, group in self._group.items()
         ]
@@ -216,7 +216,7 @@ class ParametricMonitor:
     def resume(self, state: list[tuple[list[list[str | Value] | None], list[int]]], position: int) -> None:
         """Continue with these choices at a position.
 
-        Raises ValueError, TypeError or IndexError for what is no state of these automata; then nothing has changed.
+        Raises ValueError, TypeError or IndexError if these are no states of the automata; then nothing has changed.
         """
         width, sizes = len(self.symbolic.variables), [len(A.following) for A in self._automata]
         machines: dict[Key, States] = {}
@@ -348,7 +348,9 @@ Choice: TypeAlias = tuple[KindedValue, ...]
 
 
 class Valued:
-    """An expression with attribute variables, and its automata so far; order has the attributes of each event type."""
+    """An expression with attribute variables and the automata built so far. order: the attributes of each event type,
+    in order.
+    """
 
     def __init__(self, E: expr.Expression, order: ArgumentOrder, budget: Budget = Budget()) -> None:
         self.E = E
@@ -363,8 +365,8 @@ class Valued:
     def rows(self, S: Stream, evaluator: type[TableRunner] = TableRunner) -> frozenset[Row]:
         """Return the rows (event, values) of the compatible tuples of a history.
 
-        The values are those of the visible variables, in the order of their names. Raises Unsupported where there is a
-        name with variables of its own inside, InputError for a late start event, and BudgetExceeded.
+        The values are those of the visible variables, in the order of their names. Raises Unsupported for a name whose
+        definition has its own variables, InputError for a late start event, and BudgetExceeded.
         """
         choices = self._choices(S)
         found = []
@@ -418,7 +420,9 @@ AT = "at"  # the column of the events
 
 
 def found_in(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> list[int]:
-    """The positions at which E takes place, in order: by a parametric monitor, or one automaton without variables."""
+    """Return the positions at which E takes place, in order; with attribute variables by a parametric monitor, else by
+    one automaton.
+    """
     if not inlined(E).variables or _has_prefix(E):
         return sorted(Valued(E, order_in(S), budget).events(S))
     machines = ParametricMonitor(symbolic(E, order_in(S), budget), budget)
@@ -428,8 +432,9 @@ def found_in(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> list[i
 def tuples(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> Relation:
     """Return the relation of compatible tuples of E over S.
 
-    Its variables are those of the text that range over values: in several places, or in the head of the definition with
-    which the text ends. Raises Unsupported where a name inside has variables of its own, InputError, BudgetExceeded.
+    Its variables are the ones that range over values: variables of the text at several places, or in the head of the
+    definition that ends the text. Raises Unsupported for an inner name whose definition has its own variables,
+    InputError, BudgetExceeded.
     """
     variables = inlined(E).visible
     if _has_prefix(E):
@@ -447,7 +452,7 @@ def collected(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> pa.Ta
     """Return the compatible tuples as an Arrow table, sorted: the column "at" (int64, positions), and one for each
     variable.
 
-    Raises what tuples raises, and Unsupported where the values of a variable have no common column type.
+    Raises the errors of `tuples`, and Unsupported if the values of a variable have no common column type.
     """
     from cerify.semantics.arrow_types import array_of_times
 

@@ -1,6 +1,6 @@
-"""The variables of a resolved expression, as the automata read them: vldb92, sections 5 and 6.
+"""Find the variables of a resolved expression for the automata: vldb92, sections 5 and 6.
 
-The definition has a reading of its own, in semantics/event_expressions/denote.py; neither uses the other.
+The definition has its own code for this, in semantics/event_expressions/denote.py; the two are independent.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ ArgumentPositions: TypeAlias = Mapping[str, frozenset[ArgumentPosition]]
 
 
 def unbound_variables(E: expr.Expression) -> tuple[str, ...]:
-    """The correlation variables that occur in E outside every exists that binds them, sorted (section 5, 1 to 7)."""
+    """Return the correlation variables that occur in E outside every exists that binds them, sorted (section 5, 1 to
+    7).
+    """
     found: set[str] = set()
     pending: list[tuple[expr.Expression, frozenset[str]]] = [(E, frozenset())]
     while pending:
@@ -120,7 +122,9 @@ def order_under(schema: Schema | None) -> ArgumentOrder:
 
 
 def order_in(S: Stream) -> ArgumentOrder:
-    """The order under the stream's schema; without one, that in which the stream first shows attributes, as columns."""
+    """Return the order of attributes under the stream's schema; without one, the order in which the stream first has
+    them.
+    """
     if S.schema is not None:
         return order_under(S.schema)
     columns: dict[str, set[str]] = {}  # the types of each attribute
@@ -133,7 +137,7 @@ def order_in(S: Stream) -> ArgumentOrder:
 
 
 def kinded(v: Value) -> KindedValue:
-    """Return a value with its kind: 1 and true are equal in Python, and different values here."""
+    """Return a value with its kind, because 1 and true are equal in Python but different here."""
     return kind(v), v
 
 
@@ -156,10 +160,10 @@ def grounded(
     order: ArgumentOrder,
     budget: Budget = Budget(),
 ) -> expr.Expression:
-    """E with the bodies of definitions for names, and with masks for arguments.
+    """Return E with names replaced by the bodies of their definitions, and arguments by masks.
 
-    Raises Unsupported where a name has attribute variables of its own, for which there are as many expressions as there
-    are values, and BudgetExceeded where names that use names several times make the expression too large.
+    Raises Unsupported if a definition has its own attribute variables, because there would be an expression for each
+    value. Raises BudgetExceeded if definitions that use others several times make the expression too large.
     """
     terms = {X: Constant(v) for X, v in values.items()}
     return with_terms(E, terms, _is_true, definitions, order, budget)
@@ -173,9 +177,9 @@ def with_terms(
     order: ArgumentOrder,
     budget: Budget = Budget(),
 ) -> expr.Expression:
-    """Ground the expression like `grounded`, but with any terms for the variables.
+    """Same as `grounded`, but with any terms for the variables.
 
-    The function decide gives the truth of each constraint between terms.
+    The function `decide` returns the truth of each constraint between terms.
     """
     found = tried_with_terms(E, terms, decide, definitions, order, budget)
     if isinstance(found, Unsupported):
@@ -191,7 +195,7 @@ def tried_with_terms(
     order: ArgumentOrder,
     budget: Budget = Budget(),
 ) -> expr.Expression | Unsupported:
-    """Ground the expression like `with_terms`, but return Unsupported instead of raising it. Raises BudgetExceeded."""
+    """Same as `with_terms`, but returns Unsupported instead of raising it. Raises BudgetExceeded."""
     grounding = _Grounding(decide, definitions, order, budget)
     found = grounding.expression(E, terms)
     return grounding.refused or found
@@ -277,8 +281,8 @@ def _side(side: Term, terms: Terms) -> Term:
 class Inlined:
     """An expression, the definitions that it uses, and its attribute variables that range over values.
 
-    visible are those of the text itself, the columns of the compatible tuples; local are those of the definitions that
-    were inlined.
+    visible: the variables of the text itself, which are the columns of the compatible tuples. local: those of the
+    inlined definitions.
     """
 
     body: expr.Expression
@@ -293,7 +297,7 @@ class Inlined:
 
 
 def inlined(E: expr.Expression) -> Inlined:
-    """The expression without its definitions; as long as it is a single name, the name is replaced by its body."""
+    """Return the expression without its definitions. While it is a single name, the name is replaced by its body."""
     definitions = {d.name: d for d in E.definitions} if isinstance(E, expr.Let) else {}
     body = E.body if isinstance(E, expr.Let) else E
     visible, local = ranging_variables(body), tuple[str, ...]()

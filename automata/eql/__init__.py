@@ -1,1 +1,1 @@
-"""EQL as a machine with one place for each step and key, as Elastic's documentation describes it."""
+"""EQL as a state machine with one slot for each step and key, as Elastic's documentation describes it."""

@@ -1,8 +1,8 @@
-"""Filters, keys and times of EQL over the columns of a table: a truth value, a number, for each row.
+"""Evaluate filters, keys and times of EQL over the columns of a table.
 
-A test of one field is asked once for each value that its column has, of an event with that value alone, and the answers
-are looked up row by row. So a test means over columns just what it means of an event, whatever it is; only tests of
-several fields together are not carried.
+A test of one field is evaluated once for each distinct value of its column, on an event with that value alone; the
+answers are then looked up row by row. So a test means the same over columns as on an event. Only tests of several
+fields together are not supported.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MOST_CHOICES = 64  # of elements, one of each array of a key
 
 
 def why_not_compiled(query: eql.EqlQuery) -> Unsupported | None:
-    """Return why the loop does not carry a query; None if it does."""
+    """Return why the compiled loop does not support a query; None if it does."""
     body = query.body
     if isinstance(body, eql.EventSample):
         return Unsupported("a sample is not evaluated by a compiled loop; use the automaton", body.span)
@@ -55,7 +55,7 @@ _COMPARE: dict[str, Any] = {
 
 
 class KeyNumbers:
-    """Numbers the keys of a log from 1 on, and null as 0: values, and for several fields pairs of numbers."""
+    """Numbers the keys of a log from 1 on, and null as 0; a key of several fields is a chain of pairs of numbers."""
 
     def __init__(self) -> None:
         self.parts: dict[tuple[str, Value], int] = {}
@@ -74,7 +74,7 @@ class KeyNumbers:
         return [null if v is None else parts.setdefault((of, v), len(parts) + 1) for v in values]
 
     def of_pairs(self, place: int, left: Any, right: Any) -> Any:
-        """Return a number for each pair of numbers, of which the right ones are of the field at a place."""
+        """Return a number for each pair of numbers; `right` has the numbers of the field at this place."""
         both = (left + 1) * PAIR + right + 1
         encoded = pa.array(both).dictionary_encode()
         known = self.pairs.setdefault(place, {})
@@ -82,7 +82,7 @@ class KeyNumbers:
         return np.array(lookup, np.int64)[encoded.indices.to_numpy()] if lookup else both
 
     def keys(self, fields: int) -> dict[int, Key]:
-        """Return the keys of so many fields by their numbers."""
+        """Return the keys with this many fields, by their numbers."""
         part_of: dict[int, tuple[str, Value] | None] = {number: part for part, number in self.parts.items()}
         part_of[NULL_KEY], found = None, {number: (part,) for number, part in {NULL_KEY: None, **part_of}.items()}
         keys: dict[int, Key] = dict(found)
@@ -96,7 +96,7 @@ class KeyNumbers:
 
     @classmethod
     def of_keys(cls, keys: Sequence[Key]) -> tuple[KeyNumbers, list[int]]:
-        """Return new numbers for these keys alone, and the number of each."""
+        """Return a new numbering of these keys alone, and the number of each."""
         numbers, found = cls(), []
         for K in keys:
             combined = NULL_KEY
@@ -110,7 +110,7 @@ class KeyNumbers:
 
 
 class EqlColumns:
-    """The columns of one table, encoded when they are first asked for."""
+    """The columns of one table, each encoded on first use."""
 
     def __init__(self, table: pa.Table, reading: EqlReading) -> None:
         self.table, self.reading, self.rows = table, reading, table.num_rows
@@ -255,7 +255,7 @@ class EqlColumns:
     # --- keys and times -----------------------------------------------------------------------------------------------
 
     def element_choices(self, fields: tuple[eql.EventField, ...]) -> list[tuple[int, ...]]:
-        """Return the choices of an element of each field of a key; one where no field is an array.
+        """Return the choices of one element for each field of a key; a single choice if no field is an array.
 
         Raises Unsupported for too many.
         """
@@ -267,10 +267,10 @@ class EqlColumns:
     def keys(
         self, fields: tuple[eql.EventField, ...], rows: Any, numbers: KeyNumbers, elements: tuple[int, ...] = ()
     ) -> Any:
-        """Return a number for the key of each of the rows, or NO_KEY; equal keys have equal numbers, of any fields.
+        """Return the number of each row's key, or NO_KEY. Equal keys have equal numbers, whatever their fields.
 
-        numbers has those of the keys so far, and gets new ones. elements: which element of each field is in the key;
-        the first one where it is left out.
+        `numbers` has the keys so far, and new ones are added. elements: which element of each field belongs to the key,
+        by default the first.
         """
         combined = np.zeros(len(rows), np.int64)
         missing = np.zeros(len(rows), np.bool_)

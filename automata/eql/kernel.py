@@ -1,4 +1,4 @@
-"""The slot machine of EQL as a compiled loop over columns: one pass, and as many places as there are keys and steps."""
+"""The slot machine of EQL as a compiled loop over columns: one pass, with a slot for each key and step."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def matches_by_columns(
 
 
 def match_positions(query: eql.EqlQuery, S: Stream, reading: EqlReading = ELASTIC, budget: Budget = Budget()) -> Any:
-    """Return the positions of all matches, pipes aside, as an array with a row for each; in the order of the log.
+    """Return the positions of all matches before pipes are applied: an array with a row for each match, in the order of
+    the log.
 
     Raises Unsupported, BudgetExceeded.
     """
@@ -162,10 +163,10 @@ class _SlotColumns:
 
 
 class EqlColumnEvaluator(Evaluator):
-    """The matches of a query of EQL over a log that comes in batches of columns, by the compiled loop.
+    """Finds the matches of an EQL query over a log that comes in batches of columns, by the compiled loop.
 
-    Memory is bounded by the number of keys times the square of that of steps, and by that of the keys within twice
-    maxspan where there is one. Raises InputError for events that come too late for that.
+    Memory is bounded by the number of keys times the square of the number of steps; with maxspan only the keys within
+    twice maxspan count. Raises InputError for events that come too late for that.
     """
 
     STATE = "columns"
@@ -240,7 +241,7 @@ class EqlColumnEvaluator(Evaluator):
 
     @property
     def counters(self) -> Counters:
-        """Return the events, no nodes, and the places that are in use."""
+        """Return the number of events, 0 nodes, and the number of slots in use."""
         used = int(np.count_nonzero(self._slots.places[:, :, 0] >= 0)) if self._slots.steps else 0
         return Counters(self.position, 0, used)
 

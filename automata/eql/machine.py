@@ -1,4 +1,4 @@
-"""The slot machine of EQL: for each key one place for each step, in which at most one pending sequence waits.
+"""The slot machine of EQL: for each key one slot for each step, which holds at most one pending sequence.
 
 An event (1) moves, from the last step to the first, the sequence that waits at the step before into the place of its
 step, over what is there, or reports it at the last step; (2) begins a sequence if it is at the first step; (3) empties
@@ -43,7 +43,7 @@ KEYS_BEFORE_EVICTION = 4096
 
 
 class SlotProgram:
-    """A sequence as the machine runs it: its tests, its keys and its window."""
+    """A compiled sequence: its tests, its keys and its window."""
 
     def __init__(self, query: eql.EventSequence, reading: EqlReading) -> None:
         steps = eql.step_expanded(query)
@@ -61,13 +61,13 @@ class SlotProgram:
         return filter_test(step.filter, self.reading), eql.step_keys(query, step)
 
     def keys_at(self, step: tuple[Test, tuple[eql.EventField, ...]], event: Event) -> tuple[Key, ...]:
-        """Return the keys of an event at a step; none if it is not there."""
+        """Return the keys of an event at a step; none if it is not at that step."""
         test, fields = step
         return keys_of(event, fields, self.reading) if test(event) else ()
 
 
 class SlotMachine(Evaluator):
-    """The matches of a query of EQL over a log that comes in batches.
+    """Finds the matches of a query of EQL over a log that comes in batches.
 
     Matches come with the batch that completes them; with missing events behind the last step, once the time of an event
     is beyond the window. `tail`, and any pipe behind such missing events, waits for the end. Raises InputError for an
@@ -319,7 +319,7 @@ class SlotMachine(Evaluator):
 
     @property
     def counters(self) -> Counters:
-        """Return the events, no nodes, and the places that are in use."""
+        """Return the number of events, 0 nodes, and the number of slots in use."""
         used = sum(p is not None for at in self._places.values() for p in at.pending)
         return Counters(self.position, 0, used)
 

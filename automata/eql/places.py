@@ -1,4 +1,4 @@
-"""What the slot machine remembers of one key, and its form in saved states."""
+"""The state of the slot machine for one key, and its saved form."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NANOSECOND = Fraction(1, 1000)
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A sequence on its way: its positions, the time of the first event, and what stands against it already.
+    """A pending sequence: its positions, the time of its first event, and what already rules it out.
 
     gap: whether a missing event came between two of its steps. before: the latest time of a missing event in front.
     """
@@ -28,10 +28,11 @@ class Pending:
 
 @dataclass(slots=True)
 class Places:
-    """The state of one key: the sequence at each step, the last missing events, and sequences that wait for their gap.
+    """The state of one key: the sequence at each step, the last missing events, and complete sequences that wait for a
+    gap to end.
 
-    missed: for each missing step between two others the last position of such an event. before: the latest time of one
-    in front. waiting: sequences that are complete but for missing events behind them.
+    missed: for each missing step between two others, the last position of such an event. before: the latest time of a
+    missing event in front. waiting: sequences that are complete except for missing events after them.
     """
 
     pending: list[Pending | None]
@@ -40,7 +41,7 @@ class Places:
     waiting: list[Pending] = field(default_factory=list)
 
     def is_older_than(self, time: Microseconds) -> bool:
-        """Return whether nothing here began, or was missed in front, at this time or later."""
+        """Return whether everything here began, or was missed in front, before this time."""
         times = [p.time for p in self.pending if p is not None and p.time is not None]
         return (
             not self.waiting and max([*times, *([] if self.before is None else [self.before])], default=time - 1) < time

@@ -42,15 +42,15 @@ class CompactComplexEventSet:
         return len(self.event) - 1
 
     def append(self, end: int, start: int) -> None:
-        """Append the list that begins with start to the one whose last node is end."""
+        """Append the list whose first node is `start` to the list whose last node is `end`."""
         self.next[end] = start
 
     def enumerate(self, nodes: NodeList) -> Iterator[list[int]]:
-        """Each complex event of the list once, as its nodes from the latest position to the first (Algorithm 1).
+        """Yield each complex event of the list once, as its nodes from the latest position to the first (Algorithm 1).
 
-        The list that is yielded is the algorithm's own and changes with the next step. The time between
-        two outputs is linear in their lengths. The recursion of the algorithm is kept in pending: the rest of each list
-        that is under way, and how long the path was when it began.
+        The yielded list is the algorithm's own and changes with the next step. The time between two outputs is linear
+        in their lengths. The recursion of the algorithm is kept in `pending`: the rest of each list in progress, and
+        the length of the path when it began.
         """
         path: list[int] = []
         pending = [(*nodes, 0)]
@@ -99,7 +99,7 @@ FOREVER = 1 << 62
 
 
 class Bottom:
-    """The terminator; its complex event has not begun, so that it can begin at any position to come."""
+    """The terminator; its complex event has not begun, so it can begin at any later position."""
 
     __slots__ = ()
     latest: int = FOREVER
@@ -118,7 +118,7 @@ class CesOutput:
 
 
 class CesUnion:
-    """The complex events of both; right is None once all of its begin too early to matter."""
+    """The complex events of both; right is None once all of its complex events begin too early to matter."""
 
     __slots__ = ("latest", "left", "right")
 
@@ -135,7 +135,7 @@ WINDOW_BOTTOM = Bottom()
 
 
 def merge(series: Series) -> Node:
-    """Return the safe node of all that is in a series."""
+    """Return one safe node for everything in a series."""
     node = series[-1]
     for left in reversed(series[:-1]):
         node = CesUnion(left, node)
@@ -143,7 +143,9 @@ def merge(series: Series) -> Node:
 
 
 def add(series: Series, other: Series) -> Series:
-    """Return the series of both. The more recent argument is changed and returned; the other must not be used again."""
+    """Return the union of two series. The more recent argument is changed and returned; the other must not be used
+    again.
+    """
     if other[0].latest > series[0].latest:
         series, other = other, series
     node = merge(other)
@@ -171,10 +173,11 @@ def _union(n1: Node, n2: Node) -> Node:
 
 
 def enumerate_(node: Node, low: Sequence[int] | Mapping[int, int]) -> Iterator[list[CesOutput]]:
-    """Each complex event of a node that is in its window once, as its nodes from the latest position to the first.
+    """Yield each complex event of a node that is in its window once, as its nodes from the latest position to the
+    first.
 
-    low[i] is the least position at which one that ends at i may begin. The list that is yielded is the algorithm's own
-    and changes with the next step. The time between two outputs is linear in their lengths: what is pending has an
+    low[i] is the least position at which a complex event that ends at i may begin. The yielded list is the algorithm's
+    own and changes with the next step. The time between two outputs is linear in their lengths: what is pending has an
     output in the window, by (1), and is at most three unions away from the next node of it, by (2).
     """
     path: list[CesOutput] = []
@@ -232,7 +235,7 @@ def _paths(root: Node, bound: int) -> int:
 
 
 def children(node: Node) -> tuple[Node, ...]:
-    """Return the nodes that a node leads to."""
+    """Return the children of a node."""
     match node:
         case Bottom():
             return ()
@@ -243,7 +246,7 @@ def children(node: Node) -> tuple[Node, ...]:
 
 
 def forget(roots: Iterable[Node], bound: int) -> int:
-    """Drop all complex events below the roots that begin before the bound; returns the number of nodes left."""
+    """Remove all complex events below the roots that begin before the bound; return the number of nodes left."""
     seen: set[int] = set()
     pending = list(roots)
     while pending:

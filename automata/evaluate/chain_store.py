@@ -34,7 +34,7 @@ POSITIONS = 2**20  # of events of matches between two enumerations
 
 
 class CountStore(MatchStore):
-    """A store of counts: each match has as many events as the counts say, and one variable."""
+    """A match store for counted events: all matches have the same number of events and one variable."""
 
     growth, most = 2, 2**30
     _length: int  # events of a match
@@ -45,7 +45,7 @@ class CountStore(MatchStore):
 
     @property
     def labels(self) -> NDArray[np.int32]:
-        """None are kept: a match has one variable."""
+        """Return no labels, because a match has one variable."""
         return np.zeros(0, np.int32)
 
     def advance(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[NDArray[np.int64]]:
@@ -68,7 +68,7 @@ class CountStore(MatchStore):
 
 
 class ChainStore(CountStore):
-    """The last events of one kind of each key; see keyed_kernels.last_of_chain.
+    """The last events of one kind, for each key; see keyed_kernels.last_of_chain.
 
     length: how many make a match. consume, ascending: as of KeyedStore. The kind of events is that of the steps which
     leave the initial state of the automaton.
@@ -124,7 +124,7 @@ class ChainStore(CountStore):
         self.counters, self.rows, self.home = counters, np.ascontiguousarray(rows), np.ascontiguousarray(home)
 
     def compact(self, bound: int) -> NDArray[np.bool_]:
-        """Forget the keys whose last event is before the bound. Returns for each key whether anything is left."""
+        """Forget the keys whose last event is before the bound. Return for each key whether anything is left."""
         present = self.home[:, kernels.STREAM] == self.counters[kernels.STREAMS]
         used: NDArray[np.bool_] = present & (self.home[:, kernels.COUNT] > 0)
         if self._ascending:
@@ -160,9 +160,9 @@ class ChainStore(CountStore):
 
 
 class EarliestStore(ChainStore):
-    """The earliest events of several runs of each key, for NXT; see keyed_kernels.first_of_runs.
+    """The earliest events of several runs, for each key, for NXT; see keyed_kernels.first_of_runs.
 
-    lengths: how many events each run has. A key is kept, also when its events are in no window any more.
+    lengths: how many events each run has. A key is kept even if its events are outside every window.
     """
 
     HOME = 3
@@ -176,7 +176,7 @@ class EarliestStore(ChainStore):
         require((self.home[:, kernels.COUNT] < self._length).all(), "there are not so many places")
 
     def compact(self, bound: int) -> NDArray[np.bool_]:
-        """Forget the keys without an event. Returns for each key whether it has any."""
+        """Forget the keys without an event. Return for each key whether it has any."""
         return super().compact(0)
 
     def _find(self, batch: EventBatch, transitions: TransitionTables, listed: bool) -> Iterator[NDArray[np.int64]]:
@@ -195,7 +195,7 @@ class EarliestStore(ChainStore):
 class ValuesStore(ChainStore):
     """The newest event of each of the newest values of each key; see keyed_kernels.newest_values.
 
-    The rest is as of ChainStore. labelled: whether matches are told apart by how their events are marked.
+    labelled: whether matches differ by how their events are marked. The rest is as in ChainStore.
     """
 
     HOME = 3
@@ -215,7 +215,7 @@ class ValuesStore(ChainStore):
         return super().positions >> 1
 
     def values_used(self, size: int) -> NDArray[np.bool_]:
-        """Return of which of so many values an event is kept."""
+        """Return for each of the first `size` values whether an event with that value is kept."""
         used, count = np.zeros(size, np.bool_), self.home[:, kernels.COUNT]
         kept = self.names[np.arange(self._length) < count[:, None]]
         used[kept[kept >= 0]] = True
@@ -297,8 +297,8 @@ def _marks_of(transitions: TransitionTables) -> list[list[int]]:
 class RunsStore(CountStore):
     """The events of several runs, one run after the other, for each key; see keyed_kernels.last_of_runs.
 
-    lengths: how many events each run has. consume, ascending: as of KeyedStore. Under windows the nodes of the window
-    are kept, else all.
+    lengths: how many events each run has. consume, ascending: see KeyedStore. Under windows only the nodes in the
+    window are kept.
     """
 
     def __init__(self, lengths: tuple[int, ...], consume: bool, ascending: bool) -> None:

@@ -1,4 +1,4 @@
-"""Batches for formulas whose filters compare events: what the automaton finds is checked, and chosen from.
+"""Evaluate formulas whose filters compare events in batches: an automaton finds candidates, which are then checked.
 
 The automaton is that of the formula without such filters, with marks on the events that they look at
 (decorrelation.py). At each position the complex events are enumerated, as on whole streams, and each is abandoned at
@@ -40,10 +40,10 @@ SWEEP = 4096  # events between two looks for events that no match can have any m
 
 
 def batch_plan(phi: cel.Formula, budget: Budget = Budget()) -> EvaluationPlan | Unsupported:
-    """Return the plan for batches: one automaton and checks, maybe with operators on all valuations around it.
+    """Return the plan for batches: one automaton and checks, perhaps with operators on all valuations around it.
 
-    Unsupported, with the reason, for a formula whose candidates are checked by its clauses: these ask about any
-    interval of the stream before. Raises BudgetExceeded.
+    Return Unsupported, with the reason, for a formula whose candidates must be checked by its clauses, which may ask
+    about any earlier part of the stream. Raises BudgetExceeded.
     """
     plan = evaluation_plan(phi, budget)
     inner: EvaluationPlan | Unsupported = plan
@@ -60,9 +60,9 @@ def batch_plan(phi: cel.Formula, budget: Budget = Budget()) -> EvaluationPlan | 
 
 
 class CheckedEvaluator(ReadableEvaluator):
-    """The matches of a formula whose filters compare events, over a stream that comes in batches.
+    """Finds the matches of a formula whose filters compare events, over a stream that comes in batches.
 
-    plan: what `batch_plan` returns, if that is known. kept: by position, the events that partial matches have marked.
+    plan: the result of `batch_plan`, if already known. kept: the events that partial matches have marked, by position.
     Raises IllFormed, Unsupported and BudgetExceeded, as CelEvaluator does.
     """
 

@@ -1,4 +1,4 @@
-"""All matches over a whole stream by compiled loops: the same answers as streaming.py, at the speed of the hardware."""
+"""Find all matches of a stream by compiled loops: same answers as streaming.py, but much faster."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ T = TypeVar("T")
 
 @contextmanager
 def numba_required() -> Iterator[None]:
-    """For imports of compiled loops: raises Unsupported where numba is not installed."""
+    """Raise Unsupported if an import inside fails because numba is not installed."""
     try:
         yield
     except ImportError as error:
@@ -133,7 +133,7 @@ def divided_twice() -> Unsupported:
 
 
 class CompiledState(AutomatonEvaluator):
-    """The state of a compiled evaluator: the automaton, shared with others, and all that depends on the stream.
+    """The state of a compiled evaluator: the shared automaton, and what depends on the stream.
 
     scope: the windows and partitions. cache: the automaton with its tables; snapshot: those that this evaluator uses.
     range_windows, key_window and keys: the state of windows on values, of one of events of a key, and of partitions or
@@ -167,7 +167,7 @@ class CompiledState(AutomatonEvaluator):
     def identity(self) -> str:
         """Return the identity of the query and the options.
 
-        Without windows it also names the layout of the nodes, since a state belongs to one.
+        Without windows it also names the layout of the nodes, because a saved state fits only one layout.
         """
         if not self.unwindowed:
             if not self.lengths:
@@ -205,7 +205,7 @@ class CompiledState(AutomatonEvaluator):
 
     @property
     def automaton(self) -> Determinized:
-        """Return the automaton, as far as it is determinized."""
+        """Return the automaton, as far as it has been determinized."""
         return self.cache.automaton
 
     @property
@@ -220,7 +220,7 @@ class CompiledState(AutomatonEvaluator):
 
     @property
     def transitions(self) -> TransitionTables:
-        """Return the same by classes."""
+        """Return the same tables by classes."""
         return self.snapshot.transitions
 
     @property
@@ -246,7 +246,9 @@ class CompiledState(AutomatonEvaluator):
         self.store.members = self._members()
 
     def values_used(self) -> NDArray[np.bool_]:
-        """Return of which values an event is kept, by their numbers. Raises IndexError if a number is too large."""
+        """Return for each value number whether an event with the value is kept. Raises IndexError for a number that is
+        too large.
+        """
         from cerify.automata.evaluate.chain_store import ValuesStore
 
         assert isinstance(self.store, ValuesStore)
@@ -335,12 +337,12 @@ def _without_collecting(items: Iterable[T]) -> Iterator[T]:
 
 
 class CompiledEvaluator(CompiledState):
-    """An I/O-determinized automaton on its way through a stream, within windows; ReadableEvaluator is the twin."""
+    """Runs an I/O-determinized automaton over a stream, within windows; ReadableEvaluator is the readable twin."""
 
     def push_stream(self, S: Stream, limit: int | None = None, classes: Classes | None = None) -> list[Match]:
         """Return the matches of the next events like `push`, but for a Stream.
 
-        The argument classes has those of the events, from `classes`, if they have been looked up.
+        classes: the result of the method `classes` for these events, if already computed.
         """
         found = []
         for matches in _without_collecting(self._limited(S, limit, classes)):
@@ -355,7 +357,9 @@ class CompiledEvaluator(CompiledState):
         return sorted(found, key=attrgetter("at", "events", "bindings"))  # in C, not by Match.__lt__
 
     def push_arrow(self, batch: Batch, limit: int | None = None, classes: Classes | None = None) -> pa.Table:
-        """Return the matches like `read`, but as a table with the columns at and events, in the order as found."""
+        """Same as `read`, but return a table with the columns at and events, in the order in which
+        matches are found.
+        """
         ats, lists = [], []
         for matches in self._limited(self._opened(batch, limit), limit, classes):
             ats.append(pa.array(matches.at))
@@ -370,8 +374,8 @@ class CompiledEvaluator(CompiledState):
     def tally(self, S: Stream, classes: Classes | None = None) -> int:
         """Return the number of matches like `count`, without enumerating them.
 
-        Without a partition that takes about as much time as reading, in windows if the numbers are below 2^61; else
-        time linear in the nodes of the window for each position with matches.
+        Without a partition that takes about as much time as reading, under windows if the numbers are below 2^61.
+        Otherwise it takes time linear in the nodes of the window for each position with matches.
         """
         return sum(total(numbers) for _, numbers in self.tallies(S, classes))
 
@@ -381,7 +385,7 @@ class CompiledEvaluator(CompiledState):
             yield from self.store.numbers(batch, self.transitions)
 
     def numbers(self, S: Stream) -> Iterator[tuple[int, int]]:
-        """Each position with matches, and their number, as `tally`. The iterator must be exhausted."""
+        """Yield each position with matches, and their number, as `tally` does. The iterator must be exhausted."""
         number, at = 0, -1
         for positions, numbers in self.tallies(S):
             for position, more in zip(positions.tolist(), numbers.tolist(), strict=True):
@@ -411,7 +415,8 @@ class CompiledEvaluator(CompiledState):
     def advance(
         self, S: Stream, classes: Classes | None = None, begins: Longs = NO_BEGINS
     ) -> Iterator[NDArray[np.int64]]:
-        """Read all events; yields the roots of the sets of complex events completed, to be used before the next.
+        """Read all events; yield the roots of the completed sets of complex events, which are valid until the next
+        step.
 
         A new stream begins at each row in begins; positions count on.
         """
@@ -421,7 +426,7 @@ class CompiledEvaluator(CompiledState):
                 yield roots
 
     def match_batches(self, roots: NDArray[np.int64]) -> Iterator[MatchBatch]:
-        """Return the complex events of the roots that `advance` yielded last."""
+        """Yield the complex events of the roots that `advance` yielded last."""
         return self.store.match_batches(roots, self.output == "valuations")
 
     def classes(self, S: Stream) -> Classes:
@@ -436,9 +441,9 @@ class CompiledEvaluator(CompiledState):
     def event_batches(
         self, S: Stream, classes: Classes | None = None, begins: Longs = NO_BEGINS
     ) -> Iterator[EventBatch]:
-        """A batch piece by piece, each to be read before the next is taken; begins: as in `advance`.
+        """Yield a batch in pieces, each to be read before the next is requested. `begins` is as in `advance`.
 
-        Whatever is wrong with the batch is found before anything changes.
+        Errors in the batch are found before anything changes.
         """
         self._require_whole()
         n, base, none = len(S), self.position, np.zeros(0, np.int64)
@@ -524,7 +529,7 @@ class CompiledEvaluator(CompiledState):
 
 
 class CompiledCelEvaluator(CelEvaluator, CompiledEvaluator):
-    """The matches of a formula of CEL by compiled loops."""
+    """Finds the matches of a formula of CEL by compiled loops."""
 
 
 def matches(phi: Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
@@ -535,7 +540,7 @@ def matches(phi: Formula, S: Stream, output: Output = "matches", budget: Budget 
 def evaluate_plan(
     plan: EvaluationPlan, S: Stream, output: Output = "matches", budget: Budget = Budget()
 ) -> list[Match]:
-    """Return all matches like `matches`, but from a formula's plan.
+    """Same as `matches`, but for the plan of a formula.
 
     A window on values that decrease is checked for each match.
     """
@@ -565,7 +570,7 @@ def _has_columns(S: Stream) -> bool:
 def filter_valuations(
     query: AutomatonPlan, automaton: Determinized, S: Stream, budget: Budget, spending: Spending
 ) -> Iterator[tuple[int, Valuation]]:
-    """Return the valuations of a formula that satisfy its filters; each is abandoned at the first event with which one
+    """Yield the valuations of a formula that satisfy its filters; each is abandoned at the first event where a filter
     fails.
 
     The loops read the stream, and their nodes are enumerated in Python. Under windows and partitions that is no faster
@@ -596,7 +601,7 @@ def _filter_valuations(
 
 
 class CompiledCoreEvaluator(CoreEvaluator, CompiledEvaluator):
-    """The matches of a unary formula by compiled loops.
+    """Finds the matches of a unary formula by compiled loops.
 
     last: int64 [., 3], the roots at the last position with any, of a formula that looks ahead; see update_lists.
     """
@@ -647,5 +652,5 @@ class CompiledCoreEvaluator(CoreEvaluator, CompiledEvaluator):
 
 
 def core_matches(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[Match]:
-    """All matches over a whole stream, sorted. Raises Unsupported where filters compare events, and BudgetExceeded."""
+    """Return all matches of a stream, sorted. Raises Unsupported if filters compare events, and BudgetExceeded."""
     return CompiledCoreEvaluator(phi, budget).evaluate_stream(S)

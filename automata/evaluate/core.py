@@ -1,6 +1,6 @@
-"""The matches of unary core-CEL, by an automaton of its own (automata/cea/compile_core.py).
+"""Find the matches of unary core-CEL by its own automaton (automata/cea/compile_core.py).
 
-A formula that looks ahead has an automaton that says at the end of the stream what has matched all along it.
+The automaton of a formula that looks ahead reports at the end of the stream all matches along it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def enumerate_matches(phi: core.Formula, S: Stream, budget: Budget = Budget()) -
 
 
 def automaton(phi: core.Formula, budget: Budget) -> tuple[CEA, bool]:
-    """Return the automaton, and whether it says all that matches at the end of the stream."""
+    """Return the automaton, and whether it reports all matches at the end of the stream only."""
     waits = bool(looks_ahead(phi))
     return (whole_stream if waits else compile_core)(phi, budget), waits
 
@@ -56,7 +56,7 @@ COMPILED_CORE_CEL = CachedCompiler(automaton)
 
 
 def run_automaton(D: Determinized, S: Stream, waits: bool) -> Iterator[Match]:
-    """Yield the matches in the order in which an automaton says them. Raises BudgetExceeded."""
+    """Yield the matches in the order in which the automaton reports them. Raises BudgetExceeded."""
     evaluation = Evaluation(D)
     for n, type_ in enumerate(timed_items(classify(D.A.predicates, S)), 1):
         evaluation.push(type_)
@@ -244,7 +244,7 @@ QUERIES = 80  # of which what is compiled is kept
 
 
 def share_compiled() -> None:
-    """Let the evaluators of CEL and core-CEL compile each of the last queries once, from now on."""
+    """Let the evaluators of CEL and core-CEL share the compiled automata of the last queries from now on."""
     gc.set_threshold(100_000)  # a campaign makes many small objects, and few cycles
     COMPILED_CEL.retain(QUERIES)
     COMPILED_CORE_CEL.retain(QUERIES)
@@ -252,7 +252,7 @@ def share_compiled() -> None:
 
 @contextmanager
 def compiled_shared() -> Iterator[None]:
-    """A context with `share_compiled`, after which it is as before, and nothing of it is left."""
+    """Return a context in which `share_compiled` is in effect; afterwards all is as before."""
     threshold, before = gc.get_threshold(), (COMPILED_CEL.retained, COMPILED_CORE_CEL.retained)
     share_compiled()
     try:

@@ -38,9 +38,10 @@ MAX_SETS = 5_000  # sets of variables that ALL may make of its operands'
 
 @dataclass(frozen=True)
 class BindingAnalysis:
-    """definite: variables that bind an event in each valuation. binds: whether each valuation binds any event.
+    """Which variables and events the valuations of a formula bind.
 
-    possible: for each event of a valuation, the set of the variables that bind it is one of these.
+    definite: variables that bind an event in each valuation. binds: whether each valuation binds an event. possible:
+    the sets of variables that may bind an event together.
     """
 
     definite: Variables
@@ -113,7 +114,9 @@ Equation = tuple[str, str]
 
 
 def partitioned(phi: Formula) -> Formula:
-    """phi with PARTITION BY in place of such filters, as far as `strip_windows` removes it from the formula."""
+    """Return phi with filters that are partitions written as PARTITION BY, as far as
+    `strip_windows` can take them off.
+    """
     match phi:
         case cel.Filter():
             psi, conditions = _filters(phi)
@@ -131,7 +134,9 @@ def partitioned(phi: Formula) -> Formula:
 
 
 def batch_scope(phi: Formula) -> Scope | Unsupported:
-    """The scope of the formula, with filters as partitions where that is the same, or why no batches are read."""
+    """Return the scope of the formula, with equivalent filters as partitions, or the reason why it
+    cannot read batches.
+    """
     with depth_limited(phi.span):
         if (counted := scope_of_counts(phi)) is not None:
             return counted
@@ -148,7 +153,7 @@ def batch_scope(phi: Formula) -> Scope | Unsupported:
 
 
 def scope_of_counts(phi: Formula) -> Scope | None:
-    """Return the scope of LAST of counted events with windows and keys inside of it, or with different values.
+    """Return the scope of LAST of counted events that has windows and keys inside, or different values.
 
     LAST takes the latest events, so a greatest match in a window is the greatest one, if that is in the window. So a
     window inside is one outside, but for the events without a value to measure: LAST passes over them. None for any
@@ -292,7 +297,8 @@ Colours: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True)
 class ResidualFilter:
-    """A filter to be checked, or a window. marks: the mark of each variable; a window has one, of all its events.
+    """A filter still to be checked, or a window. marks: the mark of each variable; a window has one, for all its
+    events.
 
     rounds: the colours of the iterations around it, from the outermost to the innermost.
     """
@@ -305,21 +311,23 @@ class ResidualFilter:
     def from_condition(
         cls, condition: Condition, mark: Callable[[str], str] = lambda A: A, rounds: tuple[Colours, ...] = ()
     ) -> ResidualFilter:
-        """The filter of a condition, given the mark of each variable: itself, if it is checked on whole valuations."""
+        """Return the filter of a condition, given the mark of each variable."""
         variables = dict.fromkeys(A for atom in cel.atoms(condition) for A in _variables(atom))
         return cls(condition, {A: mark(A) for A in variables}, rounds)
 
 
 @dataclass(frozen=True)
 class Decorrelated:
-    """A formula without filters that compare events, and these filters."""
+    """A formula without the filters that compare events, and these filters."""
 
     phi: Formula
     checks: tuple[ResidualFilter, ...]
 
 
 def decorrelated(phi: Formula, budget: Budget = Budget()) -> Decorrelated | Unsupported:
-    """The formula without its filters that compare events, or why they cannot be removed. Raises BudgetExceeded."""
+    """Return the formula without the filters that compare events, or why they cannot be removed.
+    Raises BudgetExceeded.
+    """
     with depth_limited(phi.span):
         decorrelator = _Decorrelator(budget)
         psi = decorrelator.outer(phi)
@@ -327,7 +335,7 @@ def decorrelated(phi: Formula, budget: Budget = Budget()) -> Decorrelated | Unsu
 
 
 def is_mark(variable: str) -> bool:
-    """Return whether it is none of the query's own variables."""
+    """Return whether a variable was added by the compiler rather than by the query."""
     return variable.startswith(MARK)
 
 
@@ -514,7 +522,7 @@ def _marks(phi: Formula) -> Variables:
 
 
 def binding_subformulas(phi: Formula) -> Iterator[Formula]:
-    """Return all formulas in phi that bind something of its valuations: not what is on the right of UNLESS."""
+    """Return all sub-formulas of phi that bind events of its valuations, so not the right operand of UNLESS."""
     return subtrees(phi, lambda psi: (psi.left,) if isinstance(psi, cel.Unless) else children(psi))
 
 
@@ -572,13 +580,15 @@ class AutomatonPlan:
     checks: tuple[ResidualFilter, ...] = ()
 
     def automaton(self, output: Output, budget: Budget) -> Determinized:
-        """Return the automaton, with marks; for matches with one variable beside them. Raises BudgetExceeded."""
+        """Return the automaton with its marks. Unless valuations are wanted, it has one more variable. Raises
+        BudgetExceeded.
+        """
         return lazily(self.scope.core, budget, None if output == "valuations" else _one_variable)
 
 
 @dataclass(frozen=True)
 class CheckedPlan:
-    """A formula that is checked on candidates, and their plan. refused: why one automaton does not evaluate it."""
+    """A formula that is checked on candidates, and their plan. refused: why one automaton cannot evaluate it."""
 
     phi: Formula
     candidates: AutomatonPlan
@@ -591,7 +601,7 @@ Collecting: TypeAlias = cel.AnyPreference | cel.Project | cel.In
 
 @dataclass(frozen=True)
 class CollectedPlan:
-    """An operator that is applied to all valuations of its operand over an interval. refused: as in CheckedPlan."""
+    """An operator that needs all valuations of its operand over an interval. refused: as in CheckedPlan."""
 
     phi: Collecting
     operand: EvaluationPlan
@@ -600,7 +610,7 @@ class CollectedPlan:
 
 @dataclass(frozen=True)
 class PerKeyPlan:
-    """PER KEY around a formula that one automaton does not evaluate, and its plan. refused: as in CheckedPlan."""
+    """PER KEY around a formula that one automaton cannot evaluate, and its plan. refused: as in CheckedPlan."""
 
     phi: cel.PerKey
     operand: EvaluationPlan
@@ -663,7 +673,7 @@ def _one_variable(A: CEA) -> CEA:
 
 
 def rebinds(phi: cel.In) -> bool:
-    """Return whether the variable may bind events in the operand too, so that it hides what they were."""
+    """Return whether the operand may bind events to the same variable, so that this binding hides them."""
     return any(phi.variable in kind for kind in analyze_bindings(phi.phi).possible)
 
 

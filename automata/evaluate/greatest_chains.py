@@ -29,8 +29,8 @@ Chosen: TypeAlias = tuple[int, ...]
 class NewestValues:
     """The newest event of each of the newest values of a key, at most `count` of them.
 
-    events: by value the positions of the events, ascending; a value that equals nothing, as NaN, is kept by its
-    position. late: the positions of events that no match can have.
+    events: for each value the positions of its events, ascending; a value that equals nothing, such as NaN, is stored
+    by its position. late: the positions of events that cannot be in a match.
     """
 
     def __init__(self, count: int) -> None:
@@ -118,7 +118,7 @@ class GreatestChains:
                 yield n, tuple(of_key.events.values())
 
     def valuations(self, chosen: Chosen) -> Iterator[Valuation]:
-        """Yield the valuations with these positions: of each event, each way to mark it."""
+        """Yield the valuations with these positions, one for each combination of ways to mark the events."""
         more = len(chosen) - sum(least for _, least, _ in self._runs)
         varying = 0 if self._last else len(self._runs) - 1
         counts = (least + more * (i == varying) for i, (_, least, _) in enumerate(self._runs))
@@ -167,9 +167,9 @@ class GreatestChains:
 
 
 def greatest_in_scope(scope: Scope, S: Stream) -> tuple[GreatestChains, Iterator[tuple[int, Chosen]]] | None:
-    """Return the matches of LAST or NXT of a chain that are in the windows and partitions around it.
+    """Return the matches of LAST or NXT of a chain that satisfy the windows and partitions around it.
 
-    None if the core of the scope is another formula.
+    None if the core of the scope is not such a chain.
     """
     if (chain := greatest_chain(scope.core) or distinct_chain(scope.core)) is None:
         return None

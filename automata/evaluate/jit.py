@@ -1,4 +1,4 @@
-"""How compiled loops are made: decorators around numba's, and a cache of machine code that is never out of date.
+"""Compile loops with numba, and cache the machine code so that it is never out of date.
 
 numba looks up cached machine code by the file that the function stands in, and by nothing else. Machine code also
 depends on the functions that are compiled into a loop and on the constants that it reads from other modules. Here the
@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 
 def cached(dispatcher: Any) -> Any:
-    """Return the dispatcher (what `njit` returns), with a cache on disk that depends on all sources of the loop.
+    """Return the dispatcher (the result of `njit`) with a disk cache that depends on all sources of the loop.
 
     The files are written to `__pycache__` beside the source, or, if that folder cannot be written, to the user's cache
     folder; NUMBA_CACHE_DIR names another one. Without a folder to write to, or without sources, nothing is cached.
@@ -62,7 +62,7 @@ inlined: Any = njit(**NO_ALLOCATION, forceinline=True)
 
 
 def sources(module: str) -> dict[str, bytes]:
-    """Return the source of a module and of all modules of its package that it imports, directly or through others, by
+    """Return the sources of a module and of all modules of its package that it imports, directly or indirectly, by
     name.
 
     Raises OSError if a source cannot be read.
@@ -79,7 +79,7 @@ def sources(module: str) -> dict[str, bytes]:
 
 
 def fingerprint(module: str) -> str:
-    """Return a hash of the sources of a loop that stands in the module, as 16 hexadecimal digits. Raises OSError."""
+    """Return a hash of the sources of a loop in this module, as 16 hexadecimal digits. Raises OSError."""
     return sha256(repr(sorted(sources(module).items())).encode()).hexdigest()[:16]
 
 

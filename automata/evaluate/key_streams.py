@@ -1,4 +1,4 @@
-"""The stream of each key, as PER KEY sees it: the events of the key, and their positions in the whole stream."""
+"""The stream of each key under PER KEY: the events of the key, and their positions in the whole stream."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Found: TypeAlias = Iterator[tuple[int, Valuation]]
 
 
 class KeyStreams:
-    """The streams of the keys on some attributes; keys: the key of each event, None for one that no key sees.
+    """The streams of the keys on some attributes. keys: the key of each event, None for an event without a key.
 
     A position in the stream of a key is a number from 0 on, as in every stream.
     """
@@ -34,23 +34,25 @@ class KeyStreams:
         return Stream([self._S[p] for p in self._positions[key]])
 
     def between(self, begin: int, end: int) -> Iterator[tuple[Key, int, int]]:
-        """The keys with events from one position to before another, and these as such an interval of its stream."""
+        """Yield the keys with events between two positions (the second excluded), each with that interval of its own
+        stream.
+        """
         for key, positions in self._positions.items():
             l, m = bisect_left(positions, begin), bisect_left(positions, end)
             if l < m:
                 yield key, l, m
 
     def interval(self, key: Key, i: int, j: int) -> tuple[int, int]:
-        """Return the interval from i to j, where an event of the key is, in the stream of the key."""
+        """Return the interval from i to j in the stream of the key; the events at i and j must be of the key."""
         return bisect_left(self._positions[key], i), self._number[j]
 
     def inside(self, mu: Valuation, j: int) -> Valuation | None:
-        """Return a valuation in the stream of the key of the event at j; None if it binds an event of another one."""
+        """Convert a valuation to the stream of the key of the event at j; None if it binds an event of another key."""
         if any(self.keys[p] != self.keys[j] for _, p in mu):
             return None
         return frozenset((A, self._number[p]) for A, p in mu)
 
     def moved(self, found: Found, key: Key) -> Found:
-        """Valuations over the stream of a key, each with its end, as valuations over the whole stream."""
+        """Yield valuations over the stream of a key, each with its end, converted to positions of the whole stream."""
         P = self._positions[key]
         return ((P[n], frozenset((A, P[p]) for A, p in mu)) for n, mu in found)

@@ -23,8 +23,8 @@ from cerify.semantics.errors import BudgetExceeded
 class KeyedStore(TreeStore):
     """A series of nodes for each key and state; see keyed_kernels.
 
-    reports_at_last_event, windowed, consume: as of WindowedStore. ascending: whether how far back events reach never
-    decreases along the whole stream; with a window of events of a key it does not.
+    reports_at_last_event, windowed, consume: as in WindowedStore. ascending: whether the beginning of the window never
+    moves back along the whole stream; with a window of events of a key it may.
     """
 
     growth, most = 2, 2**30

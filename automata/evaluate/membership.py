@@ -1,4 +1,4 @@
-"""The valuations of planned formulas over the intervals of a stream, and whether a candidate is one of them.
+"""Find the valuations of planned formulas over intervals of a stream, and test whether a candidate is one of them.
 
 A candidate, with the interval over which it is tested, is divided by the clauses of tods21, Figure 3 and section 7.1,
 into candidates for the operands. A formula that compares no events is run through its automaton. The valuations of NXT,
@@ -54,7 +54,7 @@ STEPS = 256  # between two looks at the clock
 class Spending:
     """The steps of one evaluation: budget.valuations of them, within budget.seconds.
 
-    plan: that of the query, so that an error does not advise what the query has.
+    plan: the plan of the query, so that an error does not advise what the query already has.
     """
 
     def __init__(self, budget: Budget, plan: EvaluationPlan | None = None) -> None:
@@ -63,7 +63,9 @@ class Spending:
         self._until = None if budget.seconds is None else time.monotonic() + budget.seconds
 
     def spend(self) -> None:
-        """Count one more event of a path, combination of events, or part of a candidate. Raises BudgetExceeded."""
+        """Count one more step: an event of a path, a combination of events, or a part of a candidate. Raises
+        BudgetExceeded.
+        """
         self._left -= 1
         if self._left < 0:
             raise BudgetExceeded(
@@ -97,7 +99,7 @@ def _missing_bounds(plan: EvaluationPlan | None) -> str:
 
 
 class Round(NamedTuple):
-    """The state of one filter in the round that a path is in.
+    """The state of one filter in the current round of a path.
 
     colours: of the iterations around the round; None where the path is in none. bound: the events of each variable.
     failed: the atoms that are false for them.
@@ -122,7 +124,7 @@ class _Atom:
 
 
 class CorrelatedFilterChecker:
-    """The filters of a formula over a stream; each event of a path that they are checked on is spent."""
+    """Checks the filters of a formula over a stream; each check on an event of a path counts as a step."""
 
     def __init__(
         self, checks: Sequence[ResidualFilter], S: Sequence[Event] | Mapping[int, Event], spending: Spending
@@ -133,7 +135,9 @@ class CorrelatedFilterChecker:
         self.start: Rounds = tuple(check.start for check in self.checks)
 
     def extended(self, rounds: Rounds, position: int, marks: Marks) -> Rounds | None:
-        """Return the states with one more event, before all others; None if a filter fails. Raises BudgetExceeded."""
+        """Return the states after one more event, which comes before all others; None if a filter fails. Raises
+        BudgetExceeded.
+        """
         self.spend()
         found = []
         for check, known in zip(self.checks, rounds, strict=True):
@@ -246,7 +250,7 @@ def _atom(atom: cel.Atom, variables: list[str]) -> _Atom:
 
 
 def in_list(D: CompactComplexEventSet, nodes: NodeList, checker: CorrelatedFilterChecker) -> Iterator[list[int]]:
-    """Yield the complex events of a list that pass, each as its nodes; otherwise as D.enumerate."""
+    """Yield the complex events of a list that pass the filters, each as its nodes; otherwise like D.enumerate."""
     path: list[int] = []
     known = [checker.start]
     pending = [(*nodes, 0)]
@@ -264,7 +268,7 @@ def in_list(D: CompactComplexEventSet, nodes: NodeList, checker: CorrelatedFilte
 
 
 class ListNodes(NamedTuple):
-    """The nodes of list_kernels: position, marks, children and what comes after, by number."""
+    """The nodes of list_kernels by number: position, marks, children and next node."""
 
     position: list[int]
     marks: list[Marks]
@@ -273,7 +277,7 @@ class ListNodes(NamedTuple):
 
 
 def in_reference(nodes: ListNodes, ref: int, checker: CorrelatedFilterChecker) -> Iterator[list[tuple[str, int]]]:
-    """Yield the complex events of a list of list_kernels that pass, each as pairs (variable, position)."""
+    """Yield the complex events of a list of list_kernels that pass the filters, each as pairs (variable, position)."""
     path: list[int] = []
     known = [checker.start]
     pending = [(ref, 0)]
@@ -297,7 +301,7 @@ def in_reference(nodes: ListNodes, ref: int, checker: CorrelatedFilterChecker) -
 
 
 def in_node(node: Node, low: list[int], checker: CorrelatedFilterChecker) -> Iterator[list[CesOutput]]:
-    """Yield the complex events of a node that are in its window and pass; otherwise as ces_window.enumerate_."""
+    """Yield the complex events of a node that are in its window and pass the filters; otherwise like ces.enumerate_."""
     path: list[CesOutput] = []
     known = [checker.start]
     pending: list[tuple[Node, int]] = [(node, 0)]
@@ -360,7 +364,7 @@ class _Read:
 
 
 class Membership:
-    """The valuations of formulas over the intervals of one stream. All that is done counts against one budget."""
+    """The valuations of formulas over the intervals of one stream. All steps count against one budget."""
 
     def __init__(self, S: Stream, budget: Budget, passing: Passing, plan: EvaluationPlan | None = None) -> None:
         self.S, self.budget, self.spending = S, budget, Spending(budget, plan)
@@ -378,9 +382,9 @@ class Membership:
         self._part = cache(self._new_part)
 
     def find_valuations(self, plan: EvaluationPlan, begin: int, end: int, output: Output = "valuations") -> Found:
-        """Yield the valuations of a planned formula over the intervals from a position that end before another one.
+        """Yield the valuations of a planned formula over the intervals that begin at `begin` and end before `end`.
 
-        The plan is to be kept until the end. Raises BudgetExceeded.
+        Keep the plan until the iterator ends. Raises BudgetExceeded.
         """
         match plan:
             case AutomatonPlan():
@@ -423,7 +427,7 @@ class Membership:
         return None if chains.unordered else chains
 
     def has(self, phi: Formula, mu: Valuation, i: int, j: int) -> bool:
-        """Return whether it is a valuation of phi over the interval from i to j. Raises BudgetExceeded."""
+        """Return whether mu is a valuation of phi over the interval from i to j. Raises BudgetExceeded."""
         key = id(phi), mu, i, j
         known = self._known.get(key)
         if known is None:

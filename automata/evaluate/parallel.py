@@ -42,7 +42,7 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # an odd number whose multiples spread o
 
 
 class ParallelEvaluator(Evaluator):
-    """The matches of a formula of CEL by compiled loops in several threads.
+    """Finds the matches of a formula of CEL by compiled loops in several threads.
 
     parts: the evaluators, one for each share of the keys, or a single one. An error inside a batch stops all of them.
     """
@@ -75,9 +75,9 @@ class ParallelEvaluator(Evaluator):
         return found[:limit]
 
     def push_arrow(self, batch: Batch, limit: int | None = None) -> pa.Table:
-        """Return the matches like CompiledEvaluator.push_arrow.
+        """Same as CompiledEvaluator.push_arrow, in several threads.
 
-        Where keys are divided, the matches of one thread come after those of another.
+        If the keys are divided, the matches of one thread come after those of another.
         """
         with self.budget.timed():
             S = self._opened(batch, limit)
@@ -208,7 +208,9 @@ class _Threads:
 def parallel(
     evaluator: Evaluator, workers: int, reach_of: Callable[[Formula], ReachBounds | None]
 ) -> ParallelEvaluator:
-    """An evaluator of the same query with `workers` threads. Raises Unsupported for evaluators of other kinds."""
+    """Return an evaluator of the same query with `workers` threads. Raises Unsupported for
+    evaluators of other kinds.
+    """
     if not isinstance(evaluator, CompiledCelEvaluator):
         raise Unsupported(
             "only the compiled loops of CEL have workers; leave the option out, or use evaluator='kernel'"
@@ -217,7 +219,9 @@ def parallel(
 
 
 def shares_of(table: pa.Table, name: str, workers: int) -> NDArray[np.uint8]:
-    """For each row to which of the shares its value of an attribute belongs; equal values to the same, always."""
+    """Return for each row the number of the thread for its value of an attribute; equal values always have the same
+    thread.
+    """
     if name not in table.column_names or pa.types.is_null(table[name].type):
         return np.zeros(table.num_rows, np.uint8)
     column = table[name]

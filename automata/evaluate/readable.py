@@ -1,4 +1,4 @@
-"""What the evaluators of CEL and core-CEL in batches have in common, readable and compiled.
+"""The common part of the readable and the compiled evaluators of CEL and core-CEL in batches.
 
 `CelEvaluator` and `CoreEvaluator` make the automaton of a query; `ReadableEvaluator` and `CompiledEvaluator` read
 events with it. An evaluator of a language is one of each.
@@ -46,9 +46,9 @@ from cerify.semantics.values import Value
 
 
 class AutomatonEvaluator(Evaluator):
-    """An I/O-determinized automaton on its way through a stream, within windows.
+    """Runs an I/O-determinized automaton over a stream, within windows.
 
-    chain: of LAST or NXT of counted events, as LAST(A{60} ; B), that of these; else None.
+    chain: the chain of LAST or NXT of counted events, such as LAST(A{60} ; B); else None.
     """
 
     chain: EventChain | None = None
@@ -75,7 +75,7 @@ class AutomatonEvaluator(Evaluator):
     @property
     @abstractmethod
     def automaton(self) -> Determinized:
-        """Return the automaton, as far as it is determinized."""
+        """Return the automaton, as far as it has been determinized."""
 
     @property
     def identity(self) -> str:
@@ -83,11 +83,10 @@ class AutomatonEvaluator(Evaluator):
 
 
 class CelEvaluator(AutomatonEvaluator):
-    """The matches of a formula of CEL over a stream that comes in batches.
+    """Finds the matches of a formula of CEL over a stream that comes in batches.
 
-    scope: what `batch_scope` returns for the formula, if that is known. Raises IllFormed for an output or a consumption
-    that there is not, Unsupported (where batch_scope does not return a scope, and in compiled loops where numba is not
-    installed), and BudgetExceeded.
+    scope: the result of `batch_scope`, if already known. Raises IllFormed for an unknown output or consumption,
+    Unsupported (if batch_scope returns no scope, and in compiled loops if numba is not installed), and BudgetExceeded.
     """
 
     def __init__(
@@ -112,10 +111,10 @@ class CelEvaluator(AutomatonEvaluator):
 
 
 class CoreEvaluator(AutomatonEvaluator):
-    """The matches of a unary formula of core-CEL; waits: whether it looks ahead.
+    """Finds the matches of a unary formula of core-CEL. waits: whether it looks ahead.
 
-    The automaton of a formula that looks ahead has all matches at the end of the stream; they are returned by `finish`.
-    Raises Unsupported for formulas that are not unary, and as CelEvaluator does, and BudgetExceeded.
+    The automaton of a formula that looks ahead has all matches at the end of the stream; `finish` returns them. Raises
+    Unsupported for formulas that are not unary and as CelEvaluator does, and BudgetExceeded.
     """
 
     def __init__(self, phi: core.Formula, budget: Budget = Budget()) -> None:
@@ -134,7 +133,9 @@ class CoreEvaluator(AutomatonEvaluator):
 
     @abstractmethod
     def at_end(self) -> Iterator[tuple[int, ...]]:
-        """Return the complex events of a formula that looks ahead, at the position that was read last; else none."""
+        """Return the complex events of a formula that looks ahead, at the last position read; nothing for other
+        formulas.
+        """
 
     def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
         return type(self), (self.phi, self.budget)
@@ -145,10 +146,10 @@ class CoreEvaluator(AutomatonEvaluator):
 
 
 class ReadableEvaluator(AutomatonEvaluator):
-    """An I/O-determinized automaton on its way through a stream, within windows.
+    """Runs an I/O-determinized automaton over a stream, within windows.
 
-    low: how far back a match reaches that ends at a position, for the positions at which one may still end.
-    overall: how far back one reaches that ends at the last position or later.
+    low: for each position at which a match may still end, the earliest position at which it may begin. overall: the
+    earliest beginning of a match that ends at the last position or later.
     """
 
     STATE = "readable"
@@ -161,7 +162,7 @@ class ReadableEvaluator(AutomatonEvaluator):
 
     @property
     def automaton(self) -> Determinized:
-        """Return the automaton, as far as it is determinized."""
+        """Return the automaton, as far as it has been determinized."""
         return self.evaluation.automaton
 
     def push_stream(self, S: Stream, limit: int | None = None) -> list[Match]:
@@ -176,7 +177,7 @@ class ReadableEvaluator(AutomatonEvaluator):
         return sorted(found)
 
     def tally(self, S: Stream) -> int:
-        """Return the number of matches like `count`, from paths in the sets of complex events, without listing them."""
+        """Same as `count`, by counting paths in the sets of complex events without listing them."""
         total = sum(number(node, self.low) for node in self._ends(S))
         self._whole = True
         return total
@@ -221,12 +222,12 @@ class ReadableEvaluator(AutomatonEvaluator):
 
     @property
     def counters(self) -> Counters:
-        """nodes: those for events; unions are not counted."""
+        """Return the counters; nodes are those for events, without unions."""
         E = self.evaluation
         return Counters(self.position - self._first, E.node_count, len(E.automaton.subsets))
 
     def dump(self) -> bytes:
-        """Return the data as JSON. States of the automaton are written as the subsets that they are."""
+        """Return the data as JSON. A state of the automaton is written as its subset."""
         E, of_keys = self.evaluation, {} if self.bounds.of_keys is None else self.bounds.of_keys.positions
         state: dict[str, Any] = {
             "position": self.position,
@@ -291,7 +292,7 @@ class ReadableEvaluator(AutomatonEvaluator):
 
 
 class ReadableCelEvaluator(CelEvaluator, ReadableEvaluator):
-    """The matches of a formula of CEL in readable Python."""
+    """Finds the matches of a formula of CEL in readable Python."""
 
     def count_all(self, S: Stream) -> int:
         scope, plain = self.scope, self.output == "matches" and self.consumption is Consumption.NONE
@@ -305,7 +306,7 @@ class ReadableCelEvaluator(CelEvaluator, ReadableEvaluator):
 
 
 class ReadableCoreEvaluator(CoreEvaluator, ReadableEvaluator):
-    """The matches of a unary formula in readable Python."""
+    """Finds the matches of a unary formula in readable Python."""
 
     def at_end(self) -> Iterator[tuple[int, ...]]:
         ends = self.evaluation.ends() if self.waits else iter(())

@@ -1,9 +1,9 @@
-"""WITHIN and PARTITION BY taken off a formula, so that an automaton can carry the rest (tods21, section 4, sugar).
+"""Take WITHIN and PARTITION BY off a formula, so that an automaton can evaluate the rest (tods21, section 4, sugar).
 
-Both are filters on the support of a valuation. They commute with whatever keeps supports and judges each valuation on
-its own: IN, FILTER, START, STRICT, the left of UNLESS. Elsewhere (under an operator that joins supports, projects, or
-compares valuations with each other) they stay, and the formula is refused, but for windows that count events, which the
-automaton counts. See docs/decisions/windows.md.
+Both are filters on the support of a valuation. They commute with every operator that keeps supports and judges each
+valuation on its own: IN, FILTER, START, STRICT, the left of UNLESS. Under other operators (which join supports,
+project, or compare valuations) they stay, and the formula is refused. Windows that count events are an exception,
+because the automaton can count. See docs/decisions/windows.md.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ Key: TypeAlias = tuple[tuple[str, Value], ...]
 
 
 class Unordered(InputError):
-    """The values of a window's attribute decrease, so old partial matches cannot be dropped.
+    """Raised if the values of a window's attribute decrease, so that old partial matches cannot be dropped.
 
-    For a batch, `attribute` is its name, and `row` the first row of the batch whose value is less than one before.
+    For a batch, `attribute` is the name, and `row` is the first row of the batch with a value less than an earlier one.
     """
 
     attribute, row = "", -1
 
 
 def decrease(attribute: str, position: int, row: int = -1) -> Unordered:
-    """Return the error for an event, at this position and in this row, that is less than one before."""
+    """Return the error for an event whose value is less than an earlier one, at this position and row."""
     how = ": --sort, in Python sort=True of as_stream" if attribute == TIME else ""
     error = Unordered(
         f"position {position}: {attribute!r} is less than before; "
@@ -80,7 +80,7 @@ class Windows:
 
     @property
     def everything(self) -> bool:
-        """Whether there is neither a window nor a partition nor a count, and the stream is not divided by key."""
+        """Return whether the scope is the whole stream: no window, partition, count or key."""
         return not (self.windowed or self.attributes or self.keys or self.values)
 
     @property
@@ -91,13 +91,13 @@ class Windows:
 
 @dataclass(frozen=True, kw_only=True)
 class Scope(Windows):
-    """A formula without its windows and partitions, and these."""
+    """A formula without its windows and partitions, together with these."""
 
     core: Formula
 
 
 def strip_windows(phi: Formula) -> Scope | Unsupported:
-    """Split a formula into its core and the windows and keys around it; Unsupported if one is inside the core.
+    """Split a formula into its core and the windows and keys around it; return Unsupported if one is inside the core.
 
     PER KEY counts the events of the key inside, and all events outside. So it is taken off from under IN, FILTER,
     WITHIN and PARTITION BY, but not from under START, STRICT and UNLESS, which look at the whole stream.
@@ -107,7 +107,7 @@ def strip_windows(phi: Formula) -> Scope | Unsupported:
 
 
 def take_off_windows(phi: Formula) -> Scope:
-    """Return the scope of `strip_windows`, whatever is inside of its core."""
+    """Return the scope of `strip_windows`, even if windows remain inside the core."""
     whole = phi
     events: list[int] = []
     key_events: list[int] = []
@@ -185,12 +185,14 @@ def width_of(window: cel.TimeWindow | cel.AttributeWindow) -> tuple[str, Width]:
 
 
 def reports_at_last_event(A: CEA) -> bool:
-    """Whether each complex event ends at the position at which it is reported: no step into a final state skips."""
+    """Return whether each complex event is reported at its last event: no step into a final state skips."""
     return all(t.marks or t.target not in A.final for t in A.transitions)
 
 
 def fingerprint(A: CEA, windows: Windows, options: str) -> str:
-    """A hash of an automaton, its windows and other options, equal for evaluators that can exchange saved states."""
+    """Return a hash of an automaton, its windows and other options; evaluators with equal hashes can exchange saved
+    states.
+    """
     steps = [(t.source, repr(t.predicate), sorted(t.marks), t.target) for t in A.transitions]
     of_windows: tuple[object, ...] = windows.events, windows.widths, windows.attributes
     if windows.keys:  # states that were saved before there was PER KEY are still read
@@ -201,7 +203,7 @@ def fingerprint(A: CEA, windows: Windows, options: str) -> str:
 
 
 def key_of(attributes: Sequence[str], event: Event) -> Key | None:
-    """Return the key that an event shares with others; None if a value is absent or NaN, which equals no other."""
+    """Return the key of an event; None if a value is absent or NaN, which equals nothing."""
     key = []
     for a in attributes:
         value = event.get(a)
@@ -212,14 +214,16 @@ def key_of(attributes: Sequence[str], event: Event) -> Key | None:
 
 
 class KindOfValues:
-    """The kind of the values of LAST(A{3 DISTINCT [user]}); values of two kinds are neither different nor equal."""
+    """Checks that the values of LAST(A{3 DISTINCT [user]}) are of one kind; values of two kinds are neither different
+    nor equal.
+    """
 
     def __init__(self, windows: Windows) -> None:
         self.attribute = "" if windows.values is None else windows.values[0]
         self.kind = ""
 
     def require(self, kinds: Iterable[str]) -> None:
-        """Raise InputError if the values of a batch are not of one kind, that of the batches before."""
+        """Raise InputError if the values of a batch are not of one kind, the same as in earlier batches."""
         found = sorted({*kinds, self.kind} - {""})
         if len(found) > 1:
             raise InputError(
@@ -229,7 +233,7 @@ class KindOfValues:
         self.kind = "".join(found)
 
     def of_events(self, S: Sequence[Event]) -> list[Value | None]:
-        """Return the value of each event, None where it has none or nothing is counted. Raises as `require`."""
+        """Return the value of each event, None if it has none or nothing is counted. Raises as `require`."""
         values = [event.get(self.attribute) if self.attribute else None for event in S]
         self.require(kind(value) for value in values if value is not None)
         return values
@@ -282,7 +286,7 @@ def lookback_bounds(scope: Scope, S: Sequence[Event]) -> LookbackBounds:
 
 
 class LastOfKeys:
-    """A window of this many events of a key: the positions of the last ones of each key.
+    """A window of this many events of each key, as the positions of the last events of each key.
 
     Memory grows with the number of keys.
     """
@@ -299,7 +303,7 @@ class LastOfKeys:
 
 
 def measurable(value: Value | None) -> bool:
-    """Return whether a match with this value can be in a window on it: a time, or a finite number."""
+    """Return whether a value can be measured by a window: it is a time or a finite number."""
     match value:
         case None | bool() | str():
             return False
@@ -318,7 +322,9 @@ def _whole_nanoseconds(width: Width) -> float:
 
 
 def within_width(width: Width, values: Sequence[Value | None]) -> bool:
-    """Return whether the values are all numbers or all times, and the greatest is at most the width above the least."""
+    """Return whether the values are all numbers or all times, and the greatest exceeds the least by
+    at most the width.
+    """
     if not values or not all(map(measurable, values)) or len({kind(v) for v in values if v is not None}) > 1:
         return False
     match min(values), max(values):  # type: ignore[type-var]
@@ -349,9 +355,9 @@ def _ascending(values: list[Value | None]) -> bool:
 
 @dataclass(frozen=True)
 class ReachBounds:
-    """Windows that end with the event at which a match is reported; it depends on nothing before all of them.
+    """Windows that end with the event at which a match is reported; nothing before all of them matters.
 
-    events: the number of events of a window, that event included. widths: windows on values, each with its attribute.
+    events: the number of events of a window, including that event. widths: windows on values, each with its attribute.
     """
 
     events: int = 1
@@ -370,14 +376,16 @@ class ReachBounds:
 
 @dataclass
 class RunningWindow:
-    """A window on an attribute, and the (position, value) of the events that the next one may still reach."""
+    """A window on an attribute, and the (position, value) pairs of the events that the next event may still reach."""
 
     attribute: str
     width: Width
     reached: deque[tuple[int, Value]] = field(default_factory=deque)
 
     def advance(self, position: int, event: Event) -> int | None:
-        """Return the first position that the event reaches, None if it is in no match. Raises Unordered."""
+        """Return the first position in the window that ends with the event; None if the event cannot be in a match.
+        Raises Unordered.
+        """
         value = event.get(self.attribute)
         if value is None or not measurable(value) or not within_width(self.width, [value]):
             return None
@@ -395,7 +403,7 @@ class RunningWindow:
 
 
 class RunningBounds:
-    """The windows of a formula along a stream."""
+    """The windows of a formula, moving along a stream."""
 
     def __init__(self, windows: Windows) -> None:
         self._windows = windows
@@ -403,7 +411,7 @@ class RunningBounds:
         self.of_keys = None if windows.key_events is None else LastOfKeys(windows.key_events)
 
     def copy(self) -> RunningBounds:
-        """Another one at the same place of the stream, without the windows of events of a key."""
+        """Return a copy at the same place of the stream, without the windows of events of a key."""
         other = RunningBounds(self._windows)
         other.ranges = [RunningWindow(one.attribute, one.width, one.reached.copy()) for one in self.ranges]
         other.of_keys = self.of_keys  # it changes only once a batch is known to be in order

@@ -1,7 +1,6 @@
-"""Windows and partitions on Arrow columns, batch after batch; `lookback_bounds` and `key_of` do the same by events.
+"""Windows and partitions on Arrow columns, batch by batch; `lookback_bounds` and `key_of` do the same on events.
 
-A window on values becomes one on positions: as the values ascend, each event reaches back to a position that the values
-of the events still in the window tell.
+A window on values becomes a window on positions: as the values ascend, each event reaches back to a fixed position.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ SPREAD = 16  # rows for each number in the range of a column; with as many, numb
 
 @dataclass
 class RangeWindowState:
-    """A window on an attribute, and the positions and values of the events that later ones may still reach."""
+    """A window on an attribute, and the positions and values of the events that later events may still reach."""
 
     attribute: str
     width: Width
@@ -187,7 +186,7 @@ def _ticks(seconds: Width) -> int:
 
 @dataclass
 class KeyWindowState:
-    """A window of this many events of a key: the last events of each key, one less than that, in the order of both.
+    """A window of this many events of a key: for each key its last events, one fewer than that, in the order of both.
 
     keys, positions: int64, the number of the key of an event, and its position. Memory grows with the number of keys.
     """
@@ -197,9 +196,9 @@ class KeyWindowState:
     positions: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def advance(self, numbers: NDArray[np.int32], base: int, begins: NDArray[np.bool_]) -> Longs:
-        """Return how far back each of the next events reaches.
+        """Return the first position of the window of each of the next events.
 
-        The arguments are the number of the key of each, or -1, and the position base of the first.
+        numbers: the number of the key of each event, or -1. base: the position of the first.
 
         begins: where a new stream begins.
         """
@@ -222,12 +221,12 @@ class KeyWindowState:
         return low
 
     def keep(self, used: NDArray[np.bool_]) -> None:
-        """Forget the keys that are not used, whose numbers may be of others from now on."""
+        """Forget the keys that are not used; their numbers may be given to others."""
         kept = used[self.keys]
         self.keys, self.positions = self.keys[kept], self.positions[kept]
 
     def load(self, keys: NDArray[Any], positions: NDArray[Any], size: int, position: int) -> None:
-        """Continue from saved arrays. Raises ValueError if they are not those of `size` keys before the position."""
+        """Continue from saved arrays. Raises ValueError if they do not fit `size` keys before the position."""
         require(keys.dtype == np.int64 and positions.dtype == np.int64, "an array is of another type")
         require(keys.ndim == 1 and keys.shape == positions.shape, "a window of events of a key is damaged")
         require(((keys >= 0) & (keys < size)).all(), "the number of a key is out of range")
@@ -249,7 +248,7 @@ class EncodedKeys:
     numbers: NDArray[np.int32]
 
     def unknown(self, rows: slice) -> NDArray[np.intp]:
-        """Those keys of some rows that have no number yet."""
+        """Return the keys of some rows that have no number yet."""
         unknown = self.numbers == UNKNOWN
         if not unknown.any():
             return np.zeros(0, np.intp)
@@ -258,7 +257,7 @@ class EncodedKeys:
         return np.flatnonzero(used & unknown)
 
     def keep(self, used: NDArray[np.bool_]) -> None:
-        """All other numbers are of no key any more."""
+        """Drop the numbers that are not used."""
         known = np.flatnonzero(self.numbers >= 0)
         self.numbers[known[~used[self.numbers[known]]]] = UNKNOWN
 
@@ -317,14 +316,14 @@ class KeyTable:
         self.free, self.size = [*range(size - 1, self.size - 1, -1), *self.free], size
 
     def keep(self, used: NDArray[np.bool_]) -> None:
-        """The numbers of all other keys are free again."""
+        """Free the numbers that are not used."""
         for kinds, numbers in self.numbers.items():
             self.numbers[kinds] = {key: k for key, k in numbers.items() if used[k]}
         taken = {k for numbers in self.numbers.values() for k in numbers.values()}
         self.free = [k for k in range(self.size - 1, -1, -1) if k not in taken]
 
     def number(self, encoded: EncodedKeys, new: NDArray[np.intp]) -> None:
-        """Give numbers to some keys of a batch; there are to be enough of them."""
+        """Give numbers to some keys of a batch; enough numbers must be free."""
         numbers = self.numbers.setdefault(encoded.kinds, {})
         for x in new.tolist():
             key = encoded.keys[x]

@@ -67,7 +67,7 @@ SWEEP = 1000  # nodes made, beyond twice those that were left, before old ones a
 
 
 class ScopedEvaluation:
-    """An automaton on its way through a stream, under windows and partitions.
+    """Runs an automaton over a stream, under windows and partitions.
 
     T: for each active state and each key the series of what runs have marked. unmarked: the state of the run that has
     marked nothing so far, which belongs to every key; None once there is none.
@@ -88,7 +88,9 @@ class ScopedEvaluation:
         self.T, self.unmarked = {}, 0
 
     def push(self, type_: int, key: Key | None, low: int) -> None:
-        """Read the next event: its type as a bit mask, its key (None if no match has it), how far back it reaches."""
+        """Read the next event: its type as a bit mask, its key (None if it is in no match), the first position in its
+        window.
+        """
         check_time()
         self.position += 1
         step, marked = self.automaton.step, []
@@ -130,7 +132,7 @@ class ScopedEvaluation:
                     yield from series
 
     def is_spent(self, low: int) -> bool:
-        """Return whether no run is left once those that begin before low are dropped: it may as well start afresh."""
+        """Return whether no run is left once those that begin before `low` are dropped."""
         if self._reports_at_last_event:
             self._sweep(low)
         return self.unmarked == 0 and not any(self.T.values())
@@ -152,7 +154,7 @@ class ScopedEvaluation:
 
 
 class KeyedEvaluation:
-    """An automaton on its way through the stream of each key: a ScopedEvaluation for each, which sees no other events.
+    """Runs an automaton over the stream of each key: a ScopedEvaluation for each, which sees no other events.
 
     parts: those in which there are partial matches, or whose beginning counts. position: that of the last event, in
     the whole stream. Without PER KEY all events have the key ().
@@ -178,10 +180,10 @@ class KeyedEvaluation:
     def push(
         self, type_: int, stream: Key | None, key: Key | None, low: int, overall: int = 0, value: Value | None = None
     ) -> None:
-        """Read the next event: as of ScopedEvaluation.
+        """Read the next event; the parameters are those of ScopedEvaluation.push, and these:
 
-        stream: the key whose stream it belongs to; None if it is in none. overall: no match that ends here or later, of
-        whatever stream, begins before that position. value: only ValuesEvaluation looks at it.
+        stream: the key whose stream the event belongs to, None for no stream. overall: no match that ends here or
+        later, in whatever stream, begins before that position. value: used by ValuesEvaluation only.
         """
         self.position += 1
         self._last = None
@@ -209,10 +211,10 @@ class KeyedEvaluation:
 
 
 class ValuesEvaluation:
-    """LAST of events of one kind with different values, on its way through the stream of each key.
+    """LAST of events of one kind with different values, evaluated over the stream of each key.
 
-    Its methods and attributes are those of KeyedEvaluation. automaton: that of one of the events. parts: of each key
-    the newest events, and of each of these the ways to mark it, by position.
+    Its methods and attributes are those of KeyedEvaluation. automaton: the automaton of one event. parts: for each key
+    the newest events, by position, each with the ways to mark it.
     """
 
     def __init__(self, automaton: Determinized, count: int) -> None:
@@ -230,13 +232,13 @@ class ValuesEvaluation:
         return [marks for marks, _ in self.automaton.step(0, type_) if marks]
 
     def part(self, stream: Key) -> tuple[NewestValues, dict[int, int]]:
-        """Return what is kept of a key."""
+        """Return the stored events of a key."""
         return self.parts.setdefault(stream, (NewestValues(self._count), {}))
 
     def push(
         self, type_: int, stream: Key | None, key: Key | None, low: int, overall: int = 0, value: Value | None = None
     ) -> None:
-        """Read the next event: as of KeyedEvaluation. value: what it is told apart by."""
+        """Read the next event, as in KeyedEvaluation. value: the value that must differ between events."""
         check_time()
         self.position += 1
         self._found = None
@@ -316,8 +318,8 @@ def filter_valuations_in_scope(
 def count(scope: Scope, S: Stream, budget: Budget = Budget()) -> Iterator[int]:
     """Yield the number of matches at each position. Raises Unsupported, BudgetExceeded.
 
-    They are counted without being enumerated, in time linear in the nodes of the window; but where an attribute with a
-    window goes back along the stream each match is looked at.
+    They are counted without being listed, in time linear in the nodes of the window. If the attribute of a window
+    decreases along the stream, each match is listed.
     """
     if (greatest := greatest_in_scope(scope, S)) is not None:
         ends = {n for n, _ in greatest[1]}
@@ -345,7 +347,7 @@ def _run_scope(
 def run_automaton(
     automaton: Determinized, scope: Scope, S: Stream
 ) -> Iterator[tuple[int, Iterator[ces.Node], list[int]]]:
-    """For each position the position, the sets of complex events there, and how far back each position reaches."""
+    """Yield for each position: the position, its sets of complex events, and the window bounds so far."""
     evaluation = KeyedEvaluation(automaton, scope.windowed)
     reached = lookback_bounds(scope, S)
     for n, type_ in enumerate(classify(evaluation.automaton.A.predicates, S)):
@@ -375,7 +377,7 @@ def find_planned(plan: EvaluationPlan, S: Stream, output: Output, budget: Budget
 
 
 def greatest_planned(plan: EvaluationPlan, S: Stream) -> tuple[GreatestChains, Iterator[tuple[int, Chosen]]] | None:
-    """Return the matches of a counted formula by key whose window is inside of LAST, or of one of different values."""
+    """Return the matches of a counted formula whose window by key is inside LAST, or whose values differ; else None."""
     match plan:
         case PerKeyPlan(phi, CollectedPlan() as operand) if (counted := counted_in_scope(operand)) is not None:
             chain, scope = counted
@@ -399,12 +401,12 @@ def at_most(limit: int, matches: Iterator[Match]) -> list[Match]:
 
 
 def without_marks(mu: Iterable[tuple[str, int]]) -> Valuation:
-    """Return a valuation of the query's own variables, or of the one that stands for them."""
+    """Return the valuation of the query's own variables."""
     return frozenset(pair for pair in mu if not is_mark(pair[0]))
 
 
 class Evaluation:
-    """An automaton on its way through a stream."""
+    """Runs an automaton over a stream."""
 
     def __init__(self, automaton: Determinized) -> None:
         self.automaton = automaton
@@ -472,7 +474,7 @@ def iterate_matches(phi: Formula, S: Stream, output: Output = "matches", budget:
 def evaluate_plan(
     plan: EvaluationPlan, S: Stream, output: Output = "matches", budget: Budget = Budget()
 ) -> Iterator[Match]:
-    """Yield the matches like `find_planned`, but from a formula's plan."""
+    """Same as `find_planned`, but from a formula's plan."""
     if not isinstance(plan, AutomatonPlan) or plan.checks:
         return find_planned(plan, S, output, budget, count_passing)
     scope = plan.scope
@@ -484,7 +486,7 @@ def evaluate_plan(
 def count_passing(
     query: AutomatonPlan, automaton: Determinized, S: Stream, budget: Budget, spending: Spending
 ) -> Iterator[tuple[int, Valuation]]:
-    """Return the valuations of a formula that satisfy its filters; each is abandoned where the first one fails."""
+    """Yield the valuations of a formula that satisfy its filters; each is abandoned at the first filter that fails."""
     scope, checker = query.scope, CorrelatedFilterChecker(query.checks, S, spending)
     pass_ = (
         _filter_valuations(automaton, S, checker)
@@ -506,10 +508,10 @@ def _filter_valuations(
 
 
 def count_matches(phi: Formula, S: Stream, budget: Budget = Budget()) -> Iterator[int]:
-    """Yield the number of matches at each position, without enumerating them. Raises Unsupported, BudgetExceeded.
+    """Yield the number of matches at each position, without listing them. Raises Unsupported, BudgetExceeded.
 
-    The numbers are exact. One run for each complex event is what I/O-determinism gives, so it is runs that are counted;
-    under windows and partitions see scoped.count. Where filters compare events the matches are enumerated all the same.
+    The numbers are exact: by I/O-determinism each complex event has one run, so runs are counted; under windows and
+    partitions see `count`. If filters compare events, the matches are listed all the same.
     """
     plan = required_plan(phi, budget)
     if not isinstance(plan, AutomatonPlan) or plan.checks:

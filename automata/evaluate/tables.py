@@ -1,4 +1,4 @@
-"""A determinized automaton as flat tables, as far as the classes of a stream reach, for the compiled kernels.
+"""A determinized automaton as flat tables for the compiled kernels, for the event classes that a stream has had so far.
 
 Events of the same type (tods21, Definition 5.6) are of the same class; the order of the classes is the caller's.
 """
@@ -44,7 +44,7 @@ class Tables:
 
 @dataclass(frozen=True)
 class TransitionTables:
-    """The same tables by classes, as the loops that read events need them.
+    """The same tables by classes, as the loops that read events use them.
 
     skip: int32 [classes, states], where a state goes without a mark. marks: int32 [., 3], the steps with one, as rows
     (state, label, next state); those of class c are from begin[c] to begin[c + 1]. finals: the final states; ended:
@@ -63,7 +63,7 @@ class TransitionTables:
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
-        """Return all of them, in the order in which the loops take them."""
+        """Return all arrays, in the order in which the loops take them."""
         return self.skip, self.begin, self.marks, self.finals, self.ended, self.moving, self.busy
 
 
@@ -73,7 +73,7 @@ def tabulate(
     """Return the tables over the classes with these types (bit masks); class c has type types[c]. Raises
     BudgetExceeded.
 
-    The labels of earlier tables have the same numbers here, and so have the states of the automaton.
+    Labels and states have the same numbers here as in earlier tables of the automaton.
     """
 
     def successors(state: int) -> list[tuple[tuple[int, Marks], int]]:
@@ -171,7 +171,7 @@ Mask: TypeAlias = "NDArray[np.bool_]"
 
 
 def classify(predicates: Sequence[pred.Predicate], S: Stream) -> list[int]:
-    """For each event of the stream the mask in which bit i is set if the event is in predicates[i]."""
+    """Return for each event of the stream a mask, in which bit i is set if the event is in predicates[i]."""
     if len(S) < SHORT or not installed("pyarrow"):
         numbers, types = _of_events(predicates, S)
     else:
@@ -181,7 +181,7 @@ def classify(predicates: Sequence[pred.Predicate], S: Stream) -> list[int]:
 
 
 def classified(predicates: Sequence[pred.Predicate], S: Stream) -> tuple[NDArray[np.int32], list[int]]:
-    """For each event its class, and for each class its type as a bit mask; no two classes have the same."""
+    """Return the class of each event, and the type of each class as a bit mask; no two classes have the same type."""
     if len(S) < SHORT:
         found, masks = _of_events(predicates, S)
         return np.array(found, np.int32), masks
@@ -222,7 +222,7 @@ def _classes(predicates: Sequence[pred.Predicate], columns: _Columns) -> tuple[N
 
 
 def dictionary_of(column: pa.ChunkedArray) -> pa.DictionaryArray:
-    """Return a column in one piece, as its different values and which of them each row has."""
+    """Return a column in one piece, as its distinct values and the index of each row's value."""
     encoded = column if pa.types.is_dictionary(column.type) else pc.dictionary_encode(column)
     combined = encoded.unify_dictionaries().combine_chunks()
     return pa.concat_arrays(combined.chunks) if isinstance(combined, pa.ChunkedArray) else combined
@@ -285,7 +285,7 @@ class _Columns:
 
 
 def pieces(batch: Stream | pa.RecordBatch | pa.Table, size: int) -> list[Stream]:
-    """Return the events of a batch in streams of a size, of which the last one may be shorter."""
+    """Yield the events of a batch in streams of this size; the last one may be shorter."""
     S = batch if isinstance(batch, Stream) else Stream.from_table(batch)
     return [S.part(start, size) for start in range(0, len(S), size)]
 
@@ -340,9 +340,9 @@ class EventBatch:
 
 @dataclass(frozen=True)
 class MatchBatch:
-    """Complex events: the position at which each is found, and as in an Arrow list array offsets and positions.
+    """Complex events: the position at which each is found, and their positions with offsets as in an Arrow list array.
 
-    labels: how each of these is marked, an index into Tables.labels; empty if they are not wanted.
+    labels: how each position is marked, an index into Tables.labels; empty if not wanted.
     """
 
     at: NDArray[np.int64]
@@ -357,7 +357,7 @@ class MatchBatch:
 
 
 class Enumeration:
-    """The state and the buffers of an enumeration in a compiled loop; they grow where a complex event needs it."""
+    """The state and the buffers of an enumeration in a compiled loop; the buffers grow as needed."""
 
     def __init__(self, labelled: bool) -> None:
         self.path, self.marks = np.empty(1024, np.int64), np.empty(1024, np.int32)
@@ -417,10 +417,10 @@ NODES_AT_FIRST = 8_192
 
 
 class MatchStore(ABC):
-    """Partial matches of one stream; `tree` [..., capacity] has the nodes, of which node 0 ends the others.
+    """Partial matches of one stream. `tree` [..., capacity] has the nodes; node 0 is the terminator.
 
-    growth: by which factor the capacity grows. most: the greatest capacity. members: for each class of events, as bits,
-    the runs of counted events in which one can stand; set by the evaluator before each batch.
+    growth: the factor by which the capacity grows. most: the greatest capacity. members: for each class of events a bit
+    mask of the runs of counted events that it can be in; the evaluator sets it before each batch.
     """
 
     growth: ClassVar[int]
@@ -439,7 +439,7 @@ class MatchStore(ABC):
 
     @property
     def node_count(self) -> int:
-        """Return the number of nodes made since the store was made or loaded."""
+        """Return the number of nodes made since the store was created or loaded."""
         return self.nodes + self._freed - self._loaded
 
     @property
@@ -455,7 +455,7 @@ class MatchStore(ABC):
     @property
     @abstractmethod
     def positions(self) -> NDArray[np.int64]:
-        """Return the position of each node; any number for what is no event."""
+        """Return the position of each node; any number for nodes that are not events."""
 
     @abstractmethod
     def resize(self, states: int, keys: int) -> None:
@@ -464,15 +464,15 @@ class MatchStore(ABC):
     def load(self, arrays: dict[str, NDArray[Any]], position: int) -> None:
         """Continue from saved arrays, of a state before the position.
 
-        Raises ValueError, or what NumPy raises, if they cannot be arrays of such a state.
+        Raises ValueError, or an error of NumPy, if the arrays cannot be such a state.
         """
         self._load(arrays, position)
         self._freed, self._loaded = 0, self.nodes
 
     def compact(self, bound: int) -> NDArray[np.bool_]:
-        """Remove the nodes that no match can use any more, given that none begins before the bound.
+        """Remove the nodes that no match can use any more, if no later match begins before the bound.
 
-        Returns for each key whether anything of it is left.
+        Return for each key whether anything of it is left.
         """
         before = self.nodes
         used = self._compact(bound)
@@ -481,9 +481,9 @@ class MatchStore(ABC):
 
     @abstractmethod
     def advance(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[NDArray[np.int64]]:
-        """Read events; the roots of the sets of complex events completed, rows that begin with the position.
+        """Read events; yield the roots of the completed sets of complex events, as rows that begin with the position.
 
-        They are to be used before the next are taken. Raises BudgetExceeded.
+        Each is valid until the next step. Raises BudgetExceeded.
         """
 
     @abstractmethod
@@ -492,7 +492,9 @@ class MatchStore(ABC):
 
     @abstractmethod
     def numbers(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[Numbers]:
-        """Read events; the positions of the sets completed and the exact number of matches of each, in their order."""
+        """Read events; yield the positions of the completed sets and the exact number of matches of each, in their
+        order.
+        """
 
     @abstractmethod
     def _load(self, arrays: dict[str, NDArray[Any]], position: int) -> None: ...
