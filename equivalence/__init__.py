@@ -1,1 +1,1 @@
-"""Are two things the same? Generation, comparison, shrinking, decision."""
+"""Decide whether two queries are the same: generation, comparison, shrinking, decision."""

@@ -1,4 +1,4 @@
-"""A stream of unknown events of a schema, as variables of z3, and the stream of a model of these."""
+"""A stream of unknown events of a schema as z3 variables, and the stream of a model of these."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SIMPLE = (*range(SMALL + 1), *range(20, 101, 10))  # of a float one of these num
 
 
 class UnknownStream:
-    """Variables for the type of each event, for the presence of each attribute and for its value."""
+    """z3 variables for the type of each event, and for the presence and value of each attribute."""
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
@@ -46,11 +46,11 @@ class UnknownStream:
         self._attributes: dict[str, ValueType] = {TIME: "timestamp", **schema.attributes}
 
     def type_is(self, p: int, R: str) -> Any:
-        """Return the constraint that the event at p is of type R."""
+        """Return the constraint that the event at p has type R."""
         return z3.Int(f"type {p}") == self._numbers[R] if R in self._numbers else z3.BoolVal(False)
 
     def value(self, p: int, name: str) -> Symbol | None:
-        """Return the attribute of the event at p, None if no event has it."""
+        """Return the variable of an attribute of the event at p; None if no event has the attribute."""
         return self._value(p, name) if name in self._attributes else None
 
     def _value(self, p: int, name: str) -> Symbol:
@@ -58,11 +58,11 @@ class UnknownStream:
         return Symbol(value_type, variable(f"{name} {p}", value_type), z3.Bool(f"{name} of {p}"))
 
     def holds(self, P: Predicate, p: int) -> Any:
-        """Return the constraint that the event at p is in P. Raises TooHard."""
+        """Return the constraint that the event at p satisfies P. Raises TooHard."""
         return self.related(P, lambda _: p, p)
 
     def related(self, P: Predicate, position: Callable[[Attribute], int], p: int = -1) -> Any:
-        """Return the constraint that P holds of the events at the positions of its attributes.
+        """Return the constraint that P is true of the events at the positions of its attributes.
 
         Raises TooHard.
         """
@@ -71,7 +71,7 @@ class UnknownStream:
     def schema_holds(self, p: int) -> Any:
         """Return the constraint that the event at p fits the schema.
 
-        It has a type of the schema, and attributes of its type only, in their range.
+        It has a type of the schema and only attributes of that type, with values in their range.
         """
         facts = [z3.Or([self.type_is(p, R) for R in self._numbers])]
         for name, value_type in self._attributes.items():
@@ -84,9 +84,9 @@ class UnknownStream:
         return z3.And(facts)
 
     def in_order(self, p: int, order: Order) -> list[Any]:
-        """Return the constraints that the time of the event at p fits those before it.
+        """Return the constraint that the time of the event at p is in order with the earlier ones.
 
-        A time that is absent, or NaN, fits any.
+        An absent time, or NaN, is in any order.
         """
         if order == "any":
             return []
@@ -97,7 +97,7 @@ class UnknownStream:
     def plain(self, p: int) -> Any:
         """Return the constraint that the event at p is easy to read.
 
-        It has all attributes, small numbers, and a later time than the one before.
+        It has all attributes, small numbers, and a later time than the event before.
         """
         facts = []
         if p > 0:
@@ -115,7 +115,7 @@ class UnknownStream:
         return z3.And(facts)
 
     def stream(self, model: z3.ModelRef, length: int) -> Stream:
-        """Return the stream of a model, of length events."""
+        """Return the stream of a model, with `length` events."""
         return Stream([self._event(model, p) for p in range(length)], self.schema)
 
     def _event(self, model: z3.ModelRef, p: int) -> Event:
@@ -129,7 +129,7 @@ class UnknownStream:
 
 
 class UnknownPart:
-    """The stream of the events at some positions of an unknown stream."""
+    """A sub-stream of an unknown stream: its events at some positions."""
 
     def __init__(self, whole: UnknownStream | UnknownPart, positions: tuple[int, ...]) -> None:
         self._whole, self._positions = whole, positions
@@ -139,15 +139,15 @@ class UnknownPart:
         return self._whole.type_is(self._positions[p], R)
 
     def value(self, p: int, name: str) -> Symbol | None:
-        """Return the attribute of the event at p, None if no event has it."""
+        """Return the variable of an attribute of the event at p; None if no event has the attribute."""
         return self._whole.value(self._positions[p], name)
 
     def holds(self, P: Predicate, p: int) -> Any:
-        """Return the constraint that the event at p is in P. Raises TooHard."""
+        """Return the constraint that the event at p satisfies P. Raises TooHard."""
         return self._whole.holds(P, self._positions[p])
 
     def related(self, P: Predicate, position: Callable[[Attribute], int]) -> Any:
-        """Return the constraint that P holds of the events at the positions of its attributes.
+        """Return the constraint that P is true of the events at the positions of its attributes.
 
         Raises TooHard.
         """
@@ -178,7 +178,9 @@ class SymbolicMeaning:
         self._alive: list[cel.Formula] = []  # the table is by identity, so that its formulas must stay alive
 
     def meaning(self, phi: cel.Formula, i: int, j: int) -> Guarded:
-        """Every valuation that phi may have from i to j. Raises BudgetExceeded, Unsupported, TooHard."""
+        """Return all valuations that phi may have from i to j, each with its condition. Raises BudgetExceeded,
+        Unsupported, TooHard.
+        """
         key = (id(phi), i, j)
         if key not in self._known:
             self._alive.append(phi)
@@ -186,7 +188,7 @@ class SymbolicMeaning:
         return self._known[key]
 
     def supports(self, guarded: Guarded) -> dict[ComplexEvent, Guard]:
-        """Every complex event of guarded valuations."""
+        """Return the complex events of guarded valuations."""
         guards: dict[ComplexEvent, list[Guard]] = {}
         for mu, guard in guarded.items():
             guards.setdefault(support(mu), []).append(guard)
@@ -385,9 +387,9 @@ def _pairs(left: Guarded, right: Guarded) -> Iterator[tuple[Valuation, Guard]]:
 
 
 def inferred_schema(*formulas: cel.Formula) -> Schema:
-    """Infer a schema: an attribute has the type that it is compared with, and int if it is compared with nothing.
+    """Infer a schema: an attribute has the type of the values it is compared with, or int if there are none.
 
-    Raises IllFormed where an attribute is compared with values of different types.
+    Raises IllFormed if an attribute is compared with values of different types.
     """
     tests = [test for phi in formulas for P in _predicates(phi) for test in tests_of(P)]
     found: dict[str, set[ValueType]] = {a.name: set() for test in tests for a in mentions(test)}
@@ -465,10 +467,10 @@ def compare(
     budget: Budget = Budget(),
     order: Order = "any",
 ) -> Bounded | Different | Undecided:
-    """Return whether the two differ on a stream of at most length events; one_way: whether phi has something that psi
-    lacks.
+    """Return whether the two differ on a stream of at most `length` events. one_way: only what phi has and psi lacks
+    counts.
 
-    order is that of the times of the stream. All solver calls together take at most SECONDS.
+    order: the order of the times of the stream. All solver calls together take at most SECONDS.
     """
     deadline = time.monotonic() + min(SECONDS, time_left())
     reached = 0

@@ -42,10 +42,10 @@ from cerify.semantics.events import TIME, Event, Schema, Stream
 
 @dataclass(frozen=True)
 class KeyedTest:
-    """The automaton of one case of the last event's keys, and the streams of its words.
+    """The automaton for one case of the last event's keys, and the streams of its words.
 
-    automaton: of the marked words of real streams; its events have the hidden attributes of the reduction. zones: of
-    each type of events how near its events are, by attribute of windows.
+    automaton: accepts the marked words of real streams; its events have the hidden attributes of the reduction. zones:
+    for each type of events and each attribute of a window, how near to the last event its events are.
     """
 
     automaton: MarkedDFA
@@ -54,7 +54,7 @@ class KeyedTest:
     real: RealStreams
 
     def words(self, states: int | None = None, budget: Budget = Budget()) -> list[Types]:
-        """Return the words of a complete test that are real. Raises InputError, BudgetExceeded."""
+        """Return the real words of a complete test. Raises InputError, BudgetExceeded."""
         own = len(self.automaton.steps)
         bound = own if states is None else states
         if bound < own:
@@ -79,7 +79,7 @@ class KeyedTest:
             yield from product(range(count), repeat=length)
 
     def is_real(self, word: Types) -> bool:
-        """Return whether some stream has these types of events, seen from its last event."""
+        """Return whether some stream has these types of events, as seen from its last event."""
         state = self.real.start
         for type_ in word:
             after = self.real.step(state, type_)
@@ -107,14 +107,14 @@ class KeyedTests:
 
     @property
     def kinds(self) -> int:
-        """Return the number of kinds of events, as the last event sees them."""
+        """Return the number of kinds of events, as seen from the last event."""
         return max(len(case.automaton.events) for case in self.cases)
 
     def streams(self, states: int | None = None, budget: Budget = Budget()) -> list[Stream]:
-        """Return the streams of a complete test for implementations of at most `states` states in each case.
+        """Return the streams of a complete test for implementations with at most `states` states in each case.
 
-        A stream that is the beginning of another is left out: an engine answers at every position. Raises InputError,
-        BudgetExceeded, and Unsupported where no stream is found for a word.
+        A stream that is a prefix of another one is left out, because an engine answers at every position. Raises
+        InputError, BudgetExceeded, and Unsupported if no stream is found for a word.
         """
         if states is not None and states < self.states:
             raise InputError(
@@ -142,7 +142,7 @@ def keyed_tests(phi: Formula, schema: Schema | None = None, budget: Budget = Bud
     """Return the automata of a formula with partitions and windows around whole matches, for streams with ordered
     times.
 
-    Raises Unsupported where the reduction does not carry the formula, BudgetExceeded.
+    Raises Unsupported for a formula that the reduction does not support, and BudgetExceeded.
     """
     with depth_limited(phi.span):
         expanded = separate_alternatives(cel.expanded(phi))

@@ -36,8 +36,9 @@ Types: TypeAlias = tuple[int, ...]
 class MarkedDFA:
     """The minimal complete automaton of the marked words of a formula; the initial state is 0.
 
-    events: an event of each type that the formula distinguishes. steps: for each state where each letter leads. marks:
-    how an event may be marked; in a language whose answer is a set of events, and not of complex events, in one way.
+    events: an event of each type that the formula distinguishes. steps: for each state the target of each letter.
+    marks: the ways to mark an event; only one way in a language whose answers are sets of events rather than complex
+    events.
     """
 
     events: tuple[Event, ...]
@@ -58,7 +59,7 @@ class MarkedDFA:
 
     @cached_property
     def access(self) -> tuple[Word, ...]:
-        """For each state a shortest word that leads to it."""
+        """Return for each state a shortest word that leads to it."""
         found: dict[int, Word] = {0: ()}
         pending = [0]
         for state in pending:
@@ -70,7 +71,9 @@ class MarkedDFA:
 
     @cached_property
     def characterizing(self) -> tuple[Word, ...]:
-        """Words that distinguish every two states: one of them leads from one of the two alone to a final state."""
+        """Return words that distinguish every two states: from one of the two, but not from the other, a word leads to
+        a final state.
+        """
         found: list[Word] = [()]
         states = range(len(self.steps))
         while unequal := [(p, q) for p in states for q in states if p < q and not self._differ(p, q, found)]:
@@ -134,11 +137,11 @@ def minimal(steps: Sequence[dict[Letter, int]], final: Sequence[bool], events: t
 
 
 def vectors(automaton: MarkedDFA, states: int | None = None, budget: Budget = Budget()) -> list[Types]:
-    """Return the streams of a complete test for implementations of at most `states` states (None: those of the
-    automaton).
+    """Return the streams of a complete test for implementations of at most `states` states (None: as many as the
+    automaton has).
 
-    They are the streams of access word, letter, up to m - n letters more, characterizing word; one that is the
-    beginning of another is left out, since an engine answers at every position. Raises InputError, BudgetExceeded.
+    A stream is an access word, a letter, up to m - n further letters, and a characterizing word. Prefixes of other
+    streams are left out, because an engine answers at every position. Raises InputError, BudgetExceeded.
     """
     own = len(automaton.steps)
     bound = own if states is None else states

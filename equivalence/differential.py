@@ -1,4 +1,4 @@
-"""The verdict on one case: the answer of a reference, compared with those of the evaluators under test."""
+"""Judge one case: compare the answer of a reference with those of the evaluators under test."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ WROTE = "; it wrote: "  # between what is wrong with a line and the line
 
 
 class NoAnswer(Exception):
-    """Raised by an evaluator that failed on a case; the message is the kind of failure, a colon, and the rest."""
+    """Raised by an evaluator that failed on a case; the message is the kind of failure, a colon, and details."""
 
 
 class GiveUp(Exception):
-    """Raised by an evaluator that will not answer any more; it ends the campaign, and says why."""
+    """Raised by an evaluator that will not answer any more; it ends the campaign. The message says why."""
 
 
 @dataclass(frozen=True)
@@ -86,10 +86,10 @@ def judge(
     output: Output,
     second_opinion: SecondOpinion | None = None,
 ) -> tuple[Verdict, dict[str, Verdict]]:
-    """Return the verdict on one case for the reference, and, if that has an answer, for each of the evaluators.
+    """Return the verdict on one case for the reference, and for each of the evaluators if the reference has an answer.
 
-    With a second opinion, which is computed only if some evaluator disagrees, a case is disputed instead if that
-    opinion is not the reference's answer, or if the reference fails. Raises GiveUp.
+    The second opinion is computed only if some evaluator disagrees. The case is disputed if that opinion differs from
+    the reference's answer, or if the reference fails. Raises GiveUp.
     """
     own = _verdict(reference, phi, stream, output)
     if (expected := own.got) is None:
@@ -110,7 +110,7 @@ def judge(
 def checked(
     expected: Answer, second_opinion: SecondOpinion | None, phi: Query, stream: Stream, output: Output
 ) -> tuple[Literal["disagreed", "disputed"], frozenset[Match] | None]:
-    """The outcome where an evaluator disagrees with the expected answer, and the second opinion that contradicts it."""
+    """Return the outcome of a disagreement, and the second opinion if it contradicts the expected answer."""
     if second_opinion is None:
         return "disagreed", None
     if isinstance(expected, str):
@@ -152,10 +152,9 @@ def failure(given: Answer) -> str | None:
 
 
 def failure_form(given: Answer) -> str | None:
-    """Return the kind of failure, and of a breach of the protocol what breaks it: its message without numbers and
-    quotations.
+    """Return the kind of failure; for a breach of the protocol also its message without numbers and quotations.
 
-    Smaller cases have to keep it.
+    Shrinking must preserve it.
     """
     if (kind := failure(given)) != "protocol" or not isinstance(given, str):
         return kind
@@ -180,9 +179,10 @@ CaseOutcome: TypeAlias = tuple[int, Outcome, Difference | None, str]
 
 @dataclass(frozen=True)
 class Disagreement:
-    """A query and a stream on which the evaluators disagree, and the answer of each: as found, and shrunk.
+    """A query and a stream on which the evaluators disagree, with both answers: as found, and shrunk.
 
-    disputed: whether the reference is at fault, which failed, or which second, the second opinion, contradicts.
+    disputed: whether the reference is at fault, because it failed or the second opinion contradicts it. second: that
+    opinion.
     """
 
     index: int
@@ -198,7 +198,7 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class CampaignPlan:
-    """A campaign: which evaluators, on which cases. Case i of a seed is the same whatever else is asked.
+    """A campaign: which evaluators, on which cases. Case i of a seed does not depend on the other options.
 
     tries: how often the evaluators are called again to shrink one disagreement. language: that of the queries. maker:
     makes the cases. stream: makes another stream for a query. together: how many cases in a row share their query,
@@ -240,12 +240,12 @@ class CampaignPlan:
 
 @dataclass
 class Summary:
-    """The results of a campaign. Cases that could not be compared are counted, and are not agreement.
+    """The results of a campaign. Cases that could not be compared are counted separately, not as agreement.
 
-    reasons: why cases have no answer, each with their number; not of cases that were done before. disputes: cases on
-    which the reference is at fault; they are not in disagreements. resumed: how many cases were done before. ended: why
-    it stopped early, if an evaluator gave up, or it was interrupted. stopped: why it stopped as was asked, before all
-    cases were done.
+    reasons: why cases have no answer, with their numbers; cases of earlier runs are not included. disputes: cases on
+    which the reference is at fault; they are not in disagreements. resumed: how many cases were done by earlier runs.
+    ended: why it stopped early, if an evaluator gave up, or it was interrupted. stopped: why it stopped as requested,
+    before all cases were done.
     """
 
     planned: int
@@ -270,17 +270,17 @@ class Summary:
 
     @property
     def agreed(self) -> int:
-        """Return the number of cases that both answered, with the same matches."""
+        """Return the number of cases that both evaluators answered with the same matches."""
         return self.outcomes["matched"] + self.outcomes["empty"]
 
     @property
     def too_few(self) -> bool:
-        """Return whether so few cases were compared that their agreement says nothing: less than a share of all."""
+        """Return whether less than a minimum share of the cases could be compared, so that agreement means nothing."""
         return self.agreed + self.disagreement_count < COMPARED_AT_LEAST * self.cases
 
     @property
     def per_second(self) -> float:
-        """Cases asked per second, shrinking included."""
+        """Return the number of cases per second, shrinking included."""
         return (self.cases - self.resumed) / self.seconds if self.seconds else 0.0
 
 
@@ -313,7 +313,7 @@ def campaign(
     cause_of: CauseOf = by_index,
     seconds: float | None = None,
 ) -> Summary:
-    """Return the disagreements of the evaluators. Stop after stop_after causes, or EACH times as many disagreements.
+    """Run a campaign and return its summary. It stops after `stop_after` causes, or EACH times as many disagreements.
 
     A disagreement is shrunk until its cause is one that EACH others have, or is known, first to what the last one about
     the same query was. A case is not begun after the seconds. A KeyboardInterrupt ends the campaign with what was found
@@ -368,7 +368,7 @@ def campaign(
 
 
 def one_case(plan: CampaignPlan, index: int) -> Summary:
-    """Compare the evaluators on the case of that index alone."""
+    """Compare the evaluators on the case with that index."""
     begun = time.monotonic()
     outcome, found, reason = compare(plan, *plan.case(index))
     summary = Summary(1, Counter({outcome: 1}), reasons=Counter([reason] if reason else []))
@@ -388,7 +388,8 @@ def _make_case(plan: CampaignPlan, index: int) -> tuple[Query, Stream]:
 def compare(plan: CampaignPlan, phi: Query, stream: Stream) -> tuple[Outcome, Difference | None, str]:
     """Return the outcome of one case.
 
-    Where the evaluators disagree also the output that shows it with its verdict; where one has no answer also why.
+    If the evaluators disagree, also return the output that shows it with its verdict; if one has no answer, also the
+    reason.
     """
     outcome: Outcome = "empty"
     for output in plan.outputs:
@@ -409,9 +410,9 @@ def shrunk(
     small_enough: Callable[[Disagreement], bool] = lambda d: False,
     last: Disagreement | None = None,
 ) -> Disagreement:
-    """Return the disagreement on the case of that index, as small as found: of the same outcome and kinds of failures.
+    """Return the disagreement on the case of that index, shrunk; the outcome and the kinds of failures stay the same.
 
-    last: one that was shrunk before; if it has the same query, what that was shrunk to is tried first.
+    last: an earlier shrunk disagreement; if it has the same query, its shrunk form is tried first.
     """
     found = plan.case(index)
     output, best = difference
@@ -470,7 +471,7 @@ def _outcomes(plan: CampaignPlan, processes: int, indices: Iterator[int]) -> Gen
 
 
 def end_with_parent() -> None:
-    """In a process of a pool, end it when the one that started it has ended, which may have been killed."""
+    """In a process of a pool: end this process when its parent has ended, for example because it was killed."""
     parent = parent_process()
     assert parent is not None
 
@@ -511,8 +512,8 @@ LOOKS: dict[DifferenceKind, Callable[[Match], object]] = {
 def difference_kinds(expected: Iterable[Match], got: Iterable[Match]) -> list[DifferenceKind]:
     """Return the kinds of difference between two sets of matches, in the order of DifferenceKind.
 
-    A missing match is paired with one that is not expected if they differ in one thing alone: the result, the bindings,
-    or the position; only what is left is missing, or extra.
+    A missing match is paired with an extra one if they differ only in the result, the bindings, or the position; the
+    rest is missing, or extra.
     """
     missing, extra = set(expected) - set(got), set(got) - set(expected)
     found: set[DifferenceKind] = set()
@@ -545,7 +546,7 @@ def cause(d: Disagreement, language: QueryOperations[Any] = CEL) -> Disagreement
 
 
 def shape(left: Answer, right: Answer) -> str:
-    """Return the kinds of difference, as in "missing and position"; or the kind of failure of one of the two."""
+    """Return the kinds of difference, such as "missing and position"; or the kind of failure of one of the two."""
     if isinstance(left, str) or isinstance(right, str):
         return failure(right) or f"{failure(left)} of the reference"
     return " and ".join(difference_kinds(left, right))
@@ -554,7 +555,9 @@ def shape(left: Answer, right: Answer) -> str:
 def by_cause(
     disagreements: Iterable[Disagreement], language: QueryOperations[Any] = CEL
 ) -> dict[DisagreementCause, list[Disagreement]]:
-    """The disagreements of each cause, the lightest first; the causes in the order of their first disagreement."""
+    """Return the disagreements of each cause, the smallest first; the causes in the order of their
+    first disagreement.
+    """
     groups: dict[DisagreementCause, list[Disagreement]] = {}
     for d in disagreements:
         groups.setdefault(cause(d, language), []).append(d)
@@ -573,7 +576,7 @@ FORMAT = "cerify-campaign"
 
 
 class Checkpoint:
-    """The finished cases of a campaign, read from and added to a file."""
+    """The finished cases of a campaign in a file, which is read first and then extended."""
 
     def __init__(self, path: Path, plan: CampaignPlan, name: str) -> None:
         """Open a file of this campaign, or begin one; the name says what is tested.
@@ -610,7 +613,7 @@ class Checkpoint:
             self._file.close()
 
     def add(self, index: int, outcome: Outcome, found: Disagreement | None) -> None:
-        """Write what became of a case, at once."""
+        """Write the outcome of a case at once."""
         self._write({"case": index, "outcome": outcome} | ({} if found is None else _json(found, self.plan)))
         self.known[index] = outcome, found
 
@@ -758,7 +761,7 @@ def no_progress(summary: Summary) -> None:
 class CampaignLimits:
     """The limits of a campaign: the number of processes, and of disagreements at which it stops.
 
-    progress is called with the summary so far. resume: a file; cases in it are not run again, and new ones are added.
+    progress: called with the summary so far. resume: a file; cases in it are not run again, and new ones are added.
     """
 
     processes: int = 1

@@ -1,1 +1,1 @@
-"""Decided for all streams: equivalence, containment, satisfiability, membership in a fragment; certificates."""
+"""Decide for all streams: equivalence, containment, satisfiability, membership in a fragment; with certificates."""

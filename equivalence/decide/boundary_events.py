@@ -1,8 +1,8 @@
-"""Events at the edges of some predicates, which are looked for in a list of types of events.
+"""Try events at the edges of predicates, to find types of events that a list lacks.
 
-The argument of a certificate needs every type of events (tods21, Definition 5.6), and the predicate algebra lists them.
-Here nothing is decided: events are made of the constants of the predicates and of what is next to them, and one whose
-type is not listed shows that the list, and so the certificate, is wrong.
+A certificate needs the list of all types of events (tods21, Definition 5.6), which the predicate algebra computes. This
+module decides nothing: it makes events from the constants of the predicates and their neighbours. If such an event has
+a type that is not listed, the list, and so the certificate, is wrong.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ OTHER = "an event type of no predicate"
 
 
 def unlisted(predicates: Sequence[Predicate], types: Collection[frozenset[int]], schema: Schema | None) -> Event | None:
-    """Return an event of the schema (None: any event) whose type is not among these; None if there is none.
+    """Return an event of the schema (None: any event) whose type is not listed; None if none was found.
 
-    None if there is none among those that are tried. Raises BudgetExceeded.
+    Only some events are tried. Raises BudgetExceeded.
     """
     events = timed_items(_events(predicates, schema), 1)
     return next((event for event in events if classify_event(predicates, event) not in types), None)

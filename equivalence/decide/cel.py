@@ -1,6 +1,7 @@
-"""Are two CEL formulas equivalent, is one contained in the other, can one match at all? For all streams.
+"""Decide for all streams whether two CEL formulas are equivalent, one contains the other, or one can match at all.
 
-For formulas that an automaton carries: unary ones (Definition 4.1), and those with windows that count events.
+This is for formulas that an automaton can evaluate: unary ones (Definition 4.1), and those with windows that count
+events.
 
 The formulas are compiled over one algebra of predicates, whose types stand for all attribute values, and their automata
 are compared as automata that read words (marked.py, search.py). What is found is shown: a difference as a stream that
@@ -45,8 +46,8 @@ Letter: TypeAlias = int
 class MarkedNFA:
     """The disjoint union of two automata: the states of the right one come after those of the left.
 
-    types: each type as a set of the algebra's types, between which the automata do not distinguish. events: an event of
-    each, None where z3 returned unknown. steps: where each letter leads from each state.
+    types: classes of the algebra's types that the automata do not distinguish. events: an event of each class, None if
+    z3 could not decide. steps: for each state the targets of each letter.
     """
 
     types: tuple[Mask, ...]
@@ -68,12 +69,12 @@ class MarkedNFA:
         return reached
 
     def event(self, letter: Letter) -> Event | None:
-        """Return an event of the letter's type; None where z3 returned unknown."""
+        """Return an event of the letter's type; None if z3 could not decide."""
         return self.events[letter // len(self.marks)]
 
 
 def marked_nfa(A: CEA, B: CEA, algebra: Algebra, also: Iterable[Predicate] = ()) -> MarkedNFA:
-    """Return the union of both automata, over the types of events that they, and the predicates of also, distinguish.
+    """Return the union of both automata over the types of events that their predicates and those in `also` distinguish.
 
     Raises BudgetExceeded.
     """
@@ -101,7 +102,7 @@ def marked_nfa(A: CEA, B: CEA, algebra: Algebra, also: Iterable[Predicate] = ())
 def distinguished(
     algebra: Algebra, predicates: Iterable[Predicate]
 ) -> tuple[tuple[Mask, ...], dict[Predicate, list[int]]]:
-    """Return the types of events that predicates distinguish, and for each predicate the numbers of its types."""
+    """Return the types of events that the predicates distinguish, and for each predicate the numbers of its types."""
     masks = algebra.masks(dict.fromkeys(predicates))
     grouped: dict[tuple[bool, ...], Mask] = {}
     for i in range(len(algebra.atoms)):
@@ -146,10 +147,10 @@ class Separation:
 def separate(
     automata: MarkedNFA, limit: int, contained: bool = False, known_events: bool = False
 ) -> Separation | Relation:
-    """Return a shortest word that separates the two, or the pairs that show that there is none.
+    """Return a shortest word that separates the two, or pairs that prove that there is none.
 
-    With contained only words that the left accepts and the right does not. With known_events only words of types of
-    which an event is known. Raises BudgetExceeded after more than limit pairs.
+    contained: only words that the left accepts and the right does not. known_events: only words with types of which an
+    event is known. Raises BudgetExceeded after more than `limit` pairs.
     """
     relation: Relation = []
     parents: dict[Pair, tuple[Pair | None, Letter]] = {}
@@ -222,10 +223,10 @@ NOTHING = CEA(0, (), frozenset(), frozenset())
 def equivalent(
     phi: Formula, psi: Formula, level: Level = "events", schema: Schema | None = None, budget: Budget = Budget()
 ) -> Verdict:
-    """Return whether the two have the same complex events, or valuations, or any match, at every position of every
-    stream.
+    """Return whether the two have the same matches at every position of every stream; `level` says what a match is.
 
-    With a schema: of every stream of that schema. The answer is Equivalent, Different or Undecided.
+    The level is complex events, valuations, or only whether there is a match. With a schema only its streams count. The
+    answer is Equivalent, Different or Undecided.
     """
     return _compared(phi, psi, "equivalent", level, schema, budget)
 
@@ -233,15 +234,15 @@ def equivalent(
 def contained(
     phi: Formula, psi: Formula, level: Level = "events", schema: Schema | None = None, budget: Budget = Budget()
 ) -> Verdict:
-    """Return whether psi has all complex events, or valuations, that phi has: Contained, Different or Undecided."""
+    """Return whether psi has all matches of phi, at the level: Contained, Different or Undecided."""
     return _compared(phi, psi, "contained", level, schema, budget)
 
 
 def shortest_match(phi: Formula, schema: Schema | None = None, budget: Budget = Budget()) -> Stream | None:
-    """Return a shortest stream at whose last position the formula has a match, None if no stream has one.
+    """Return a shortest stream at whose last position the formula has a match; None if no stream has one.
 
-    Where z3 returns *unknown* for some event types, the stream is a shortest one without events of these. Raises
-    Unsupported where no automaton carries the formula or z3 returns *unknown* for all that is left, BudgetExceeded.
+    If z3 cannot decide whether some event types exist, the stream is a shortest one without them. Raises Unsupported if
+    no automaton can evaluate the formula, or if z3 cannot decide all types that are left; BudgetExceeded.
     """
     for algebra in algebras(phi, schema=schema, budget=budget):
         automata = marked_nfa(single_variable(compile_cel(phi, budget, algebra)), NOTHING, algebra)
@@ -257,7 +258,9 @@ def shortest_match(phi: Formula, schema: Schema | None = None, budget: Budget = 
 
 
 def algebras(*formulas: Formula, schema: Schema | None, budget: Budget) -> Iterator[Algebra]:
-    """The algebra of the predicates of formulas: first without the solver, which is slow and mostly not needed."""
+    """Yield algebras of the formulas' predicates: first without the solver, which is slow and rarely needed, then with
+    it.
+    """
     predicates = [P for phi in formulas for P in generators(phi)]
     for solver in (False, True):
         yield Algebra(predicates, budget, schema, solver)
@@ -293,7 +296,7 @@ def stream_of(found: Separation, automata: MarkedNFA, schema: Schema | None) -> 
 
 
 def undecidable_reason(schema: Schema | None) -> str:
-    """Return why there is no answer where z3 returns unknown for an event type, and what to do."""
+    """Return why there is no answer if z3 cannot decide an event type, and what to do."""
     kinds = "give a schema, so that the kinds of its attributes are known, or " if schema is None else ""
     return (
         f"z3 returned unknown for an event type that matters; {kinds}write the filters without "
@@ -313,9 +316,9 @@ def difference(
     one_way: bool = False,
     budget: Budget = Budget(),
 ) -> Stream | None:
-    """Return a shortest stream at whose last position they differ, None if there is none.
+    """Return a shortest stream at whose last position the two differ; None if there is none.
 
-    one_way: at which A has something that B has not. Raises Unsupported where the solver cannot tell, BudgetExceeded.
+    one_way: only matches of A that B lacks count. Raises Unsupported if the solver cannot decide, BudgetExceeded.
     """
     A, B = seen_at(A, level), seen_at(B, level)
     for solver in (False, True):
@@ -334,7 +337,7 @@ def difference(
 
 
 def satisfiable(phi: cel.Formula, schema: Schema | None = None, budget: Budget = Budget()) -> bool | None:
-    """Return whether the formula has a match on some stream; None where that is not decided."""
+    """Return whether the formula has a match on some stream; None if that could not be decided."""
     try:
         return shortest_match(phi, schema, budget) is not None
     except (Unsupported, BudgetExceeded):
@@ -342,7 +345,9 @@ def satisfiable(phi: cel.Formula, schema: Schema | None = None, budget: Budget =
 
 
 def vacuous(phi: cel.Formula, schema: Schema | None = None, budget: Budget = Budget()) -> Iterator[Problem]:
-    """The filters that no event can pass; and if the whole has no match, the innermost sub-formula that has none."""
+    """Return the filters that no event can pass, and the innermost sub-formula without a match if
+    the whole has none.
+    """
     impossible = list(_impossible_filters(phi, schema, budget))
     yield from impossible
     if not impossible and satisfiable(phi, schema, budget) is False:
@@ -384,7 +389,7 @@ NEVER: Predicate = Comparison("<", Attribute(TIME), Attribute(TIME))
 
 @dataclass(frozen=True, eq=False)
 class InStar(Answer):
-    """The formula is equivalent to this one of CEL*, at the level of complex events."""
+    """The formula is equivalent to this formula of CEL*, at the level of complex events."""
 
     phi: cel.Formula
     proof: Equivalent
@@ -392,10 +397,10 @@ class InStar(Answer):
 
 @dataclass(frozen=True, eq=False)
 class NotInStar(Answer):
-    """The formula has not the *-property: whether events are a match depends on others.
+    """The formula lacks the *-property: whether events are a match depends on other events.
 
-    The events are the same on both streams, and at the last position of the first they are a match, but not so on the
-    second; it is None where the match is not reported with the last of its events.
+    Both streams contain the same events; they are a match at the last position of the first stream, and not of the
+    second. The second is None if the match is not reported at its last event.
     """
 
     matched: tuple[Stream, ComplexEvent]
@@ -405,7 +410,7 @@ class NotInStar(Answer):
 def star_form(
     phi: cel.Formula, schema: Schema | None = None, budget: Budget = Budget()
 ) -> InStar | NotInStar | Undecided:
-    """Return an equivalent formula of CEL*, or two streams that show that there is none."""
+    """Return an equivalent formula of CEL*, or two streams that prove that there is none."""
     try:
         for algebra in algebras(phi, schema=schema, budget=budget):
             A = single_variable(compile_cel(phi, budget, algebra))

@@ -1,4 +1,4 @@
-"""Does a certificate prove what it claims? A check that shares nothing with the search that found it.
+"""Check whether a certificate proves its claim, without any code of the search that found it.
 
 What has to be believed: the parser, the compiler, and the algebra that lists the types of events; each is tested for
 itself, and boundary_events.py looks for types that the list lacks. The argument is that of bisimulation up to

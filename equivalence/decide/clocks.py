@@ -46,9 +46,9 @@ Zone: TypeAlias = tuple[tuple[Bound, ...], ...]
 
 @dataclass(frozen=True)
 class Ages:
-    """The widths of all parts' windows, and for each clock the widest window that it has passed (-1: none).
+    """The widths of all parts' windows, and for each clock the widest window that has expired (-1: none).
 
-    values: of the event's attributes, None for no value.
+    values: those of the event's attributes, None for no value.
     """
 
     widths: tuple[Bound, ...]
@@ -56,7 +56,7 @@ class Ages:
     values: tuple[tuple[str, int | None], ...] = ()
 
     def allow(self, part: int, clock: int) -> bool:
-        """Return whether the clock of a part is within the part's window now."""
+        """Return whether the clock of a part is still within the part's window."""
         return all(other != clock or self.widths[part] > bound for other, bound in self.passed)
 
 
@@ -72,7 +72,7 @@ VALUES = 4  # in registers at once: with each there are more choices for an even
 
 
 class ClockedAutomaton(Protocol):
-    """An automaton given by its configurations and their steps."""
+    """An automaton, given by its configurations and their steps."""
 
     @property
     def initial(self) -> tuple[Config, ...]:
@@ -85,11 +85,13 @@ class ClockedAutomaton(Protocol):
         """Return whether a match may end here."""
 
     def rank(self, config: Config) -> tuple[Config, tuple[int, ...]]:
-        """Return what configurations have to share to be compared, and their clocks: the lesser one's are younger."""
+        """Return a configuration's comparison key and its clocks; among equal keys a younger configuration accepts
+        more.
+        """
 
 
 def prune(automaton: ClockedAutomaton, configs: Iterable[Config]) -> tuple[Config, ...]:
-    """Return the configurations without those of which another one accepts as much, in order."""
+    """Return the configurations, in order, without those of which another one accepts at least as much."""
     groups: dict[Config, list[tuple[tuple[int, ...], Config]]] = {}
     for config in set(configs):
         shared, clocks = automaton.rank(config)
@@ -174,14 +176,14 @@ _EdgeStep: TypeAlias = tuple[Marks, list[int], list[int], list[tuple[int, str]],
 
 
 def registers_in(marks: Marks) -> list[tuple[int, str]]:
-    """Return the registers with which an event so marked is compared, each with the attribute."""
+    """Return the registers that are compared with an event with these marks, each with the attribute."""
     pairs = (v.removeprefix(HELD).split(" ", 1) for v in sorted(marks) if v.startswith(HELD))
     return [(int(number), name) for number, name in pairs]
 
 
 @dataclass(frozen=True)
 class EitherClocked:
-    """Two automata side by side. A configuration: 0 or 1, and one of that automaton."""
+    """Two automata side by side. A configuration: 0 or 1, and a configuration of that automaton."""
 
     left: ClockedAutomaton
     right: ClockedAutomaton
@@ -205,9 +207,9 @@ class EitherClocked:
 
 @dataclass(frozen=True)
 class FilteredClocked:
-    """An automaton whose marks are changed or refused. It waits while events of the hidden types go by.
+    """An automaton whose marks are changed or refused. It ignores events of the hidden types.
 
-    change: the marks of an event of a type, None where it may not be marked so.
+    change: returns the new marks of an event of a type, None if it must not have them.
     """
 
     inner: ClockedAutomaton
@@ -235,7 +237,9 @@ class FilteredClocked:
 
 @dataclass(frozen=True)
 class StrategyClocked:
-    """A strategy around an automaton, by the step of its monitor. A configuration: one of it, and its rivals."""
+    """A strategy around an automaton, by the step of its monitor. A configuration: one of the automaton, and its
+    rivals.
+    """
 
     inner: ClockedAutomaton
     monitor: Callable[..., Any]
@@ -273,7 +277,7 @@ UNBOUNDED: Zone = ((0, math.inf), (0, 0))  # now is not after the last event
 
 
 def tightened(zone: Zone, i: int, j: int, bound: Bound) -> Zone | None:
-    """Return the times of a zone with time i at most so much after time j; None if there are none."""
+    """Return the times of a zone for which time i is at most this much after time j; None if there are none."""
     if bound >= zone[i][j]:
         return zone
     if zone[j][i] + bound < 0:
@@ -283,7 +287,7 @@ def tightened(zone: Zone, i: int, j: int, bound: Bound) -> Zone | None:
 
 
 def elapsed(zone: Zone, gap: int) -> Zone | None:
-    """Return the zone with a new time as its last one: at least the gap after now, and not after the last event."""
+    """Return the zone with a new last time, which is at least the gap after now and not after the last event."""
     new = len(zone)
     wider: Zone = (*((*row, math.inf) for row in zone), (*[math.inf] * new, 0))
     later = tightened(wider, NOW, new, -gap)
@@ -291,7 +295,7 @@ def elapsed(zone: Zone, gap: int) -> Zone | None:
 
 
 def selected(zone: Zone, times: Sequence[int], widest: int) -> Zone:
-    """Return the zone of some of the times. What is further apart than the widest window may be so by any amount."""
+    """Return the zone of some of the times. Differences above the widest window become unbounded."""
     rough = [[zone[i][j] for j in times] for i in times]
     for i, row in enumerate(rough):
         for j, bound in enumerate(row):
@@ -318,7 +322,7 @@ def clocks_in(config: Any) -> frozenset[int]:
 
 
 def names_of(config: Any) -> dict[int, int]:
-    """New names of the clocks and of the values in registers: without gaps, each in their order. Clocks come first."""
+    """Return new consecutive names for the clocks and for the values in registers; the clocks come first."""
     running = sorted(clocks_in(tuple(config)), reverse=True)
     clocks, values = ([x for x in running if (x > KEY) == is_clock and x != KEY] for is_clock in (True, False))
     names = {clock: -1 - i for i, clock in enumerate(clocks)}
@@ -343,7 +347,7 @@ def renamed(config: Any, names: Mapping[int, int]) -> Any:
 
 @dataclass(frozen=True)
 class ClockedLetter:
-    """Hold a type of events, whether they have a time, and the least and the greatest time to the last event.
+    """A type of events, whether they have a time, and the least and the greatest time to the last event.
 
     keyed, absent and present are attributes that registers compare: keyed have the value of the last event, absent may
     have no value, and present may have another value of their piece of the values. A single piece has one value.
@@ -365,10 +369,9 @@ Held: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Registers:
-    """The attributes that registers compare, in groups that are not compared with each other, and those of each
-    register.
+    """The attributes that registers compare, in groups that are compared with each other, and those of each register.
 
-    ends_without: those of which the last event has no value.
+    ends_without: the attributes that the last event lacks.
     """
 
     attributes: tuple[str, ...] = ()
@@ -377,7 +380,7 @@ class Registers:
     ends_without: frozenset[str] = frozenset()
 
     def choices(self, letter: ClockedLetter, config: Any) -> Iterator[tuple[tuple[str, int | None], ...]]:
-        """Yield the values that an event may have, where these configurations run. Raises BudgetExceeded."""
+        """Yield the values that an event may have, given these configurations. Raises BudgetExceeded."""
         held = _parts(config) if self.compared else ()
         running = {(self._group(next(iter(self.compared[i]))), x) for i, x in held if x <= KEY}
         if len(running) > VALUES:
@@ -407,7 +410,7 @@ class Registers:
 
 @dataclass(frozen=True)
 class ClockedPair:
-    """Hold what is known of a stream so far, two sets of configurations, and the times."""
+    """The state of the search: what is known of the stream so far, two sets of configurations, and the times."""
 
     known: tuple[int, ...]
     left: tuple[Config, ...]
@@ -421,7 +424,7 @@ Constraint: TypeAlias = tuple[int, int, Bound]
 
 @dataclass(frozen=True)
 class ClockedStep:
-    """Hold the way to a pair: from which, by which letter, with which times; and the events of its clocks.
+    """How a pair was reached: the pair before, the letter, the times, and the events of its clocks.
 
     values: of the event. origins: of the values in registers.
     """
@@ -438,9 +441,10 @@ class ClockedStep:
 class ClockedComparison:
     """A search for a stream on which two automata differ.
 
-    both: the two side by side. letters: of all types. known: the state after a letter of what else is known of a
-    stream, None if there is none. may_end: whether a stream may end there. widths: of each part's window in ticks.
-    gap: the least number of ticks between two events. visible: marks as they are compared. registers: in the parts.
+    both: the two side by side. letters: of all types. known: returns the state after a letter of what else is known of
+    a stream, None if there is none. may_end: whether a stream may end there. widths: for each part its window in ticks.
+    gap: the least number of ticks between two events. visible: maps marks to those that are compared. registers: those
+    in the parts.
     """
 
     both: EitherClocked
@@ -456,7 +460,7 @@ class ClockedComparison:
     def search(
         self, start: tuple[int, ...], contained: bool, limit: int
     ) -> list[ClockedPair] | tuple[list[ClockedLetter], list[Constraint], list[Held]]:
-        """Return the pairs that prove two queries alike, or a shortest difference: its letters and its times.
+        """Return pairs that prove the two queries equal, or a shortest difference as its letters and times.
 
         A difference comes with the constraints on the values of each event. Raises BudgetExceeded.
         """
@@ -600,10 +604,10 @@ def _parts(config: Any) -> Iterator[tuple[int, int]]:
 
 
 def earliest_times(count: int, bounds: Iterable[Constraint], step: int) -> list[int] | None:
-    """Return the least times from 0 on of so many events, in whole steps if there are such; None if no times keep the
+    """Return the least times from 0 on for this many events, in whole steps if possible; None if no times keep the
     bounds.
 
-    Of bounds from below each is rounded up to whole steps, so that times are easy to read.
+    Lower bounds are rounded up to whole steps, so that times are easy to read.
     """
     known = [(i, j, bound) for i, j, bound in bounds if math.isfinite(bound)]
     times = dict.fromkeys(range(-1, count), 0)

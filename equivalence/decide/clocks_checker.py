@@ -1,4 +1,4 @@
-"""Does a list of pairs prove a claim about two formulas with windows on parts of a match?
+"""Check whether a list of pairs proves a claim about two formulas with windows on parts of a match.
 
 The pairs are of sets of configurations, each with the times for which they are reached; what these are is said in
 clocks.py, of which no code is used here. A list is a proof if the first pair is in it, if no pair has a match on one
@@ -41,14 +41,14 @@ Passed: TypeAlias = Mapping[int, int | float]
 
 
 class NotClosed(Exception):
-    """The list proves nothing; the message says why."""
+    """Raised if the list proves nothing; the message says why."""
 
 
 @dataclass(frozen=True)
 class AttributeOptions:
-    """Hold the possible values of an attribute in events of a type: the last event's, none, or one of a piece.
+    """The possible values of an attribute in events of a type: the last event's, none, or one of a piece.
 
-    group: of the attributes that are compared. lonely: the piece has one value.
+    group: the group of attributes that are compared with each other. lonely: whether the piece has only one value.
     """
 
     name: str
@@ -86,7 +86,7 @@ class KnownEvent:
 
 @dataclass
 class NestedAutomaton:
-    """A formula as an automaton whose runs are nested tuples; below it those of its operands.
+    """A formula as an automaton whose runs are nested tuples, built from the automata of its operands.
 
     kind: a compiled formula, one of two, a filter (shown: the marks of an event as it leaves them, or None; unseen: the
     types of events that it waits for), or a strategy (monitor: the step of its monitor).
@@ -116,7 +116,7 @@ class NestedAutomaton:
                 self.wanted[p] |= looked | (self.wanted[q] - emptied)
 
     def has_run(self, run: Any, parts: int) -> bool:
-        """Return whether a value has the form of a run, with clocks of so many parts."""
+        """Return whether a value has the form of a run, with clocks of this many parts."""
         if not isinstance(run, tuple):
             return False
         if self.plain is not None:
@@ -162,7 +162,7 @@ class NestedAutomaton:
         return self.below[0].accepts(run)
 
     def after(self, run: Run, type_: int, late: Late, values: Values) -> Iterator[tuple[Marks, Run]]:
-        """Yield the marks and the runs after an event, where the windows of some parts are over."""
+        """Yield the marks and the runs after an event, given the parts whose windows have expired."""
         if self.plain is not None:
             yield from self._plain_after(self.plain, run, type_, late, values)
         elif self.kind == "either":
@@ -216,7 +216,7 @@ class NestedAutomaton:
             yield marks, (then, *self.followed[key])
 
     def clocks_of(self, run: Run) -> tuple[Any, list[int]]:
-        """Return what two runs must share to be compared by their clocks, and these clocks."""
+        """Return what two runs must share so that their clocks can be compared, and these clocks."""
         if self.plain is not None:
             clocks = [x for _, x in run[1] if x > LAST_VALUE]
             return (run[0], [(part, min(x, LAST_VALUE + 1)) for part, x in run[1]]), clocks
@@ -229,7 +229,7 @@ class NestedAutomaton:
         return self.below[0].clocks_of(run)
 
     def youngest(self, runs: Iterable[Run]) -> Runs:
-        """Drop the runs that another run outlives: an equal one whose clocks all started as late or later."""
+        """Return the runs without those that a run with the same state and later clocks replaces."""
         known = [(run, *self.clocks_of(run)) for run in set(runs)]
         kept = []
         for run, shared, clocks in known:
@@ -272,7 +272,7 @@ def _piece(value: int) -> int:
 
 
 def closed(times: Times) -> Times | None:
-    """Return the matrix with the shortest sums of bounds; None if no times keep them."""
+    """Return the matrix of shortest sums of bounds; None if no times satisfy them."""
     n = len(times)
     found = [row[:] for row in times]
     for k in range(n):
@@ -283,7 +283,7 @@ def closed(times: Times) -> Times | None:
 
 
 def with_event(times: Times, event: KnownEvent, gap: int) -> Times | None:
-    """Return the matrix with the time of the event in the last row; None if it cannot come then."""
+    """Return the matrix with the time of the event in the last row; None if it cannot occur then."""
     n = len(times)
     more: Times = [[*row, math.inf] for row in times]
     more.append([math.inf] * n + [0])
@@ -294,7 +294,9 @@ def with_event(times: Times, event: KnownEvent, gap: int) -> Times | None:
 
 
 def by_ages(times: Times, uses: Mapping[int, Iterable[int | float]]) -> Iterator[tuple[Times, dict[int, int | float]]]:
-    """The matrix cut where a clock passes a width, with what each clock has passed. The last row is the event's."""
+    """Yield the parts of the matrix at which clocks pass widths, each with the passed widths. The last row is the
+    event's.
+    """
     choices: list[tuple[Times, dict[int, int | float]]] = [(times, {})]
     now = len(times) - 1
     for clock, widths in uses.items():
@@ -318,10 +320,10 @@ def by_ages(times: Times, uses: Mapping[int, Iterable[int | float]]) -> Iterator
 class ClosedList:
     """Check that a certificate's list of pairs is closed: each event leads from a pair of the list to another one.
 
-    machines: the automata of the left and of the right formula. follow: what is known of a stream after one more event,
-    or None if no stream has it; ends: whether a stream may end there. widths: the windows on parts, in ticks. gap: the
-    least time between two events. groups: for each register the group of its attribute. keyless: the attributes of
-    which the last event has no value.
+    machines: the automata of the left and of the right formula. follow: returns what is known of a stream after one
+    more event, None if no stream has it; ends: whether a stream may end there. widths: the windows on parts, in ticks.
+    gap: the least time between two events. groups: for each register the group of its attribute. keyless: the
+    attributes that the last event lacks.
     """
 
     machines: tuple[NestedAutomaton, NestedAutomaton]

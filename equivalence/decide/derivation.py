@@ -55,7 +55,7 @@ BLIND = (
 
 
 def key_of(phi: Formula, schema: Schema | None = None) -> object:
-    """Return a value that is equal for formulas that the rule `same` makes one: of expanded formulas."""
+    """Return a value that is equal for expanded formulas that the rule `same` identifies."""
     conditions, core = stack_of(phi)
     if conditions:
         kept = [key_of_condition(c, schema) for c in conditions if not is_wider(c, conditions, schema)]
@@ -96,7 +96,9 @@ def _bag(keys: Sequence[object]) -> frozenset[tuple[object, int]]:
 
 
 def stack_of(phi: Formula) -> tuple[list[cel.Condition | cel.Window | str], Formula]:
-    """The filters (their conjuncts), windows and partitions (their attributes) around a formula, and what is inside."""
+    """Return the filters (as conjuncts), windows and partitions (as attributes) around a formula, and the formula
+    inside.
+    """
     found: list[cel.Condition | cel.Window | str] = []
     while isinstance(phi, STACK):
         match phi:
@@ -111,7 +113,7 @@ def stack_of(phi: Formula) -> tuple[list[cel.Condition | cel.Window | str], Form
 
 
 def with_conditions(phi: Formula, conditions: Sequence[cel.Condition | cel.Window | str]) -> Formula:
-    """Return the formula with these filters, windows and partitions around it, the first one outermost."""
+    """Return the formula under these filters, windows and partitions, the first one outermost."""
     for c in reversed(conditions):
         if isinstance(c, str):
             phi = cel.PartitionBy(phi, c)
@@ -140,7 +142,7 @@ def is_wider(
 
 
 def key_of_condition(c: cel.Condition | cel.Window | str, schema: Schema | None) -> object:
-    """Return a value that is equal for conditions that are written differently and mean the same."""
+    """Return a value that is equal for conditions that mean the same but are written differently."""
     match c:
         case str():
             return ("partition", c)
@@ -203,7 +205,7 @@ def follows(
     schema: Schema | None,
     budget: Budget,
 ) -> bool:
-    """Return whether a condition on a valuation is known to follow from others."""
+    """Return whether a condition on a valuation follows from known ones, as far as simple rules show."""
     if any(key_of_condition(c, schema) == key_of_condition(d, schema) for d in known):
         return True
     for i, d in enumerate(known):
@@ -240,7 +242,7 @@ def follows(
 
 
 def entails(known: Sequence[Predicate], P: Predicate, schema: Schema | None, budget: Budget) -> bool:
-    """Return whether every event that is in all of these predicates is in P too."""
+    """Return whether every event that satisfies all of these predicates satisfies P too."""
     count = len(known)
     for solver in (False, True):
         types = minterms([*known, P], schema, budget, solver)
@@ -261,7 +263,7 @@ def _as_one_event(P: Predicate) -> Predicate:
 
 
 def is_written_so(phi: Formula, psi: Formula, claim: Claim, schema: Schema | None) -> RuleProof | None:
-    """Return a proof from how two expanded formulas are written, without a decider; None if there is none."""
+    """Return a proof that uses only how two expanded formulas are written; None if there is none."""
     if key_of(phi, schema) == key_of(psi, schema):
         return RuleProof("same")
     chosen = _chosen_first(phi) if claim == "contained" else None
@@ -275,7 +277,7 @@ def is_written_so(phi: Formula, psi: Formula, claim: Claim, schema: Schema | Non
 
 @dataclass
 class Derivations:
-    """A search for derivations, with what it may still try."""
+    """A search for derivations, with its remaining budget."""
 
     schema: Schema | None
     order: Order
@@ -410,7 +412,7 @@ def prove(
     budget: Budget,
     only_same: bool = False,
 ) -> Equivalent | Contained | None:
-    """Return a proof by rules; None if none is found. only_same: look at how the two are written, and no further."""
+    """Return a proof by rules; None if none is found. only_same: use only the rule `same`."""
     with depth_limited(phi.span):
         left, right = cel.expanded(phi), cel.expanded(psi)
         if only_same:

@@ -1,4 +1,4 @@
-"""Does a derivation prove its claim about two CEL formulas? Each rule is followed once, from the root.
+"""Check whether a derivation proves its claim about two CEL formulas. Each rule is followed once, from the root.
 
 The rules are those that derivation.py lists; here they are read as what has to be shown of which parts. A proof of a
 decider in it is checked by the checker of its kind, and has to be of these very parts. No code is shared with the
@@ -30,12 +30,12 @@ FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 class RuleFails(Exception):
-    """A rule does not give what it is used for; the message says why."""
+    """Raised if a rule does not prove what it is used for; the message says why."""
 
 
 @dataclass(frozen=True)
 class DerivationCheck:
-    """The check of one certificate. flaw: checks the certificate of a decider, and says what is wrong with it."""
+    """The check of one certificate. flaw: checks the certificate of a decider and returns its flaw."""
 
     certificate: Certificate
     budget: Budget
@@ -166,7 +166,7 @@ class DerivationCheck:
     # --- the same formula, written differently ------------------------------------------------------------------------
 
     def alike(self, phi: cel.Formula, psi: cel.Formula) -> bool:
-        """Return whether two formulas are the same but for what does not matter."""
+        """Return whether two formulas are the same up to the differences that the rule `same` allows."""
         mine, phi = _peeled(phi)
         theirs, psi = _peeled(psi)
         mine, theirs = self._without_wider(mine), self._without_wider(theirs)
@@ -217,7 +217,7 @@ class DerivationCheck:
         return kept
 
     def alike_conditions(self, c: Part, d: Part) -> bool:
-        """Return whether two conditions are the same but for how they are written."""
+        """Return whether two conditions are the same up to how they are written."""
         match c, d:
             case str(), str():
                 return c == d

@@ -1,4 +1,4 @@
-"""Equivalence, containment and satisfiability of event expressions, for all histories.
+"""Decide equivalence, containment and satisfiability of event expressions for all histories.
 
 The minimal automata of the two are compared over the types of events that they distinguish together. A difference is a
 shortest history, replayed by the definition; a proof is the relation of the states that the two reach together.
@@ -50,12 +50,12 @@ EACH = 3  # values of a variable that a difference is looked for with, at least
 
 
 def body_of(E: expr.Expression) -> expr.Expression:
-    """Return the expression behind the definitions."""
+    """Return the expression without its definitions."""
     return E.body if isinstance(E, expr.Let) else E
 
 
 def sources(E: expr.Expression) -> dict[str, frozenset[ArgumentPosition]]:
-    """Return the attribute variables, each with the places that it has its values from."""
+    """Return the attribute variables, each with the places from which it gets its values."""
     definitions = {d.name: d for d in E.definitions} if isinstance(E, expr.Let) else {}
     places = argument_places(body_of(E), definitions)
     return {X: places.get(X, frozenset()) for X in ranging_variables(body_of(E))}
@@ -64,10 +64,10 @@ def sources(E: expr.Expression) -> dict[str, frozenset[ArgumentPosition]]:
 def pairings(
     E: expr.Expression, F: expr.Expression, claim: Claim, schema: Schema, budget: Budget
 ) -> Iterator[tuple[expr.Expression, expr.Expression, Schema]]:
-    """Yield the two with their variables read as attributes, those of F being some of E's, under the schema with these.
+    """Yield the two expressions with variables replaced by attributes, under a schema that has these attributes.
 
-    Each variable of F is one of E that has its values from the same places, or for containment from some of them.
-    Raises Unsupported where there is prefix or a constraint.
+    Each variable of F is paired with one of E that gets its values from the same places, or for containment from some
+    of them. Raises Unsupported for prefix and constraints.
     """
     left, right = sources(E), sources(F)
     types: dict[str, ValueType] = {}
@@ -107,7 +107,7 @@ def _as_attributes(E: expr.Expression, names: Mapping[str, str], schema: Schema,
 
 
 def values_for(E: expr.Expression, F: expr.Expression) -> dict[ValueType, list[Value]]:
-    """Some values of each type: those that the two name, and others."""
+    """Return some values of each type: those that the two expressions name, and others."""
     named: list[Value] = []
     for G in (*expr.subexpressions(E), *expr.subexpressions(F)):
         match G:
@@ -130,7 +130,7 @@ def values_for(E: expr.Expression, F: expr.Expression) -> dict[ValueType, list[V
 def over_values(
     E: expr.Expression, schema: Schema, pools: Mapping[ValueType, Sequence[Value]], budget: Budget
 ) -> expr.Expression:
-    """E on the histories in which its variables have only these values. Raises Unsupported, BudgetExceeded."""
+    """Return E for histories in which its variables have only these values. Raises Unsupported, BudgetExceeded."""
     definitions = {d.name: d for d in E.definitions} if isinstance(E, expr.Let) else {}
     order, where = order_under(schema), sources(E)
     found: list[expr.Expression] = []
@@ -144,7 +144,7 @@ def over_values(
 
 
 def attributes_of(where: Mapping[str, frozenset[ArgumentPosition]], schema: Schema) -> Iterator[tuple[str, str]]:
-    """Return the attributes that some variable has its values from, each with its event type."""
+    """Return the attributes from which some variable gets its values, each with its event type."""
     order = order_under(schema)
     return ((T, order[T][k]) for found in where.values() for T, k in sorted(found) if k < len(order.get(T, ())))
 
@@ -187,10 +187,10 @@ def contained(
 
 
 def shortest_history(E: expr.Expression, schema: Schema | None = None, budget: Budget = Budget()) -> Stream | None:
-    """Return a shortest history at whose last event E takes place, None if there is none at all.
+    """Return a shortest history at whose last event E takes place; None if there is none.
 
-    With attribute variables it is one over a few values. Raises Unsupported where there is none over these, or masks
-    are beyond z3, and BudgetExceeded.
+    With attribute variables it is a shortest one over a few values. Raises Unsupported if there is none over these, or
+    if z3 cannot decide the masks; BudgetExceeded.
     """
     if sources(E):
         return _over_a_few(E, schema, budget)

@@ -1,4 +1,5 @@
-"""Are two CEL formulas equivalent, or one contained in the other? By whichever decider carries them, else searched.
+"""Decide whether two CEL formulas are equivalent, or one contains the other, by the first decider that can; else
+search.
 
 In this order: formulas that look at one event at a time (cel.py); proofs by a few rules from those of parts
 (derivation.py), where the two are the same but for how they are written; formulas with keys and windows
@@ -34,10 +35,10 @@ def compare_formulas(
     bound: int = 4,
     budget: Budget = Budget(),
 ) -> Verdict:
-    """Return whether psi has the complex events, or valuations, of phi, and no others if they are to be equivalent.
+    """Return whether psi has all matches of phi, and no others if they are to be equivalent.
 
-    At every position of every stream, of the schema if there is one, whose times are in that order. Where that is not
-    decided, all streams of up to bound events are searched for a difference.
+    The claim is about every position of every stream (of the schema, if there is one) with times in that order. If it
+    cannot be decided, all streams of up to `bound` events are searched for a difference.
     """
     verdict = _compare(phi, psi, claim, level, schema, order, bound, budget)
     if isinstance(verdict, Different) and not has_order(verdict.stream, order):
@@ -48,7 +49,7 @@ def compare_formulas(
 
 
 def has_order(S: Stream, order: Order) -> bool:
-    """Return whether the times of a stream are in an order; events without a time are in any."""
+    """Return whether the times of a stream are in an order; events without a time do not matter."""
     if order == "any":
         return True
     times: list[Any] = [time for event in S if (time := event.get(TIME)) is not None]

@@ -145,7 +145,7 @@ def _join_variables(
 
 
 def binds_last(phi: Formula, L: frozenset[str] | None = None) -> bool:
-    """Return whether a variable, of L if that is given, holds the last event of the interval in every valuation."""
+    """Return whether in every valuation some variable (of L, if given) holds the last event of the interval."""
     match phi:
         case cel.EventAtom(R):
             return L is None or R in L
@@ -193,7 +193,7 @@ def window_of(window: cel.Window, schema: Schema | None) -> tuple[str, Width] | 
 
 
 def whole_microseconds(width: Width) -> Fraction:
-    """Return the greatest number of seconds between two timestamps that is within a width of so many seconds."""
+    """Return the greatest difference of two timestamps, in seconds, that is within this many seconds."""
     if width >= LONGEST:
         return Fraction(LONGEST)
     ticks = math.floor(Fraction(width) * 10**6)
@@ -206,9 +206,9 @@ def whole_microseconds(width: Width) -> Fraction:
 class Measures:
     """The attributes by which two formulas compare events: keys with their tests, others with the widths of windows.
 
-    entangled: an attribute is used in more than one way, or in a test beside others, so that not every stream over
-    which the search goes is real. Proofs hold all the same; a difference has to be replayed. held: the attributes whose
-    values registers hold, with their tests; groups: these, so that two are in one if they are compared.
+    entangled: an attribute is used in more than one way, or in a test beside others, so that the search may also
+    consider streams that do not exist. Proofs remain valid; a difference must be replayed. held: the attributes whose
+    values registers hold, with their tests. groups: the sets of these that are compared with each other.
     """
 
     keys: Mapping[str, tuple[Predicate, ...]]
@@ -220,7 +220,7 @@ class Measures:
 
     @classmethod
     def from_formulas(cls, formulas: Sequence[Formula], schema: Schema | None) -> Measures:
-        """The measures of expanded formulas. Raises Unsupported for names of attributes that are reserved here."""
+        """Return the measures of expanded formulas. Raises Unsupported for attributes with reserved names."""
         keys: dict[str, list[Predicate]] = {}
         widths: dict[str, set[Width]] = {}
         held: dict[str, list[Predicate]] = {}
@@ -267,7 +267,7 @@ class Measures:
         )
 
     def type_of(self, name: str) -> ValueType | None:
-        """Return the type of an attribute that the schema gives, if there is a schema."""
+        """Return the type of an attribute in the schema; None without a schema."""
         if self.schema is None:
             return None
         return self.schema.attributes.get(name, "timestamp" if name == TIME else None)
@@ -291,12 +291,12 @@ class Measures:
         return self.keys[name] if name in self.keys else self.held[name]
 
     def keyless(self, key: str) -> list[Truth]:
-        """The truth of the tests of a key for what is equal to nothing: no value, and NaN where it may be the value."""
+        """Return the truth of a key's tests for values that equal nothing: no value, and NaN where it is possible."""
         nothing: list[Value | None] = [None, math.nan] if self.type_of(key) in (None, "float") else [None]
         return list(dict.fromkeys(self.truth(key, value) for value in nothing))
 
     def values(self, key: str, truth: Truth) -> Iterator[Value]:
-        """Different values of a piece, as far as some of the likely ones are in it."""
+        """Yield different values of a piece, as far as the likely values are in it."""
         seen: list[Value] = []
         for value in self._likely(key):
             if value == value and value not in seen and self.truth(key, value) == truth:
@@ -304,7 +304,9 @@ class Measures:
                 yield value
 
     def fits(self, name: str, value: Value, other: Value | None) -> bool:
-        """Return whether an attribute may have a value, by the schema, and its tests tell that not from another."""
+        """Return whether an attribute may have a value under the schema, and its tests do not distinguish that from
+        another.
+        """
         value_type = self.type_of(name)
         may_have = value_type is None or _is_of(value, value_type)
         return may_have and self.truth(name, value) == self.truth(name, other)
@@ -321,7 +323,7 @@ class Measures:
                 yield v
 
     def is_single(self, truth: Truth, key: str) -> bool:
-        """Return whether a piece has one value: an equation holds in it, and so no other constant is in it."""
+        """Return whether a piece has only one value: an equation is true in it."""
         equal: set[Value] = set()
         for test, holds in zip(self._tests(key), truth, strict=True):
             if holds:
@@ -375,7 +377,7 @@ def _is_of(value: Value, value_type: ValueType) -> bool:
 
 @dataclass(frozen=True)
 class Equation:
-    """An atom such as A.pid = B.ppid, by its two sides; variables: A and B."""
+    """An atom such as A.pid = B.ppid, as its two sides."""
 
     left: Attribute
     right: Attribute
@@ -387,7 +389,7 @@ class Equation:
 
 
 def equated(condition: cel.Condition) -> Equation | None:
-    """Return the equation that a condition is, if it is one."""
+    """Return the equation that a condition states; None if it is not an equation."""
     match condition:
         case cel.Correlated(Comparison("=", Attribute(_, str()) as left, Attribute(_, str()) as right)):
             return Equation(left, right)
@@ -395,7 +397,7 @@ def equated(condition: cel.Condition) -> Equation | None:
 
 
 def groups_of(formulas: Iterable[Formula]) -> list[frozenset[str]]:
-    """Return the sets of two and more attributes that the filters among some formulas compare with each other."""
+    """Return the sets of attributes, two or more, that the filters of some formulas compare with each other."""
     found: list[frozenset[str]] = []
     for phi in formulas:
         for atom in cel.atoms(phi.condition) if isinstance(phi, cel.Filter) else ():
@@ -414,9 +416,9 @@ def is_alone(name: str, groups: Iterable[frozenset[str]]) -> bool:
 def equations(
     condition: cel.Condition, phi: Formula, ends: bool, groups: Sequence[frozenset[str]]
 ) -> Iterator[tuple[Equation, bool]]:
-    """Yield the equations that a filter on phi joins by AND, each with whether it asks for the key of the last event.
+    """Yield the equations that a filter on phi joins by AND, each with whether it requires the key of the last event.
 
-    Without those of variables that never hold an event, which are true.
+    Equations of variables that never hold an event are left out, because they are true.
     """
     last, bound = last_variables(phi) if ends else frozenset[str](), always_bound(phi)
     known = {*variables_in(phi)}
@@ -429,10 +431,10 @@ def equations(
 
 
 def separate_alternatives(phi: Formula) -> Formula:
-    """Return the formula with each filter that compares a variable which only some sides of an OR bind on each side
-    alone.
+    """Move each filter into the sides of an OR, if only some sides bind a variable that it compares.
 
-    So that `(A ; (B OR C)) FILTER A.k = B.k` is `(A ; B) FILTER A.k = B.k OR (A ; C)`: a filter on nothing is true.
+    For example `(A ; (B OR C)) FILTER A.k = B.k` becomes `(A ; B) FILTER A.k = B.k OR (A ; C)`: a filter on variables
+    without events is true.
     """
     if below := children(phi):
         phi = rebuilt(phi, [separate_alternatives(psi) for psi in below])
@@ -447,7 +449,7 @@ def separate_alternatives(phi: Formula) -> Formula:
 
 
 def alternatives(phi: Formula) -> list[Formula]:
-    """Formulas whose valuations are together those of this one, without OR where that can be taken out."""
+    """Yield formulas that together have the valuations of this one, with OR removed where possible."""
     match phi:
         case cel.Or(left, right):
             return [*alternatives(left), *alternatives(right)]
@@ -462,7 +464,7 @@ def alternatives(phi: Formula) -> list[Formula]:
 
 
 def branches(condition: cel.Condition) -> Iterator[cel.Condition]:
-    """Yield the condition, and the sides of each OR in it."""
+    """Yield the condition, and both sides of each OR in it."""
     yield condition
     for part in cel.conjuncts(condition):
         if isinstance(part, cel.Disjunction):
@@ -471,7 +473,9 @@ def branches(condition: cel.Condition) -> Iterator[cel.Condition]:
 
 
 def with_places(phi: Formula, ends: bool = True) -> Iterator[tuple[Formula, bool]]:
-    """The sub-formulas of an expanded formula, and whether the interval of each ends with the last event of a match."""
+    """Yield the sub-formulas of an expanded formula, each with whether its interval ends at the
+    last event of a match.
+    """
     yield phi, ends
     together = isinstance(phi, cel.All | cel.Iteration)
     early = 0 if isinstance(phi, cel.Sequencing) else 1 if isinstance(phi, cel.Unless) else None
@@ -484,7 +488,7 @@ def with_places(phi: Formula, ends: bool = True) -> Iterator[tuple[Formula, bool
 
 @dataclass(frozen=True)
 class Reduction:
-    """Unary formulas for those with keys and windows, in one case of the last event's keys.
+    """Translates formulas with keys and windows to unary ones, in one case of the last event's keys.
 
     order: of the times. parts: the widths of the windows around parts that end before the match does, in the order in
     which `reduced` comes upon them; a variable holds the first event of the i-th of them, and another one the last. For
@@ -530,7 +534,7 @@ class Reduction:
         return Comparison("<=", Attribute(f"{HIDDEN}near {name}"), Constant(index))
 
     def held_by(self, type_: int, types: Mapping[Predicate, Sequence[int]]) -> ClockedLetter:
-        """Return the letter of a type of events without a time: what their attributes that registers compare may be."""
+        """Return the letter of a type of events without a time: which values its attributes in registers may have."""
         measures, absent, single, present = self.measures, set[str](), set[str](), dict[str, int]()
         keyed = frozenset(a for a in measures.held if a in measures.keys and type_ in types[self.same(a)])
         for name, tests in measures.held.items():
@@ -549,7 +553,7 @@ class Reduction:
 
     @property
     def registers(self) -> Registers:
-        """Return the attributes that are compared with each register, and the groups of attributes."""
+        """Return the attributes compared with each register, and the groups of attributes."""
         registers = {i: part for i, part in enumerate(self.parts) if isinstance(part, frozenset)}
         keyless = frozenset(a for a, truth in self.keys.items() if truth is None)
         return Registers(tuple(self.measures.held), tuple(self.measures.groups), registers, keyless)
@@ -598,8 +602,8 @@ class Reduction:
     def reduced(self, phi: Formula, ends: bool = True, flat: bool = True) -> Formula:
         """Return the unary formula for an expanded one.
 
-        ends: the interval of phi ends with the event at which a match is reported. flat: around phi there are only
-        operators that judge a match by itself. Raises Unsupported where a window or partition is elsewhere.
+        ends: the interval of phi ends at the event where a match is reported. flat: the operators around phi judge each
+        match on its own. Raises Unsupported for a window or partition elsewhere.
         """
         match phi:
             case cel.EventAtom():
@@ -725,7 +729,9 @@ def _classes(equations: Sequence[tuple[str, str, str]]) -> list[tuple[str, set[s
 
 
 def variables_in(phi: Formula) -> Iterator[str]:
-    """Yield the variables that a formula may bind: others hold no event, and what a filter says of them is true."""
+    """Yield the variables that a formula may bind. A filter on any other variable is true, because
+    it holds no event.
+    """
     for psi in cel.subformulas(phi):
         if isinstance(psi, cel.EventAtom):
             yield psi.type
@@ -737,7 +743,7 @@ def variables_in(phi: Formula) -> Iterator[str]:
 
 
 def restricted(phi: Formula, P: Predicate) -> Formula:
-    """Return the valuations of a formula all of whose events are in P."""
+    """Return the valuations of a formula whose events all satisfy P."""
     names = frozenset((*variables_in(phi), held_mark(P) or WHOLE))
     return cel.Project(names - {WHOLE}, cel.Filter(cel.In(phi, WHOLE), cel.Every(WHOLE, P)))
 
@@ -773,7 +779,7 @@ that are further away, or have no value.
 
 
 class RealStreams:
-    """A deterministic automaton of the words of types of events that a stream may have."""
+    """A deterministic automaton that accepts the words of event types that a stream may have."""
 
     def __init__(self, reduction: Reduction, types: Sequence[Mask], algebra: Algebra) -> None:
         self.start: Real = (*(len(widths) for widths in reduction.measures.widths.values()), 0)
@@ -823,9 +829,10 @@ Node: TypeAlias = tuple[Real, Subset, Subset]
 def separate_real(
     automata: MarkedNFA, real: RealStreams, limit: int, contained: bool, known_events: bool
 ) -> Word | list[Node]:
-    """Return a shortest word that separates the two, or the pairs that show that there is none. Raises BudgetExceeded.
+    """Return a shortest word that separates the two, or pairs that prove that there is none. Raises BudgetExceeded.
 
-    As `search.separate`, beside the automaton of real streams: pairs are joined by those with the same state of it.
+    Like `cel.separate`, but in parallel with the automaton of real streams: a pair is proved only by pairs with the
+    same state of it.
     """
     relation: dict[Real, list[tuple[Subset, Subset]]] = {}
     parents: dict[Node, tuple[Node | None, Letter]] = {}
@@ -873,9 +880,9 @@ def separate_real(
 def compare_reduced(
     phi: Formula, psi: Formula, claim: Claim, level: Level, schema: Schema | None, order: Order, budget: Budget
 ) -> Equivalent | Contained | Different | Undecided:
-    """Return the verdict on two formulas with keys and windows, of streams whose times are in that order.
+    """Return the verdict on two formulas with keys and windows, for streams with times in that order.
 
-    Raises Unsupported where the reduction does not carry one of them, and BudgetExceeded.
+    Raises Unsupported if the reduction does not support one of them, and BudgetExceeded.
     """
     with depth_limited(phi.span):
         left, right = (separate_alternatives(cel.expanded(chi)) for chi in (phi, psi))
@@ -910,7 +917,7 @@ def compare_reduced(
 
 
 def is_reducible(phi: Formula, schema: Schema | None = None, order: Order = "non-decreasing") -> bool:
-    """Return whether a formula has partitions and windows only where compare_reduced decides it, within its budget."""
+    """Return whether compare_reduced supports all partitions and windows of a formula, within its budget."""
     try:
         with depth_limited(phi.span):
             expanded = separate_alternatives(cel.expanded(phi))
@@ -1042,7 +1049,7 @@ def clocked_automaton(phi: Formula, algebra: Algebra, types: dict[Predicate, Seq
 
 
 def selects_parts(phi: Formula) -> bool:
-    """Return whether NXT, LAST or MAX are around a part with a window of its own in a reduced formula."""
+    """Return whether NXT, LAST or MAX are around a part with its own window in a reduced formula."""
     selecting = (psi for psi in cel.subformulas(phi) if type(psi) in MONITORS)
     return any(name.startswith((FIRST_OF, HELD)) for psi in selecting for name in variables_in(psi))
 
@@ -1150,7 +1157,7 @@ def _bounds(zone: Zone) -> tuple[tuple[int | None, ...], ...]:
 
 
 def tick_of(measures: Measures, parts: Sequence[Width]) -> Fraction:
-    """Return the unit of times in seconds, of which all differences that matter are whole numbers.
+    """Return the unit of time in seconds such that all relevant differences are whole numbers of it.
 
     Rational times need one that is smaller than any difference of sums of widths, divided by the events between.
     """
@@ -1168,7 +1175,7 @@ def _ticks(width: Width, tick: Fraction) -> int | float:
 
 
 def with_hidden(measures: Measures, schema: Schema | None, timed: bool = False) -> Schema | None:
-    """Return the schema with the attributes that say what has the key of the last event, and what is near it."""
+    """Return the schema with attributes for "has the key of the last event" and "is near the last event"."""
     if schema is None:
         return None
     types: dict[str, dict[str, ValueType]] = {}
@@ -1192,7 +1199,7 @@ def stream_of_word(
     times: Sequence[Fraction | None] | None = None,
     held: Sequence[Held] = (),
 ) -> Stream | None:
-    """Return a stream of events with these hidden attributes; None if there is none or none is found.
+    """Return a stream of events with these hidden attributes; None if none is found.
 
     at_edges: each event is as far from the last one as its zone allows. times: of the events, in seconds, where they
     are known. held: of each event what was assumed of its values that registers may hold.

@@ -1,4 +1,4 @@
-"""Does a certificate prove its claim about formulas with partitions and windows on values?
+"""Check whether a certificate proves its claim about formulas with partitions and windows on values.
 
 The argument is in docs/theory/equivalence.md: whether a match that ends with the last event has one key, or fits in a
 window, is known from each of its events and the last one. Here the two formulas are read anew, for each case of the
@@ -48,19 +48,21 @@ Truths: TypeAlias = tuple[bool, ...]
 
 
 class NotProved(Exception):
-    """The certificate does not prove its claim; the message says why."""
+    """Raised if the certificate does not prove its claim; the message says why."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """The place of a sub-formula: up to the end of what is reported, and under operators that judge a match alone."""
+    """The context of a sub-formula: whether it ends with the reported match, and whether each match is judged on its
+    own.
+    """
 
     at_end: bool = True
     alone: bool = True
 
 
 def places_in(phi: cel.Formula, place: Place) -> list[Place]:
-    """Return the places of the operands of a formula that is at a place."""
+    """Return the contexts of the operands of a formula in a context."""
     inside = Place(False, False)
     if isinstance(phi, cel.Seq | cel.ContiguousSeq):
         return [inside, Place(place.at_end, False)]
@@ -79,8 +81,8 @@ def places_in(phi: cel.Formula, place: Place) -> list[Place]:
 class ComparedAttributes:
     """The attributes by which the formulas compare events, collected by walking through them.
 
-    tests: of the keys that are compared with those of the last event. held: of the attributes compared otherwise.
-    groups: of attributes that are compared with each other, of two and more.
+    tests: those of the keys that are compared with the last event's. held: the attributes that are compared otherwise.
+    groups: the sets of two or more attributes that are compared with each other.
     """
 
     schema: Schema | None
@@ -90,7 +92,7 @@ class ComparedAttributes:
     widths: dict[str, list[int | float]] = field(default_factory=dict)
 
     def collect(self, formulas: Sequence[cel.Formula]) -> None:
-        """Note keys, widths and the tests of keys, in the order in which the formulas have them."""
+        """Record keys, widths and the tests of keys, in the order in which the formulas have them."""
         for psi in (psi for phi in formulas for psi in cel.subformulas(phi) if isinstance(psi, cel.Filter)):
             for pair in filter(None, map(equal_values, cel.atoms(psi.condition))):
                 names = {a.name for a in pair}
@@ -115,18 +117,20 @@ class ComparedAttributes:
         return any(name in group for group in self.groups)
 
     def group_of(self, name: str) -> int:
-        """Return the number of the attributes that are compared with one."""
+        """Return the number of the group of attributes to which this one belongs."""
         grouped = next((i for i, group in enumerate(self.groups) if name in group), None)
         return len(self.groups) + list(self.held).index(name) if grouped is None else grouped
 
     def is_of_last(self, phi: cel.PartitionBy, place: Place) -> bool:
-        """Return whether a partition asks for the key of the last event."""
+        """Return whether a partition requires the key of the last event."""
         return place.at_end and is_end_held(phi.phi, None) and not self.is_grouped(phi.attribute)
 
     def equations(
         self, condition: cel.Condition, phi: cel.Formula, place: Place
     ) -> Iterator[tuple[tuple[pred.Attribute, pred.Attribute], bool]]:
-        """The equations that a filter on phi joins by AND, each with whether it asks for the key of the last event."""
+        """Yield the equations that a filter on phi joins by AND, each with whether it requires the key of the last
+        event.
+        """
         holders = holders_of_end(phi) if place.at_end else frozenset[str]()
         names, bound = _names_in(phi), surely_bound(phi)
         parts = _flattened(condition)
@@ -169,7 +173,7 @@ class ComparedAttributes:
         return self.schema.attributes.get(name, "timestamp" if name == TIME else "")
 
     def measured(self, window: cel.TimeWindow | cel.AttributeWindow) -> tuple[str, int | float]:
-        """Return the attribute and the greatest distance that a window lets through."""
+        """Return the attribute of a window, and the greatest distance that it allows."""
         if isinstance(window, cel.TimeWindow):
             name, width = TIME, window.amount * UNITS[window.unit]
         else:
@@ -188,15 +192,15 @@ class ComparedAttributes:
         return name, int(width) if width == int(width) else width
 
     def truths(self, key: str, value: Value | None) -> Truths:
-        """Which tests of a key a value passes."""
+        """Return for each test of a key whether a value passes it."""
         return tuple(pred.satisfied(test, lambda _: value) for test in self.tests_of(key))
 
     def tests_of(self, key: str) -> list[Predicate]:
-        """Return the tests of a key, or of another attribute that is compared."""
+        """Return the tests of a key or of another compared attribute."""
         return self.tests[key] if key in self.tests else self.held[key]
 
     def find_truths(self, key: str) -> set[Truths]:
-        """Return the truths of the tests for which some value that equals itself is known."""
+        """Return the truths of the tests for the known values that equal themselves."""
         value_type = self.type_of(key)
         if value_type == "":
             return set()
@@ -245,7 +249,9 @@ def holders_of_end(phi: cel.Formula) -> frozenset[str]:
 
 
 def is_end_held(phi: cel.Formula, among: frozenset[str] | None) -> bool:
-    """Whether each valuation holds the event at the end of the interval in one of some variables; None: in any."""
+    """Return whether in each valuation one of some variables (None: of any) holds the event at the
+    end of the interval.
+    """
     if isinstance(phi, cel.EventAtom):
         return among is None or phi.type in among
     if isinstance(phi, cel.Project):
@@ -286,9 +292,9 @@ def _holds_something(phi: cel.Formula) -> bool:
 
 @dataclass(frozen=True)
 class UnaryReading:
-    """Formulas read as unary ones in one case of the last event's keys.
+    """Translates formulas to unary ones in one case of the last event's keys.
 
-    parts: the widths of windows on parts, and for each register the attributes that are compared with what it holds.
+    parts: the widths of windows on parts, and for each register the attributes that are compared with its value.
     """
 
     compared: ComparedAttributes
@@ -343,7 +349,7 @@ class UnaryReading:
         return cel.In(cel.In(body, FIRST_OF + str(number)), LAST_OF + str(number))
 
     def unary(self, phi: cel.Formula, place: Place) -> cel.Formula:
-        """The unary formula. Raises NotProved where events are compared in another way than with the last one."""
+        """Return the unary formula. Raises NotProved if events are compared in an unsupported way."""
         if isinstance(phi, cel.PartitionBy) and self.compared.is_of_last(phi, place):
             return _with_all_in(self.unary(phi.phi, place), self.agrees(phi.attribute))
         if isinstance(phi, cel.PartitionBy):
@@ -384,14 +390,14 @@ class UnaryReading:
         return rebuilt(phi, below) if below else phi
 
     def register(self, *names: str) -> list[Predicate]:
-        """Return a new register, by the conditions of having its value in each of the attributes."""
+        """Return a new register, as one condition per attribute: "has the value of the register"."""
         self.parts.append(names)
         marks = [f"{HELD}{len(self.parts) - 1} {name}" for name in names]
         return [pred.Comparison("=", pred.Attribute(mark), pred.Constant(True)) for mark in marks]
 
     @staticmethod
     def emptied(phi: cel.Formula, register: int, place: Place) -> cel.Formula:
-        """Return the formula with a mark on its last event, where more may follow."""
+        """Return the formula with a mark on its last event, if more events may follow."""
         return phi if place.at_end else cel.In(phi, LAST_OF + str(register))
 
     @staticmethod
@@ -400,7 +406,7 @@ class UnaryReading:
             raise NotProved("a window is around a match that may end before it is reported")
 
     def condition(self, condition: cel.Condition, phi: cel.Formula, place: Place) -> cel.Condition:
-        """Return the condition of a filter on phi, on single events."""
+        """Return the condition of a filter on phi as a condition on single events."""
         if not any(isinstance(atom, cel.Correlated | cel.Named) for atom in cel.atoms(condition)):
             return condition
         if isinstance(condition, cel.Disjunction):

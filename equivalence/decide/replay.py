@@ -1,4 +1,4 @@
-"""A difference that was found, replayed: what the definition says of both formulas on the stream."""
+"""Replay a difference: evaluate both queries on the stream by the definition."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _matches(phi: Formula, S: Stream, n: int, level: Level, budget: Budget) -> s
 def replay_expressions(
     E: expr.Expression, F: expr.Expression, S: Stream, claim: Claim, shortest: bool, budget: Budget
 ) -> Different:
-    """Return the difference at the last event by the definition.
+    """Evaluate both expressions by the definition, and return their difference at the last event.
 
     Raises BudgetExceeded, and InternalError if there is none.
     """
@@ -70,9 +70,9 @@ def has_complex_event(phi: Formula, S: Stream, C: frozenset[int], budget: Budget
 
 
 def streams_of(letters: Sequence[Event], longest: int, most: int, schema: Schema | None = None) -> Iterator[Stream]:
-    """Yield all streams of these events: those of 1 event, of 2, and so on, up to the longest length.
+    """Yield all streams of these events of length 1, 2, and so on up to the longest.
 
-    They end with the greatest length for which all together are at most `most`; those of 1 event are always there.
+    The length is also limited so that all streams together are at most `most`; length 1 is always included.
     """
     number = 0
     for length in range(1, longest + 1):
@@ -107,10 +107,10 @@ def compared(
     budget: Budget,
     why: str,
 ) -> Different | Undecided:
-    """Return a table of at most `bound` rows on which the matches differ, by the definition; Undecided without one.
+    """Search tables of at most `bound` rows for one on which the matches differ; return it, or Undecided.
 
-    A column has the values that it is compared with, some next to them, and NULL. Times are not varied. The search
-    stops when the budget, or SECONDS, is used up. why is the reason why the two are not decided.
+    A column takes the constants that it is compared with, some of their neighbours, and NULL. Times are not varied. The
+    search stops when the budget, or SECONDS, is used up. `why` is the reason why the two could not be decided.
     """
     longest, last, fails = 0, 0, ""
     with suppress(BudgetExceeded), budget.timed(), Budget(seconds=budget.seconds or SECONDS).timed():
@@ -145,7 +145,9 @@ def _failure(left: MatchRecognize, right: MatchRecognize, S: Stream, error: IllF
 def difference_on(
     S: Stream, left: MatchRecognize, right: MatchRecognize, claim: Claim, level: Level
 ) -> Different | None:
-    """The first difference of the matches on a table, by the definition. Raises IllFormed, as the definition does."""
+    """Return the first difference of the matches on a table, by the definition; None if there is none. Raises
+    IllFormed, as the definition does.
+    """
     mine, other = (_row_matches(q, S, level) for q in (left, right))
     here, there = mine - other, other - mine
     if level == "positions":
@@ -165,9 +167,9 @@ def _row_matches(q: MatchRecognize, S: Stream, level: Level) -> set[Match]:
 
 
 def tables(columns: Mapping[str, Sequence[Value | None]], bound: int, schema: Schema | None = None) -> Iterator[Stream]:
-    """Yield all tables of 1 row, of 2, and so on, with these values of the columns, as long as they are not too many.
+    """Yield all tables of 1 row, 2 rows, and so on, with these values of the columns, up to a limit on their number.
 
-    With a schema a row is of one of its types, and has values in the columns of the type.
+    With a schema a row has one of its types, and values only in the columns of that type.
     """
     named = columns.get(TYPE, ())
     types = [str(R or ROW) for R in named] or [ROW]
@@ -187,7 +189,7 @@ def tables(columns: Mapping[str, Sequence[Value | None]], bound: int, schema: Sc
 
 
 def values(clauses: Sequence[MatchRecognize], schema: Schema | None) -> dict[str, list[Value | None]]:
-    """For each column of the clauses some of its values, and NULL."""
+    """Return some values for each column of the clauses, and NULL."""
     known = {} if schema is None else schema.attributes
     near: dict[str, set[Value]] = {}
     for q in clauses:

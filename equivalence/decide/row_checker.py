@@ -23,7 +23,7 @@ from cerify.semantics.row_pattern.parse import parse
 
 
 class RowIteration(NamedTuple):
-    """The end of an iteration: its quantifier, the count of iterations as far as it counts, and whether it has rows."""
+    """The end of an iteration: its quantifier, the number of iterations (capped), and whether it has rows."""
 
     quantifier: rows.Quantified
     number: int
@@ -35,9 +35,10 @@ Rest: TypeAlias = tuple[rows.Pattern | RowIteration, ...]
 
 
 class CheckedSide(NamedTuple):
-    """The rest of the patterns after the rows so far, the preferred first, and the match if none of these is completed.
+    """What is left of the patterns after the rows so far, the preferred first, and the match if none of these
+    completes.
 
-    Each is given with a number, or None for no match: equal numbers are of rows with equal labels.
+    Each has a number, or None for no match; equal numbers mean rows with equal labels.
     """
 
     left: tuple[tuple[Rest, Hashable], ...]
@@ -45,7 +46,7 @@ class CheckedSide(NamedTuple):
 
 
 class CheckedState(NamedTuple):
-    """Between two rows: both sides, None before the row where matches start, and the last letters."""
+    """A state between two rows: both sides (None before the row where matches start), and the last letters."""
 
     sides: tuple[CheckedSide, CheckedSide] | None = None
     letters: Word = ()

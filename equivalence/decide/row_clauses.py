@@ -1,8 +1,9 @@
-"""Whether two clauses of MATCH_RECOGNIZE find the same matches in every table, for conditions that look at columns.
+"""Decide whether two clauses of MATCH_RECOGNIZE find the same matches in every table, if conditions look at columns
+only.
 
-At first a table may have any word of conditions. Where matches differ on a word that no table has, there is a fact that
-it goes against, and the search goes on among the words that go against no fact. So what is found to be the same is the
-same in every table, and a difference is one on a table, tried by the definition.
+At first the search assumes that a table may have any word of conditions. If matches differ on a word that no table has,
+a fact that rules the word out is added, and the search continues. So "the same" holds for every table, and a difference
+is shown on a table, checked by the definition.
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ Key: TypeAlias = Hashable
 
 
 class OrderedThreads(NamedTuple):
-    """After a row: the states that may take the next one, the preferred first, with the numbers of their labels.
+    """The states that may take the next row, the preferred first, with the numbers of their labels.
 
-    best: the match if no thread is completed; ended: the match if the partition ends here; None where there is none.
+    best: the match if no thread completes. ended: the match if the partition ends here. Both are None if there is none.
     """
 
     open: tuple[tuple[int, Key], ...]
@@ -52,8 +53,8 @@ class OrderedThreads(NamedTuple):
 
 
 class SearchState(NamedTuple):
-    """A state of the search between two rows: the threads of both clauses (None before the start) and what is known of
-    facts.
+    """A state of the search between two rows: the threads of both clauses (None before the start)
+    and the known facts.
     """
 
     threads: tuple[OrderedThreads, OrderedThreads] | None
@@ -64,9 +65,10 @@ class SearchState(NamedTuple):
 
 @dataclass
 class SeparationSearch:
-    """The automata of two clauses, on words of their conditions; limit: the most transitions that are looked at.
+    """A search through the automata of two clauses, on words of their conditions. limit: the greatest number of
+    transitions.
 
-    claim: whether a row at which only the right has a match is a difference, too.
+    claim: whether a row where only the right clause has a match is a difference too.
     """
 
     automata: tuple[Automaton, Automaton]
@@ -78,11 +80,11 @@ class SeparationSearch:
 
     @cached_property
     def before(self) -> bool:
-        """Return whether it makes a difference that there are rows before the one where the matches start."""
+        """Return whether rows before the start of the matches make a difference."""
         return self.clauses.reach("PREV") > 0 or any(way.start for A in self.automata for way in A.first)
 
     def separation(self, facts: Sequence[Fact]) -> Word | None:
-        """Return a shortest word on which matches from one row differ; None if there is none.
+        """Return a shortest word on which the matches that start at one row differ; None if there is none.
 
         Raises BudgetExceeded.
         """
@@ -115,7 +117,7 @@ class SeparationSearch:
         return left.ended != right.ended and not missing and may_end(facts, now.known)
 
     def after(self, now: SearchState, facts: Sequence[Fact]) -> Iterator[tuple[Letter, SearchState]]:
-        """Yield each letter for another row and the state after it, with the least that has to be known of the row."""
+        """Yield each letter for another row, the state after it, and the least that must be known of the row."""
         if now.threads is None:
             begun = tuple(
                 threads_of([(A.first, 0)], None, now.begins, longest)
@@ -165,9 +167,9 @@ class SeparationSearch:
 def threads_of(
     alive: Iterable[tuple[Sequence[Way], Key]], best: Key | None, begins: bool, longest: bool = False
 ) -> OrderedThreads:
-    """Return the threads after those that are alive. `best` is the match if none of them completes.
+    """Return the next threads, given those that are alive. `best` is the match if none of them completes.
 
-    longest: whether threads go on after a preferred one is completed, as one with more rows is the match.
+    longest: whether threads continue after a preferred one is completed, because a longer match wins.
     """
     found: dict[int, Key] = {}
     ended: Key | None = None
@@ -216,11 +218,11 @@ MOST_FACTS = 300
 def compare(
     left: MatchRecognize, right: MatchRecognize, claim: Claim, level: Level, schema: Schema | None, budget: Budget
 ) -> Equivalent | Contained | Different:
-    """Return the verdict on two clauses. Raises Unsupported where it is not decided, BudgetExceeded.
+    """Return the verdict on two clauses. Raises Unsupported if it could not be decided, BudgetExceeded.
 
-    What is compared are the matches, not what MEASURES makes of them. If at each row the same match starts, the clauses
-    have the same matches, wherever AFTER MATCH SKIP goes. Whether matches that start at different rows are contained is
-    decided for TO NEXT ROW.
+    The matches are compared, not the results of MEASURES. If the same match starts at each row, the clauses have the
+    same matches for every AFTER MATCH SKIP. Containment of matches that start at different rows is decided for TO NEXT
+    ROW only.
     """
     asked = ClauseComparison(ClausePair.from_clauses(left, right, schema), claim, level, schema, budget)
     if claim == "contained" and (found := asked.difference("contained")) is not None:
@@ -251,7 +253,7 @@ _NEVER = rows.RowConcatenation(rows.Anchor("end"), rows.RowVariable("A"))  # a r
 
 @dataclass
 class ClauseComparison:
-    """The search for tables on which two clauses differ, and the facts that it has needed."""
+    """A search for tables on which two clauses differ, and the facts that it needed."""
 
     clauses: ClausePair
     claim: Claim
@@ -261,10 +263,9 @@ class ClauseComparison:
     facts: list[Fact] = field(default_factory=list)
 
     def difference(self, starting: Claim) -> Different | None:
-        """Return a difference of the clauses, where matches that start at one row are not the same, or are not
-        contained.
+        """Return a difference of the clauses, if the matches that start at one row differ, or are not contained.
 
-        Raises Unsupported where they may differ at a row and no table is found on which the clauses do.
+        Raises Unsupported if they may differ at a row, but no table is found on which the clauses differ.
         """
         left, right = self.clauses.left, self.clauses.right
         search = SeparationSearch(
@@ -311,7 +312,7 @@ OTHER = "'"
 
 
 def parts_without_rows(q: MatchRecognize, schema: Schema | None = None) -> list[rows.Pattern]:
-    """Return the alternatives of a clause that take rows, and its optional parts, of which no match has a row.
+    """Return the alternatives and optional parts of a clause that never have a row in a match.
 
     None are found where conditions look at more than columns. Raises BudgetExceeded.
     """
@@ -330,7 +331,7 @@ def parts_without_rows(q: MatchRecognize, schema: Schema | None = None) -> list[
 
 
 def idle_quantifiers(q: MatchRecognize, schema: Schema | None = None) -> list[rows.Quantified]:
-    """Return the reluctant quantifiers of a clause which, were they greedy, would leave all matches as they are.
+    """Return the reluctant quantifiers of a clause that could be greedy without changing any match.
 
     None are found where conditions look at more than columns. Raises BudgetExceeded.
     """
@@ -403,9 +404,9 @@ Why: TypeAlias = Literal["NULL", "no row", "one row", "contradiction"]
 
 @dataclass(frozen=True)
 class NeverTrue:
-    """A variable whose condition is never true, the part that is to blame, and why.
+    """A variable whose condition is never true, the part that causes it, and why.
 
-    The part is always NULL, looks at a row that is never there, compares a row with itself, or contradicts itself.
+    The part is always NULL, looks at a row that never exists, compares a row with itself, or contradicts itself.
     """
 
     variable: str
@@ -426,7 +427,7 @@ class DefineConditions:
 
     @cached_property
     def before(self) -> Mapping[str, frozenset[str]]:
-        """Map each variable to those whose rows may come before one of its rows in a match."""
+        """Return for each variable those whose rows may come before one of its rows in a match."""
         A = self.automaton
         found: dict[str, set[str]] = {name: set() for name in self.q.primary}
         for source, name in enumerate(A.variables):
@@ -450,7 +451,7 @@ class DefineConditions:
                 yield NeverTrue(A, condition, "contradiction")
 
     def match_is_possible(self) -> bool:
-        """Return whether there may be a table with a match: whether the pattern can be gone through in a frame."""
+        """Return whether the pattern can be completed in a frame, so that some table may have a match."""
         A, window = self.automaton, self.q.window
         last = 0 if window is None else self._last_depth()
         if len(A.variables) * (last + 1) > MOST:
@@ -570,7 +571,9 @@ class _View:
 
 
 def fewest(p: rows.Pattern) -> Iterator[rows.Quantified]:
-    """The reluctant quantifiers at the end of a pattern that iterate as often as they have to, and at least once."""
+    """Yield the reluctant quantifiers at the end of a pattern that take their least number of iterations, and at least
+    one.
+    """
     match p:
         case rows.RowConcatenation(_, right):
             yield from fewest(right)

@@ -1,4 +1,4 @@
-"""Questions to z3 about the words of conditions of a partition: a fact that refutes a word, or a table that has it.
+"""Ask z3 about words of conditions of a partition: for a fact that refutes a word, or for a table that has it.
 
 Whether a word is impossible does not depend on what z3 is not told, see row_terms.py. A table may not have the word for
 that; the definition tries it.
@@ -60,10 +60,10 @@ FARTHEST = 50  # rows that PREV and NEXT may look back or on; each makes what th
 
 @dataclass(frozen=True)
 class ClausePair:
-    """Two clauses that partition and order alike, and their conditions.
+    """Two clauses with the same partitions and order, and their conditions.
 
-    Raises Unsupported for a condition that looks at the match so far, not at columns alone. The columns have the names
-    that they have in the schema, or else where they are mentioned first.
+    Raises Unsupported for a condition that looks at the match so far rather than at columns alone. Columns have the
+    names of the schema, or else those of their first mention.
     """
 
     left: MatchRecognize
@@ -96,12 +96,12 @@ class ClausePair:
 
     @cached_property
     def conditions(self) -> tuple[rows.Expression, ...]:
-        """Return the conditions, each once; their numbers are their places."""
+        """Return the distinct conditions; each is numbered by its place."""
         return tuple(dict.fromkeys(e for q in (self.left, self.right) for e in _conditions(q).values()))
 
     @cached_property
     def of_variables(self) -> tuple[Mapping[str, int], Mapping[str, int]]:
-        """For each of the two clauses the numbers of the conditions of those variables that have one."""
+        """Return for each of the two clauses the condition numbers of its variables."""
         number = {e: i for i, e in enumerate(self.conditions)}
         left, right = ({A: number[e] for A, e in _conditions(q).items()} for q in (self.left, self.right))
         return left, right
@@ -113,13 +113,13 @@ class ClausePair:
 
     @property
     def match_at_each_row(self) -> bool:
-        """Return whether in both a match starts at each row where one may: none is skipped."""
+        """Return whether both clauses search for a match at every row."""
         return all(q.skip.to == "next row" or longest(q.pattern) <= 1 for q in (self.left, self.right))
 
     def labels(self, level: Level) -> Level:
         """Return the level on which to compare matches that start at one row.
 
-        It is their labels if AFTER MATCH SKIP depends on them.
+        It is labels if AFTER MATCH SKIP depends on them.
         """
         return level if self.left.skip.variable is None else "valuations"
 
@@ -141,7 +141,7 @@ def _table_order(q: MatchRecognize) -> tuple[frozenset[str], list[tuple[str, boo
 
 
 def nulls_of(one: Order) -> str:
-    """FIRST or LAST: where NULL is in an order; above all values, if the text leaves it open."""
+    """Return where NULL is in an order, FIRST or LAST; above all values if the text does not say."""
     return one.nulls or ("FIRST" if one.descending else "LAST")
 
 
@@ -150,7 +150,7 @@ def _conditions(q: MatchRecognize) -> dict[str, rows.Expression]:
 
 
 def on_row(e: rows.Expression, variable: str) -> rows.Expression:
-    """Return the condition of a variable without the names of variables: its own row is the current one."""
+    """Return the condition of a variable without variable names: its own row becomes the current row."""
     match e:
         case rows.RowColumn():
             return rows.RowColumn(e.name, quoted=True)
@@ -165,9 +165,9 @@ def on_row(e: rows.Expression, variable: str) -> rows.Expression:
 def known_after(
     facts: Sequence[Fact], known: frozenset[tuple[int, int]], letter: Letter, first: bool
 ) -> frozenset[tuple[int, int]] | None:
-    """Return how many rows of which facts the last rows of a word have, after another row.
+    """Return for each fact how many of its rows the end of a word matches, after another row.
 
-    Return None if the word has a whole fact.
+    Return None if the word contains a complete fact, unless that is a fact about the end of a partition.
 
     One that is a fact at the end of a partition alone is no reason for None.
     """
@@ -184,7 +184,7 @@ def may_end(facts: Sequence[Fact], known: frozenset[tuple[int, int]]) -> bool:
 
 
 def longest(p: rows.Pattern) -> int:
-    """Return the most rows that a labelling has; 2 for more than one."""
+    """Return the greatest number of rows of a labelling; 2 stands for more than one."""
     match p:
         case rows.RowVariable():
             return 1
@@ -225,16 +225,16 @@ Truth = tuple[Any, Any]
 
 
 class ValuePoint(NamedTuple):
-    """A value: its kind, and where it is among the values of this kind."""
+    """A value: its kind, and its place among the values of this kind."""
 
     kind: Any
     at: Any
 
 
 class SymbolicRows:
-    """Some rows of a partition, and those around them that conditions look at, as terms of z3.
+    """Some rows of a partition, and the rows around them that conditions look at, as z3 terms.
 
-    exact: for a table, in which arithmetic is exact; else for facts, which hold whatever is rounded.
+    exact: true for a table, where arithmetic is exact; false for facts, which hold whatever is rounded.
     """
 
     def __init__(self, clauses: ClausePair, schema: Schema | None, number: int, exact: bool) -> None:
@@ -630,7 +630,7 @@ class Solver:
     schema: Schema | None
 
     def refuted(self, word: Word) -> Fact | None:
-        """Return a fact that the word of a whole partition contradicts; None if none is found."""
+        """Return a fact that contradicts the word of a whole partition; None if none is found."""
         asked = _Question(SymbolicRows(self.clauses, self.schema, len(word), exact=False))
         there, literal = asked.rows.has_row, asked.rows.literal
         known: dict[Any, tuple[int, tuple[int, bool] | None]] = {there(r): (r, None) for r in range(len(word))}
@@ -646,12 +646,12 @@ class Solver:
         return Fact(tuple(letters), first in core, last in core)
 
     def holds(self, fact: Fact) -> bool:
-        """Return whether no partition has the rows of a fact, as far as z3 can tell."""
+        """Return whether no partition has the rows of a fact, as far as z3 can decide."""
         asked = _Question(SymbolicRows(self.clauses, self.schema, len(fact.rows), exact=False))
         return bool(asked.answer(asked.rows.collect_literals(fact.rows, fact.first, fact.last)) == z3.unsat)
 
     def tables(self, word: Word) -> Iterator[Stream]:
-        """Tables of one partition that may have a word: those without NULLs and with small numbers first."""
+        """Yield tables of one partition that may have a word: first those without NULLs and with small numbers."""
         asked = _Question(SymbolicRows(self.clauses, self.schema, len(word), exact=True))
         known = asked.rows.collect_literals(word, True, True)
         for simpler in asked.simpler():

@@ -1,1 +1,1 @@
-"""Whether two rules in EQL mean the same, with a log that tells them apart if they do not."""
+"""Decide whether two EQL rules mean the same; if not, find a log on which they differ."""

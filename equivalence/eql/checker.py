@@ -1,4 +1,4 @@
-"""Check a certificate of two rules in EQL, with code of its own.
+"""Check a certificate for two EQL rules, with independent code.
 
 The search (decide.py) moves sequences from place to place, and looks for the values of an event field by field. Here
 *runs* are followed, as the definition has them, and a solver's theory of strings and numbers says what one event can
@@ -37,7 +37,7 @@ TEXT, NUMBER, TRUTH, OTHER = range(4)
 
 
 def find_flaw(certificate: Certificate, left: eql.EqlQuery, right: eql.EqlQuery, budget: Budget) -> str | None:
-    """Return what a certificate of two rules does not prove; None if it proves its claim. Raises BudgetExceeded."""
+    """Return the flaw in a certificate for two rules; None if it proves its claim. Raises BudgetExceeded."""
     filters = list(dict.fromkeys((*eql.filters_of(left), *eql.filters_of(right))))
     events = _PossibleEvents(filters, certificate.arrays)
     mine, theirs = ([filters.index(f) for f in _filters_in_order(query)] for query in (left, right))

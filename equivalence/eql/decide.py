@@ -54,9 +54,10 @@ KEYS_TRIED = 4
 
 @dataclass(frozen=True)
 class Same:
-    """The rules mean the same on every log, or the left one is contained in the right one; how it was found out.
+    """The answer that the rules mean the same on every log, or that the left one is contained in the right one, with
+    the reason.
 
-    sorted: whether this holds only for logs whose events have times that never decrease.
+    sorted: whether this holds only for logs whose times never decrease.
     """
 
     reason: str
@@ -65,7 +66,7 @@ class Same:
 
 @dataclass(frozen=True)
 class Asked:
-    """A question to decide: the claim, and on which level.
+    """A question to decide: the claim and its level.
 
     events: a match is its events. positions: a match is the event at which the rule fires. arrays: whether fields may
     have several values, as they may in an index. schema: that of the events of all logs; None for any events.
@@ -77,7 +78,7 @@ class Asked:
     schema: Schema | None = None
 
     def differ(self, left: tuple[int, ...], right: tuple[int, ...]) -> bool:
-        """Return whether matches at one event, () for none, refute the claim."""
+        """Return whether the matches at one event, () for none, refute the claim."""
         if self.level == "positions":
             left, right = left[-1:], right[-1:]
         return left != right if self.claim == "equivalent" else bool(left) and left != right
@@ -88,7 +89,7 @@ def compare_rules(
 ) -> Same | Different | Undecided:
     """Return whether two queries are equivalent, or the left is contained in the right, on every log.
 
-    Raises nothing for queries that are too large to be compared, which are Undecided.
+    Queries that are too large to be compared are Undecided.
     """
     if left == right:
         return Same("the rules are the same text")
@@ -100,9 +101,9 @@ def compare_rules(
 
 
 def find_counterexample(left: eql.EqlQuery, right: eql.EqlQuery, asked: Asked = Asked()) -> Stream | None:
-    """Return a log that refutes the claim by the definition, of those that follow the steps, and random ones.
+    """Return a log that refutes the claim by the definition; the logs tried follow the steps, or are random.
 
-    The decision has no part in it but for the events of which the logs consist. Raises BudgetExceeded.
+    It does not use the decision, except for the events of which the logs consist. Raises BudgetExceeded.
     """
     comparison = _Comparison(left, right, asked, Budget())
     for arrays in (False, True) if asked.arrays else (False,):
@@ -116,7 +117,7 @@ def find_counterexample(left: eql.EqlQuery, right: eql.EqlQuery, asked: Asked = 
 
 
 def find_firing_log(query: eql.EqlQuery, asked: Asked = Asked(), arrays_first: bool = False) -> Stream | None:
-    """Return a log on which a query matches, made step by step without regard to the other steps; None for none so.
+    """Return a log on which a query matches, built step by step, each step on its own; None if that fails.
 
     arrays_first: whether fields with several values are tried first, which is faster. Raises BudgetExceeded.
     """
@@ -150,7 +151,7 @@ def find_firing_log(query: eql.EqlQuery, asked: Asked = Asked(), arrays_first: b
 
 
 def replace_event(query: eql.EqlQuery, mutant: eql.EqlQuery, along: list[Event], asked: Asked) -> list[Event] | None:
-    """Return a log along which a query fires, but for one event that tells its step from that of the mutant."""
+    """Return a log on which a query fires, except that one event distinguishes its step from the mutant's."""
     body, steps = query.body, expanded_steps(query)
     others = expanded_steps(mutant)
     changed = [n for n, (step, other) in enumerate(zip(steps, others, strict=False)) if step.filter != other.filter]
@@ -169,7 +170,7 @@ def replace_event(query: eql.EqlQuery, mutant: eql.EqlQuery, along: list[Event],
 
 
 def fires_on_some_log(query: eql.EqlQuery, asked: Asked = Asked()) -> Same | Different | Undecided:
-    """Return a log on which a query matches, as Different; Same where there is none. Raises BudgetExceeded."""
+    """Return a log on which a query matches, as Different; Same if there is none. Raises BudgetExceeded."""
     never = eql.EventFilter(None, eql.FieldConstant(False))
     body = query.body
     if isinstance(body, eql.EventFilter):
@@ -179,10 +180,10 @@ def fires_on_some_log(query: eql.EqlQuery, asked: Asked = Asked()) -> Same | Dif
 
 
 def simplify_rule(query: eql.EqlQuery, asked: Asked = Asked(), budget: Budget = Budget()) -> tuple[eql.EqlQuery, bool]:
-    """Return a smaller rule with the same meaning, each step to it decided, and whether all smaller ones were tried.
+    """Return a smaller rule with the same meaning, and whether all smaller ones were tried. Each step to it is decided.
 
-    A step leaves out a part of the rule: a condition, a value, a key, a step, the window. The seconds of the budget
-    bound the search.
+    A step removes a part of the rule: a condition, a value, a key, a step, the window. The seconds of the budget bound
+    the search.
 
     >>> from cerify.semantics.eql.parse import parse
     >>> eql.show(simplify_rule(parse('A where x == "a" and x != null'))[0])

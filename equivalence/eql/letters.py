@@ -1,4 +1,4 @@
-"""Which filters of two rules one event can pass together: the letters of the streams on which the rules are compared.
+"""Find which filters of two rules one event can pass together: the letters over which the rules are compared.
 
 A filter is a Boolean combination of tests, which a solver chooses the truth values of; whether an event has them is
 decided field by field, and what is found out goes back to the solver. Values that decide are: the constants, those next
@@ -38,13 +38,13 @@ NAMED_BY_TYPE = frozenset({CATEGORY, TIMESTAMP, TIME})
 
 @dataclass(frozen=True)
 class EventLetter:
-    """The filters, by number, that one event passes, and the fields of such an event, each with its values."""
+    """The numbers of the filters that one event passes, and the fields of such an event with their values."""
 
     passes: frozenset[int]
     fields: tuple[tuple[str, Values], ...]
 
     def attributes(self) -> dict[str, Value]:
-        """Return the fields as attributes; the category is left to `category`."""
+        """Return the fields as attributes, without the category."""
         found: dict[str, Value] = {}
         for name, values in self.fields:
             for n, value in enumerate(values):
@@ -90,7 +90,7 @@ class FilterAlphabet:
         self._candidates = {names: list(self._candidates_of(names)) for names in set(self._fields.values())}
 
     def letters(self) -> list[EventLetter]:
-        """Return a letter for each set of filters that some event passes, but for the empty set.
+        """Return a letter for each non-empty set of filters that some event passes.
 
         Raises BudgetExceeded for more than MOST_LETTERS.
         """
@@ -123,15 +123,15 @@ class FilterAlphabet:
         return found is None
 
     def is_alone(self, name: str) -> bool:
-        """Return whether no test is about a field together with others."""
+        """Return whether no test involves a field together with others."""
         return all(names == (name,) for names in self._fields.values() if name in names)
 
     def values_of(self, name: str) -> list[Values]:
-        """Return values of a field, one for each set of its tests that was found."""
+        """Return values of a field, one for each found combination of results of its tests."""
         return [values[0] for values, _ in self._candidates.get((name,), ())]
 
     def classes_of(self, name: str) -> list[Value]:
-        """Return a value of a field for each set of its tests that one value passes, and makes false, alone.
+        """Return a value of a field for each combination of results that one value can give its tests.
 
         `exact` becomes false if there may be more.
         """

@@ -1,8 +1,8 @@
-"""Rules that a rule in EQL could have been by a mistake, and logs on which each of them is found out.
+"""Make mutants of an EQL rule, as mistakes would, and logs on which each of them is detected.
 
-A mutant differs in one place: a condition is left out, turned round or changed, a value of a list is missing, case
-counts where it did not, a step, a key, the window or `until` is another. A log kills a mutant if the definition has
-other matches of it there. A mutant that means the same as the rule is killed by none.
+A mutant differs in one place: a condition is left out, negated or changed, a value of a list is missing, case counts
+where it did not, or a step, a key, the window or `until` changes. A log kills a mutant if the mutant has other matches
+there, by the definition. A mutant with the same meaning as the rule is killed by no log.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ OTHER_OPERATORS: dict[str, eql.MatchOperator] = {
 
 @dataclass(frozen=True)
 class RuleTest:
-    """A log with the matches that the rule has there, and the mutants that it kills, in words."""
+    """A log with the matches of the rule there, and descriptions of the mutants that it kills."""
 
     log: Stream
     matches: tuple[Match, ...]
@@ -45,7 +45,7 @@ class RuleTest:
 
 @dataclass(frozen=True)
 class RuleTests:
-    """Logs that kill all mutants except the undecided ones and the ones that mean the same as the rule."""
+    """Logs that kill all mutants except the undecided ones and those that mean the same as the rule."""
 
     tests: tuple[RuleTest, ...]
     mutants: int
@@ -54,7 +54,7 @@ class RuleTests:
 
 
 def mutants_of(query: eql.EqlQuery) -> Iterator[tuple[str, eql.EqlQuery]]:
-    """Yield the mutants of a query that keep the rules of the language, each with what was changed."""
+    """Yield the well-formed mutants of a query, each with a description of the change."""
     for words, body in _bodies(query.body):
         mutant = eql.EqlQuery(body, query.pipes)
         with suppress(IllFormed):
@@ -109,7 +109,7 @@ def _filters(part: eql.EventFilter, name: str) -> Iterator[tuple[str, eql.EventF
 
 
 def condition_mutants(condition: eql.Condition) -> Iterator[tuple[str, eql.Condition]]:
-    """Yield the conditions that differ from one in one place, each with what was changed."""
+    """Yield the conditions that differ from this one in one place, each with a description of the change."""
     match condition:
         case eql.AllConditions(parts) | eql.AnyConditions(parts):
             kind: type[eql.AllConditions] | type[eql.AnyConditions] = type(condition)
@@ -173,10 +173,10 @@ def _short(condition: eql.Condition) -> str:
 def make_rule_tests(
     query: eql.EqlQuery, budget: Budget = Budget(), arrays: bool = False, schema: Schema | None = None
 ) -> RuleTests:
-    """Return logs that kill the mutants of a query, the first of them one on which the query matches.
+    """Return logs that kill the mutants of a query; the query matches on the first log.
 
-    arrays: whether fields may have several values in these logs; without it they have where no other log kills a
-    mutant. schema: that of their events. Raises BudgetExceeded once the seconds are over.
+    arrays: whether fields may have several values in these logs; without it they have only where no other log kills a
+    mutant. schema: that of their events. Raises BudgetExceeded when the seconds are over.
     """
     asked = Asked(arrays=arrays, schema=schema)
     logs: list[tuple[list[Event], list[Match]]] = []

@@ -1,4 +1,6 @@
-"""Values that tests of a field tell apart: their constants, those next to them, and texts that match their patterns."""
+"""Values that tests of a field distinguish: their constants, the neighbours of these, and texts that match their
+patterns.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ Block: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def values_near(tests: Iterable[eql.Condition]) -> Iterator[Value]:
-    """Yield values on both sides of all borders that tests draw, each once."""
+    """Yield distinct values on both sides of every border that a test draws."""
     seen: dict[tuple[type, Value], None] = {}
     for value in _all_near(list(tests)):
         if (type(value), value) not in seen:

@@ -1,7 +1,7 @@
-"""Two sequences of EQL side by side: their shapes and keys, and the states of both machines for one key.
+"""Two EQL sequences side by side: their shapes and keys, and the states of both slot machines for one key.
 
-A state forgets which events there were: only which of the waiting sequences have the same events, and the order in
-which these came, is kept. So there are finitely many.
+A state does not keep the events themselves, only which waiting sequences share events, and in which order these came.
+So there are finitely many states.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ State: TypeAlias = tuple[Slots, Slots]
 
 @dataclass(frozen=True)
 class SlotRule:
-    """A sequence for the search: of each step the number of its filter, that of `until`, and the window."""
+    """A sequence for the search: the filter number of each step, that of `until`, and the window."""
 
     steps: tuple[int, ...]
     until: int | None
     window: int | None
 
     def after(self, slots: Slots, passes: frozenset[int], event: int) -> tuple[Slots, tuple[int, ...]]:
-        """Return the places after an event that passes these filters, and the sequence that it completes, or ()."""
+        """Return the slots after an event that passes these filters, and the sequence that it completes, or ()."""
         places = list(slots)
         ended: tuple[int, ...] = ()
         for i in range(len(self.steps) - 1, -1, -1):
@@ -62,7 +62,7 @@ def key_shape(query: eql.EqlQuery) -> set[tuple[eql.EventField, ...]]:
 
 
 def with_keys_in_order(query: eql.EqlQuery) -> eql.EqlQuery:
-    """Return the query with the places of its key in the order of their fields, on which no match depends."""
+    """Return the query with the fields of its key in a fixed order, which does not change the matches."""
     body = query.body
     if isinstance(body, eql.EventFilter):
         return query
@@ -85,7 +85,7 @@ def with_keys_in_order(query: eql.EqlQuery) -> eql.EqlQuery:
 
 
 def shape_of(query: eql.EqlQuery) -> object:
-    """The query without the conditions of its steps, with keys as each step has them, and `runs=n` as n steps."""
+    """Return the query without the conditions of its steps, with keys at each step, and `runs=n` as n steps."""
     nothing = eql.EventFilter(None, eql.FieldConstant(True))
     body = query.body
     if isinstance(body, eql.EventFilter):
@@ -102,7 +102,7 @@ def shape_of(query: eql.EqlQuery) -> object:
 
 
 def expanded_filters(query: eql.EqlQuery) -> list[eql.EventFilter]:
-    """Return the filters of a query, with those of `runs=n` n times; that of `until` comes last."""
+    """Return the filters of a query, n times those of steps with `runs=n`; that of `until` comes last."""
     if not isinstance(query.body, eql.EventSequence):
         return list(eql.filters_of(query))
     until = [] if query.body.until is None else [query.body.until]
@@ -110,7 +110,7 @@ def expanded_filters(query: eql.EqlQuery) -> list[eql.EventFilter]:
 
 
 def expanded_steps(query: eql.EqlQuery) -> list[eql.SequenceStep]:
-    """Return the steps of which a match has an event, with those of `runs=n` n times; a filter is one step."""
+    """Return the steps that have an event in a match, n times those with `runs=n`; a filter is one step."""
     match query.body:
         case eql.EventFilter():
             return [eql.SequenceStep(query.body)]
@@ -121,14 +121,14 @@ def expanded_steps(query: eql.EqlQuery) -> list[eql.SequenceStep]:
 
 
 def first_events(state: State) -> list[int]:
-    """Return the first events of the sequences that wait, as they came."""
+    """Return the first events of the waiting sequences, in the order in which they came."""
     return sorted({slot[0] for slots in state for slot in slots if slot})
 
 
 def step_rules(
     rules: tuple[SlotRule, SlotRule], state: State, passes: frozenset[int], old: int
 ) -> tuple[State, tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Return the state after an event at which the first `old` of the waiting sequences' first events are too old."""
+    """Return the state after an event at which the `old` earliest first events of waiting sequences have expired."""
     gone = set(first_events(state)[:old])
     kept = [tuple(() if slot and slot[0] in gone else slot for slot in slots) for slots in state]
     event = 1 + max((p for slots in kept for slot in slots for p in slot), default=-1)

@@ -1,4 +1,4 @@
-"""Texts that match some patterns and not others: constants, wildcards, prefixes, suffixes and parts of EQL.
+"""Find texts that match some patterns and not others: constants, wildcards, prefixes, suffixes and substrings of EQL.
 
 A pattern is a row of pieces: a set of characters, or any text. Patterns are followed in step, breadth first, so that
 the first text that is found is a shortest one, and none is found only if there is none.
@@ -26,11 +26,11 @@ FRESH = "qzjxk0123456789"
 
 
 class TooManyTexts(Exception):
-    """The search was given up, so that it is not known whether there is such a text."""
+    """Raised if the search was given up, so it is unknown whether such a text exists."""
 
 
 def exact(text: str, folded: bool) -> Pattern:
-    """Return the pattern of one text, or of all that differ from it in case alone."""
+    """Return the pattern of one text, or of all texts that differ from it in case alone."""
     return tuple(same_folded(c) if folded else (c,) for c in text)
 
 
@@ -40,7 +40,7 @@ def wild(text: str, folded: bool) -> Pattern:
 
 
 def language_of(test: eql.Condition) -> Language | None:
-    """Return the texts of a field for which a test of it alone is true; None for a test of another kind."""
+    """Return the texts of a field for which a test of that field alone is true; None for other tests."""
     match test:
         case eql.FieldComparison("==", eql.EventField(), eql.FieldConstant(str() as text)):
             return (exact(text, False),)
@@ -60,7 +60,7 @@ def language_of(test: eql.Condition) -> Language | None:
 
 
 class SearchLimit:
-    """The number of states that all searches of a comparison may take together."""
+    """The total number of states that the searches of a comparison may use."""
 
     def __init__(self, states: int) -> None:
         self.left = states
@@ -80,8 +80,8 @@ def find_text(
 ) -> str | None:
     """Return a shortest text in all languages of `inside` and in none of `outside`; None if there is none.
 
-    A text after which one of those outside takes every continuation is followed no further. accepts: what else the text
-    has to be; then not all texts are tried, but some of each length. Raises TooManyTexts.
+    A text is not extended if one of the languages in `outside` accepts every extension of it. accepts: a further
+    condition on the text; then not all texts are tried, but some of each length. Raises TooManyTexts.
     """
     machines = [_Machine(language) for language in (*inside, *outside)]
     letters = _letters((*inside, *outside))
@@ -110,7 +110,7 @@ def find_text(
 
 
 def samples_of(language: Language) -> Iterable[str]:
-    """Return a few texts of a language: with nothing, and with another character, for each wildcard."""
+    """Return a few texts of a language, with each wildcard replaced by nothing and by another character."""
     for pattern in language[:40]:
         for star, one in (("", "q"), ("q", "q"), ("", "z"), ("\\", "q")):
             for case in (0, -1):

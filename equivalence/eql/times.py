@@ -1,4 +1,4 @@
-"""Times for a log of which it is known, event by event, which waiting sequences have become too old."""
+"""Find times for a log, given for each event which waiting sequences have expired."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ UNITS = (1_000_000, 1_000, 1)
 
 
 class SlotFollower(Protocol):
-    """A follower of a rule from event to event: see decide.SlotRule."""
+    """Follows a rule from event to event: see slots.SlotRule."""
 
     @property
     def steps(self) -> tuple[int, ...]:
@@ -26,14 +26,16 @@ class SlotFollower(Protocol):
 
 @dataclass(frozen=True)
 class Moment:
-    """An event of the log: the filters that it passes, and how many of the first events that wait are too old at it."""
+    """An event of the log: the filters that it passes, and how many first events of waiting sequences have expired at
+    it.
+    """
 
     passes: frozenset[int]
     old: int
 
 
 def times_of(moments: Sequence[Moment], window: int, rules: Sequence[SlotFollower]) -> list[int]:
-    """Return times in microseconds, in order, at which just these sequences are older than the window.
+    """Return ascending times in microseconds at which exactly these sequences are older than the window.
 
     They are differences that are bounded from above and from below, solved by shortest paths (R. Bellman, 1958). Times
     are in whole seconds if such times do it, else in milliseconds, else in microseconds. Raises BudgetExceeded if none

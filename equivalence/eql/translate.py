@@ -53,7 +53,7 @@ UNITS = {"second": "s", "minute": "m", "hour": "h"}
 
 
 def eql_to_cel(query: eql.EqlQuery) -> cel.Formula:
-    """Return the formula of CEL with the matches of a query, where times ascend and no field has several values.
+    """Return the formula of CEL with the matches of a query, for ascending times and fields with single values.
 
     Raises Unsupported for keys that differ by step, samples, missing events, pipes, `any`, and conditions that CEL does
     not have.
@@ -240,7 +240,7 @@ def _letter(c: str, folded: bool) -> str:
 
 
 def eql_to_sase(query: eql.EqlQuery) -> sase.SaseQuery:
-    """Return the query of SASE+ with the matches of a query, where times ascend and no field has several values.
+    """Return the query of SASE+ with the matches of a query, for ascending times and fields with single values.
 
     Raises Unsupported as eql_to_cel does, and for sequences of more than two events.
     """
@@ -610,9 +610,10 @@ def _or_null(field: eql.EventField, test: rows.Expression, wanted: bool) -> rows
 
 
 def cel_to_eql(phi: cel.Formula) -> eql.EqlQuery:
-    """Return the rule of EQL with the complex events of a formula, which is decided for all logs with single values.
+    """Return the EQL rule with the complex events of a formula; the equality is decided for all logs with single
+    values.
 
-    Raises Unsupported where a formula has none that is made of its steps, with a smallest stream on which they differ.
+    Raises Unsupported if no rule built from its steps has them, with a smallest stream on which they differ.
     """
     from cerify.equivalence.decide.general import compare_formulas
     from cerify.equivalence.verdict import Different, Equivalent

@@ -1,4 +1,6 @@
-"""Logs on which two queries of EQL may differ: they follow the steps, at times around the windows, or are random."""
+"""Make logs on which two EQL queries may differ: they follow the steps, have times around the
+windows, or are random.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ def tried_logs(
     letters: Sequence[EventLetter],
     key: PartialKey,
 ) -> Iterator[list[Event]]:
-    """Yield logs to try: number has the number of each filter among the letters, key the values of the keys' fields."""
+    """Yield logs to try. number: the number of each filter among the letters. key: the values of the key fields."""
     if not letters:
         return
     rng = Random(0)
@@ -67,7 +69,7 @@ def keyed_logs(
     letters_with: Callable[[dict[str, Value]], list[EventLetter]],
     twin: Callable[[str, Value], Value],
 ) -> Iterator[list[Event]]:
-    """Yield logs on which a sequence or sample fires, where its keys have these values, place by place.
+    """Yield logs on which a sequence or sample fires, with these values of its keys, place by place.
 
     letters_with returns the letters of events of which some fields are fixed, twin another value that no test of a
     field tells from one, if there is any. The fields of other keys are absent, the same in all events, different in
