@@ -47,7 +47,8 @@ ARITHMETIC: Mapping[str, Callable[[Any, Any], Any]] = {
 
 
 class Skip(Exception):
-    """The engine has no words for a query: the answer is a skip with this reason, and a link to the engine's manual.
+    """Raised if the engine has no words for a query: the answer is a skip with this reason, and a link to the engine's
+    manual.
 
     Example: raise Skip("the engine has no negation", "https://example.org/manual")
     """
@@ -58,7 +59,7 @@ class Skip(Exception):
 
 
 class AdapterProblem(Exception):
-    """The engine cannot answer: the answer is an error with this message, and a code of the protocol.
+    """Raised if the engine cannot answer: the answer is an error with this message, and a code of the protocol.
 
     Codes: parse, ill_formed, unsupported, budget, internal.
     """
@@ -75,8 +76,8 @@ class AdapterProblem(Exception):
 class RunMessage:
     """A query and a stream that the engine is asked about.
 
-    message: the whole message. tree: the query as a tree in JSON, None for a text that does not parse. events: as they
-    came, each with its `type`. translations: the query in the engine's own terms, which reports show.
+    message: the whole message. tree: the query as a JSON tree, None for a text that does not parse. events: as
+    received, each with its `type`. translations: the query in the engine's own terms, which reports show.
     """
 
     message: Json
@@ -100,7 +101,7 @@ class RunMessage:
 
     @property
     def events(self) -> list[Json]:
-        """Return the events in the order in which they came."""
+        """Return the events in the order in which they were received."""
         events: list[Json] = self.message["events"]
         return events
 
@@ -111,9 +112,9 @@ class RunMessage:
 
     @property
     def values(self) -> list[Json]:
-        """Return the events with times as datetime: `time`, and attributes that the schema calls timestamps.
+        """Return the events with times as datetime: `time`, and attributes that the schema declares as timestamps.
 
-        Raises Skip for a text that is no time.
+        Raises Skip for a text that is not a time.
         """
         schema = self.message.get("schema") or {}
         parsed = []
@@ -130,7 +131,7 @@ class RunMessage:
     def seconds(self, ordered: bool = True) -> list[int | float]:
         """Return the time of each event in seconds.
 
-        Raises Skip where an event has none, and, with `ordered`, where one is earlier than the one before it.
+        Raises Skip if an event has no time or, with `ordered`, if one is earlier than the one before it.
         """
         times = [event.get("time") for event in self.values]
         seconds = [time.timestamp() if isinstance(time, datetime) else time for time in times]
@@ -160,11 +161,12 @@ def serve(
 ) -> None:
     """Answer the messages on standard input until one says stop, or the input ends.
 
-    languages: for each language that the engine speaks, what answers its queries. claims: for a language what the
-    engine claims of it (docs/reference/protocol.md). Raises ValueError for a part of a claim that does not exist.
+    languages: for each language that the engine supports, a function that answers its queries. claims: for each
+    language the engine's claims (docs/reference/protocol.md). Raises ValueError for a part of a claim that does not
+    exist.
 
-    Standard output belongs to the protocol: what the engine prints there goes to standard error. An exception becomes
-    an answer, and its traceback goes to standard error.
+    Standard output is reserved for the protocol: whatever the engine prints goes to standard error. An exception
+    becomes an answer, and its traceback goes to standard error.
 
     Example: serve("mine", version_of("mine"), {"cel": on_chains(search)})
     """
@@ -191,7 +193,7 @@ def serve(
 
 
 def answer_line(line: bytes | str, started: Json, languages: Mapping[str, Answering]) -> Json | None:
-    """Return the answer to one line; None for stop. A line that is no message gets an error without an id."""
+    """Return the answer to one line; None for stop. A line that is not a message gets an error without an id."""
     try:
         message = json.loads(line)
         command = message["cmd"]
@@ -259,7 +261,7 @@ def _instant(text: str) -> datetime:
 
 @dataclass(frozen=True)
 class ChainStep:
-    """A step that takes one event of a type, or, as a loop, `least` to `most` of them; any number if most is None.
+    """A step that takes one event of a type or, as a loop, `least` to `most` of them; any number if most is None.
 
     labels: the variables that bind the events; a step without labels takes events that are not reported. conditions:
     predicates that each of its events has to satisfy, as trees. adjacent: it begins with the event right after the one
@@ -280,7 +282,7 @@ class ChainStep:
         return self.most != 1
 
     def comparisons(self) -> list[tuple[str, str, Any]]:
-        """Return the conditions as (attribute, comparator, constant). Raises Skip for any that is not so."""
+        """Return the conditions as (attribute, comparator, constant). Raises Skip for other conditions."""
         return plain_comparisons(self.conditions)
 
     def accepts(self, event: Json) -> bool:
@@ -290,18 +292,18 @@ class ChainStep:
 
 @dataclass(frozen=True)
 class CrossCondition:
-    """A condition on the events of several steps, as a tree; steps has for each variable the numbers of its steps."""
+    """A condition on the events of several steps, as a tree. steps: for each variable the numbers of its steps."""
 
     condition: Json
     steps: Mapping[str, tuple[int, ...]]
 
     def is_true(self, taken: Taken, events: Sequence[Json]) -> bool:
-        """Return whether it is true of what the steps take; steps that take nothing yet do not spoil it."""
+        """Return whether it is true of the events taken; steps without events so far do not make it false."""
         of = {variable: [events[p] for n in steps for p in taken[n]] for variable, steps in self.steps.items()}
         return _satisfied(self.condition, of)
 
     def comparison(self) -> tuple[int, str, str, int, str] | None:
-        """Return (step, attribute, comparator, step, attribute), the earlier step first; None for all else."""
+        """Return (step, attribute, comparator, step, attribute), the earlier step first; None for other conditions."""
         if self.condition["node"] != "Correlated":
             return None
         tree = self.condition["predicate"]
@@ -332,10 +334,10 @@ class ChainSpan:
 
 @dataclass(frozen=True)
 class Absence:
-    """No event of a type with these conditions comes after the last event of step `after`, up to that of step `until`.
+    """A condition that no event of a type with these conditions occurs after the last event of `after`, up to that of
+    `until`.
 
-    The last event of `until` is itself among those that must not be such. after is -1 where the stream is looked at
-    from its beginning.
+    The last event of `until` must not be such an event either. after is -1 for the beginning of the stream.
     """
 
     after: int
@@ -344,7 +346,7 @@ class Absence:
     conditions: tuple[Json, ...] = ()
 
     def forbids(self, event: Json) -> bool:
-        """Return whether an event is one that must not come."""
+        """Return whether an event is one that must not occur."""
         return event.get("type", "row") == self.type and all(holds(one, event) for one in self.conditions)
 
 
@@ -359,17 +361,23 @@ class Chain:
 
     @property
     def window(self) -> ChainSpan | None:
-        """Return the window around the whole chain; None without one. Raises Skip for several, or one around a part."""
+        """Return the window around the whole chain, None without one. Raises Skip for several windows, or one around a
+        part.
+        """
         return self._whole([span for span in self.spans if span.kind != "key"], "window")
 
     @property
     def key(self) -> str | None:
-        """Return the attribute on which all events agree; None without one. Raises Skip for several, or for a part."""
+        """Return the attribute on which all events agree, None without one. Raises Skip for
+        several, or one for a part.
+        """
         found = self._whole([span for span in self.spans if span.kind == "key"], "key")
         return None if found is None else found.attribute
 
     def match(self, at: int, taken: Taken, bindings: bool = False) -> Json:
-        """Return a match in the form of the protocol, of what the steps take; with `bindings` of variables too."""
+        """Return a match in the form of the protocol, given the events of the steps; with `bindings` also the
+        variables.
+        """
         pairs = list(zip(self.steps, taken, strict=True))
         match: Json = {"at": at, "events": sorted({p for step, of in pairs if step.labels for p in of})}
         if bindings:
@@ -389,7 +397,7 @@ Search: TypeAlias = Callable[[RunMessage, Chain], Iterable[Found]]
 
 
 def on_chains(search: Search) -> Answering:
-    """Return what answers queries by searching each of their chains.
+    """Return a function that answers a query by searching each of its chains.
 
     A match that is there in several ways, as {0, 1, 2} of `A+ ; A+`, or in several chains, is reported once. What the
     search gives twice for one chain, with the same events for the same steps, is reported twice: that is the engine's
@@ -414,10 +422,10 @@ def on_chains(search: Search) -> Answering:
 
 
 def chains_of(tree: Json | None) -> list[Chain]:
-    """Return the chains whose matches together are those of a query in CEL, given as a tree.
+    """Return the chains that together have the matches of a CEL query, given as a tree.
 
-    OR is distributed, so that each alternative is a chain. Raises Skip for what chains do not say: loops of more than
-    single events, ALL, AND, START, the strategies NXT, LAST and MAX, `like`, and registered predicates.
+    OR is distributed, so that each alternative is a chain. Raises Skip for what a chain cannot express: loops of more
+    than single events, ALL, AND, START, the strategies NXT, LAST and MAX, `like`, and registered predicates.
     """
     if tree is None:
         raise Skip("the query does not parse")
@@ -577,7 +585,7 @@ def nodes_of(tree: Any) -> Iterator[Json]:
 
 
 def conjuncts(predicate: Json) -> Iterator[Json]:
-    """Yield the parts of a predicate that `and` connects. Raises Skip for one whose truth `holds` does not know."""
+    """Yield the parts of a predicate that `and` connects. Raises Skip for one that `holds` cannot evaluate."""
     if predicate["node"] == "Both":
         yield from conjuncts(predicate["left"])
         yield from conjuncts(predicate["right"])
@@ -587,7 +595,7 @@ def conjuncts(predicate: Json) -> Iterator[Json]:
 
 
 def plain_comparison(predicate: Json) -> tuple[str, str, Any] | None:
-    """Return (attribute, comparator, constant) of a predicate that compares these, in either order; None for others."""
+    """Return (attribute, comparator, constant) of a comparison in either order; None for other predicates."""
     if predicate["node"] != "Comparison":
         return None
     left, right, comparator = predicate["left"], predicate["right"], predicate["comparator"]
@@ -599,7 +607,7 @@ def plain_comparison(predicate: Json) -> tuple[str, str, Any] | None:
 
 
 def plain_comparisons(conditions: Iterable[Json]) -> list[tuple[str, str, Any]]:
-    """Return conditions as (attribute, comparator, constant), a range as two. Raises Skip for any that is not so."""
+    """Return conditions as (attribute, comparator, constant), a range as two. Raises Skip for other conditions."""
     found: list[tuple[str, str, Any]] = []
     for condition in conditions:
         if (plain := plain_comparison(condition)) is not None:

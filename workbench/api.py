@@ -83,7 +83,7 @@ NOTHING: Mapping[str, Any] = {}
 
 
 def read_query(query: Any, language: str, schema: Schema | None = None) -> tuple[Language[Any], Any]:
-    """Return the language and the syntax tree of a query: a text of the language or its JSON form, or a tree of any.
+    """Return the language and the syntax tree of a query, given as text, as JSON, or as a tree of any language.
 
     With a schema the query is checked against it. Raises ParseError, IllFormed.
     """
@@ -99,9 +99,9 @@ def read_query(query: Any, language: str, schema: Schema | None = None) -> tuple
 
 
 def read_query_and_events(query: Any, events: Events | str | Path, language: str) -> tuple[Language[Any], Any, Stream]:
-    """Do the same as `read_query`, and read the events; a schema of theirs is one that the query has to fit.
+    """Same as `read_query`, and read the events. If the events have a schema, the query must fit it.
 
-    Events without a type are of the one that the language gives them. Raises ParseError, IllFormed, InputError.
+    Events without a type get the language's default type. Raises ParseError, IllFormed, InputError.
     """
     lang, tree = read_query(query, language)
     if isinstance(events, Stream):
@@ -763,7 +763,7 @@ def _position(p: Any, name: str = "a position") -> int:
 def check(
     query: Any, schema: Schema | None = None, *, language: LanguageName | str = DEFAULT, budget: Budget = Budget()
 ) -> Checked:
-    """Return what is known of a query before any event: its fragment, its problems, whether it can match at all.
+    """Return what is known of a query before evaluation: its fragment, its problems, and whether it can match at all.
 
       >>> import cerify
       >>> schema = cerify.Schema({"A": {"x": "int"}})
@@ -899,9 +899,9 @@ def _compare_queries(left: Any, right: Any, languages: tuple[str, str], question
 
 @dataclass(frozen=True)
 class ComparedAs:
-    """The formulas of CEL by which two queries are compared, as texts.
+    """The CEL formulas by which two queries are compared, as texts.
 
-    timed: whether they are the same as the queries only on streams whose events all have times that do not decrease.
+    timed: whether the formulas equal the queries only on streams in which all events have times that do not decrease.
     """
 
     left: str

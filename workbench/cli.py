@@ -1,4 +1,4 @@
-"""The command line: finds the command, and turns errors into one message and an exit status.
+"""The command line: it finds the command, and turns errors into one message and an exit status.
 
 Exit status, for every command: 0 yes or pass, 1 no or fail, 2 a usage or input error, 70 a fault of cerify.
 """
@@ -100,7 +100,7 @@ def cerify() -> None:
 
 
 class CompilationNotice(logging.Handler):
-    """Prints one line when the first loop is compiled, since all of them may take a minute."""
+    """Prints one line when the first loop is compiled, because compiling all loops may take a minute."""
 
     def emit(self, record: logging.LogRecord) -> None:
         logging.getLogger("cerify").removeHandler(self)

@@ -114,8 +114,8 @@ class _Chains:
 class Funnel:
     """The answer to a funnel, which `cerify.funnel` gives.
 
-    question: what was asked. without_key: the events that have no key; without_time: those
-    that have no time, where one is needed; both are left out.
+    question: the parsed question. without_key: the number of events without a key; without_time: that of events without
+    a required time. Both are left out.
     """
 
     question: FunnelQuestion

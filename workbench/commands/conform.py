@@ -150,28 +150,28 @@ class ConformArguments:
     command_line: tuple[str, ...] = argument(metavar="-- COMMAND...", nargs=-1, type=click.UNPROCESSED)
 
     def require_consistent(self) -> None:
-        """Raise UsageError for options that do not go together."""
+        """Raise UsageError for options that contradict each other."""
         if self.dbapi is None and (self.engine is None) == (not self.command_line):
             raise click.UsageError("give the engine's command after --, or a built-in engine with --engine NAME")
         if self.dbapi is not None and self.engine is not None:
             raise click.UsageError("give --engine or --dbapi, not both")
 
     def argv(self) -> Sequence[str]:
-        """Return the command that starts the engine. Raises InputError that says what is missing."""
+        """Return the command that starts the engine. Raises InputError, which says what is missing."""
         if self.dbapi is not None:
             return command_of_database(self.dbapi, self.command_line)
         return self.command_line if self.engine is None else command_of(self.engine, self.engine_dir)
 
     @property
     def suite_named(self) -> str | None:
-        """Return the suite that the user named, or the language's suite if it runs only by name."""
+        """Return the suite that the user named, or the language's suite if it runs only when named."""
         alone = self.language is not None and (NAMED_SUITES / f"{self.language}.jsonl").exists()
         return self.language if self.suite is None and alone else self.suite
 
     def cases(self) -> tuple[list[Case], bool]:
-        """Return the cases to run, and whether all rules of a folder were read; those that were not are named.
+        """Return the cases to run, and whether all rules of a folder could be read; messages name the others.
 
-        Raises InputError for the suite, and UsageError for a feature or a case that it has not.
+        Raises InputError for the suite, and UsageError for an unknown feature or case.
         """
         named, unreadable = self.suite_named, tuple[UnreadableRule, ...]()
         if named is not None and (is_rule_folder(named) or Path(named).suffix in SUFFIXES):
@@ -196,7 +196,7 @@ class ConformArguments:
         return cases, not unreadable
 
     def suite_asked(self) -> str:
-        """Return the name of the suite, with what of it is asked."""
+        """Return the name of the suite, with the chosen features and cases."""
         languages = () if self.language is None else (self.language,)
         some = (("language", languages), ("feature", self.features), ("case", self.ids))
         named = [f"{what} {count_of(names, report_NAMED)}" for what, names in some if names]
@@ -211,13 +211,13 @@ class ConformArguments:
         return Oracle(read_reading(text for text in self.readings if text not in in_sql), policy)
 
     def judging(self) -> tuple[str, ...]:
-        """Return the options that say what is expected of which cases."""
+        """Return the options that determine which cases run and what is expected of them."""
         suite = () if self.suite is None else ("--suite", self.suite)
         policies = (text for path in self.policies for text in ("--policy", str(path)))
         return (*suite, *policies, *(text for reading in self.readings for text in ("--reading", reading)))
 
     def write(self, report: Report) -> None:
-        """Write the files that are wanted. Raises InputError."""
+        """Write the requested files. Raises InputError."""
         if self.html is not None:
             from cerify.conformance.report import render
 

@@ -1,4 +1,4 @@
-"""cerify count: the number of the matches of a query over files of events."""
+"""cerify count: count the matches of a query over files of events."""
 
 from __future__ import annotations
 

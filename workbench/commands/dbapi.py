@@ -1,4 +1,4 @@
-"""The adapter of any database with a module of Python's DB-API (PEP 249): `cerify conform --dbapi MODULE`.
+"""An adapter for any database with a Python DB-API module (PEP 249): `cerify conform --dbapi MODULE`.
 
 A case is a table that is created and filled, many rows at once where the database can, and one or two SELECTs with the
 clause: MATCH_NUMBER and CLASSIFIER of all rows show the matches, and the clause's own rows its measures. The arguments
@@ -40,9 +40,9 @@ PROBE = "MATCH_RECOGNIZE (ORDER BY x ALL ROWS PER MATCH PATTERN (A B+) DEFINE B 
 
 
 class Database:
-    """A connection, on which cases are evaluated one after the other, each in a table of its own.
+    """A connection on which cases are evaluated one after the other, each in its own table.
 
-    module: that of the DB-API. missing: why it cannot answer anything, "" if it can.
+    module: the DB-API module. missing: why the database cannot answer anything, "" if it can.
     """
 
     def __init__(self, module: Any, arguments: Sequence[str]) -> None:
@@ -77,7 +77,7 @@ class Database:
         return ""
 
     def answer(self, q: MatchRecognize, S: Stream, options: Options) -> Sequence[Match]:
-        """Return the matches of a clause. Raises Unsupported where the database has no such clause at all."""
+        """Return the matches of a clause. Raises Unsupported if the database does not have the clause at all."""
         if self.missing:
             raise Unsupported(self.missing)
         return self.matches(q, S)
@@ -155,7 +155,7 @@ def _plain(value: Any) -> Any:
 def main(name: str, *arguments: str) -> None:
     """Serve the database behind a DB-API module over the protocol.
 
-    Raises InputError if there is no such module, or it makes no connection.
+    Raises InputError if the module does not exist, or does not connect.
     """
     try:
         module = import_module(name)

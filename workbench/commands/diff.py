@@ -1,4 +1,4 @@
-"""cerify diff: which rules of a folder changed their meaning, with a log that shows it."""
+"""cerify diff: find the rules of a folder whose meaning changed, each with a log that shows it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class DiffArguments:
 
 @dataclass(frozen=True)
 class ComparedRule:
-    """A rule that is in both folders, with another text in each, and what was found out."""
+    """A rule that is in both folders with different texts, and the verdict."""
 
     old: DetectionRule
     new: DetectionRule
@@ -140,7 +140,7 @@ def _print(old: RuleFolder, new: RuleFolder, compared: list[ComparedRule]) -> No
 
 
 def difference_lines(verdict: Different) -> list[str]:
-    """Return a log on which two rules differ, one document a line, and what each rule finds there."""
+    """Return a log on which two rules differ, one document a line, and the result of each rule on it."""
     documents = [
         f"{n}  {json.dumps(document_of_event(event), ensure_ascii=False)}" for n, event in enumerate(verdict.stream)
     ]

@@ -1,4 +1,4 @@
-"""`cerify engine`: one of the built-in evaluators behind the engine protocol."""
+"""`cerify engine`: serve one of the built-in evaluators over the engine protocol."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def engine_command(evaluator: str, language: str, hypothesis: str | None) -> Non
 
 
 def departed(language: str, text: str) -> None:
-    """Serve an engine at the point of the axes that the text names, as seq=strict,emit=at-end. Raises InputError."""
+    """Return an evaluator with these choices, such as seq=strict,emit=at-end. Raises InputError."""
     from cerify.conformance.prediction import interpretation_of
     from cerify.hypotheses.interpretation import choices_of, read_hypothesis
 
@@ -68,7 +68,7 @@ def departed(language: str, text: str) -> None:
 
 
 def compile_loops(languages: Iterable[Language[Any]], evaluator: str) -> None:
-    """Compile the loops of an evaluator, which takes long the first time, before the first case comes."""
+    """Compile the loops of an evaluator before the first case, because the first compilation is slow."""
     S = Stream([Event("A", {"x": 1}), Event("A", {"x": 1})])
     for language in languages:
         for query in language.loops:
@@ -105,7 +105,7 @@ def serve(info: protocol.EngineInfo, served: Served) -> None:
 
 
 def answered(text: bytes, info: protocol.EngineInfo, served: Served) -> dict[str, Any] | None:
-    """Return the answer to one line; None to stop."""
+    """Return the answer to one line; None for stop."""
     id_ = None
     try:
         message = parse_json(text, "the message")

@@ -1,4 +1,4 @@
-"""cerify equiv: whether two queries are equivalent, or one contained in the other, decided for all streams."""
+"""cerify equiv: decide whether two queries are equivalent, or one is contained in the other, for all streams."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def _require_comparable(left: str, right: str) -> None:
 
 
 def formulas_by_cel(left: str, right: str, languages: tuple[str, str]) -> ComparedAs | None:
-    """Return the CEL formulas by which queries of other languages were compared; None if there are none."""
+    """Return the CEL formulas by which queries of other languages were compared; None if there were none."""
     if languages[0] == languages[1] and LANGUAGES[languages[0]].deciders.decides_its_own:
         return None
     return formulas_compared(left, right, languages)

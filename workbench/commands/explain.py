@@ -1,4 +1,4 @@
-"""cerify explain: why something matched, or why it did not."""
+"""cerify explain: explain why something matched, or why it did not."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def explain_command(args: ExplainArguments) -> int:
 
 
 def funnel(lang: Language[Any], tree: Any, explainer: Explainer[Any]) -> Iterator[str]:
-    """Say how far the sequences of a query without matches came, step by step; nothing of other queries."""
+    """Print how far the sequences of a query without matches came, step by step; print nothing for other queries."""
     try:
         report = lang.explanations.near_misses(tree, explainer.S, 1, FUNNEL)
     except (Unsupported, InputError, BudgetExceeded):

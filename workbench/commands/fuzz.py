@@ -1,4 +1,4 @@
-"""`cerify fuzz`: hold an engine, or a built-in evaluator, against the semantics on random cases."""
+"""`cerify fuzz`: compare an engine, or a built-in evaluator, with the semantics on random cases."""
 
 from __future__ import annotations
 
@@ -105,7 +105,9 @@ if TYPE_CHECKING:
 
 
 def result_of(d: Disagreement, language: Language[Any], consumption: Consumption = Consumption.NONE) -> CaseResult:
-    """The shrunk disagreement as the result of a case; without an answer of the definition the case expects nothing."""
+    """Return the shrunk disagreement as the result of a case; without an answer of the definition
+    nothing is expected.
+    """
     schema = d.stream.schema
     case = Case(
         id=f"case {d.index}",
@@ -130,7 +132,7 @@ def why(result: CaseResult, held: Mapping[str, str] = {}) -> str:
 
 
 def rerun(index: int, engine: Sequence[str]) -> str:
-    """The line for a shell that asks the case again, with the options of this call that bear on it, and its engine."""
+    """Return a shell command that runs the case again, with the relevant options of this call and its engine."""
     context = click.get_current_context()
     words = []
     for parameter in context.command.params:
@@ -157,9 +159,9 @@ def print_disagreement(
     again: Sequence[str] = (),
     held: Mapping[str, str] = {},
 ) -> None:
-    """Print the difference, the query, the events, both answers, the notes by label, why, and how to see it again.
+    """Print a disagreement: the query, the events, both answers, notes, the reason, and how to reproduce it.
 
-    notes may replace what is expected, where the definition gave no answer.
+    notes may replace the expected matches if the definition gave no answer.
     """
     case, got = result.case, result.matches
     console.print()
@@ -186,7 +188,7 @@ def print_disagreement(
 
 
 def run_spark(url: str, job: Job, cases: int, first: int, out: Path, as_json: bool) -> int:
-    """Run or go on with a campaign, write the page, print the rest; the exit status."""
+    """Run or resume a campaign on Spark, write the page, print the rest; return the exit status."""
     try:
         from cerify.spark.campaign import campaign
         from cerify.spark.session import session
@@ -271,7 +273,9 @@ def _print_spark(found: CampaignVerdicts, ran: Ran, out: Path) -> None:
 def run_streams(
     argv: Sequence[str], language: Language[Any], query: str, longest: int, limits: Limits, as_json: bool
 ) -> int:
-    """Ask an engine and print what was found; the status of the command. Raises InputError if it does not start."""
+    """Run an engine on all short streams and print the results; return the exit status. Raises InputError if it does
+    not start.
+    """
     with progress() as shown, interruptible(), Engine(argv, limits) as engine:
         name = f"{engine.info.name} {engine.info.version}"
         if language.name not in engine.info.languages:
@@ -455,7 +459,7 @@ class FuzzArguments:
 
     @property
     def consuming(self) -> Consumption:
-        """Return the policy on the events that a match takes away from later ones."""
+        """Return the policy for which events a match takes away from later matches."""
         return Consumption.from_value(self.consumption)
 
     @property
@@ -464,7 +468,7 @@ class FuzzArguments:
         return Limits(run_seconds=self.time_limit, memory=self.memory * 2**20, restarts=RESTARTS)
 
     def require_consistent(self) -> None:
-        """Raise UsageError for options that do not go together, or not with the language."""
+        """Raise UsageError for options that contradict each other or the language."""
         if (self.query is None) != (self.longest is None):
             raise click.UsageError("--query QUERY goes with --all-streams N")
         if self.query is not None and not self.argv:
@@ -502,7 +506,7 @@ class FuzzArguments:
             raise click.UsageError(f"there are no guided streams for {self.known_language.title}: --streams random")
 
     def job(self) -> Job:
-        """Return the campaign as workers of Spark take it."""
+        """Return the campaign in the form for Spark workers."""
         return Job(
             parts=(PlanShare(self.language, self.profile_name, self.output),) if self.mix is None else MIXES[self.mix],
             evaluators=self.evaluators or (() if self.argv else UNDER_TEST),
@@ -517,7 +521,7 @@ class FuzzArguments:
         )
 
     def plan(self) -> CampaignPlan:
-        """Return the campaign in this process. Raises Unsupported for a selection that the language does not have."""
+        """Return the campaign for this process. Raises Unsupported for a selection that the language lacks."""
         plan = plan_of(
             self.known_language,
             self.profile_name,
@@ -581,7 +585,7 @@ def fuzz_command(args: FuzzArguments) -> int:
 
 
 def run(args: FuzzArguments, known: KnownDisagreements) -> tuple[str, CampaignPlan, Summary]:
-    """Run a campaign in this process: what is tested, the plan, and what was found."""
+    """Run a campaign in this process; return what was tested, the plan, and the results."""
     early, told = EarlyResults(), 0
     with progress() as shown:
 
@@ -604,7 +608,7 @@ def compared(
     checkpoint: Checkpoint | None,
     known: KnownDisagreements,
 ) -> Summary:
-    """Return the summary of the campaign, or of the one case that is wanted."""
+    """Return the summary of the campaign, or of the single requested case."""
     known.ask_again(plan)
     if args.only is not None:
         return one_case(plan, args.only)
@@ -618,7 +622,7 @@ def compared(
 def run_evaluator(
     args: FuzzArguments, progress: Progress, known: KnownDisagreements
 ) -> tuple[str, CampaignPlan, Summary]:
-    """Run a campaign with a built-in evaluator under test. Raises InternalError if a process of it dies."""
+    """Run a campaign against a built-in evaluator. Raises InternalError if one of its processes dies."""
     name = args.evaluators[0]
     workers = args.processes or min(os.cpu_count() or 1, -(-args.cases // 500))
     plan = replace(args.plan(), right=built_in(args.known_language, consumption=args.consuming)[name])
@@ -630,7 +634,7 @@ def run_evaluator(
 
 
 def run_engine(args: FuzzArguments, progress: Progress, known: KnownDisagreements) -> tuple[str, CampaignPlan, Summary]:
-    """Run a campaign with an engine under test. Raises InputError if it does not start."""
+    """Run a campaign against an engine. Raises InputError if it does not start."""
     with Engine(args.argv, args.limits) as engine:
         name = f"{engine.info.name} {engine.info.version}"
         plan = args.plan()

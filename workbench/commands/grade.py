@@ -1,4 +1,4 @@
-"""cerify grade: exercises, whether a formula is an answer to one, and sheets of answers."""
+"""cerify grade: list exercises, and mark single answers and sheets of answers."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class GradeArguments:
 
     @property
     def tasks(self) -> Mapping[str, Exercise]:
-        """Return the exercises that are listed or marked. Raises InputError."""
+        """Return the exercises to list or to mark. Raises InputError."""
         every = exercises(self.source).values()
         found = {
             one.id: one
@@ -107,7 +107,7 @@ class GradeArguments:
         return found
 
     def require_consistent(self) -> None:
-        """Raise UsageError for options that do not go together."""
+        """Raise UsageError for options that contradict each other."""
         if self.show and self.id is None:
             raise click.UsageError("--show needs the ID of an exercise")
         if self.show and self.formula is not None:

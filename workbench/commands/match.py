@@ -1,4 +1,4 @@
-"""cerify match: the matches of a query over a file of events."""
+"""cerify match: print the matches of a query over a file of events."""
 
 from __future__ import annotations
 
@@ -292,14 +292,14 @@ def _pointing_to_denotational(plan: Plan[Any]) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Shown:
-    """Hold the details to show of matches besides their positions: attributes of their events, and which are open."""
+    """What to show of matches besides their positions: attributes of their events, and which matches are open."""
 
     S: Stream
     attributes: list[str] | None
     is_open: Callable[[Match], bool]
 
     def columns(self, match: Match) -> dict[str, Any]:
-        """Return the attributes that are asked for, by column. Raises IllFormed for one that no event has."""
+        """Return the requested attributes by column. Raises IllFormed for an attribute that no event has."""
         if self.attributes is None:
             return {}
         found = MatchColumns([match], self.S, self.attributes).columns()

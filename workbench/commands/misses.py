@@ -1,4 +1,4 @@
-"""cerify misses: how far the sequences of a query came, and what the others lacked."""
+"""cerify misses: show how far the sequences of a query came, and what the incomplete ones lacked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of commands as the fields of a dataclass: the name, the type and the help of an option are in one place."""
+"""Command options as dataclass fields: the name, the type and the help of an option are in one place."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class ChoiceOption(click.Choice):  # type: ignore[type-arg]
 
 
 class AtLeast(click.IntRange):
-    """A whole number of at least `min`, and at most the largest argument of a function."""
+    """A whole number from `min` to the largest argument that a function can take."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         number = super().convert(value, param, ctx)
@@ -81,7 +81,7 @@ RULES = (".eql", ".toml", ".sql", ".yml", ".yaml")
 
 
 class EventsPath(click.Path):
-    """A path to a file of events; reports an events file that stands before the query."""
+    """A path to a file of events; it detects a file of events that was given before the query."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         query = "" if ctx is None else str(ctx.params.get("query"))
@@ -95,7 +95,7 @@ EVENTS = EventsPath(allow_dash=True, readable=False)
 
 
 class OutputPath(click.Path):
-    """A file, or a folder, to be written: that it can be is found out before any work begins."""
+    """A file or folder to be written; whether that is possible is checked before any work begins."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         path = Path(str(super().convert(value, param, ctx)))
@@ -114,7 +114,7 @@ OUTPUT_FOLDER = OutputPath(file_okay=False, path_type=Path)
 
 
 def format_of(out: Path, given: OutputFormat | None = None) -> OutputFormat:
-    """Return the format of a file for a table: the given one, or that of its suffix. Raises UsageError."""
+    """Return the format of a file for a table: the given one, or the one of its suffix. Raises UsageError."""
     found = given or OUTPUT_SUFFIXES.get(out.suffix.lower())
     if found is None:
         known = ", ".join(OUTPUT_SUFFIXES)
@@ -131,7 +131,7 @@ PARAMETERS, GROUP = "parameters", "group"  # keys of a field's metadata
 
 
 class LanguageChoice(ChoiceOption):
-    """The names of the languages, also of those that are registered after the command is imported."""
+    """The names of the languages, including those registered after the command was imported."""
 
     def __init__(self) -> None:
         super().__init__(())
@@ -142,14 +142,14 @@ class LanguageChoice(ChoiceOption):
 
     @choices.setter
     def choices(self, _: object) -> None:
-        """Nothing: they are always the registry's."""
+        """Ignore assignments: the choices are always those of the registry."""
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
-        """Return the message, in which a language is meant by its title too."""
+        """Return the message for an unknown name, which may also be close to the title of a language."""
         return click.Choice.get_invalid_choice_message(self, value, ctx).removesuffix(".") + meant_language(str(value))
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The name of a language; installed packages are searched for others only where it is not a built-in one."""
+        """Return the name of a language; installed packages are searched only if it is not a built-in language."""
         return value if value in LANGUAGES else super().convert(value, param, ctx)
 
 
@@ -164,7 +164,7 @@ reading_option = click.option("--reading", "readings", multiple=True, metavar="N
 
 
 def completes(names: Callable[[click.Context], Iterable[str]]) -> Callable[..., list[str]]:
-    """Return a shell completion: the names that begin as the parameter's value does; no names where they fail."""
+    """Return a shell completion: the names that begin like the parameter's value; none if looking them up fails."""
 
     def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
         with suppress(CerifyError):
@@ -175,18 +175,20 @@ def completes(names: Callable[[click.Context], Iterable[str]]) -> Callable[..., 
 
 
 def argument(**attributes: Any) -> Any:
-    """Return a field that is a positional argument; the attributes are those of click.argument."""
+    """Return a dataclass field for a positional argument; the parameters are those of click.argument."""
     return field(metadata={PARAMETERS: (partial(click.argument, **attributes),)})
 
 
 def option(*flags: str, **attributes: Any) -> Any:
-    """A field that is an option with these flags; the attributes are those of click.option. A default is shown."""
+    """Return a dataclass field for an option with these flags; the parameters are those of click.option. Its default is
+    shown.
+    """
     shown = {"show_default": True, **attributes} if "default" in attributes else attributes
     return field(metadata={PARAMETERS: (lambda name: click.option(*flags, name, **shown),)})
 
 
 def once(*flags: str, **attributes: Any) -> Any:
-    """Return a field that is an option which is given at most once: of two neither may be meant alone."""
+    """Return a dataclass field for an option that may be given at most once."""
 
     def require_one(ctx: click.Context, param: click.Parameter, values: tuple[Any, ...]) -> Any:
         if len(values) > 1:
@@ -197,7 +199,7 @@ def once(*flags: str, **attributes: Any) -> Any:
 
 
 def engine_dir() -> Any:
-    """Return a field that is the option --engine-dir."""
+    """Return a dataclass field for the option --engine-dir."""
     return option(
         "--engine-dir",
         type=OUTPUT_FOLDER,
@@ -206,33 +208,35 @@ def engine_dir() -> Any:
 
 
 def language() -> Any:
-    """Return a field that is the option --language."""
+    """Return a dataclass field for the option --language."""
     return option("--language", type=LanguageChoice(), default=DEFAULT)
 
 
 def sql_dialect(flag: str = "--dialect", of: str = "QUERY") -> Any:
-    """Return a field with a dialect of MATCH_RECOGNIZE."""
+    """Return a dataclass field for a dialect of MATCH_RECOGNIZE."""
     says = f"MATCH_RECOGNIZE: the dialect of {of}.  [default: standard]"
     return option(flag, type=ChoiceOption(list(DIALECTS)), help=says)
 
 
 def row_readings() -> Any:
-    """Return a field with the readings of MATCH_RECOGNIZE that a text can say."""
+    """Return a dataclass field for the readings of MATCH_RECOGNIZE that a text can express."""
     return option("--reading", multiple=True, metavar="NAME=VALUE", help=READINGS)
 
 
 def either(*options: Any) -> Any:
-    """Return a field that several options set."""
+    """Return a dataclass field that several options set."""
     return field(metadata={PARAMETERS: tuple(make for one in options for make in one.metadata[PARAMETERS])})
 
 
 def group(kind: type[Any]) -> Any:
-    """Return a field whose value is a dataclass of options."""
+    """Return a dataclass field whose value is a dataclass of options."""
     return field(metadata={GROUP: kind})
 
 
 def takes(kind: type[T]) -> Callable[[Callable[[T], Any]], Callable[..., Any]]:
-    """A decorator that gives a command the parameters that the fields of a dataclass are, as one instance of it."""
+    """Return a decorator that turns the fields of a dataclass into parameters of a command, which receives one
+    instance.
+    """
 
     def decorator(command: Callable[[T], Any]) -> Callable[..., Any]:
         @wraps(command)
@@ -270,7 +274,7 @@ SOON = 1.0  # seconds for the question whether a query can match at all
 
 @dataclass(frozen=True)
 class FileSource:
-    """Hold the options that say how to read events."""
+    """The options for reading events."""
 
     schema_text: str | None = option(
         "--schema",
@@ -315,30 +319,30 @@ class FileSource:
     )
 
     def schema_for(self, language: str) -> Schema | None:
-        """Return the schema that is given for queries of a language. Raises InputError."""
+        """Return the given schema for queries of a language. Raises InputError."""
         if self.schema_text is None:
             return None
         return schema_of(self.schema_text, self.type_column, self.time_column, self.times, language)
 
     @cached_property
     def schema(self) -> Schema | None:
-        """Return the schema that is given. Raises InputError."""
+        """Return the given schema. Raises InputError."""
         return self.schema_for(DEFAULT)
 
     @property
     def is_plain(self) -> bool:
-        """Return whether no option says how to read the events, so that a command can give the path itself."""
+        """Return whether no option affects how events are read, so that a command can pass on the path itself."""
         others = (getattr(self, one.name) for one in fields(self) if one.name not in ("type_column", "strict"))
         return self.type_column == TYPE and not any(others)
 
     @property
     def times(self) -> TimeReading:
-        """Return the way to read times that the options choose."""
+        """Return how the options say that times are read."""
         return TimeReading(self.time_unit, self.time_format, self.round_times)
 
     @property
     def rename_types(self) -> dict[str, str]:
-        """Return the types that are read by another name. Raises InputError."""
+        """Return the new names of event types, by their names in the data. Raises InputError."""
         pairs = [text.partition("=") for text in self.renamed_types]
         for old, equals, new in pairs:
             if not (old and equals and new):
@@ -346,26 +350,25 @@ class FileSource:
         return {old: new for old, _, new in pairs}
 
     def read_for(self, query: str, language: str, file: str | tuple[str, ...]) -> Stream:
-        """Return the events of a file that a query is to be run over; warnings about the two are written to standard
-        error.
+        """Return the events of a file for a query; write warnings about the two to standard error.
 
-        With --strict the first of these is an error. Raises InputError, IllFormed.
+        With --strict the first warning is an error. Raises InputError, IllFormed.
         """
         S = self.read_in(language_named(language), (file,) if isinstance(file, str) else file)
         self.warn_of_fit(query, language, S)
         return S
 
     def warn_of_fit(self, query: str, language: str, S: Stream, tree: Any = None) -> None:
-        """Write warnings about a query and its events to standard error; with --strict the first is an error.
+        """Write warnings about a query and its events to standard error; with --strict the first one is an error.
 
-        tree: what the query means, if it is not written in that language itself.
+        tree: the meaning of the query, if it is not written in that language itself.
         """
         lang = language_named(language)
         for warning in require_fit(lang, lang.syntax.parse(query) if tree is None else tree, S, self.strict):
             warn(warning, query)
 
     def read_in(self, lang: Language[Any], files: tuple[str, ...], default_type: str | None = None) -> Stream:
-        """Return the events of files in the form that a language has of its own, or else as `read` reads them."""
+        """Return the events of files, in the language's own format if it has one, otherwise as `read_stream` does."""
         own = None
         if self.format_ is None:
             with _notes():
@@ -399,7 +402,7 @@ class FileSource:
         return sorted_by_time(S) if self.sort else S
 
     def read_stream(self, file: str | tuple[str, ...], default_type: str | None = None) -> Stream:
-        """Return the events of a file, or of several; of standard input if it is called -. Raises InputError."""
+        """Return the events of one or several files, or of standard input for "-". Raises InputError."""
         if self.untyped_as == "":
             raise InputError("--default-type: the type of an event is a text that is not empty")
         schema = self.schema
@@ -443,7 +446,7 @@ def schema_of(
     times: TimeReading = TimeReading(),
     language: str = DEFAULT,
 ) -> Schema:
-    """Return the schema that an option gives, as JSON or a file. Raises InputError, IllFormed.
+    """Return the schema that an option gives, as JSON or as a file. Raises InputError, IllFormed.
 
     The events of a file are read as those over which a query of the language runs.
     """
@@ -460,7 +463,7 @@ def schema_of(
 
 
 def warn(warning: QueryWarning, query: str) -> None:
-    """Writes a warning to standard error, with the place in the query that it is about."""
+    """Write a warning to standard error, with its place in the query."""
     warning.text, warning.message = query, shortened(warning.message)
     echo(f"cerify: warning: {warning}", error=True)
 
@@ -506,9 +509,9 @@ Report = Callable[[str, int, int], None]
 
 
 def progress_bar(transient: bool = True) -> Progress:
-    """A bar on standard error with a description, how much is done of how much, and the time taken.
+    """Return a progress bar on standard error with a description, the amounts done and planned, and the time taken.
 
-    It is gone in the end where it is transient. Raises MissingPackage.
+    A transient bar is removed at the end. Raises MissingPackage.
     """
     with naming_extras():
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -520,7 +523,7 @@ def progress_bar(transient: bool = True) -> Progress:
 
 @contextmanager
 def progress(every: float = EVERY) -> Iterator[Report]:
-    """Yield a function that shows progress: as a bar on a terminal, which is removed at the end, and else as lines."""
+    """Yield a function that shows progress: as a bar on a terminal, which is removed at the end, otherwise as lines."""
     with progress_bar() as bar:
         task = bar.add_task("starting", total=None)
         last = time.monotonic()
@@ -537,7 +540,7 @@ def progress(every: float = EVERY) -> Iterator[Report]:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """While it is open, SIGTERM and SIGHUP are a KeyboardInterrupt: what was found until then is reported."""
+    """In this context SIGTERM and SIGHUP raise KeyboardInterrupt, so that the results so far are reported."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
@@ -558,10 +561,10 @@ EARLY_SECONDS = 10.0
 
 @dataclass
 class EarlyResults:
-    """Print results of a long run on standard error as they are found; one that ends within `seconds` prints none.
+    """Prints results of a long run on standard error as they are found; a run shorter than `seconds` prints none.
 
-    Standard output has the report alone, so that a program reads it in the same way after a short run and a long one.
-    Example: early = EarlyResults(); early.add("d1 ..."); early.print_due()
+    Standard output gets the report only, so that programs read it in the same way after short and long runs. Example:
+    early = EarlyResults(); early.add("d1 ..."); early.print_due()
     """
 
     seconds: float = field(default_factory=lambda: EARLY_SECONDS)

@@ -1,4 +1,4 @@
-"""Rules of detection in files and folders: Sigma in YAML, and EQL in files .eql or TOML with a query."""
+"""Read detection rules from files and folders: Sigma in YAML, and EQL in files .eql or TOML with a query."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class DetectionRule:
 
 @dataclass(frozen=True)
 class UnreadableRule:
-    """A rule that could not be read; place: file and line."""
+    """A rule that could not be read. place: file and line."""
 
     place: str
     message: str
@@ -61,7 +61,7 @@ class UnreadableRule:
 
 @dataclass(frozen=True)
 class RuleFolder:
-    """The rules of a folder by what they are paired by; other: how many rules there are in other languages."""
+    """The rules of a folder by the ids that pair them. other: the number of rules in other languages."""
 
     rules: dict[str, DetectionRule]
     unreadable: tuple[UnreadableRule, ...]
@@ -69,7 +69,7 @@ class RuleFolder:
 
 
 def read_rules(path: Path) -> RuleFolder:
-    """Return the rules of a folder, or of one file. Raises InputError where there is none."""
+    """Return the rules of a folder, or of one file. Raises InputError if there are none."""
     files = sorted(f for f in path.rglob("*") if f.suffix in SUFFIXES and f.is_file()) if path.is_dir() else [path]
     if path.is_dir() and not files:
         raise InputError(f"{path}: no file of it ends in .toml, .eql, .yml or .yaml")
@@ -94,7 +94,7 @@ def read_rules(path: Path) -> RuleFolder:
 
 
 def read_rule(source: str) -> DetectionRule:
-    """Return the rule of a file of rules, or that of the text itself. Raises InputError, ParseError."""
+    """Return the rule in a file, or the rule that the text itself is. Raises InputError, ParseError."""
     path = Path(source)
     if path.suffix not in SUFFIXES or "\n" in source or not path.is_file():
         return DetectionRule(source, "", "", source, read_query(source, "eql")[1])
@@ -151,7 +151,7 @@ def _has_one_type_a_field(events: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def is_rule_folder(query: str) -> bool:
-    """Return whether a query is the name of a folder with files of rules."""
+    """Return whether a query names a folder with rule files."""
     if len(query) >= 4096 or "\n" in query or not query.strip():  # Path() would be the folder at hand
         return False
     path = Path(query)
@@ -170,7 +170,7 @@ def with_rule_of(
     schema: str | None = None,
     takes_windows: bool = False,
 ) -> tuple[str, str]:
-    """Return the text and the language of a query: those of a rule where it is the name of a file of rules.
+    """Return the text and the language of a query; if it names a rule file, those of the rule.
 
     MATCH_RECOGNIZE may stand in a file .sql. Of a SELECT around it the text is the clause, with a note on standard
     error, unless the caller takes statements. A clause in a dialect of SQL, or under other readings, is written out as
@@ -250,7 +250,7 @@ INSTEAD_OF_WINDOW = (
 
 
 def shown_window(one: WindowColumn) -> str:
-    """Return an aggregate with OVER as a text has it."""
+    """Return an aggregate with OVER as text."""
     return f"{one.name.partition(' OVER ')[0]} OVER (…)"
 
 

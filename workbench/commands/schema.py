@@ -1,4 +1,4 @@
-"""cerify schema: what files of events have, and which options may be meant."""
+"""cerify schema: show what files of events contain, and suggest options for reading them."""
 
 from __future__ import annotations
 

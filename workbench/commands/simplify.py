@@ -1,4 +1,4 @@
-"""cerify simplify: a smaller query that means the same."""
+"""cerify simplify: find a smaller query that means the same."""
 
 from __future__ import annotations
 
@@ -363,7 +363,7 @@ NONE, UNDECIDED = 1, 3
 
 
 def star(query: str, as_json: bool) -> int:
-    """Print the form, or why there is none, and return the exit status."""
+    """Print the form, or why there is none; return the exit status."""
     phi = parse(query)
     with errors_in(query), depth_limited(phi.span):
         found = star_form(phi)
@@ -432,7 +432,7 @@ CALLS = dict(CALL_TRANSLATIONS)
 
 
 class DialectChoice(LanguageChoice):
-    """The names of the languages, and of databases."""
+    """The names of the languages and of databases."""
 
     names: tuple[str, ...] = DIALECTS
 

@@ -1,1 +1,1 @@
-"""Any engine under test: the suite, the harness that drives an engine, and the report."""
+"""Conformance tests for any engine: the suite, the harness that drives an engine, and the report."""

@@ -60,9 +60,9 @@ Streams = Literal["guided", "random"]
 
 @dataclass(frozen=True)
 class BuiltInEvaluator:
-    """An evaluator of a language as a campaign takes it. Raises IllFormed where the query does not fit the schema.
+    """A built-in evaluator of a language in a campaign. Raises IllFormed if the query does not fit the schema.
 
-    bare: whether matches are without results where they have them and the output is matches.
+    bare: whether matches are compared without their results when the output is matches.
     """
 
     language: Language[Any]
@@ -80,9 +80,9 @@ class BuiltInEvaluator:
 
 @dataclass(frozen=True)
 class PolicyEvaluator:
-    """Evaluate queries as an engine with the choices of a policy, as a campaign takes it.
+    """Evaluates queries like an engine with the choices of a policy.
 
-    choices: axes with their values. bare: as of BuiltInEvaluator. Raises Unsupported where such an engine reports an
+    choices: axes with their values. bare: see BuiltInEvaluator. Raises Unsupported if such an engine would report an
     error, or is not modelled.
     """
 
@@ -101,7 +101,7 @@ class PolicyEvaluator:
 
 
 class EngineEvaluator:
-    """An engine under test as a campaign takes it.
+    """An engine under test in a campaign.
 
     Raises Unsupported where it skips, BudgetExceeded, IllFormed where the query does not fit the schema, NoAnswer where
     it fails, GiveUp if it may not be restarted again. It is not called with a query that names a variable which nothing
@@ -155,7 +155,7 @@ _TYPED: list[tuple[Any, Schema]] = []  # the query that was checked last, with i
 
 
 def require_typed(language: Language[Any], query: Any, schema: Schema | None) -> None:
-    """Raise IllFormed where the query does not fit the schema; for all evaluators that are asked a case once."""
+    """Raise IllFormed if the query does not fit the schema."""
     if schema is None or any(query is known and schema is fitted for known, fitted in _TYPED):
         return
     _TYPED.clear()
@@ -164,7 +164,7 @@ def require_typed(language: Language[Any], query: Any, schema: Schema | None) ->
 
 
 def has_unbound(language: Language[Any], query: Any, S: Stream) -> bool:
-    """Return whether a query names a variable that nothing binds, which an engine may refuse."""
+    """Return whether a query names a variable that nothing binds; an engine may refuse such a query."""
     return any(problem.rule == "unbound" for problem in language.syntax.problems(query, S.schema))
 
 
@@ -175,7 +175,7 @@ def name_of(maker: CaseMaker[Any]) -> str:
 
 @dataclass(frozen=True, repr=False)
 class BoundMaker:
-    """Makes the cases of another maker, without those whose query names a variable that nothing binds."""
+    """Makes the cases of another maker, except those whose query names an unbound variable."""
 
     language: Language[Any]
     maker: CaseMaker[Any]
@@ -192,9 +192,10 @@ class BoundMaker:
 
 @dataclass(frozen=True, repr=False)
 class ClaimedMaker:
-    """Makes the cases of another maker that an engine claims, of smaller and smaller queries after half of the tries.
+    """Makes the cases of another maker that an engine claims to support; after half of the tries the queries get
+    smaller.
 
-    For an engine that claims streams in the order of time only, the events are sorted by their times.
+    For an engine that claims only streams in time order, the events are sorted by time.
     """
 
     language: Language[Any]
@@ -249,14 +250,14 @@ def definition(
     consumption: Consumption = Consumption.NONE,
     bare: bool = False,
 ) -> Evaluator:
-    """Return the evaluator that the others are compared with."""
+    """Return the evaluator with which the others are compared."""
     return BuiltInEvaluator(language, DENOTATIONAL, budget, consumption, bare)
 
 
 def built_in(
     language: Language[Any], budget: Budget = Budget(), consumption: Consumption = Consumption.NONE
 ) -> Mapping[str, Evaluator]:
-    """Return the built-in evaluators of a language, all but the definition."""
+    """Return the built-in evaluators of a language, except the definition."""
     names = (name for name in language.evaluators if name != DENOTATIONAL)
     return {name: BuiltInEvaluator(language, name, budget, consumption) for name in names}
 
@@ -264,10 +265,9 @@ def built_in(
 def plan_of(
     language: Language[Any], profile: str, streams: Streams | None, left: Evaluator, **settings: Any
 ) -> CampaignPlan:
-    """Return a campaign of the language and one of its profiles; its right evaluator is the left one, until it is
-    replaced.
+    """Return a campaign for the language and profile. Its right evaluator is the same as the left one until replaced.
 
-    streams: None for guided ones where the language has these. settings: other fields of the plan.
+    streams: None for guided ones if the language has them. settings: other fields of the plan.
     """
     generator, operations = language.require_cases().generator(), language.operations()
     if operations is None:
@@ -300,7 +300,7 @@ Asked = Literal["matches", "valuations", "both", "alternate"]
 
 @dataclass(frozen=True)
 class PlanShare:
-    """A language with one of its profiles, the outputs compared, and its share of the campaign, as a weight."""
+    """A language and a profile, the outputs to compare, and the share of the campaign, as a weight."""
 
     language: str
     profile: str
@@ -335,7 +335,7 @@ MIXES: Mapping[str, tuple[PlanShare, ...]] = {
 
 @dataclass(frozen=True)
 class Job:
-    """A campaign, all but how many cases it has.
+    """A campaign, without its number of cases.
 
     evaluators: the built-in ones that are held against the definition; each language has those of these names.
     engine: the command that starts an engine under test, empty for none. together: how many cases in a row share their
@@ -365,7 +365,7 @@ class Job:
 
     @classmethod
     def of_text(cls, text: str) -> Job:
-        """Return the job that text() wrote. Raises InputError."""
+        """Return the job from the JSON of text(). Raises InputError."""
         try:
             obj: dict[str, Any] = json.loads(text)
             parts = tuple(PlanShare(**part) for part in obj.pop("parts"))
@@ -374,7 +374,7 @@ class Job:
             raise InputError(f"this is not the plan of a campaign: {error!r}") from None
 
     def part(self, index: int) -> PlanShare:
-        """Return the part that a case belongs to. Cases that share a query are in one part."""
+        """Return the part to which a case belongs. Cases that share a query are in the same part."""
         if len(self.parts) == 1:
             return self.parts[0]
         rng = Random(f"{self.seed}/part/{index // self.together}")
@@ -406,7 +406,7 @@ class Job:
         )
 
     def definition(self, part: PlanShare) -> Evaluator:
-        """Return the evaluator that the others are compared with."""
+        """Return the evaluator with which the others are compared."""
         return definition(language_named(part.language), Budget(valuations=self.valuations))
 
     def built_in(self, part: PlanShare) -> Mapping[str, Evaluator]:
@@ -416,7 +416,7 @@ class Job:
 
 
 def asked_of(part: PlanShare, index: int) -> tuple[Output, ...]:
-    """Return the outputs that are asked of a case."""
+    """Return the outputs to compare for a case."""
     match part.output:
         case "both":
             return "matches", "valuations"
@@ -437,7 +437,7 @@ CauseAndForm: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True)
 class KnownExample:
-    """A disagreement of an earlier call: its cause, its case, and what was answered, as JSON."""
+    """A disagreement of an earlier call as JSON: its cause, its case, and the answers."""
 
     cause: str
     query: Query
@@ -448,13 +448,13 @@ class KnownExample:
 
 @dataclass
 class KnownDisagreements:
-    """The examples of an earlier call, and the kinds of those that the engine answers in the same way now."""
+    """The examples of an earlier call, and the kinds of those that the engine still answers in the same way."""
 
     examples: list[KnownExample] = field(default_factory=list)
     present: set[CauseAndForm] = field(default_factory=set)
 
     def ask_again(self, plan: CampaignPlan) -> None:
-        """Ask the engine of a campaign all examples; record the kinds of examples with the same answer as before."""
+        """Run all examples on the engine of a campaign; record the kinds of those with the same answer as before."""
         for example in self.examples:
             with suppress(Unsupported, BudgetExceeded, GiveUp):
                 got = answer(plan.right, example.query, example.stream, example.output)
@@ -467,12 +467,12 @@ class KnownDisagreements:
 
     @property
     def causes(self) -> list[str]:
-        """Return the causes of which an example is still answered as before."""
+        """Return the causes with an example that is still answered as before."""
         return sorted({name for name, _ in self.present})
 
     @property
     def gone(self) -> list[str]:
-        """Return the causes of which no example is answered as before."""
+        """Return the causes without an example that is still answered as before."""
         return sorted({example.cause for example in self.examples}.difference(self.causes))
 
 
@@ -496,7 +496,7 @@ def _example(obj: Any, where: str, language: Language[Any]) -> KnownExample:
 
 
 def form(operations: QueryOperations[Any], query: Query) -> str:
-    """Return the query with numbers in place of its names, and all constants of a kind alike; comparators stay."""
+    """Return the query with its names numbered and all constants of a kind made equal; comparators stay."""
     named = {*operations.names(query), *operations.attributes(query), *operations.types(query)}
     number: dict[str, str] = {}
 

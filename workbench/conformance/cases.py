@@ -45,10 +45,10 @@ FIELDS = {
 
 
 def load(name: str | None, seconds: float = SECONDS) -> list[Case]:
-    """Return the cases of a built-in suite by name (all of them if None), or of a file by its path. Raises InputError.
+    """Return the cases of a built-in suite by name (all suites if None), or of a file by its path. Raises InputError.
 
-    A file is checked line by line, which takes some milliseconds each, at most the seconds each and SUITE_SECONDS
-    together; the built-in suites have been.
+    A file is checked line by line, some milliseconds each. `seconds` limits each line, and SUITE_SECONDS the whole. The
+    built-in suites have been checked.
     """
     built_in = {path.stem: path for path in sorted(SUITES.glob("*.jsonl"))}
     named = {path.stem: path for path in sorted(NAMED_SUITES.glob("*.jsonl"))}
@@ -78,10 +78,10 @@ def _built_in(path: Path) -> list[Case]:
 
 
 def case_of_line(text: str, where: str, seconds: float = SECONDS) -> Case:
-    """Return the case that a line of a suite writes; without the field "matches" it has those of the definition.
+    """Return the case in a line of a suite. Without the field "matches" the definition computes them.
 
-    Raises InputError naming the place and the field, also for matches that are not those of the definition, and where
-    these take longer than the seconds.
+    Raises InputError with the place and the field, also if the matches are wrong by the definition, or if computing
+    them takes longer than the seconds.
     """
     obj = parse_json(text, where)
     if not isinstance(obj, dict):
@@ -176,7 +176,7 @@ VALUES = (datetime, timedelta)
 
 @lru_cache(maxsize=1_000)
 def parsed(language: str, query: str) -> Any:
-    """Return a query as its syntax tree; None for a text that is no query of the language."""
+    """Return the syntax tree of a query; None for a text that is not a query of the language."""
     try:
         return LANGUAGES[language].syntax.parse(query)
     except CerifyError:
@@ -185,7 +185,7 @@ def parsed(language: str, query: str) -> Any:
 
 @lru_cache(maxsize=1_000)
 def tree_of_text(language: str, query: str) -> Json | None:
-    """Return the tree of a query; None for a text that is no query of the language, or that is nested too deeply."""
+    """Return the JSON tree of a query; None for a text that is not a query of the language, or is nested too deeply."""
     try:
         tree: Json | None = tree_of(parsed(language, query))
     except RecursionError:
@@ -212,14 +212,14 @@ def tree_of(value: Any) -> Any:
 
 
 def nodes(language: str) -> Mapping[str, tuple[str, ...]]:
-    """Return the names of the nodes that trees of a language consist of, each with its fields."""
+    """Return the names of the nodes in trees of a language, each with its fields."""
     return {
         name: ("value",) if kind in VALUES else tuple(fields_of(kind)) for name, kind in node_kinds(language).items()
     }
 
 
 def choices(language: str) -> Mapping[str, Mapping[str, Sequence[Any]]]:
-    """Map each node to its fields with a few possible values, such as a comparator, and these values."""
+    """Return for each node the fields with a few possible values, such as a comparator, and these values."""
     found = {name: _choices(kind) for name, kind in node_kinds(language).items() if kind not in VALUES}
     return {name: fields for name, fields in found.items() if fields}
 
@@ -238,7 +238,7 @@ def _literals(hint: Any) -> list[Any]:
 
 
 def nodes_in(tree: Any) -> Iterable[Json]:
-    """Yield all nodes of a tree in JSON, itself first."""
+    """Yield all nodes of a JSON tree, itself first."""
     if isinstance(tree, dict):
         yield tree
         for value in tree.values():
@@ -269,9 +269,9 @@ PROBES = 3  # the shortest queries with an operator that an engine is asked befo
 
 @dataclass(frozen=True)
 class Claims:
-    """Hold the operators, strategies, predicates and outputs of one language that an engine claims; None claims all.
+    """The operators, strategies, predicates and outputs of one language that an engine claims; None claims all.
 
-    ordered_time: whether the engine takes streams only in which no event is earlier than the one before it.
+    ordered_time: whether the engine accepts only streams whose times never decrease.
     """
 
     operators: frozenset[str] | None = None
@@ -282,33 +282,33 @@ class Claims:
 
     @property
     def described(self) -> str:
-        """Return the claims as text, the same for equal ones."""
+        """Return the claims as text, which is equal for equal claims."""
         claimed = {field.name: getattr(self, field.name) for field in fields(self)}
         return ", ".join(
             f"{name} {' '.join(sorted(of)) if isinstance(of, frozenset) else of}" for name, of in claimed.items() if of
         )
 
     def why_not(self, case: Case) -> str:
-        """Return the reason for which the engine is not asked this case; "" if it is."""
+        """Return why the engine is not given this case; "" if it is."""
         events = (event_of_json(event, None, case.id) for event in case.events)
         return self.objection(case.language, case.query, events, case.output)
 
     def restrict_case(self, case: Case) -> Case:
-        """Return the case as the engine is asked it: for less than the results if these are more than it claims."""
+        """Return the case for this engine: with a smaller output if the engine does not claim results."""
         less = self.less_than_results(case.language)
         return (
             case if less is None else replace(case, output=less, matches=of_output(case.matches, case.language, less))
         )
 
     def less_than_results(self, language: str) -> Literal["matches", "positions", "groups"] | None:
-        """Return the output that the engine claims in the place of results; None if it claims these."""
+        """Return the output that the engine claims instead of results; None if it claims results."""
         if self.output is None or len(self.output) != 1 or not LANGUAGES[language].results:
             return None
         (output,) = self.output
         return output if output in ("matches", "positions", "groups") else None  # type: ignore[return-value]
 
     def objection(self, language: str, query: Any, S: Iterable[Event], output: str) -> str:
-        """Return the reason for which a query, as text or parsed, over a stream is not claimed; "" if it is."""
+        """Return why a query, as text or parsed, over a stream is not claimed; "" if it is."""
         if self.output is not None and not LANGUAGES[language].results and output not in self.output:
             return f"it does not claim the output {output}"
         if self.ordered_time and not in_order(S):
@@ -332,7 +332,7 @@ class Claims:
 
 
 def claims_of_json(claims: Mapping[str, Json], language: str) -> Claims:
-    """Return the claims about a language in an answer to *start*; if it has none, everything is claimed."""
+    """Return the claims about a language in an answer to *start*; without claims, everything is claimed."""
     claimed = claims.get(language, {})
 
     def names(field: Literal["operators", "strategies", "predicates", "output"]) -> frozenset[str] | None:
@@ -345,7 +345,7 @@ def claims_of_json(claims: Mapping[str, Json], language: str) -> Claims:
 
 @lru_cache
 def names_of(language: str) -> frozenset[str]:
-    """Return the names of the operators and strategies in the suite's queries in a language, which claims may have."""
+    """Return the names that claims may use: the operators and strategies in the suite's queries of a language."""
     return frozenset().union(
         *(operators_of(language, query) for query in {c.query for c in load(None) if c.language == language})
     )
@@ -409,7 +409,7 @@ def in_order(S: Iterable[Event]) -> bool:
 
 
 def in_order_of_time(S: Stream) -> Stream:
-    """Sort the timed events of a stream by time; events without a time keep their places."""
+    """Return the stream with its timed events sorted by time; events without a time keep their places."""
 
     def order(event: Event) -> tuple[bool, Any]:
         return isinstance(event.get(TIME), datetime), event.get(TIME)
@@ -419,8 +419,7 @@ def in_order_of_time(S: Stream) -> Stream:
 
 
 def learnt(run: Callable[[Case], CaseResult], language: str, cases: Iterable[Case]) -> Claims:
-    """Return the claims of an engine, from what it skips: not the operators that it skips in the shortest queries with
-    them.
+    """Return the claims of an engine as its skips show: all operators, except those in its shortest skipped queries.
 
     A query is run only if all its other operators were answered, so that the skip is because of the one. Where no such
     query is left, one with two or more that are new is run: in some languages no query has a single operator.

@@ -1,4 +1,4 @@
-"""The choices of another semantics, and what an engine with some of them answers."""
+"""The choices of an alternative semantics, and the answers of an engine with some of them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ EXCEPTIONS = 0.03  # of these, the share on which it may, since two faults can m
 
 
 def given_by(result: CaseResult) -> Given:
-    """Return the engine's answer, "error" for an error; None also where only the form of the matches is wrong."""
+    """Return the engine's answer, "error" for an error; None if there is none, or only the form of the matches is
+    wrong.
+    """
     if result.outcome == "error":
         return "error"
     if result.matches is None or set(result.matches) == set(result.case.matches):
@@ -39,7 +41,7 @@ def given_by(result: CaseResult) -> Given:
 
 @dataclass
 class Choices:
-    """Hold the choices of a language, and predict the answers of an engine with some of them.
+    """The choices of a language; predicts the answers of an engine with some of them.
 
     passed: cases that the engine passed. held: the choices behind the expected matches, by axis, where they differ from
     the definition; predictions use them on all axes that are not chosen. excluded: whether no choice is considered,
@@ -92,7 +94,9 @@ class Choices:
         return None if found == "unmodelled" else found
 
     def elements(self, case: Case) -> Elements:
-        """Return the operators of a case's query and what else a failure may depend on, by the text of the case."""
+        """Return the operators of a case's query and the other features on which a failure may depend; cached by the
+        case's text.
+        """
         text = case.query + repr((case.events, case.schema))
         if text not in self._elements:
             language = LANGUAGES[case.language]
@@ -110,12 +114,14 @@ class Choices:
         return False
 
     def reproduces(self, chosen: Iterable[Choice], result: CaseResult) -> bool:
-        """Return whether an engine with these choices gives the answer that was given."""
+        """Return whether an engine with these choices gives the same answer as the result."""
         given = given_by(result)
         return given is not None and self.answer(result.case, chosen) == given
 
     def possible(self, choice: Choice) -> bool:
-        """Return whether the choice gives the right answer to the cases that the engine passed, with few exceptions."""
+        """Return whether the choice gives the right answers, with few exceptions, to the cases that
+        the engine passed.
+        """
         if choice not in self._possible:
             some = list(islice((case for case in self.passed if self.concerns(case, [choice[0]])), PASSED))
             wrong, most = 0, EXCEPTIONS * len(some)

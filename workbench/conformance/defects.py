@@ -1,4 +1,4 @@
-"""From the failures of a run to its defects: their smallest cases, their causes, and the cases that each explains."""
+"""Group the failures of a run into defects: their smallest cases, their causes, and the cases that each explains."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SHOWN = 3  # causes of a defect that are listed
 
 
 def chosen_for(choices: Choices, smallest: Sequence[CaseResult], failing: Sequence[CaseResult]) -> list[Choice]:
-    """Return few choices that between them give the answers to the smallest cases, each choice by itself.
+    """Return few choices that together give the answers to the smallest cases, each by a choice on its own.
 
     The search is greedy. A tie goes to the choice that explains most failing cases together with the choices taken
     before. A second pass explains the remaining answers by choices in combination with the first ones. In the end each
@@ -98,7 +98,7 @@ def revised(
 
 
 def answered_about(choices: Choices, axes: set[str], failing: Sequence[CaseResult]) -> list[tuple[Case, Given]]:
-    """Cases with what the engine answered, those on whose queries one of the axes bears."""
+    """Return the cases with the engine's answers, if one of the axes bears on their queries."""
     wrong = [(one.case, given_by(one)) for one in failing if choices.concerns(one.case, axes)]
     right: list[tuple[Case, Given]] = [(c, frozenset(c.matches)) for c in choices.passed if choices.concerns(c, axes)]
     return [one for some in (wrong, right) for one in some[:: -(-len(some) // COMPARED) or 1]]
@@ -111,9 +111,9 @@ def _is_axis_taken(choice: Choice, taken: Iterable[Choice]) -> bool:
 def causes_of(
     choices: Choices, results: Sequence[CaseResult], first: Choice | None = None, beside: Sequence[Choice] = ()
 ) -> tuple[DefectCause, ...]:
-    """Return the choices that give the first result, of a smallest case, and half of all; `first` in front if given.
+    """Return the choices that give the answer to the smallest case, and half of all answers; `first` in front if given.
 
-    beside: the causes of other defects, together with which `first` may give an answer too.
+    beside: the causes of other defects, with which `first` may also give an answer.
     """
     number = {
         c: sum(choices.reproduces([c], one) for one in results)
@@ -135,10 +135,10 @@ LINES = 24  # of an explanation; the rest is left out
 
 
 def why_of(result: CaseResult, held: Mapping[str, str] = {}) -> str:
-    """Return the explanation of the first difference as text; "" where there is none, or no explanation.
+    """Return the explanation of the first difference as text; "" if there is no difference, or no explanation.
 
-    held: the choices of a policy or a reading that bear on the case. The semantics does not explain what is expected by
-    these, and a note says so.
+    held: the choices of a policy or a reading that bear on the case. The semantics cannot explain what these expect,
+    and a note says so.
     """
     if result.outcome not in ("failed", "error", "crashed", "timeout", "memory", "protocol"):
         return ""
@@ -156,7 +156,7 @@ def why_of(result: CaseResult, held: Mapping[str, str] = {}) -> str:
 
 
 def explained(result: CaseResult, match: Match) -> str:
-    """Explain why a match is one, or why it is not. Raises Unsupported, BudgetExceeded."""
+    """Return the explanation of why a match is one, or why it is not. Raises Unsupported, BudgetExceeded."""
     case = result.case
     language = LANGUAGES[case.language]
     explainer = language.explanations.explainer(language.syntax.parse(case.query), stream_of(case), case.query)
@@ -180,7 +180,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class DefectGroup:
-    """Kernels that are one defect, the smallest first, with the choice that explains them, if there is one.
+    """Kernels that are one defect, the smallest first, with the choice that explains them, if any.
 
     beside: the choices that explain other defects. stopped: why the search for a choice ended early, "" if it did not.
     """
@@ -202,7 +202,7 @@ def defects_behind(
     results: Sequence[CaseResult],
     progress: Progress = lambda what, done, total: None,
 ) -> list[Defect]:
-    """Return the defects behind the failures of a run with these results, those that explain most cases first."""
+    """Return the defects behind the failures of a run, those that explain most cases first."""
     silent = silent_failures(failures, results)
     kernels = peeler.kernels(
         [r for r in failures if r.case.id not in silent],
@@ -236,13 +236,13 @@ def defects_behind(
 
 
 def always_empty(results: Sequence[CaseResult]) -> bool:
-    """Return whether the engine gave no match in any of its answers, though several of them should have had some."""
+    """Return whether the engine never gave a match, although several of its answers should have had one."""
     answers = [result for result in results if result.matches is not None]
     return not any(one.matches for one in answers) and sum(bool(one.case.matches) for one in answers) >= EMPTY
 
 
 def silent_failures(failures: Sequence[CaseResult], results: Sequence[CaseResult]) -> dict[str, str]:
-    """Return the language of failures by the ids of their cases: of engines without any match, all but the smallest.
+    """Return the language of failures, by the ids of their cases: for engines without any match, all but the smallest.
 
     One smaller case says all there is to say of these, and the search for hundreds would take its time.
     """
@@ -263,9 +263,9 @@ def _of_all_silent(kernels: Sequence[Kernel], silent: Mapping[str, str], languag
 
 
 def described(results: Sequence[CaseResult], empty: bool, silent: Iterable[str] = ()) -> str:
-    """Describe the fault of answers for which there is no need to look for a choice; return "" otherwise.
+    """Return a description of a fault that needs no search for a choice; "" for other faults.
 
-    silent: operators to whose queries the engine never gives a match, of those without which the first answer is right.
+    silent: operators whose queries never get a match from the engine, and without which the first answer is right.
     """
     if empty and results[0].matches is not None:
         return "the engine gives no match in any of its answers"
@@ -545,7 +545,7 @@ Fails = Callable[[str, Stream], bool]
 
 
 def shrink_case(language: Language[Any], query: str, S: Stream, fails: Fails, tries: int) -> None:
-    """Call fails with ever smaller queries and streams, starting again from those on which it is true.
+    """Call `fails` with ever smaller queries and streams; whenever it is true, continue from these.
 
     It is called `tries` times at most. Of a language that does not say how its queries get simpler only the stream
     gets shorter.
@@ -580,7 +580,7 @@ TOGETHER = 24  # pieces that all wrong semantics are compared with at a time
 
 @dataclass(frozen=True)
 class Piece:
-    """Consecutive events of a stream, the matches to be reported inside them, and those that were."""
+    """Consecutive events of a stream, the matches expected inside them, and those reported."""
 
     S: Stream
     expected: Report
@@ -591,7 +591,7 @@ class Piece:
 class Evidence:
     """A piece with a wrong report, and other pieces of the same stream, right or wrong.
 
-    A semantics that reports nothing at all explains each match that is missing; those beside it tell it apart.
+    A semantics that reports nothing explains every missing match; the other pieces exclude it.
     """
 
     piece: Piece
@@ -600,7 +600,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Smallest:
-    """The shortest query and stream found on which a wrong semantics departs from the meaning."""
+    """The shortest query and stream found on which a wrong semantics differs from the definition."""
 
     query: str
     S: Stream
@@ -610,7 +610,7 @@ class Smallest:
 
 @dataclass(frozen=True)
 class LogCause:
-    """A hypothesis as axis=value, others that fit as well, and what it explains."""
+    """A hypothesis as axis=value, others that fit equally well, and the evidence that it explains."""
 
     name: str
     alike: tuple[str, ...]
@@ -621,7 +621,7 @@ class LogCause:
 def causes(
     query: str, language: str, evidence: Iterable[Evidence], progress: Progress = lambda what, done, total: None
 ) -> tuple[list[LogCause], list[Evidence]]:
-    """Find few hypotheses that report what was reported; also return the evidence that none of them explains.
+    """Return few hypotheses that explain the reports, and the evidence that none of them explains.
 
     Of some at a time the hypothesis that explains most is taken, with all that it explains. Raises ParseError.
     """
@@ -661,7 +661,7 @@ def causes(
 
 
 def smallest(query: str, language: str, reports: Reports, pieces: Iterable[Piece]) -> Smallest | None:
-    """Return the smallest case found, going down from the piece with the fewest events."""
+    """Return the smallest case found, starting from the piece with the fewest events."""
     best: Smallest | None = None
 
     def fails(query: str, S: Stream) -> bool:
@@ -687,7 +687,7 @@ def evaluate_by_definition(query: str, language: str, S: Stream) -> Report:
 def thinned(
     query: str, language: str, piece: Piece, about: PlainMatch, said: int | None = None
 ) -> tuple[Piece, PlainMatch]:
-    """Remove events that do not decide whether this match is due; return the piece and the match's new places.
+    """Remove events that do not affect whether this match is expected; return the piece and the match's new positions.
 
     said: where the engine reported the match, if elsewhere. The log's reports stay as they are, because nobody knows
     what the engine would have reported about fewer events.

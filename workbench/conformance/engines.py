@@ -1,4 +1,4 @@
-"""The engines that can be put under test by name: our own evaluators, and engines for which an adapter ships.
+"""The engines that can be tested by name: the built-in evaluators, and engines for which an adapter ships.
 
 An adapter is a program of its own. What it needs to run, it gets when it is first asked for, in a folder that the user
 names (`--engine-dir`) or the user's cache folder: Maven, CMake and Cargo build it there, and an engine that a Python
@@ -46,7 +46,7 @@ UNREACHABLE = re.compile(
 
 
 class Adapter(Protocol):
-    """An adapter that ships: the engine's name in full, and its licence."""
+    """A shipped adapter: the engine's full name, and its licence."""
 
     @property
     def engine(self) -> str: ...
@@ -55,18 +55,18 @@ class Adapter(Protocol):
     def licence(self) -> str: ...
 
     def missing(self) -> str | None:
-        """Return the requirements that are missing to build and run it, as the end of a sentence; None if none are."""
+        """Return what is missing to build and run it, as the end of a sentence; None if nothing is."""
 
     def is_ready(self, folder: Path) -> bool:
-        """Return whether it has been built and its engine installed in this folder, so that it starts at once."""
+        """Return whether it is built and its engine installed in this folder, so that it starts at once."""
 
     def command(self, name: str, folder: Path) -> Sequence[str]:
-        """Build it in this folder if it is not there yet; return the command that starts it. Raises InputError."""
+        """Return the command that starts it; build it in this folder first if needed. Raises InputError."""
 
 
 @dataclass(frozen=True)
 class Checkout:
-    """A checkout of an engine that the user names: the environment variable, and a pattern for a file in it."""
+    """A checkout of an engine that the user provides: the environment variable, and a pattern for a file in it."""
 
     engine: str
     variable: str
@@ -74,7 +74,7 @@ class Checkout:
 
     @property
     def home(self) -> str:
-        """Its folder."""
+        """Return its folder."""
         return os.environ[self.variable]
 
     def missing(self) -> str | None:
@@ -88,7 +88,7 @@ class Checkout:
 
 @dataclass(frozen=True)
 class JavaAdapter:
-    """An adapter that Maven builds: the module of adapters/java, the engine's name in full, and its licence.
+    """An adapter built by Maven: the module of adapters/java, the engine's full name, and its licence.
 
     checkout has the engine if Maven does not fetch it. options are those of the virtual machine, java is the oldest
     version of it on which the engine runs; what builds the adapter is that of the PATH.
@@ -108,7 +108,7 @@ class JavaAdapter:
         return Path(self.module, "target", f"cerify-{self.module}.jar")
 
     def missing(self) -> str | None:
-        """Return a program that is not on the PATH, or the checkout."""
+        """Return the program missing on the PATH, or the missing checkout."""
         checkout = self.checkout.missing() if self.checkout is not None else None
         return _missing_programs("java", "javac", "mvn") or checkout or self._missing_java()
 
@@ -173,7 +173,7 @@ class CMakeAdapter:
     checkout: Checkout
 
     def missing(self) -> str | None:
-        """Return a program that is not on the PATH, or the checkout."""
+        """Return the program missing on the PATH, or the missing checkout."""
         return _missing_programs("cmake") or self.checkout.missing()
 
     def built(self, folder: Path) -> Path:
@@ -209,7 +209,7 @@ class PackageAdapter:
     arguments: tuple[str, ...] = ()
 
     def missing(self) -> str | None:
-        """Name the version of Python that is missing."""
+        """Return the missing version of Python."""
         if self.python() is not None:
             return None
         return f"Python {' or '.join(self.pythons)}: install it, or uv, which brings one"
@@ -292,7 +292,7 @@ class CrateAdapter:
     arguments: tuple[str, ...] = ()
 
     def missing(self) -> str | None:
-        """Cargo, if it is not on the PATH."""
+        """Return Cargo if it is not on the PATH."""
         return _missing_programs("cargo")
 
     def built(self, folder: Path) -> Path:
@@ -330,7 +330,7 @@ class NpmAdapter:
     version: str
 
     def missing(self) -> str | None:
-        """Node.js and npm, if they are not on the PATH."""
+        """Return Node.js and npm if they are not on the PATH."""
         return _missing_programs("node", "npm")
 
     def home(self, folder: Path) -> Path:
@@ -455,12 +455,12 @@ def command_of(name: str, folder: Path | None = None) -> Sequence[str]:
 
 
 def command_of_database(module: str, arguments: Sequence[str]) -> Sequence[str]:
-    """The command that starts the adapter of a module of Python's DB-API, with the arguments of its `connect`."""
+    """Return the command that starts the adapter of a DB-API module, with the arguments of its `connect`."""
     return [sys.executable, "-m", "cerify.commands.dbapi", module, *arguments]
 
 
 def missing_for(name: str) -> str | None:
-    """Return a sentence on the requirements that are missing to build and run the engine; None if none are."""
+    """Return a sentence about what is missing to build and run the engine; None if nothing is."""
     if name not in SHIPPED:
         of = [language.evaluators[name] for language in LANGUAGES.values() if name in language.evaluators]
         why = without_numba() if any(evaluator.compiled for evaluator in of) else None
@@ -491,7 +491,7 @@ def find_java(oldest: int) -> str | None:
 def newer_versions() -> list[tuple[str, str, str, str]]:
     """Return (engine, package, pinned version, newest version) of each engine that a package registry has.
 
-    Each registry is queried by its own client: pip, Maven, Cargo and npm. Raises InputError where one gives no answer.
+    Each registry is queried by its own client: pip, Maven, Cargo and npm. Raises InputError if one does not answer.
     """
     rows = []
     for name, adapter in SHIPPED.items():

@@ -1,4 +1,4 @@
-"""An engine under test: it runs cases, and its process is replaced when it dies, hangs or breaks the protocol."""
+"""Run cases on an engine under test, and replace its process when it dies, hangs or breaks the protocol."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ Cause = Literal["crashed", "timeout", "memory", "protocol"]
 
 @dataclass(frozen=True)
 class Limits:
-    """Hold an engine's limits: seconds for its start and for each answer, bytes of resident memory, restarts."""
+    """The limits for an engine: seconds for its start and for each answer, bytes of resident memory, restarts."""
 
     start_seconds: float = 60.0
     run_seconds: float = 10.0
@@ -65,7 +65,7 @@ class Limits:
 
 
 class EngineFailure(Exception):
-    """The engine did not answer; after this its process has to be replaced."""
+    """Raised if the engine did not answer; its process must then be replaced."""
 
     def __init__(self, cause: Cause, detail: str) -> None:
         super().__init__(detail)
@@ -92,7 +92,7 @@ class Excerpt:
         self._left_out |= len(end) > KEPT_STDERR
 
     def text(self) -> str:
-        """Return the text, or its first and its last lines with "..." between them; a line too long for that is cut."""
+        """Return the text, or its first and last lines with "..." between them; overlong lines are cut."""
         between = "\n...\n" if self._left_out else ""
         whole = (self._begin + between + self._end).strip()
         if len(whole) <= 2 * SHOWN_STDERR:
@@ -143,7 +143,7 @@ class EngineProcess:
             threading.Thread(target=work, daemon=True).start()
 
     def ask(self, text: str, seconds: float, meanwhile: Callable[[], object] | None = None) -> bytes:
-        """The next line after this one was sent. Raises EngineFailure. meanwhile: is called when it has been sent."""
+        """Send a line and return the next line of the answer. Raises EngineFailure. meanwhile: called after sending."""
         if (early := self.early()) is not None:
             raise EngineFailure("protocol", f"wrote a line that answers no request: {excerpt(early)}")
         self._stderr.clear()
@@ -170,7 +170,7 @@ class EngineProcess:
                 raise EngineFailure("timeout", f"no answer within {seconds:g} s{self.last_words()}")
 
     def early(self, seconds: float = 0.0) -> bytes | None:
-        """Return a line that is there, or comes within the seconds, though nothing was asked. Raises EngineFailure."""
+        """Return a line that arrives within the seconds although nothing was asked. Raises EngineFailure."""
         line = self._next_line(seconds)
         if line is None or isinstance(line, EngineFailure):
             self._fail(line)
@@ -183,31 +183,30 @@ class EngineProcess:
             return "nothing"
 
     def tell(self, text: str) -> None:
-        """Send a line that is not answered."""
+        """Send a line that has no answer."""
         self._to_write.put(text.encode() + b"\n")
 
     def wait(self, seconds: float) -> int | None:
-        """Return the exit status, None if the process goes on for longer than the seconds."""
+        """Return the exit status; None if the process still runs after the seconds."""
         try:
             return self._process.wait(seconds)
         except subprocess.TimeoutExpired:
             return None
 
     def stderr(self) -> str:
-        """Return the beginning and the end of what the process wrote on standard error since the last question, or its
-        start.
+        """Return the beginning and the end of the standard error since the last question, or since the start.
 
         Some runtimes print the message of an error at the top, others at the bottom.
         """
         return self._stderr.text()
 
     def last_words(self) -> str:
-        """Return the same, as part of a message."""
+        """Return the same as a part of a message."""
         words = self.stderr()
         return f"; on its standard error: {words}" if words else ""
 
     def close(self) -> None:
-        """End the process and all that it has started."""
+        """End the process and all its child processes."""
         if self._closed:
             return
         self._closed = True
@@ -344,7 +343,7 @@ Part: TypeAlias = tuple[str, ...]
 
 @dataclass
 class Losses:
-    """The queries that engines of one command answered, and the operators of those from which they did not come back.
+    """The queries that an engine answered, and the operators of the queries on which it was lost.
 
     skips: whether a query is not asked where the engine passed the time limit on two with the same operators, or never
     came back from queries with one of its operators, or two. False where cases are shrunk or drawn, since another case
@@ -358,17 +357,17 @@ class Losses:
     unread: set[tuple[str, str]] = field(default_factory=set)
 
     def answer(self, case: Case) -> None:
-        """Record that the engine came back from a case; its query is not read before something is lost."""
+        """Record that the engine answered a case; the query is parsed only after a loss."""
         self.unread.add((case.language, case.query))
 
     def lose(self, case: Case, cause: Cause, detail: str) -> None:
-        """Record that the engine had to be ended on a case, and why."""
+        """Record that the engine had to be stopped on a case, and why."""
         self.hung[operators_of(case)] += cause == "timeout"
         for part in parts(case.language, case.query):
             self.lost.setdefault(part, []).append(detail)
 
     def why_not(self, case: Case) -> str | None:
-        """Return the reason for which a case is not worth a restart; None if it is to be asked."""
+        """Return why a case is not worth a restart; None if it should be run."""
         if not (self.skips and self.lost):
             return None
         if self.hung[names := operators_of(case)] >= HANGS:
@@ -385,7 +384,7 @@ class Losses:
 
 @lru_cache(maxsize=10_000)
 def parts(language: str, text: str) -> tuple[Part, ...]:
-    """Return the operators of a query, and every two of them; a window with what it measures."""
+    """Return the operators of a query, and all pairs of them; a window is named with what it measures."""
     query = LANGUAGES[language].syntax.parse(text)
     names = set(LANGUAGES[language].syntax.constructs(query))
     if language in INTERPRETATIONS:
@@ -407,7 +406,7 @@ WRONG_MATCHES = 30_000  # characters of JSON of the matches that are kept of an 
 
 @dataclass(frozen=True)
 class ProtocolBreach:
-    """A line that answers a case, and breaks the protocol otherwise."""
+    """Raised for a line that answers a case but breaks the protocol."""
 
     detail: str
 
@@ -445,13 +444,13 @@ class Engine:
             raise InputError(f"the engine did not start: {' '.join(argv)}: {detail}") from None
 
     def run(self, case: Case, then: Case | None = None) -> CaseResult:
-        """Run a case like `answer`, keeping few of the wrong matches."""
+        """Same as `answer`, but keep only a few of the wrong matches."""
         return _limit_wrong_matches(self.answer(case, then))
 
     def answer(self, case: Case, then: Case | None = None) -> CaseResult:
-        """Return the result of a case, which has the output that the engine claims.
+        """Return the result of a case, with the output that the engine claims.
 
-        then: the case that is asked next, if that is known; its message is made while the engine answers this one.
+        then: the next case, if known; its message is prepared while the engine answers this one.
         """
         self._then = then
         claims = claims_of_json(self.info.claims, case.language)

@@ -52,9 +52,9 @@ FITS = 0.7  # the part of the answers that hypotheses have to explain to be look
 
 @dataclass
 class Answered:
-    """A question with its answer and the axes that it tests; no axis if it confirms the whole profile.
+    """A question with its answer and the axes that it tests; no axes if it confirms the whole profile.
 
-    settles: whether two hypotheses differ on the question, perhaps in another axis than its own.
+    settles: whether two hypotheses differ on the question, perhaps in an axis that it was not meant to test.
     """
 
     question: EngineQuestion
@@ -65,9 +65,9 @@ class Answered:
 
 @dataclass
 class Identification:
-    """The state of an identification: the hypotheses that are left, and all answers.
+    """The state of an identification: the remaining hypotheses, and all answers.
 
-    interrupted: whether a KeyboardInterrupt ended it; the findings are then those of the stages that were ended.
+    interrupted: whether a KeyboardInterrupt ended it; the findings are then those of the completed stages.
     """
 
     predictor: Predictor
@@ -107,7 +107,7 @@ class Identification:
         self._ended = len(self.answered), list(self.left)
 
     def identify(self, stage: Stage) -> None:
-        """Ask the questions of a stage, and leave the hypotheses that explain most of the answers."""
+        """Ask the questions of a stage; keep the hypotheses that explain most of the answers."""
         candidates = list(self.expanded(stage))
         misses = Counter(dict.fromkeys(range(len(candidates)), 0))
         pool = Pool(stage.templates, self.skipped)
@@ -138,7 +138,7 @@ class Identification:
         self.keep(stage, best, asked - least >= FITS * asked)
 
     def look_everywhere(self, stage: Stage, best: Choices, first: int) -> None:
-        """Ask some questions with each query of a stage that do not distinguish its values.
+        """Ask some questions with each query of a stage on which all its values agree.
 
         The engine may have a semantics that none of the values describes. first: the number of the first answer about
         the stage.
@@ -156,7 +156,9 @@ class Identification:
                     self.answered.append(Answered(question, answer, stage.axes))
 
     def confirm(self, stage: Stage) -> None:
-        """Ask one question of each template, on which what is left differs from itself or from the definition."""
+        """Ask one question per template on which the remaining hypotheses differ from each other or from the
+        definition.
+        """
         for template in stage.templates:
             pool = Pool((template,), self.skipped)
             question = pool.splitting(self.left, self.predictor) or pool.splitting(
@@ -173,7 +175,7 @@ class Identification:
             self.left = [c for c in self.left if self.predictor.answer(question, c) == answer] or self.left
 
     def expanded(self, stage: Stage) -> Iterator[Choices]:
-        """The hypotheses that are left, with every value of the stage's axes, those nearest to the definition first."""
+        """Return the remaining hypotheses with every value of the stage's axes, the nearest to the definition first."""
         axes = [self.predictor.interpretation.axes[name] for name in stage.axes]
         chosen = list(product(*(axis.values for axis in axes)))
         chosen.sort(key=lambda values: sum(v != axis.default for v, axis in zip(values, axes, strict=True)))
@@ -182,7 +184,7 @@ class Identification:
                 yield dict(hypothesis) | dict(zip(stage.axes, values, strict=True))
 
     def keep(self, stage: Stage, best: list[Choices], fit: bool) -> None:
-        """Leave the best hypotheses, without those that depart from the definition in an axis that does not show."""
+        """Keep the best hypotheses, except those that differ from the definition in an axis without visible effect."""
         for name in stage.axes if fit else ():
             axis = self.predictor.interpretation.axes[name]
             beside = Counter(values_beside(hypothesis, name) for hypothesis in best)
@@ -191,7 +193,7 @@ class Identification:
         self.left = choose_varied(best, CARRIED)
 
     def settle(self, stages: Sequence[Stage]) -> None:
-        """Put questions until none distinguishes the best hypothesis from those that explain as many answers."""
+        """Ask questions until none distinguishes the best hypothesis from the others that explain as many answers."""
         pool = Pool((template for stage in stages for template in stage.templates), self.skipped)
         alike: set[tuple[str, ...]] = set()  # the values of pairs of hypotheses that no question distinguishes
         self.left = self.best()
@@ -214,8 +216,8 @@ class Identification:
     def best(self) -> list[Choices]:
         """Hill-climb from the best remaining hypothesis; return the hypotheses that explain the most answers.
 
-        A step is another value in one axis; if none explains more, in two of those that bear on unexplained answers,
-        also from where these are the definition's: two values that fit together may both be wrong beside a third one.
+        A step changes one axis. If no step explains more, it changes two axes that bear on unexplained answers, also
+        starting from the definition's values: two values that fit together may both be wrong beside a third one.
         """
         first = min(self.left, key=self.misses)
         while True:
@@ -246,7 +248,7 @@ class Identification:
                     yield {**hypothesis, name: value}
 
     def misses(self, hypothesis: Choices, most: int | None = None) -> int:
-        """Return the number of answers that a hypothesis does not explain, counted until it is above most."""
+        """Return the number of answers that a hypothesis does not explain; stop counting above `most`."""
         key = tuple(hypothesis.values())
         counted, wrong = self._counted.get(key, (0, 0))
         while counted < len(self.answered) and (most is None or wrong <= most):
@@ -257,16 +259,16 @@ class Identification:
         return wrong
 
     def seen(self) -> list[str]:
-        """Return the names of the axes that bear on a query that was answered."""
+        """Return the names of the axes that bear on an answered query."""
         queries = {one.question.query for one in self.answered}
         found = {axis.name for query in queries for axis in self.predictor.axes_of(query)}
         return [name for name in self.predictor.interpretation.axes if name in found]
 
     def findings(self) -> dict[str, AxisFinding]:
-        """Return the findings of the answers about each axis, without axes that do not affect any answer about them.
+        """Return the findings for each axis that affects an answer to a question about it.
 
-        Where no value of an axis fits, answers that depend on this axis do not count for another axis that has answers
-        which do not.
+        If no value of an axis fits, the answers that depend on it do not count for other axes that have independent
+        answers.
         """
         about = {name: found for name in self.seen() if (found := self.about(name))}
         suspected = {name for name, found in about.items() if self.misfit(found)}
@@ -285,22 +287,22 @@ class Identification:
     def is_torn(self, name: str, unfit: Iterable[str], answered: Sequence[Answered]) -> bool:
         """Return whether a question about this axis and one of `unfit` has an answer that nothing explains.
 
-        Then nothing says which of the two has the meaning without a name.
+        Then it is unknown which of the two axes has the unnamed meaning.
         """
         wrong = [one for one in self.wrong(self.left[0], answered) if not one.settles]
         return any(name in one.axes and other in one.axes for one in wrong for other in unfit)
 
     def always_empty(self) -> bool:
-        """Return whether all answers are without matches, though several of them should have some."""
+        """Return whether no answer has matches, although several should have some."""
         due = [one for one in self.answered if self.predictor.answer(one.question, self.predictor.default)]
         return len(due) >= EMPTY and all(one.answer == frozenset() for one in self.answered)
 
     def finding(
         self, name: str, mine: Sequence[Answered], every: Sequence[Answered], unfit: Collection[str]
     ) -> AxisFinding | None:
-        """Return the finding of these answers about an axis, of all about it; None where it does not show.
+        """Return the finding about an axis from these answers; None if the axis has no visible effect.
 
-        unfit: other axes of which no value fits.
+        unfit: other axes without a fitting value.
         """
         axis, best = self.predictor.interpretation.axes[name], self.left[0]
         spoilt = [one for one in every if self.is_blurred(unfit, one) and self.depends(name, one)]
@@ -329,7 +331,7 @@ class Identification:
         )
 
     def complete(self, name: str, hypothesis: Choices, answered: Sequence[Answered]) -> Choices | None:
-        """Return a hypothesis that explains all answers with the value that an axis has here, and few other changes.
+        """Return a hypothesis with this value of an axis and few other changes that explains all answers.
 
         Each step mends a wrong answer. Two values that fit together may both be wrong, beside an axis that has none.
         """
@@ -350,7 +352,9 @@ class Identification:
         return None if wrong else hypothesis
 
     def is_other(self, hypothesis: Choices, rival: Choices) -> bool:
-        """Return whether two hypotheses differ in an answer, or in one axis alone: else they say the same twice."""
+        """Return whether two hypotheses differ in an answer, or in one axis only; otherwise they
+        are the same finding.
+        """
         if sum(hypothesis[name] != rival[name] for name in hypothesis) < 2:
             return True
         return any(
@@ -379,16 +383,16 @@ class Identification:
         ]
 
     def depends(self, name: str, one: Answered) -> bool:
-        """Return whether two values of an axis give other answers to a question, with all other axes as found."""
+        """Return whether the values of an axis give different answers to a question, with the other axes as found."""
         values = self.predictor.interpretation.axes[name].values
         return len({self.predictor.answer(one.question, {**self.left[0], name: value}) for value in values}) > 1
 
     def without(self, unfit: Iterable[str], answered: list[Answered]) -> list[Answered]:
-        """Return the answers that no axis of `unfit` changes; all answers if none are left."""
+        """Return the answers that no axis of `unfit` changes; all answers if none remain."""
         return [one for one in answered if not self.is_blurred(unfit, one)] or answered
 
     def is_blurred(self, unfit: Iterable[str], one: Answered) -> bool:
-        """Return whether an answer depends on an axis of `unfit`, of which no value fits."""
+        """Return whether an answer depends on an axis of `unfit`, which has no fitting value."""
         return any(self.depends(other, one) for other in unfit)
 
 
@@ -398,7 +402,7 @@ def values_beside(hypothesis: Choices, name: str) -> tuple[str, ...]:
 
 
 def choose_varied(hypotheses: Sequence[Choices], most: int) -> list[Choices]:
-    """Return the first hypotheses, before others those with a value that none before them has in its axis."""
+    """Return the first hypotheses, preferring those with a value that no earlier one has in its axis."""
     known: set[tuple[str, str]] = set()
     new, rest = list[Choices](), list[Choices]()
     for hypothesis in hypotheses:
@@ -408,7 +412,7 @@ def choose_varied(hypotheses: Sequence[Choices], most: int) -> list[Choices]:
 
 
 class Pool:
-    """The questions of a stage that were not asked, by the length of their streams."""
+    """The questions of a stage that were not asked yet, by the length of their streams."""
 
     def __init__(self, templates: Iterable[Template], skipped: set[tuple[str, bool]]) -> None:
         self.skipped = skipped
@@ -425,7 +429,9 @@ class Pool:
         return [question for question in every if question.kind not in self.skipped]
 
     def richest(self, hypothesis: Choices, predictor: Predictor) -> EngineQuestion | None:
-        """The question of at most RICH events to which the hypothesis has most matches, the shortest of those."""
+        """Return the question of at most RICH events with the most matches for the hypothesis; the
+        shortest of those.
+        """
         short = [q for q in self.unskipped() if len(q.events) <= RICH]
         if not short:
             return None
@@ -473,9 +479,10 @@ class Pool:
         without: Container[str] = (),
         exceeding: bool = False,
     ) -> EngineQuestion | None:
-        """Take out of the pool a shortest question on which two hypotheses differ; None if there is none.
+        """Remove from the pool a shortest question on which two hypotheses differ, and return it; None if there is
+        none.
 
-        without: queries that it does not have. exceeding: whether the first has to have a match that the other lacks.
+        without: queries that are excluded. exceeding: whether the first must have a match that the other lacks.
         """
         for length in sorted(self.by_length):
             for number, question in enumerate(self.by_length[length]):
@@ -538,7 +545,7 @@ BESIDE = {
 
 @dataclass(frozen=True)
 class AxisSeparation:
-    """A value of an axis, and a shortest question about it to which the definition has another answer.
+    """A value of an axis, and a shortest question about it that the definition answers differently.
 
     question: None if there is none. beside: what else the two engines choose. expected, given: the matches of the
     definition and of an engine with the value, sorted; the word "error" for an error.
@@ -553,7 +560,7 @@ class AxisSeparation:
 
 
 def separations(language: str) -> Iterator[AxisSeparation]:
-    """Yield a separation for each value of each axis of a language, but for the definition's.
+    """Yield a separation for each value of each axis of a language, except the definition's values.
 
     Example: next(separations("cel"))
     """
@@ -595,7 +602,7 @@ def identified(
 ) -> EngineProfile:
     """Identify the semantics of the engine that a command starts, in a language, or else in the first one it speaks.
 
-    Raises InputError if it does not start, or does not speak the language.
+    Raises InputError if it does not start, or does not support the language.
     """
     with Engine(argv, limits, losses=Losses(skips=True)) as engine:
         languages = [name for name in engine.info.languages if name in STAGES]
@@ -656,12 +663,14 @@ def identified(
 
 
 def all_alike(errors: Sequence[str]) -> bool:
-    """Whether the first answers, by their errors without what is of the query ("" for no error), are the same error."""
+    """Return whether the first answers are the same error, apart from the text of the query; "" stands for no error."""
     return len(errors) == ALIKE_ERRORS and bool(errors[0]) and len(set(errors)) == 1
 
 
 def remarks_on(empty: bool, malformed: Sequence[str], answers: int) -> tuple[str, ...]:
-    """Sentences about all answers: whether there are any, or any match, and how many are wrong in their form."""
+    """Return sentences about all answers: whether there are any answers, or any matches, and how many have a wrong
+    form.
+    """
     remarks = []
     if not answers:
         remarks.append("the engine answered none of the questions, so nothing is known of what it means")

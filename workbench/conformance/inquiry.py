@@ -35,7 +35,9 @@ ROUNDS = 8  # times that a search is made again, without the choices that fell
 
 @dataclass
 class Inquiry:
-    """Asks an engine about choices of a language. origin: a case whose output, schema and place the questions take."""
+    """Asks an engine about choices of a language. origin: the case from which questions take
+    output, schema and place.
+    """
 
     peeler: Peeler
     choices: Choices
@@ -60,8 +62,9 @@ class Inquiry:
         return {**self.predictor.default, **self.choices.held, **dict(chosen)}
 
     def show(self, choice: Choice, beside: Sequence[Choice]) -> None:
-        """Ask some questions on which a choice changes the answer: with other queries, if there are some, and such that
-        it adds a match and takes one away."""
+        """Ask some questions on which a choice changes the answer, if possible with other queries: it adds and removes
+        a match.
+        """
         others = [other for other in beside if other != choice]
         with_it, queries = [*others, choice], set[str]()
         for _ in range(SHOWING):
@@ -75,8 +78,7 @@ class Inquiry:
                 self.ask(question)
 
     def separate(self, choice: Choice, rival: Choice, beside: Sequence[Choice]) -> None:
-        """Ask questions to which an engine with a choice gives another answer than one with its rival, until one is
-        answered."""
+        """Ask questions that a choice and its rival answer differently, until one is answered."""
         others = [other for other in beside if other != choice]
         for _ in range(SEPARATING):
             question = self.between([*others, choice], [*others, rival], set())
@@ -84,10 +86,10 @@ class Inquiry:
                 return
 
     def identify(self) -> tuple[list[Choice], list[Elements]]:
-        """Return the choices that `identify` finds, without the expected and the open ones, and the operators of axes
-        that have no value.
+        """Return the choices that `identify` finds, except expected and open ones, and the operators of axes without a
+        value.
 
-        It finds choices that show only together, such as a filter that decides which events a sequence takes.
+        It finds choices that have an effect only together, such as a filter that decides which events a sequence takes.
         """
         if self.choices.language not in STAGES:  # a plug-in language
             return [], []
@@ -112,7 +114,7 @@ class Inquiry:
         return chosen, [frozenset([name]) for name in (*unfit, *(BOUNDED[name] for name in unfit & BOUNDED.keys()))]
 
     def look_beside(self, choice: Choice, beside: Sequence[Choice]) -> None:
-        """Pose each query of the axis of a choice on streams on which the choice may make no difference.
+        """Ask each query of a choice's axis on streams on which the choice may make no difference.
 
         The engine may have a meaning without a name that agrees with the choice wherever the choice makes a difference.
         That meaning may also be about another axis of the same operators, so each query of these has one question.
@@ -134,7 +136,7 @@ class Inquiry:
                         most -= 1
 
     def telling_apart(self, choice: Choice, rival: Choice, beside: Sequence[Choice]) -> str:
-        """Return a query and a stream, as text, that would tell a choice from its rival; "" if none is known."""
+        """Return a query and a stream, as text, that would distinguish a choice from its rival; "" if none is known."""
         others = [other for other in beside if other != choice]
         pool = Pool((t for stage in STAGES.get(self.choices.language, ()) for t in stage.templates), set())
         one, other = self.point([*others, choice]), self.point([*others, rival])
@@ -145,13 +147,13 @@ class Inquiry:
     def between(
         self, one: Sequence[Choice], other: Sequence[Choice], without: set[str], exceeding: bool = False
     ) -> EngineQuestion | None:
-        """Return a shortest question on which two engines differ; None without one, or where no more are asked."""
+        """Return a shortest question on which two engines differ; None if there is none, or no more may be asked."""
         if self.peeler.stopped or len(self.asked) >= MOST:
             return None
         return self.pool.between(self.point(one), self.point(other), self.predictor, without, exceeding)
 
     def ask(self, question: EngineQuestion) -> bool:
-        """Ask the engine a question, and keep its answer; return whether there is one."""
+        """Ask the engine a question, and store its answer; return whether there is one."""
         language = LANGUAGES[self.choices.language]
         with suppress(CerifyError):
             result = self.peeler.result(language.syntax.parse(question.query), question.S, self.origin)

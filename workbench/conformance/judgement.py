@@ -31,7 +31,7 @@ NONEMPTY = 1  # answers with a match, at least, to queries with the operators of
 
 @dataclass(frozen=True)
 class AnsweredCase:
-    """A case with what the engine answered; wrong: whether this is not what is expected."""
+    """A case with the engine's answer. wrong: whether the answer differs from the expected one."""
 
     case: Case
     given: Given
@@ -62,9 +62,9 @@ class Weight:
 class ChoiceScorer:
     """Weighs choices of a language by all answers of an engine.
 
-    results: those of all cases in the language, also of cases that were asked while the failures were shrunk.
-    unexplained: the elements that failures depend on which no choice explains; see `Excuses`. unfit: the operators of
-    axes of which no value explains the answers to the questions about them.
+    results: those of all cases in the language, including cases that were run while failures were shrunk. unexplained:
+    the elements of failures that no choice explains; see `Excuses`. unfit: the operators of axes without a value that
+    explains the answers to questions about them.
     """
 
     choices: Choices
@@ -79,22 +79,22 @@ class ChoiceScorer:
         self.add(self.results)
 
     def add(self, results: Iterable[CaseResult]) -> None:
-        """Add what the engine answered to further cases."""
+        """Add the engine's answers to further cases."""
         new = [result for result in results if id(result) not in self._known]
         self._known.update(map(id, new))
         self.answers += [answer for result in new if (answer := answer_of(result)) is not None]
         self._bearing.clear()
 
     def bearing(self, axis: str) -> list[AnsweredCase]:
-        """Return the answers to the cases on whose queries an axis bears."""
+        """Return the answers to cases whose queries an axis bears on."""
         if axis not in self._bearing:
             self._bearing[axis] = [one for one in self.answers if self.choices.concerns(one.case, [axis])]
         return self._bearing[axis]
 
     def weigh(self, choice: Choice, beside: Iterable[Choice]) -> Weight:
-        """Return for and against a choice beside others, by the answers that it changes.
+        """Return the evidence for and against a choice, beside others: the answers that it changes.
 
-        An error that neither predicts says nothing, nor does the silence of an operator that never has a match.
+        An error that neither predicts is no evidence, nor is an operator that never has a match.
         """
         others = [other for other in beside if other != choice]
         weight, silent = Weight(), self.choices.silent
@@ -112,7 +112,7 @@ class ChoiceScorer:
         return weight
 
     def excuses(self, choice: Choice, case: Case) -> bool:
-        """Return whether a case has a fault that no choice explains, and that has nothing to do with the axis.
+        """Return whether a case has another fault that no choice explains and that does not concern the axis.
 
         An axis that bears on every query is excused by operators alone that have an axis without a value.
         """
@@ -122,14 +122,14 @@ class ChoiceScorer:
         return any(b and b <= present and b.isdisjoint(own) for b in faults)
 
     def speaks(self, choice: Choice) -> bool:
-        """Return whether the engine reports some match for queries with the operators of the axis.
+        """Return whether the engine reports a match for some query with the operators of the axis.
 
         A construct that never answers gives the empty answers of many choices, and is none of them.
         """
         return sum(isinstance(one.given, frozenset) and bool(one.given) for one in self.bearing(choice[0])) >= NONEMPTY
 
     def confirm(self, chosen: Sequence[Choice], *, helped: bool = False) -> list[Choice]:
-        """Judge the choices together; drop the one with most answers against it until all stand, and return those.
+        """Judge the choices together; drop the one with the most answers against it until all stand, and return these.
 
         helped: whether choices that give right answers alone, and contradict none, help to judge the others.
         """
@@ -146,9 +146,9 @@ class ChoiceScorer:
         return [choice for choice in left if not self.is_strange(choice, left)]
 
     def climb(self) -> list[Choice]:
-        """Return choices that together give most answers, by a greedy search: each gives one more at least.
+        """Return choices that together give most answers, by a greedy search in which each adds at least one answer.
 
-        Some choices show only together, and no smallest case tells that.
+        Some choices have an effect only together, so no smallest case suggests them.
         """
         taken: dict[str, str] = {}
         right = {id(one): self.expected(one, ()) == one.given for one in self.answers}
@@ -166,9 +166,9 @@ class ChoiceScorer:
             right |= {id(o): self.expected(o, list(taken.items())) == o.given for o in self.bearing(best[0])}
 
     def is_strange(self, choice: Choice, beside: Sequence[Choice]) -> bool:
-        """Return whether a question about the axis of a choice has a wrong answer that the choices do not give.
+        """Return whether a question about a choice's axis has a wrong answer that the choices do not give.
 
-        Then the engine has a meaning that is near to this value, and is another one.
+        Then the engine's meaning is close to this value but different.
         """
         return any(
             one is not None
@@ -179,7 +179,7 @@ class ChoiceScorer:
         )
 
     def alike(self, choice: Choice, beside: Sequence[Choice]) -> list[Choice]:
-        """Return the other choices that no answer tells from this one, beside the others.
+        """Return the other choices that no answer distinguishes from this one, beside the others.
 
         They change at least one answer, and each that is not excused they give as this one does.
         """
@@ -218,7 +218,7 @@ class ChoiceScorer:
 
 
 def answer_of(result: CaseResult) -> AnsweredCase | None:
-    """Return what the engine answered to a case; None where it gave neither matches nor an error."""
+    """Return the engine's answer to a case; None if it gave neither matches nor an error."""
     if result.outcome == "passed":
         return AnsweredCase(result.case, frozenset(result.case.matches), wrong=False)
     given = given_by(result)
@@ -226,7 +226,7 @@ def answer_of(result: CaseResult) -> AnsweredCase | None:
 
 
 def silent_operators(results: Sequence[CaseResult], least: int) -> list[str]:
-    """Return the operators of queries to which the engine never reports a match, though `least` of them have some."""
+    """Return the operators for whose queries the engine never reports a match, although `least` of these have some."""
     with_matches: dict[str, int] = {}
     answered: set[str] = set()
     for result in results:

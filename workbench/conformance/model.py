@@ -44,7 +44,7 @@ AnswerOutput: TypeAlias = Literal["matches", "valuations", "positions", "groups"
 
 @dataclass(frozen=True)
 class Case:
-    """One query over one stream, and the matches that the denotational semantics gives for it.
+    """One query over one stream, and the matches by the denotational semantics.
 
     Queries, schema, events and matches are in the form of the engine protocol; feature is the operator under test
     ("seq", "plus", ...), clause the place in the paper that defines it. consumption: what matches take away from later
@@ -86,7 +86,7 @@ def evaluated_output(output: str) -> Literal["matches", "valuations"]:
 
 @dataclass(frozen=True)
 class CaseResult:
-    """The result of one case: the engine's matches where it gave some, and a sentence where it did not.
+    """The result of one case: the engine's matches if it gave some, otherwise a sentence about why not.
 
     second: the matches by the plain definition, where these were computed: of a disputed case they contradict the
     expected ones, of a failed one they are the same. stderr: the beginning and the end of what the engine
@@ -106,7 +106,7 @@ class CaseResult:
 
 @dataclass(frozen=True)
 class DefectCause:
-    """A choice of another semantics, by its axis and value, which explains `explains` of `of` wrong answers.
+    """A choice of an alternative semantics, by its axis and value, which explains `explains` of `of` wrong answers.
 
     alike: other choices, each as "axis=value", that give the same answers to all questions. apart: a query and a stream
     that would distinguish the first of them, which the engine does not claim; "" if none is known. now, then: the
@@ -130,7 +130,7 @@ class DefectCause:
 
 @dataclass(frozen=True)
 class Defect:
-    """One way in which an engine departs from the semantics.
+    """One way in which an engine differs from the semantics.
 
     kind: what is wrong with its answers; operators: without any one of these the answer to the smallest case is right.
     result: what the engine did on the smallest case found; original: on the case of the suite that this was found from;
@@ -203,12 +203,16 @@ class Report:
 
     @property
     def conforms(self) -> bool:
-        """Whether something passed, nothing failed that is not known or is disputed, and the run did not end early."""
+        """Return whether at least one case passed, no failure is new, nothing is disputed, and the run did not end
+        early.
+        """
         return self.totals["passed"] > 0 and not self.failing - self.known and not self.disputed and not self.ended
 
     @property
     def failing(self) -> frozenset[str]:
-        """The ids of the cases that did not pass by the engine's fault, those included that could not be asked."""
+        """Return the ids of the cases that did not pass by the engine's fault, including those that
+        could not be run.
+        """
         return frozenset(result.case.id for result in self.results if result.outcome in FAILURES)
 
     @property
@@ -263,7 +267,7 @@ CONTRADICTION = "cerify contradicts itself: a fault of cerify, not of what is te
 
 
 def sentence(result: CaseResult) -> str:
-    """One sentence that says what the engine did with a case."""
+    """Return one sentence about what the engine did with a case."""
     match result.outcome:
         case "passed":
             return "the matches are the expected ones"
@@ -299,7 +303,7 @@ def count_of(names: Sequence[str], most: int) -> str:
 
 
 def unasked_sentence(report: Report) -> str:
-    """One sentence about the cases in languages that the engine does not speak; empty if there are none."""
+    """Return one sentence about the cases in languages that the engine does not support; empty if there are none."""
     if not report.unasked:
         return ""
     counts = " and ".join(f"{count:,} in {language}" for language, count in report.unasked.items())
@@ -307,7 +311,7 @@ def unasked_sentence(report: Report) -> str:
 
 
 def difference(expected: set[Match], got: set[Match]) -> str:
-    """Return the missing matches and those that are not expected, in words."""
+    """Return the missing and the extra matches, in words."""
     missing, extra = sorted(expected - got), sorted(got - expected)
     places: dict[object, set[int]] = {}
     for m in extra:

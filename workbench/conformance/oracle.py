@@ -1,4 +1,4 @@
-"""What an engine is compared with: the semantics, with the choices that the engine is entitled to."""
+"""The expected answers: the semantics, with the choices that the engine is entitled to."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BUDGET = Budget(valuations=200_000)
 
 @dataclass(frozen=True)
 class Oracle:
-    """The expected matches of queries: by the definition, under a reading of SASE+ or the choices of a policy.
+    """Computes the expected matches: by the definition, under a reading of SASE+ or the choices of a policy.
 
     choices: for each language the value of each axis at which an engine may differ from the semantics; see
     cerify.conformance.prediction.
@@ -59,13 +59,13 @@ class Oracle:
         return ", ".join(texts)
 
     def concerns(self, language: str) -> bool:
-        """Return whether the expected matches of the language's queries may be others than those of the semantics."""
+        """Return whether the expected matches for a language may differ from the semantics."""
         return bool(self.choices.get(language)) or (
             self.reading != DECIDED and "reading" in LANGUAGES[language].settings
         )
 
     def find_choices(self, language: str) -> Mapping[str, str]:
-        """Return the choices for a language that are not the definition's, by axis."""
+        """Return the choices for a language that differ from the definition, by axis."""
         if not self.concerns(language):
             return {}
         known = AXES[language]
@@ -128,7 +128,7 @@ PROFILE = 1
 
 @dataclass(frozen=True)
 class AxisFinding:
-    """The evidence of the answers about one axis.
+    """What the answers show about one axis.
 
     value: the one that explains most answers; None if none explains them. alike: other values that explain as many,
     and that no question distinguished. answers: how many answers bear on the axis; explained: how many of them the
@@ -157,7 +157,7 @@ class AxisFinding:
 
 @dataclass(frozen=True)
 class EngineProfile:
-    """The semantics of an engine in one language, without the axes that its skips leave open.
+    """The semantics of an engine in one language, without the axes about which its skips leave nothing known.
 
     stopped: why the questions ended early, "" if they did not. remarks: sentences about the answers as a whole.
     """

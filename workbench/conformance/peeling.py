@@ -81,7 +81,7 @@ def operations_of(language: Language[Any]) -> QueryOperations[Any] | None:
 
 
 def elements(language: Language[Any], query: Any, S: Stream) -> Elements:
-    """The names of the operators in a query, of those in its predicates, and ABSENT and UNBOUND where they apply."""
+    """Return the operators of a query and of its predicates, and ABSENT and UNBOUND if they apply."""
     found = set(language.syntax.constructs(query))
     if (operations := operations_of(language)) is not None:
         found.update(name for P in operations.predicates(query) for name in _inside(P))
@@ -94,7 +94,7 @@ def elements(language: Language[Any], query: Any, S: Stream) -> Elements:
 
 
 def has_only(language: Language[Any], query: Any, S: Stream, allowed: Elements) -> bool:
-    """Return whether all elements of a query and a stream are allowed; what is quick to find is looked at first."""
+    """Return whether all elements of a query and a stream are allowed."""
     if not allowed.issuperset(language.syntax.constructs(query)):
         return False
     operations = operations_of(language)
@@ -139,9 +139,9 @@ def _lacking(event: Event, read: set[str], S: Stream) -> set[str]:
 
 
 def without(language: Language[Any], query: Any, S: Stream, element: str, thorough: bool = False) -> Iterator[Pair]:
-    """Yield queries and streams without this element, otherwise as near as possible to the given ones.
+    """Yield queries and streams without this element that are otherwise as similar as possible.
 
-    thorough: with those that are one event further away, or one reduction that leaves all other elements.
+    thorough: also those with one more event changed, or one reduction that keeps all other elements.
     """
     if (operations := operations_of(language)) is None:
         return
@@ -194,7 +194,7 @@ def _bound_otherwise(operations: QueryOperations[Q], query: Q) -> Iterator[Q]:
 
 
 def of_another_type(operations: QueryOperations[Q], query: Q, S: Stream) -> Iterator[tuple[Q, Stream]]:
-    """The query and the stream with a new event type in place of one name in the query, and for some of the events."""
+    """Yield the query and the stream with a new event type for one name of the query, and for some of the events."""
     used = {*operations.names(query), *(event.type for event in S), *(S.schema.types if S.schema is not None else ())}
     new = next(name for name in TYPES if name not in used)
     schema = S.schema
@@ -242,7 +242,7 @@ def canonical(language: Language[Any], query: Any, S: Stream) -> tuple[Any, Stre
     """Return the query and the stream with the names A, B, ... for types, X, Y, ... for variables, x, y, ... for
     attributes.
 
-    Raises ParseError, IllFormed where the query with these names is none.
+    Raises ParseError or IllFormed if the query is not valid with these names.
     """
     text = language.syntax.show(query)
     names = renaming(language, text, query, S)
@@ -259,7 +259,7 @@ def canonical(language: Language[Any], query: Any, S: Stream) -> tuple[Any, Stre
 
 
 def renaming(language: Language[Any], text: str, query: Any, S: Stream) -> dict[str, str]:
-    """From the names in a query and a stream to canonical ones; empty if two names would become one."""
+    """Return the map from the names in a query and a stream to canonical ones; empty if two names would become one."""
     operations = operations_of(language)
     if operations is None:
         return {}
@@ -306,7 +306,7 @@ TURNED: dict[FailureKind, tuple[FailureKind, ...]] = {"missing": ("extra",), "ex
 
 @dataclass(frozen=True)
 class Signature:
-    """The kind of a failure, and the elements that it is blamed on."""
+    """The kind of a failure, and the elements that cause it."""
 
     language: str
     kind: FailureKind
@@ -315,7 +315,7 @@ class Signature:
 
 @dataclass(frozen=True)
 class Failing:
-    """A query and a stream on which the answer is wrong in one way, and the case of the suite that it comes from."""
+    """A query and a stream with a wrong answer of one kind, and the case of the suite that they come from."""
 
     kind: FailureKind
     query: Any
@@ -325,7 +325,7 @@ class Failing:
 
 @dataclass(frozen=True)
 class Kernel:
-    """The smallest case of a signature, what the engine did on it, and the ids of the cases that have this signature.
+    """The smallest case of a signature, the engine's result on it, and the ids of the cases with this signature.
 
     variants: the results of the smallest cases of other signatures that are the same defect.
     """
@@ -340,7 +340,7 @@ class Kernel:
 
 @dataclass
 class Peeler:
-    """Reduces failures to the operators that cause them, by running an engine on other cases, each of them once.
+    """Reduces failures to the operators that cause them, by running the engine on other cases, each at most once.
 
     stopped: why no more cases are run, "" as long as some are. disputed: results on which cerify contradicts itself.
     shrinks: whether it is at smaller cases, for which there is a share of the time of the watch. announce: called with
@@ -377,7 +377,7 @@ class Peeler:
         return self._kernels_found
 
     def kernels_beside(self, failures: Iterable[CaseResult], explains: Callable[[CaseResult], bool]) -> list[Kernel]:
-        """Return the defects behind failures that no known cause explains, and look at no case that one does.
+        """Return the defects behind failures that no known cause explains; skip every case that one explains.
 
         While a case gets smaller it may run into a defect that is everywhere; with this one known it does not.
         """
@@ -417,7 +417,7 @@ class Peeler:
             self.watch.allow_all()
 
     def stop(self, error: BaseException) -> None:
-        """Ask no more, since the time is over or the user interrupts."""
+        """Ask no more questions, because the time is over or the user interrupted."""
         interrupted = isinstance(error, KeyboardInterrupt)
         self.stopped = self.stopped or (INTERRUPTED if interrupted else str(error))
         if interrupted:
@@ -427,7 +427,7 @@ class Peeler:
     # --- what a failure depends on ------------------------------------------------------------------------------------
 
     def signatures(self, result: CaseResult) -> dict[Signature, Failing]:
-        """Return the signatures behind a failure, each with a case that has it alone."""
+        """Return the signatures behind a failure, each with a case that has only this signature."""
         language = LANGUAGES[result.case.language]
         query, S = language.syntax.parse(result.case.query), stream_of(result.case)
         self.answered[_question(query, S, result.case)] = result
@@ -497,9 +497,9 @@ class Peeler:
         return not self.explains(result)
 
     def result(self, query: Any, S: Stream, origin: Case) -> CaseResult | None:
-        """Return the engine's result on a query and a stream, asking once.
+        """Return the engine's result on a query and a stream, run at most once.
 
-        None where the definition has no answer, or the engine is not asked any more.
+        None if the definition has no answer, or no more questions are asked.
         """
         key = _question(query, S, origin)
         if key not in self.answered:

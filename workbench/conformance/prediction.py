@@ -1,4 +1,4 @@
-"""What an engine may mean by a query, as a point in independent axes, and the answer of an engine at that point.
+"""Predict the answers of an engine whose semantics is a point in independent axes.
 
 `AXES` has for each language its axes by name; a hypothesis maps some of them to values, and the others have their
 default. `answer` interprets a query as an engine with these choices would. At the default of every axis it gives the
@@ -62,8 +62,7 @@ def answer(
     output: AnswerOutput = "matches",
     budget: Budget = BUDGET,
 ) -> MatchesAnswer | Failed:
-    """Return the answer to a query that an engine with these choices would give; axes that are not named have their
-    default.
+    """Return the answer of an engine with these choices to a query; unnamed axes have their default.
 
     Failed where such an engine reports an error. Raises ParseError and IllFormed for the query, InputError for an axis
     or value that does not exist, Unsupported where a choice is not modelled for the query, and BudgetExceeded.
@@ -91,7 +90,7 @@ Chosen: TypeAlias = tuple[str, ...] | str
 
 @dataclass(frozen=True)
 class Parsed:
-    """A query as a tree, the axes that bear on it, and their values in choices."""
+    """A query as a tree, the axes that bear on it, and the values of these."""
 
     phi: Any
     bearing: list[Axis]
@@ -99,7 +98,7 @@ class Parsed:
 
 
 class MatchPredictor:
-    """The matches of all hypotheses about one language."""
+    """Predicts the matches of hypotheses about one language."""
 
     def __init__(self, language: str) -> None:
         self.language = LANGUAGES[language]
@@ -204,14 +203,14 @@ EngineAnswer: TypeAlias = (
 
 
 class Predictor(MatchPredictor):
-    """The answers of all hypotheses about one language to questions."""
+    """Predicts the answers of hypotheses about one language to questions."""
 
     def __init__(self, language: str) -> None:
         super().__init__(language)
         self._answers: dict[tuple[object, ...], EngineAnswer] = {}
 
     def compare_rows(self) -> None:
-        """Compare matches by position and events alone: the engine shows neither labels nor measures."""
+        """Compare matches by position and events only, for an engine that shows neither labels nor measures."""
         self.interpretation = replace(self.interpretation, compared="matches")
 
     def answer(self, question: EngineQuestion, choices: Choices) -> EngineAnswer:

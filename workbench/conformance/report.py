@@ -1,4 +1,4 @@
-"""A conformance run as JSON: a summary with its defects, and an object for each case."""
+"""Reports of a conformance run: JSON, text, HTML, JUnit, and comparisons with stored runs."""
 
 from __future__ import annotations
 
@@ -132,25 +132,24 @@ def cause_json(cause: DefectCause) -> Json:
 
 
 def same_cause(defect: Defect, report: Report) -> list[Defect]:
-    """Return the defects, which are of other languages, that have the same likeliest cause."""
+    """Return the defects in other languages that have the same likeliest cause."""
     return [o for o in report.defects if o.id != defect.id and o.likeliest and o.likeliest == defect.likeliest]
 
 
 def encode_question(case: Case) -> Json:
-    """Return the query, schema, events and output of the question to the engine."""
+    """Return the question to the engine: query, schema, events and output."""
     return {"query": case.query, "schema": case.schema, "events": list(case.events), "output": case.output}
 
 
 def rerun(defect: Defect, report: Report) -> str:
-    """Return a line for a shell that asks the engine for the case that the defect was found from."""
+    """Return a shell command that runs the case from which the defect was found."""
     command = shlex.join(report.command) or "COMMAND"
     options = shlex.join([*report.options, "--case", defect.original.case.id])
     return f"cerify conform {options} -- {command}"
 
 
 def again(defect: Defect, report: Report) -> list[str]:
-    """Return the lines for a shell that show a defect again; the expected matches are printed if they are the
-    definition's.
+    """Return shell commands that show a defect again, and print the expected matches if they are the definition's.
 
     They are not for a query of several lines, which is in the file that the first line names.
     """
@@ -159,7 +158,7 @@ def again(defect: Defect, report: Report) -> list[str]:
 
 
 def match_command(case: Case) -> str:
-    """Return a line for a shell that prints the expected matches."""
+    """Return a shell command that prints the expected matches."""
     events = " ".join(shlex.quote(protocol.line(event)) for event in case.events) or "type"  # a CSV file with no rows
     options = "" if case.language == DEFAULT else f" --language {case.language}"
     if case.schema is not None:
@@ -253,7 +252,9 @@ def _shortened(text: str) -> str:
 
 
 def labelled(label: str, text: str) -> Iterator[str]:
-    """The lines of a text, the first behind the label; all are indented, so that none of it begins a line of ours."""
+    """Yield the lines of a text, the first after the label; all are indented, so that none looks like a line of the
+    report.
+    """
     for number, line in enumerate(text.splitlines()):
         yield f"  {'' if number else label:9} {printable(line)}".rstrip()
 
@@ -266,7 +267,7 @@ def _heading(text: str) -> Iterator[str]:
 
 
 def title(defect: Defect) -> str:
-    """Return the operators of a defect, and of no operator the language."""
+    """Return the operators of a defect, or its language if it has none."""
     return " with ".join(defect.operators) or LANGUAGES[defect.language].title
 
 
@@ -294,7 +295,7 @@ def cause_text(defect: Defect) -> str:
 
 
 def alike_text(defect: Defect, report: Report) -> str:
-    """Return the defects in other languages that are perhaps this one, in a sentence; "" if there is none."""
+    """Return a sentence about defects in other languages that may be the same; "" if there are none."""
     named = ", ".join(f"{o.id} in {LANGUAGES[o.language].title}" for o in same_cause(defect, report))
     return f"probably the same as {named}, which has this cause too" if named else ""
 
@@ -315,7 +316,7 @@ def axis_says(defect: Defect, cause: DefectCause) -> str:
 
 
 def entitled(defect: Defect, cause: DefectCause) -> str:
-    """The options of `cerify conform` that expect the choice of an engine, and those that are expected already."""
+    """Return the options of `cerify conform` that expect the engine's choice, and those already given."""
     held = {**defect.held, cause.axis: cause.value}
     readings = choices() if "reading" in LANGUAGES[defect.language].settings else {}
     if all(value in readings.get(axis, ()) for axis, value in held.items()):
@@ -331,7 +332,7 @@ def event_text(event: dict[str, Any]) -> str:
 
 
 def issue_text(defect: Defect, report: Report) -> str:
-    """Return a defect as Markdown, to be pasted into a bug tracker."""
+    """Return a defect as Markdown for a bug tracker."""
     result, case = defect.result, defect.result.case
     given = result.matches
     got = "no answer" if given is None else format_matches(given, 20, case.matches) or "nothing"
@@ -638,7 +639,7 @@ SUMMARY: Mapping[str, type | tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class Stored:
-    """Hold the output of `cerify conform --json`: the summary, and the object of each case by its id."""
+    """A stored output of `cerify conform --json`: the summary, and the object of each case by its id."""
 
     summary: dict[str, Any]
     cases: dict[str, dict[str, Any]]
@@ -674,7 +675,7 @@ def _require(obj: Any, fields: Mapping[str, type | tuple[type, ...]], where: str
 
 
 def against(report: Report, baseline: Stored) -> Report:
-    """Return the report with the failing cases as known that have the same outcome and the same answer in a baseline.
+    """Return the report with failing cases marked as known if a baseline has the same outcome and answer for them.
 
     A defect with other cases is new; these come first, and are numbered so.
     """
@@ -696,7 +697,7 @@ def against(report: Report, baseline: Stored) -> Report:
 
 @dataclass(frozen=True)
 class TrendPoint:
-    """One run of a trend: the engine, its numbers, and the ids that fail no longer, and those that fail since.
+    """One run of a trend: the engine, its numbers, the ids that no longer fail, and those that newly fail.
 
     held_to: the choices by which it was judged, "" if by the definition.
     """
@@ -723,7 +724,7 @@ class TrendPoint:
 
 
 def trend(runs: Sequence[Stored]) -> Iterator[TrendPoint]:
-    """Yield the runs in their order, each compared with the last one before it that was held to the same choices."""
+    """Yield the runs in order, each compared with the previous run that was held to the same choices."""
     last: dict[str, frozenset[str]] = {}
     for run in runs:
         totals, engine = run.summary["totals"], run.summary["engine"]

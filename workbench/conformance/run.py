@@ -156,8 +156,7 @@ def _reconsidered(results: Sequence[CaseResult], oracle: Oracle) -> tuple[list[C
 
 
 def same_error(results: Sequence[CaseResult]) -> Defect | None:
-    """Return the one defect of an engine, or an adapter, whose answers to all cases are the same error; None for
-    others.
+    """Return the single defect of an engine whose answers to all cases are the same error; None for other engines.
 
     Numbers, what stands in quotation marks and the case's id may differ.
     """
@@ -179,7 +178,7 @@ def same_error(results: Sequence[CaseResult]) -> Defect | None:
 
 
 def unsteady(defect: Defect, run: Callable[[Case], CaseResult]) -> Defect:
-    """Return the defect, described as unsteady if the engine now gives another answer to it."""
+    """Return the defect, marked as unsteady if the engine now gives another answer to it."""
     for before in (defect.original, defect.result):
         for _ in range(ASKED_AGAIN if before.outcome == "failed" else 0):
             now = run(before.case)
@@ -210,7 +209,7 @@ def run_all(engine: Engine, cases: Sequence[Case], oracle: Oracle, progress: Pro
 
 
 def reconsidered(result: CaseResult, oracle: Oracle = Oracle()) -> CaseResult:
-    """The result of a case of a suite, disputed if its matches are not those of the definition, or of the plain one."""
+    """Return the result, disputed if the suite's matches differ from those of the definition, or of the plain one."""
     if result.outcome != "failed" or oracle.concerns(result.case.language):
         return result
     case = result.case
@@ -227,8 +226,7 @@ def reconsidered(result: CaseResult, oracle: Oracle = Oracle()) -> CaseResult:
 
 
 def judged_again(result: CaseResult, phi: Any, S: Stream, oracle: Oracle = Oracle()) -> CaseResult:
-    """Return the result of a case whose matches are those of the definition, disputed if the plain definition gives
-    others.
+    """Return the result, disputed if the plain definition contradicts the definition.
 
     The plain definition is that of the semantics, so that an engine which is held to other choices is not judged again.
     """
@@ -243,7 +241,7 @@ def judged_again(result: CaseResult, phi: Any, S: Stream, oracle: Oracle = Oracl
 
 
 def disputed_by(result: CaseResult, by: str, second: Collection[Match]) -> CaseResult:
-    """Return the result as a disputed one: the second matches contradict the expected ones."""
+    """Return the result as disputed, because the second matches contradict the expected ones."""
     expected = format_matches(result.case.matches) or "nothing"
     given = format_matches(sorted(second)) or "nothing"
     detail = f"cerify contradicts itself: it expects {expected}, and {by} gives {given}"
@@ -260,7 +258,7 @@ OTHERS = ("Z", "Other", "Nothing")  # names for a type that the query does not n
 
 @dataclass(frozen=True)
 class StreamSearch:
-    """The results of an engine on the streams: the number asked, the wrong answers, and the reason for an early end.
+    """The results of an engine on short streams: the number of streams, the wrong answers, and why it ended early.
 
     disputed: the answers where the plain definition contradicts the expected matches; the engine is not at fault.
     """
@@ -279,8 +277,7 @@ class StreamSearch:
 
 
 def events_of(language: Language[Any], query: Any) -> list[Event]:
-    """Return the events that streams are made of: of each type of the query, and one other, with some values of
-    attributes.
+    """Return the events for short streams: of each type of the query, and one other, with some attribute values.
 
     The values are the query's own constants and their neighbours, as far as there is room.
     """

@@ -1,4 +1,5 @@
-"""MATCH_RECOGNIZE and WINDOW in SQL: the statements that show the matches of a clause, and what their rows show.
+"""Write MATCH_RECOGNIZE and WINDOW as SQL statements that show the matches of a clause, and read the matches from their
+rows.
 
 A row of the table has its position in the column PLACE, by which rows that tie in ORDER BY are ordered. For
 MATCH_RECOGNIZE one statement shows the rows of each match with MATCH_NUMBER and CLASSIFIER, another one the clause's
@@ -91,7 +92,7 @@ def _rows_of_match(window: RowWindow, length: int) -> Iterator[Measure]:
 
 
 def select(table: str, q: MatchRecognize) -> str:
-    """The SELECT with a clause over a table; with WINDOW each row has its number in the partition too, in ROW."""
+    """Return a SELECT with a clause over a table; with WINDOW each row also has its number in the partition, in ROW."""
     if q.window is None:
         return f"SELECT * FROM {table} {show(q)}"
     parts = texts(q)
@@ -150,7 +151,7 @@ def literal(value: Any) -> str:
 
 
 def answer(case: Case, tables: Sequence[protocol.Json]) -> protocol.Json:
-    """The matches that the results of the statements show, as an answer. Raises InputError where they show none."""
+    """Return the matches in the results of the statements, as an answer. Raises InputError if the results show none."""
     if (q := _clause(case)) is None:
         raise InputError("it has tables, and the query is no clause of MATCH_RECOGNIZE")
     try:
@@ -172,7 +173,7 @@ def names(table: protocol.Json) -> list[str]:
 
 
 def matches(q: MatchRecognize, results: Sequence[Sequence[Row]]) -> list[NumberedMatch]:
-    """Return the matches that the rows of the clauses of `shown` show. Raises Unsupported, KeyError."""
+    """Return the matches that the rows of the clauses from `build_clauses` show. Raises Unsupported, KeyError."""
     if q.window is not None:
         return sorted(_in_windows(q, results[0]))
     found = labelled(q, results[0])

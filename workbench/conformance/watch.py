@@ -1,4 +1,4 @@
-"""A bound on the search for causes: after so many seconds, or at an interrupt, it ends with what it has."""
+"""Limit the search for causes: at a time limit or an interrupt it ends with the results so far."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ OVER = "the search for smaller cases and causes stopped"
 
 
 class DiagnosisStopped(Exception):
-    """The search for causes and smaller cases is over; its message says why."""
+    """Raised when the search for causes and smaller cases is over; the message says why."""
 
 
 class AllowanceOver(DiagnosisStopped):
-    """The search for one smaller case has taken what it may; the others go on."""
+    """Raised when the search for one smaller case has used its share of time; other searches continue."""
 
 
 @dataclass
 class Watch:
-    """Looks at the clock of a search.
+    """The clock of a search.
 
     seconds: how long the whole search may take. shrinking: the share of them for smaller cases; the rest is for causes.
     allowance: the seconds of the processor for the search of one case. stopped: why the search is over, "" as long as
@@ -37,17 +37,17 @@ class Watch:
     _until: float = math.inf
 
     def allow(self) -> None:
-        """Begin the search of one case, which has the allowance anew."""
+        """Begin the search of one case with a full allowance."""
         self._until = time.process_time() + self.allowance
 
     def allow_all(self) -> None:
-        """End the search of a case: what follows has no allowance."""
+        """End the search of a case: no allowance applies after it."""
         self._until = math.inf
 
     def check(self, share: float = 1.0) -> None:
-        """Raise DiagnosisStopped where the search is over, or has taken this share of its seconds.
+        """Raise DiagnosisStopped if the search is over, or has used this share of its seconds.
 
-        Raise AllowanceOver where the search of one case has taken what it may.
+        Raise AllowanceOver if the search of one case has used its allowance.
         """
         if self.stopped:
             raise DiagnosisStopped(self.stopped)
@@ -58,6 +58,6 @@ class Watch:
             raise AllowanceOver(f"the search for a smaller case stopped after {self.allowance:g} s of the processor")
 
     def stop(self, why: str, interrupted: bool = False) -> None:
-        """End the search; what is looked for from now on is not found."""
+        """End the search; nothing more is searched from now on."""
         self.stopped = self.stopped or why
         self.interrupted |= interrupted

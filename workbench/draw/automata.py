@@ -53,7 +53,7 @@ def diagram_of_automaton(A: CEA | DFA, title: str) -> Diagram:
 
 
 def diagram_of_cea(A: CEA, title: str) -> Diagram:
-    """A complex event automaton: on an edge the predicates, and after a slash the variables that mark the event."""
+    """Return the diagram of a complex event automaton; an edge shows its predicates and, after a slash, its marks."""
     states = tuple(DrawnState(str(q), q in A.initial, q in A.final) for q in range(A.states))
     of: dict[tuple[int, int, Marks], dict[Predicate, None]] = {}
     for p, P, L, q in A.transitions:
@@ -68,7 +68,7 @@ def diagram_of_cea(A: CEA, title: str) -> Diagram:
 
 
 def diagram_of_dfa(A: DFA, title: str) -> Diagram:
-    """Return the automaton of an event expression: on an edge the types of events; without the state of no hope."""
+    """Return the diagram of an event expression's automaton; edges show event types, and the dead state is left out."""
     shown = sorted(coaccessible_states(A) | A.accepting | {0})
     place = {q: i for i, q in enumerate(shown)}
     states = tuple(DrawnState(str(q), q == 0, q in A.accepting) for q in shown)
@@ -142,7 +142,7 @@ def predicate_text(P: Predicate, level: int = 0) -> str:
 
 
 def types_text(alphabet: Alphabet, types: frozenset[int], every: Iterable[int]) -> Iterator[str]:
-    """Yield texts for a set of event types, any of which applies. `every` has the types that are possible."""
+    """Yield texts for a set of event types, as alternatives. `every` has the types that are possible."""
     every = frozenset(every)
     starts = frozenset(alphabet.starts) & every
     if starts and (
@@ -243,7 +243,7 @@ def diagram_of_query(q: sase.Tree, title: str) -> Diagram:
 
 
 def table(A: NFAb) -> Iterator[DrawnSection]:
-    """Figure 2(b): the formulas by what they are for."""
+    """Return the formulas by purpose, as in Figure 2(b)."""
     for title, parts in PARTS:
         labels = [label for part in parts for label in A.theta if label.part == part]
         if labels:

@@ -1,4 +1,4 @@
-"""What a drawing of an automaton shows, whatever kind of automaton it is; and the text of a drawing for Graphviz."""
+"""The contents of a drawing of any automaton, and its layout and text by Graphviz."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ MOST_EDGES = 240
 
 @dataclass(frozen=True)
 class DrawnState:
-    """A circle: the text in it, and whether runs begin there or end there."""
+    """A circle: its text, and whether runs begin or end there."""
 
     name: str
     initial: bool = False
@@ -52,7 +52,7 @@ class DrawnState:
 
 @dataclass(frozen=True)
 class DrawnEdge:
-    """An arrow between two states, by their indices, with lines of text, any of which is enough."""
+    """An arrow between two states, by their indices, with lines of text that are alternatives."""
 
     source: int
     target: int
@@ -75,7 +75,7 @@ class DrawnSection:
 
 @dataclass(frozen=True)
 class Diagram:
-    """A drawing before it is laid out. title names it; below it are the sections of a table, and notes: sentences.
+    """A drawing before layout: a title, states and edges; below it the sections of a table, and notes.
 
     is_tree: whether it is a tree, of nodes and branches, where the branches from a node are drawn in their order.
     """
@@ -88,7 +88,7 @@ class Diagram:
     is_tree: bool = False
 
     def described(self) -> str:
-        """Return the drawing in words, for those who do not see it."""
+        """Return the drawing in words, for screen readers."""
         names = [state.name for state in self.states]
         kinds = {edge.kind for edge in self.edges}
         states = ", ".join(state.name + _role(state) for state in self.states)
@@ -103,7 +103,7 @@ class Diagram:
 
 
 def merged(title: str, states: tuple[DrawnState, ...], edges: list[DrawnEdge], notes: tuple[str, ...] = ()) -> Diagram:
-    """The diagram in which edges of one kind between the same two states are one, with the lines of all, in order."""
+    """Return the diagram with edges of one kind between the same two states merged; their lines stay in order."""
     lines: dict[tuple[int, int, EdgeKind], dict[str, None]] = {}
     for edge in edges:
         lines.setdefault((edge.source, edge.target, edge.kind), {}).update(dict.fromkeys(edge.lines))
@@ -114,7 +114,7 @@ def merged(title: str, states: tuple[DrawnState, ...], edges: list[DrawnEdge], n
 
 
 def require_legible(diagram: Diagram) -> None:
-    """Raise BudgetExceeded for more states or edges than anyone could follow on a drawing."""
+    """Raise BudgetExceeded for a drawing with too many states or edges to be readable."""
     for count, most, what in ((len(diagram.states), MOST_STATES, "states"), (len(diagram.edges), MOST_EDGES, "arrows")):
         if count > most:
             raise BudgetExceeded(
@@ -201,7 +201,7 @@ class DrawnLayout:
 
 
 def layout(diagram: Diagram, texts: Sequence[Size]) -> DrawnLayout:
-    """Return the layout in layers, from left to right or from top to bottom; texts are the sizes of the edges' texts.
+    """Return the layout in layers, from left to right or from top to bottom. texts: the sizes of the edges' texts.
 
     Loops are above their states, or in a drawing from top to bottom beside them. Raises Unsupported where Graphviz is
     not installed.
@@ -238,7 +238,7 @@ def _placed(diagram: Diagram, texts: Sequence[Size], direction: str) -> DrawnLay
 
 
 def placed_point(text: str, height: float) -> Point:
-    """Return a point as Graphviz gives it, whose y goes up, in a drawing of some height."""
+    """Return a point of Graphviz, whose y axis points up, in a drawing of this height."""
     x, y = map(float, text.split(","))
     return x, height - y
 
@@ -326,7 +326,7 @@ PAGE_STYLES = (*DRAWINGS, "draw/funnel.css", "draw/page.css")
 
 
 def page(template: str, **values: Any) -> str:
-    """Return the page of a template, named by its path in the package, which extends draw/page.html.
+    """Return a template, named by its path in the package, which extends draw/page.html.
 
     Characters that are not printable are escaped.
     """
@@ -334,7 +334,7 @@ def page(template: str, **values: Any) -> str:
 
 
 def markup(text: str) -> Markup:
-    """Return a text that is HTML already, which a template does not escape."""
+    """Return a text marked as HTML, so that a template does not escape it."""
     with naming_extras():
         from markupsafe import Markup
     return Markup(text)
@@ -413,9 +413,9 @@ def svg(diagram: Diagram) -> str:
 
 
 def document(inline: str, styles: Sequence[str] = DRAWINGS) -> str:
-    """Inline SVG as the text of an SVG file, with its styles, light and dark, and a ground to stand on.
+    """Return inline SVG as the text of an SVG file, with styles for light and dark, and a background.
 
-    Characters that are not printable are escaped, which are also all that XML cannot have.
+    Characters that are not printable are escaped; XML allows no others.
     """
     head, rest = inline.replace("<svg ", f'<svg xmlns="{NAMESPACE}" ', 1).split(">", 1)
     title = ""

@@ -1,4 +1,4 @@
-"""The run of any evaluator over a stream, event by event, as data for pictures.
+"""Record the run of any evaluator over a stream, event by event, as data for pictures.
 
 A recording has the state of the evaluator after each event, as the evaluator itself has it. Partial matches are a graph
 of nodes to which nodes are only added.
@@ -70,7 +70,7 @@ MOST_FOUND = 40  # matches that are listed at a step
 
 @dataclass(frozen=True)
 class DrawnNode:
-    """A node: the position that it stands for, if it does, with a text, and at which step it was made."""
+    """A node: its position, if any, its text, and the step at which it was made."""
 
     kind: NodeKind
     name: str
@@ -81,7 +81,7 @@ class DrawnNode:
 
 @dataclass(frozen=True)
 class Link:
-    """An arrow between two nodes by their numbers, and at which step it was made."""
+    """An arrow between two nodes by their numbers, and the step at which it was made."""
 
     source: int
     target: int
@@ -93,7 +93,7 @@ class Link:
 class StateRow:
     """The partial matches of a state, or of some states together, as nodes; states are indices into the diagram's.
 
-    fate: what became of them at this step. gone: whether they end with it.
+    fate: what happened to them at this step. gone: whether they end with it.
     """
 
     holder: str
@@ -175,7 +175,7 @@ class Recording:
 
 @dataclass
 class Graph:
-    """The nodes and links of a recording that is being made. Raises BudgetExceeded for more than can be drawn."""
+    """The nodes and links of a growing recording. Raises BudgetExceeded for more than can be drawn."""
 
     nodes: list[DrawnNode] = field(default_factory=list)
     links: dict[Link, None] = field(default_factory=dict)
@@ -202,7 +202,7 @@ class Graph:
 
 
 class Recorded(Generic[N]):
-    """The nodes of an evaluator that are in a graph, by their identity.
+    """The recorded nodes of an evaluator, by their identity.
 
     below: the nodes that a node leads to. add: adds a node to the graph, those below it being there, at a step; it
     returns its number.
@@ -266,7 +266,7 @@ Path = tuple[int, ...]
 
 
 class DrawnRun(Protocol):
-    """An evaluation that is looked at."""
+    """An evaluation that is being recorded."""
 
     graph: Graph
 

@@ -144,7 +144,7 @@ def _count(number: int, word: str, words: str | None = None) -> str:
 
 
 def growth_svg(recording: Recording, at: DrawnStep | None = None) -> str:
-    """Return the nodes and links as inline SVG: those there are at a step, or all of the run, for a page that hides
+    """Return the nodes and links as inline SVG: those that exist at a step, or all of the run for a page that hides
     some.
 
     The colours are those of growth.css, which the page has to carry. Raises Unsupported where Graphviz is not there.
@@ -175,7 +175,7 @@ def growth_svg(recording: Recording, at: DrawnStep | None = None) -> str:
 
 
 def described(recording: Recording, at: DrawnStep | None = None) -> str:
-    """Return the nodes in words, for those who do not see them."""
+    """Return the nodes in words, for screen readers."""
     nodes = [node for node in recording.nodes if at is None or node.born <= at.position]
     links = [link for link in recording.links if at is None or link.born <= at.position]
     text = []

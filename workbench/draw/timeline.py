@@ -31,8 +31,8 @@ class TimelineColumn:
 class Row:
     """A complex event as drawn: a dot on each of its positions, a flag at the one where it is reported, a caption.
 
-    Positions that are no complex event together, such as those at which an event expression takes place, are reported
-    nowhere (at is None), and nothing joins them.
+    Positions that do not form one complex event, such as those at which an event expression takes place, have no report
+    position (at is None) and no line between them.
     """
 
     kind: Presence
@@ -175,7 +175,7 @@ def matches_svg(S: Stream, matches: Collection[Match]) -> str:
 
 
 def places_svg(S: Stream, places: Mapping[str, Iterable[int]]) -> str:
-    """The stream as the text of an SVG file, with a row for each expression: the events at which it takes place."""
+    """Return the stream as an SVG file, with a row for each expression: the events at which it takes place."""
     return document(drawn(S, [places_row(text, positions) for text, positions in places.items()]))
 
 
@@ -197,9 +197,9 @@ def drawn(S: Stream, rows: Sequence[Row]) -> str:
 
 
 def columns(S: Stream, places: Iterable[int], more: Mapping[int, str] | None = None) -> list[TimelineColumn]:
-    """Return the events to draw, each with its values: all of a short stream, of a longer one those around the places.
+    """Return the events to draw, each with its values: all of a short stream, otherwise those around the places.
 
-    more has a further line for some of them.
+    more: a further line for some of them.
     """
     near = {p + d for p in places for d in range(-AROUND, AROUND + 1)} & set(range(len(S)))
     return [_column(S, p, more or {}) for p in (range(len(S)) if len(S) <= WHOLE else sorted(near))]

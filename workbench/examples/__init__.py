@@ -1,1 +1,1 @@
-"""Queries over real events, each with the question that it answers."""
+"""Example queries over real events, each with the question that it answers."""

@@ -1,4 +1,4 @@
-"""Explanations of CEL: what a set of positions is to a formula, for one set or for every match of a stream."""
+"""Explain CEL matches: why one set of positions is a match or not, or every match of a stream."""
 
 from __future__ import annotations
 
@@ -40,9 +40,10 @@ from cerify.terminal import picked
 
 @dataclass(frozen=True)
 class MatchExplanation:
-    """The set is a match at position at: its derivations, at most as many as requested; more: whether there are others.
+    """The positions are a match at position `at`; up to the requested number of derivations. more: whether there are
+    others.
 
-    With a valuation they are the derivations of that one alone.
+    With a valuation they are the derivations of that valuation only.
     """
 
     events: ComplexEvent
@@ -54,7 +55,7 @@ class MatchExplanation:
 
 @dataclass(frozen=True)
 class Rejected:
-    """The set is no match at position at, or none with the valuation: why, and what comes near."""
+    """The positions are not a match at `at`, or not with the valuation: why, and the nearest matches."""
 
     events: ComplexEvent
     at: int
@@ -77,7 +78,7 @@ def explain(
 ) -> Explanation:
     """Explain why the positions are a complex event of phi at a position of S, or why they are not.
 
-    With a valuation, whose positions these have to be, the question is about it alone. Raises InputError,
+    With a valuation, which must have these positions, only that valuation is explained. Raises InputError,
     BudgetExceeded, Unsupported.
     """
     if valuation is not None and sup(valuation) != events:
@@ -107,9 +108,9 @@ def explain_stream(
     output: Output = "matches",
     predicates: Predicates = NO_PREDICATES,
 ) -> Iterator[MatchExplanation]:
-    """Every match at the positions from first to last (both inclusive), by position; each is found when asked for.
+    """Yield an explanation of every match at positions from first to last (both inclusive), lazily and in order.
 
-    With output="valuations" every valuation of each. Raises BudgetExceeded, Unsupported.
+    With output="valuations" each valuation of a match is explained. Raises BudgetExceeded, Unsupported.
     """
     last = len(S) - 1 if last is None else last
     oracle = BoundedOracle(S.part(0, last + 1), predicates=predicates)
@@ -148,7 +149,7 @@ def as_json(explanation: Explanation, phi: cel.Formula) -> Json:
 
 
 def relaxed_text(rejection: Rejection) -> str | None:
-    """Return the text of the relaxed formula of which the set is a match, if there is one that text can say."""
+    """Return the text of the relaxed formula that the set matches; None if there is none, or no text can express it."""
     if rejection.relaxed is None:
         return None
     parts = cel.subformulas(rejection.relaxed.formula)
@@ -167,7 +168,7 @@ def summary(explanation: Explanation) -> str:
 
 
 def rejection_lines(rejection: Rejection, at: int) -> Iterator[str]:
-    """Notes on a rejection: what was not found, and why."""
+    """Yield notes on a rejection: what was not found, and why."""
     if rejection.gave_up:
         yield "The search for the reason took too long and was stopped. Explain a shorter stream."
     elif not rejection.reasons:
@@ -224,7 +225,7 @@ def _extent(S: Stream) -> str:
 
 
 class CelExplainer(Explainer[Explanation]):
-    """The derivations of matches of a formula, or why a set of positions is rejected."""
+    """Explains the matches of a formula by derivations, and other positions by reasons."""
 
     heading = "Why it matches, and why not"
     legend = (

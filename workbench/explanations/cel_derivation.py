@@ -1,4 +1,4 @@
-"""The interpreter as an explanation asks it: with limits of its own and, where it may, about one set's events only."""
+"""The interpreter for explanations: with its own limits and, where possible, restricted to one set of events."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ ANY = "?"
 
 
 class BoundedOracle(Interpreter):
-    """The denotational interpreter, which gives up after a number of questions about sub-formulas and intervals.
+    """The denotational interpreter with a limit on the number of questions about sub-formulas and intervals.
 
-    So an explanation ends on a long stream even if little matches there.
+    So an explanation ends on a long stream too, even if little matches there.
     """
 
     def __init__(
@@ -98,14 +98,14 @@ def of_key(oracle: Asked, names: tuple[str, ...], j: int) -> KeyOracle:
 
 
 def places(oracle: Asked, i: int, j: int) -> Iterable[int]:
-    """Return the positions from i to before j, in the stream of a key those of its events."""
+    """Return the positions from i to before j; in the stream of a key, those of its events."""
     if isinstance(oracle, KeyOracle):
         return oracle.positions[bisect_left(oracle.positions, i) : bisect_left(oracle.positions, j)]
     return range(i, j)
 
 
 def following(oracle: Asked, p: int) -> int:
-    """Return the position after p: in the stream of a key, that of its next event."""
+    """Return the position after p; in the stream of a key, that of its next event."""
     if isinstance(oracle, KeyOracle):
         n = bisect_right(oracle.positions, p)
         return oracle.positions[n] if n < len(oracle.positions) else len(oracle.S)
@@ -113,7 +113,7 @@ def following(oracle: Asked, p: int) -> int:
 
 
 def alone(S: Stream, C: ComplexEvent) -> Stream:
-    """Return the stream in which every event outside C is of a type that no formula asks for; its attributes stay."""
+    """Return the stream with every event outside C changed to a type that no formula uses; attributes stay."""
     return Stream(S[p] if p in C else Event("", S[p].attributes) for p in range(len(S)))
 
 
@@ -123,10 +123,10 @@ def is_hidden(phi: cel.Formula) -> bool:
 
 
 def is_local(phi: cel.Formula) -> bool:
-    """Return whether events outside C have no say in whether C is a complex event of phi, so that C alone decides.
+    """Return whether C alone, without other events, decides whether it is a complex event of phi.
 
-    They have one where matches are compared, where something must not occur, and under PROJECT. Asking about C alone
-    matters: a loose formula has few matches within one set, and very many on a stream.
+    Other events matter where matches are compared, where something must not occur, and under PROJECT. Looking at C
+    alone is much cheaper: a loose formula has few matches within one set, and very many on a stream.
     """
     beyond = cel.Preference | cel.Unless
     phi = cel.expanded(phi)

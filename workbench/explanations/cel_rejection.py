@@ -1,7 +1,7 @@
-"""What of a formula can be relaxed, and the formula with some of that relaxed.
+"""Relax parts of a formula to find out why a set of positions is not a match.
 
-To relax is to ask for less at one place: to leave a condition out, or to let the order or the type of events be free.
-A relaxed formula remembers, for each place, what stood there: so a derivation of it shows where the formula fails.
+A relaxation drops a condition, or lets the order or the type of events be free, at one place. The relaxed formula
+remembers the original at each place, so a derivation of it shows where the formula fails.
 """
 
 from __future__ import annotations
@@ -69,7 +69,9 @@ ONE_KEY = "one key"  # what attributes are called in which the events of several
 
 @dataclass(frozen=True)
 class RelaxationPoint:
-    """One thing to relax at the node that a path of child numbers leads to; part numbers a filter's conjuncts."""
+    """One possible relaxation of a node, which is given by a path of child numbers. part: the number of a filter's
+    conjunct.
+    """
 
     path: Path
     kind: RelaxationKind
@@ -78,14 +80,14 @@ class RelaxationPoint:
 
 @dataclass(frozen=True)
 class Relaxed:
-    """A formula with some points relaxed. lost has, by the identity of a node, what stood in its place instead."""
+    """A formula with some points relaxed. lost: by the identity of a node, the part that it replaced."""
 
     formula: cel.Formula
     lost: dict[int, list[tuple[RelaxationPoint, cel.Formula]]]
 
 
 def points(phi: cel.Formula, path: Path = ()) -> Iterator[RelaxationPoint]:
-    """Yield all that can be relaxed in a formula, outer nodes first; what a guard forbids is left as it is."""
+    """Yield all possible relaxations of a formula, outer nodes first; the right side of UNLESS is not relaxed."""
     match phi:
         case cel.Filter(_, condition):
             for part, _ in enumerate(conjuncts(condition)):
@@ -116,7 +118,7 @@ def _kind_of(phi: cel.Formula) -> RelaxationKind:
 
 
 def relax(phi: cel.Formula, chosen: Collection[RelaxationPoint], types: Iterable[str]) -> Relaxed:
-    """Return the formula with the chosen points relaxed; where the type is free, it is one of the types."""
+    """Return the formula with the chosen points relaxed; where the type is free, it may be any of `types`."""
     return _Relaxing(chosen, tuple(sorted(types))).result(phi)
 
 
@@ -128,14 +130,14 @@ def at_path(phi: cel.Formula, path: Path) -> cel.Formula:
 
 
 def conjuncts(condition: cel.Condition) -> list[cel.Condition]:
-    """Return the conditions that an AND of a filter, or an `and` in brackets, joins, left to right."""
+    """Return the conditions joined by AND in a filter, or by `and` in brackets, left to right."""
     if isinstance(condition, cel.Conjunction):
         return conjuncts(condition.left) + conjuncts(condition.right)
     return [*single_tests(condition)] if isinstance(condition, cel.Every) else [condition]
 
 
 def single_tests(atom: cel.Atom) -> list[cel.Atom]:
-    """Return the tests that an `and` in brackets joins: every event satisfies both exactly if it satisfies each."""
+    """Return the tests joined by `and` in brackets."""
     if isinstance(atom, cel.Every) and isinstance(atom.predicate, Both):
         sides = (atom.predicate.left, atom.predicate.right)
         return [part for one in sides for part in single_tests(cel.Every(atom.variable, one, span=atom.span))]
@@ -329,7 +331,9 @@ KEEPING = cel.In | cel.Restriction | cel.Preference | cel.Unless | cel.PerKey
 
 
 def miscounted(phi: cel.Formula, C: ComplexEvent) -> tuple[cel.Formula, str, str] | None:
-    """The part of phi whose clause makes C too large or too small, the clause, and why; None if the number is right."""
+    """Return the part of phi that gives C too many or too few events, the clause, and why; None if
+    the number is right.
+    """
     while isinstance(phi, KEEPING):
         phi = children(phi)[0]
     most = len(C) + sum(isinstance(psi, cel.EventAtom) for psi in cel.subformulas(cel.expanded(phi)))
@@ -375,7 +379,7 @@ def counts(phi: cel.Formula, most: int) -> frozenset[int]:
 
 
 def endless(phi: cel.Formula) -> bool:
-    """Return whether there is an iteration in phi, so that it may have matches of any size."""
+    """Return whether phi has an iteration, so that it may have matches of any size."""
     return any(isinstance(part, cel.Iteration) for part in cel.subformulas(cel.expanded(phi)))
 
 
@@ -442,7 +446,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Rejection:
-    """Hold the reasons for which the set is not a match at n.
+    """The reasons why the set is not a match at n.
 
     reasons: all have to go before it is one; empty if none was found.
     relaxed: the derivation of the set by the formula without them, where there is one. nearest: the matches at n that
@@ -547,7 +551,7 @@ def reject_binding(phi: cel.Formula, mu: Valuation, known: Sequence[Valuation], 
 
 
 def oracle_for(phi: cel.Formula, C: ComplexEvent, S: Stream, predicates: Predicates = NO_PREDICATES) -> BoundedOracle:
-    """An oracle that can tell whether C is a complex event of phi over S."""
+    """Return an oracle that can decide whether C is a complex event of phi over S."""
     return BoundedOracle(alone(S, C) if is_local(phi) else S, predicates=predicates)
 
 

@@ -1,4 +1,4 @@
-"""Explanations of core-CEL: derivations of a match, and what is in the way of a set of positions that is none."""
+"""Explain core-CEL matches: derivations of a match, and reasons why positions are not a match."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from cerify.semantics.trees import children, rebuilt
 
 @dataclass(frozen=True)
 class CoreDerivation:
-    """A step: C is a complex event of the formula under nu, with what the clause was applied with, and facts."""
+    """A step: C is a complex event of the formula under nu; with the arguments of the clause, and facts."""
 
     formula: core.Formula
     C: ComplexEvent
@@ -176,7 +176,8 @@ Restriction: TypeAlias = core.CoreFilter | core.Strategy
 
 
 def reasons(phi: core.Formula, C: ComplexEvent, S: Stream, budget: Budget = Budget()) -> tuple[str, ...]:
-    """Return reasons why C is not a complex event of phi; () if more than conditions and strategies is in its way.
+    """Return reasons why C is not a complex event of phi; () if more than conditions and strategies would have to
+    change.
 
     Raises BudgetExceeded.
     """
@@ -295,7 +296,7 @@ PATTERN = "without its conditions and strategies it has no such events either: i
 
 @dataclass(frozen=True)
 class CoreFound(MembershipAnswer):
-    """With derivations of a match, more: whether there are others; or with the reasons why it is none."""
+    """The answer: derivations of a match (more: whether there are others), or the reasons why it is not a match."""
 
     derivations: tuple[CoreDerivation, ...] = ()
     more: bool = False
@@ -303,7 +304,7 @@ class CoreFound(MembershipAnswer):
 
 
 class CoreExplainer(PlainExplainer):
-    """Explanations by the definition; beyond the budget whether there is a match, and why no more is known."""
+    """Explains matches by the definition; beyond the budget it only says whether there is a match."""
 
     legend = "“x -> 1” says that the variable x holds event 1."
 

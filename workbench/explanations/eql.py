@@ -1,4 +1,4 @@
-"""Why a rule in EQL fired, or why it did not: a funnel of steps, and what is wrong with events that are no match."""
+"""Explain why an EQL rule fired or not: a funnel of steps, and why events are not a match."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LONGEST = 300  # characters of a condition in a message
 
 @dataclass(frozen=True)
 class EqlAnswer:
-    """Whether events are a match that is reported at a position, why or why not, and the nearest matches."""
+    """Whether events are a match reported at a position, why or why not, and the nearest matches."""
 
     events: ComplexEvent
     at: int
@@ -47,7 +47,7 @@ class EqlAnswer:
 
 
 class EqlExplainer(Explainer[EqlAnswer]):
-    """Explanations by the matches of the definition and by what became of each sequence."""
+    """Explains by the matches of the definition and by the fate of each sequence."""
 
     hint = "--match POSITIONS says why events are no match, as in --match 0,1."
 
@@ -62,7 +62,9 @@ class EqlExplainer(Explainer[EqlAnswer]):
 
     @cached_property
     def matches(self) -> Sequence[Match]:
-        """The matches: of a short log by the definition, of a long one by the funnel, or else by the slot machine."""
+        """Return the matches: of a short log by the definition, of a long one by the funnel, or else by the slot
+        machine.
+        """
         if len(self.S) <= SHORT:
             return matches_of(self.rule, self.S)
         if self.funnel is not None and not self.rule.pipes:
@@ -258,7 +260,7 @@ def _close_call(query: eql.EventSequence, steps: list[eql.SequenceStep], one: St
 
 
 def failures(part: eql.EventFilter, event: Event) -> Iterator[str]:
-    """Yield why an event does not pass a filter: each test that fails, with the values of its fields."""
+    """Yield why an event does not pass a filter: each failed test, with the values of its fields."""
     if not has_category(event, part.category):
         yield f"its category is {event.type}, not {part.category}"
         return

@@ -1,4 +1,4 @@
-"""What became of every sequence of a rule in EQL: how far each came, and what stopped it.
+"""Follow every sequence of an EQL rule: how far each came, and what stopped it.
 
 The sequences of a key are followed as they wait in the places of its steps. One that goes no further was overwritten by
 a later one, was ended by `until`, came to its last step too late, had a missing event in a gap, or still waits.
@@ -29,7 +29,7 @@ STOPPED = {
 
 @dataclass(frozen=True)
 class StoppedSequence:
-    """A sequence that is no match: its events, what stopped it (a key of STOPPED), at which event, and in words."""
+    """A sequence that did not become a match: its events, what stopped it (a key of STOPPED), where, and in words."""
 
     positions: tuple[int, ...]
     kind: str
@@ -39,7 +39,7 @@ class StoppedSequence:
 
 @dataclass
 class StepEvents:
-    """Hold the counts of a step.
+    """The counts of a step.
 
     passing: events that pass its filter; keyless: those without a key; unawaited: those for whose key no sequence waits
     there; reached: sequences that came to it; examples: some events that no sequence waited for.
@@ -56,7 +56,7 @@ class StepEvents:
 
 @dataclass
 class EventCounts:
-    """Hold how many events pass each step, how many sequences stopped and why, and the matches before any pipe."""
+    """How many events pass each step, how many sequences stopped and why, and the matches before any pipe."""
 
     events: int
     steps: list[StepEvents]
@@ -105,7 +105,7 @@ def _braces(positions: Sequence[int]) -> str:
 
 
 def follow(query: eql.EventSequence, S: Sequence[Event]) -> EventCounts:
-    """Return what became of the sequences of a rule over a log, as Elastic means it. Raises BudgetExceeded."""
+    """Return the fate of each sequence of a rule over a log, by Elastic's semantics. Raises BudgetExceeded."""
     return _Follower(query, S).run()
 
 

@@ -1,4 +1,4 @@
-"""Explanations of event expressions: the occurrences at an event, or why there is none; as JSON and as text."""
+"""Explain event expressions: the occurrences at an event, or why there are none; as JSON and as text."""
 
 from __future__ import annotations
 
@@ -280,7 +280,7 @@ def citation(E: expr.Expression) -> str:
 
 
 def facts(found: Occurrence, S: Stream) -> list[str]:
-    """Return the facts on which an occurrence rests beside the occurrences of its operands."""
+    """Return the facts on which an occurrence depends, besides the occurrences of its operands."""
     E = found.expression
     if isinstance(E, expr.Primitive):
         return [row(S[found.at])]
@@ -292,7 +292,7 @@ def facts(found: Occurrence, S: Stream) -> list[str]:
 
 
 def below(found: Occurrence) -> list[Occurrence]:
-    """Return the occurrences of the operands that an occurrence rests on."""
+    """Return the occurrences of the operands on which an occurrence depends."""
     return [part for part in found.parts if part is not None]
 
 
@@ -325,7 +325,7 @@ Found: TypeAlias = TakesPlace | DoesNot
 
 
 class ExpressionExplainer(Explainer[Found]):
-    """The occurrences of an expression at an event, or why there are none."""
+    """Explains an expression at an event by its occurrences, or why there are none."""
 
     heading = "Why it takes place, and why not"
     legend = (

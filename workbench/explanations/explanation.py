@@ -1,4 +1,4 @@
-"""What the events of a valuation say about a condition, in words."""
+"""Explanations of any language as data: steps, parts, listings, and how they become text, JSON and pages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TRIED = 100_000  # combinations of events looked at for one that breaks a correl
 
 
 def reasons_for(condition: cel.Condition, mu: Valuation, S: Stream) -> Iterator[str]:
-    """Yield for each atom of the condition about mu what its events show."""
+    """Yield for each atom of the condition what the events of mu show."""
     for atom in cel.atoms(condition):
         match atom:
             case cel.Every(A, predicate):
@@ -49,7 +49,7 @@ def reasons_for(condition: cel.Condition, mu: Valuation, S: Stream) -> Iterator[
 
 
 def reasons_against(atom: cel.Atom, mu: Valuation, S: Stream) -> str:
-    """Describe how the events of mu break an atom that they do break."""
+    """Describe how the events of mu violate an atom."""
     match atom:
         case cel.Every(A, predicate):
             names = list(dict.fromkeys(m.name for m in mentions(predicate)))
@@ -147,7 +147,7 @@ Json: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True)
 class ExplanationStep:
-    """One step: what it is about, and what it rests on.
+    """One step: its subject, and the steps on which it depends.
 
     text: a part of the query, or the step of a run in words. where: the part of the stream. bound: what variables bind.
     clause: the clause that is applied, with its citation. facts: what the stream shows. move: the kind of a run's step;
@@ -168,7 +168,7 @@ class ExplanationStep:
 def tree_of(
     root: N, below: Callable[[N], Sequence[N]], step: Callable[[N, tuple[ExplanationStep, ...]], ExplanationStep]
 ) -> ExplanationStep:
-    """Return the steps of a tree of another kind: step makes one of a node and the steps below it."""
+    """Convert a tree of another kind to steps: `step` makes one from a node and the steps below it."""
     made: dict[int, ExplanationStep] = {}
     for node in reversed(list(subtrees(root, below))):
         made[id(node)] = step(node, tuple(made[id(child)] for child in below(node)))
@@ -195,13 +195,13 @@ def json_of_run(steps: Iterable[ExplanationStep]) -> list[Json]:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Sets of positions on the stream, a row for each; marks are a further line for some events."""
+    """Sets of positions on a stream, a row for each. marks: a further line for some events."""
 
     rows: tuple[Row, ...]
     marks: Mapping[int, str] = field(default_factory=dict)
 
     def svg(self, S: Stream) -> str:
-        """Return the timeline as inline SVG; of a long stream only what is near to the rows and the marks."""
+        """Return the timeline as inline SVG; of a long stream only the part near the rows and the marks."""
         places = {p for row in self.rows for p in (*row.positions, row.at) if p is not None} | self.marks.keys()
         return timeline(columns(S, places or {0, len(S) - 1}, self.marks), self.rows)
 
@@ -240,7 +240,7 @@ class ExplanationView:
 
 
 def numbered(word: str, parts: Sequence[ExplanationPart]) -> tuple[ExplanationPart, ...]:
-    """Return the parts with headings: the word and a number; without one if there is only one part."""
+    """Return the parts with headings, the word and a number; a single part gets none."""
     if len(parts) == 1:
         return tuple(parts)
     return tuple(
@@ -250,7 +250,7 @@ def numbered(word: str, parts: Sequence[ExplanationPart]) -> tuple[ExplanationPa
 
 
 def json_of_nearest(matches: Iterable[Iterable[int]], asked: frozenset[int]) -> list[Json]:
-    """Return the matches that differ least from the positions in question, and in what, as JSON."""
+    """Return the matches that differ least from the given positions, with their differences, as JSON."""
     return [
         {"events": sorted(C), "missing": sorted(C - asked), "extra": sorted(asked - C)} for C in map(frozenset, matches)
     ]
@@ -263,7 +263,7 @@ def nearest(at: str, matches: Iterable[Iterable[int]], asked: frozenset[int]) ->
 
 
 def changes(near: frozenset[int], asked: frozenset[int]) -> str:
-    """Describe in words the changes that turn the positions in question into a match."""
+    """Describe the changes that turn the given positions into a match."""
     words = (("with", near - asked), ("without", asked - near))
     return " and ".join(f"{word} {', '.join(map(str, sorted(places)))}" for word, places in words if places)
 
@@ -311,7 +311,7 @@ class Listing(Generic[E]):
 
 
 def listing(found: Iterable[E], request: Request, length: int, at: Callable[[E], int]) -> Listing[E]:
-    """Return the first explanations of all in the order of their positions on a stream of `length` events."""
+    """Return the first of the explanations, in the order of their positions, on a stream of `length` events."""
     first, last = (0, length - 1) if request.at is None else (request.at, request.at)
     listed = list(islice(found, request.limit + 1))
     more = len(listed) > request.limit
@@ -320,7 +320,7 @@ def listing(found: Iterable[E], request: Request, length: int, at: Callable[[E],
 
 
 class Explainer(ABC, Generic[E]):
-    """Explanations of the matches of a query over a stream; E is their type.
+    """Explains the matches of a query over a stream; E is the type of an explanation.
 
     S: the stream; positions are those of its events. query: the query, as listing_json writes it. in_order: whether
     the query reads the stream in the order of its positions. heading, legend, walk: the title of a page, how to read
@@ -340,8 +340,7 @@ class Explainer(ABC, Generic[E]):
 
     @abstractmethod
     def explain_request(self, request: Request) -> E | None:
-        """Return the explanation of what the request names; None if it names nothing, so that all matches are
-        explained.
+        """Return the explanation of the requested positions; None if the request is for all matches.
 
         Raises InputError, Unsupported, BudgetExceeded.
         """
@@ -387,7 +386,7 @@ NEAREST = 3
 
 @dataclass(frozen=True)
 class MembershipAnswer:
-    """Whether the positions are a match reported at a position; if not, the matches that differ from them least."""
+    """Whether the positions are a match reported at a position; if not, the nearest matches."""
 
     events: ComplexEvent
     at: int
@@ -396,7 +395,7 @@ class MembershipAnswer:
 
 
 class PlainExplainer(Explainer[MembershipAnswer]):
-    """Explanations by the matches of the definition alone."""
+    """Explains by the matches of the definition alone."""
 
     def __init__(self, matches: Sequence[Match], S: Stream, query: str) -> None:
         self.matches, self.S, self.query = matches, S, query

@@ -1,4 +1,4 @@
-"""How far the sequences of a query came: a funnel, and the starts that did not complete, each with what was missing.
+"""Show how far the sequences of a query came: a funnel, and the incomplete starts, each with what was missing.
 
 A start is an event that takes the first step; its depth is the greatest number of steps for which, in the same windows
 and keys, there is a match that begins with it. All events after a start are looked at until its window is over. The

@@ -59,7 +59,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class LabelSearch(Meaning):
-    """The labellings at a row, of no more rows than `most`, and how far they come."""
+    """The labellings at a row with at most `most` rows, and how far they come."""
 
     most: float = float("inf")
     progress: Progress = field(default_factory=Progress)
@@ -83,7 +83,7 @@ class LabelSearch(Meaning):
 
 @dataclass(frozen=True)
 class RowRejection:
-    """Finds the reasons why rows are not a match of a clause with these matches. `budget` limits each search."""
+    """Finds the reasons why rows are not a match of a clause, given its matches. `budget` limits each search."""
 
     made: RowOutput
     matches: Sequence[NumberedMatch]
@@ -108,7 +108,7 @@ class RowRejection:
         return self._at(first, first if at is None or self.made.q.window is None else at, len(C))
 
     def farthest(self) -> tuple[str, ...]:
-        """Explain, for a clause without matches, why none begins at the row at which a search comes farthest."""
+        """Explain, for a clause without matches, why none begins at the row where a search comes farthest."""
         searches = ((place, self._search(place, place)[0]) for places in self.made.partitions for place in places)
         found = max(searches, key=lambda one: len(one[1].progress.longest), default=None)
         return () if found is None else self._none_begins(*found)
@@ -223,7 +223,7 @@ NEAREST = 3
 
 @dataclass(frozen=True)
 class LabelledRow:
-    """One row of a match: its position, its label, and why; preferred: what was tried before and did not lead on."""
+    """One row of a match: its position, its label, and why. preferred: labels that were tried before and failed."""
 
     place: int
     label: str
@@ -233,7 +233,7 @@ class LabelledRow:
 
 @dataclass(frozen=True)
 class RowExplanation:
-    """A match, its rows, and what was taken further and given up."""
+    """A match, its rows, and the rows that were taken tentatively and given back."""
 
     match: NumberedMatch
     rows: tuple[LabelledRow, ...]
@@ -242,7 +242,7 @@ class RowExplanation:
 
 @dataclass(frozen=True)
 class NotMatched:
-    """Rows that are no match, why, and the matches that differ from them least."""
+    """Rows that are not a match, why, and the matches that differ from them least."""
 
     events: ComplexEvent
     reasons: tuple[str, ...]
@@ -250,7 +250,7 @@ class NotMatched:
 
 
 class RowExplainer(Explainer[RowExplanation | NotMatched]):
-    """Explanations by the definition."""
+    """Explains by the definition."""
 
     heading = "Why rows are labelled as they are"
     legend = "A dot is a row of a match; diamonds are rows that are no match, rings those of a match near to them."

@@ -1,4 +1,4 @@
-"""What a set of events is to a query of SASE+: the run that makes it a match, step by step, or where every run ends."""
+"""Explain SASE+ matches: the run that makes events a match, step by step, or where every run ends."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ Restriction: TypeAlias = (
 
 
 def relaxations(queries: Iterable[sase.SaseQuery]) -> Iterator[tuple[sase.SaseQuery, tuple[str, ...], sase.SaseQuery]]:
-    """Yield each query with the restrictions left out of it and the query that remains, the fewest removals first."""
+    """Yield sets of removed restrictions with the query that remains, the fewest removals first."""
     known = [(q, restrictions(q)) for q in queries]
     for n in range(1, max((len(found) for _, found in known), default=0) + 1):
         for q, found in known:
@@ -180,7 +180,7 @@ def restrictions(q: sase.SaseQuery) -> list[Restriction]:
 
 
 def without(q: sase.SaseQuery, left_out: tuple[Restriction, ...]) -> sase.SaseQuery:
-    """Return the query without these restrictions; a strategy that is left out becomes skip_till_any_match."""
+    """Return the query without these restrictions; a removed strategy becomes skip_till_any_match."""
     gone = {k.variable for k in left_out if isinstance(k, sase.Component)}
     dropped = {id(c) for c in left_out}
     pattern = tuple(k for k in q.pattern if k.variable not in gone)
@@ -260,7 +260,9 @@ class Move:
 
 @dataclass(frozen=True)
 class Accepted:
-    """The events are a match. runs: as many as requested; absent: the negated events that occur nowhere in scope."""
+    """The answer that the events are a match. runs: as many as requested. absent: the negated
+    events that do not occur.
+    """
 
     match: Match
     bindings: Bindings
@@ -271,9 +273,9 @@ class Accepted:
 
 @dataclass(frozen=True)
 class Failure:
-    """A way to bind the events, and the step that a run for it could not make.
+    """A way to bind the events, and the step that no run with it could make.
 
-    complete: whether the run comes to F, so that what comes after the runs forbids the match.
+    complete: whether the run reaches F, so that something after the runs forbids the match.
     """
 
     bindings: Bindings
@@ -291,7 +293,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class NoMatch:
-    """The events are no match: the runs that come farthest, and the matches that have most in common with the events.
+    """The answer that the events are not a match: the runs that come farthest, and the most similar matches.
 
     in_the_way: a smallest set of restrictions of the query without which the events are a match; () if none was found.
     """
@@ -303,7 +305,7 @@ class NoMatch:
 
 
 class SaseRuns:
-    """Finds the matches of a query on the stream that it reads, with what their explanations need."""
+    """Finds the matches of a query on the stream that it reads, with the data for their explanations."""
 
     def __init__(self, q: sase.Tree, S: Stream, reading: Reading = DECIDED, budget: Budget = Budget()) -> None:
         self.q, self.reading, self.budget = q, reading, budget
@@ -333,7 +335,7 @@ class SaseRuns:
         return matches_of(self.q, self._whole, moves.bindings, self.reading, self.budget)
 
     def explain(self, events: ComplexEvent, bound: Bindings | None = None, count: int = 1) -> Accepted | NoMatch:
-        """Explain why the events are a match, or are not; with bindings, why with these. Raises InputError."""
+        """Explain why the events are a match or not; with bindings, why they are bound so. Raises InputError."""
         if not events:
             raise InputError("a match of SASE+ has at least one event")
         if beyond := sorted(p for p in events if not 0 <= p < len(self.S)):
@@ -391,7 +393,7 @@ class SaseRuns:
         return [match for match in moved if match.events[0] < behind]
 
     def all(self) -> Iterator[Accepted]:
-        """Every match, each with a run."""
+        """Yield every match, each with a run."""
         return (self.accepted(match, 1) for match in self.matches)
 
     def accepted(self, match: Match, count: int) -> Accepted:
@@ -550,7 +552,7 @@ class SaseRuns:
 
 
 def ways_of(q: sase.SaseQuery, events: ComplexEvent) -> Iterator[Bindings]:
-    """Yield the ways in which the components can have the events, each at least one, in their order."""
+    """Yield the ways to divide the events between the components, at least one each, in order."""
     pattern, places = clauses.positive(q), sorted(events)
     n, m = len(places), len(pattern)
     cuts = combinations(range(1, n), m - 1)
@@ -607,7 +609,7 @@ Found: TypeAlias = Accepted | NoMatch
 
 
 class SaseExplainer(Explainer[Found]):
-    """The runs that bind the events of a match, or the step that no run can make; S is the stream that is read."""
+    """Explains by the runs that bind the events of a match, or by the step that no run can make. S: the stream read."""
 
     heading = "The runs that make a match"
     legend = (

@@ -1,4 +1,4 @@
-"""A query as a sequence of steps, each taken by one event: what near misses and funnels are about.
+"""A query as a sequence of steps, each taken by one event, for near misses and funnels.
 
 `A ; (B UNLESS C) ; D PER KEY [k] WITHIN 10 minutes` has three steps, A, B and D; B is guarded by C. What a step is can
 be told from one event, and how steps follow each other from a window, a key and what must not come in between. So one
@@ -51,7 +51,7 @@ class StepSequence:
 
 
 def sequence_of(phi: cel.Formula) -> StepSequence | Unsupported:
-    """Return the steps of a query, or why it has none. Raises BudgetExceeded."""
+    """Return the steps of a query, or the reason why it is not a sequence. Raises BudgetExceeded."""
     with depth_limited(phi.span):
         scope = strip_windows(partitioned(phi))
         if isinstance(scope, Unsupported):

@@ -1,4 +1,4 @@
-"""Why Sigma rules raised an alert, or why they did not: what was in the window, and what missed it by how much."""
+"""Explain why Sigma rules raised an alert or not: what the window contained, and what was missing."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ NUMERIC = ("value_sum", "value_avg", "value_percentile")
 
 
 class SigmaExplainer(Explainer[SigmaAnswer]):
-    """Explanations by the definition: the windows of groups, and the occurrences around them."""
+    """Explains by the definition: the windows of groups, and the occurrences around them."""
 
     hint = "--at N says why no alert is raised at an event, --match POSITIONS why one with other events is not."
     idle = "no alert"

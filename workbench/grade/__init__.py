@@ -1,1 +1,1 @@
-"""Exercises: a sentence in plain English, for which a student writes a formula, and what is said of the formula."""
+"""Exercises: a sentence in plain English, the formula that a student writes for it, and feedback on the formula."""

@@ -63,14 +63,14 @@ LEVELS = {1: "easy", 2: "middling", 3: "hard"}
 
 
 class UnusableAnswer(InputError):
-    """Nothing can be marked with an answer that a file lists as right. withheld is the message for students."""
+    """Raised if a file lists an answer as right that cannot be used. withheld: the message for students."""
 
     withheld: str = ""
 
 
 @dataclass(frozen=True)
 class Exercise:
-    """A sentence, and formulas that say it.
+    """A sentence, and formulas that express it.
 
     answers are right, the first is the model answer, and there are none in a file for students; wrong ones are typical
     of beginners. about is "pattern" for a hint that is of no help with a mistake in the conditions, "" for any other.
@@ -92,17 +92,17 @@ class Exercise:
     where: str = field(default="", compare=False)
 
     def hint_about(self, mistake: Mistake) -> str:
-        """Its hint, or "" where that is not about the mistake."""
+        """Return its hint, or "" if the hint does not help with the mistake."""
         return "" if self.about == PATTERN and mistake.in_conditions else self.hint
 
     def right(self) -> tuple[str, ...]:
-        """Its answers, the model answer first. Raises InputError if it is of a file for students, which has none."""
+        """Return its answers, the model answer first. Raises InputError for a file for students, which has none."""
         if not self.answers:
             raise InputError(f"the file has no answer to {self.id!r}: whoever wrote it has another one to grade with")
         return self.answers
 
     def trees(self) -> list[Any]:
-        """Its answers as syntax trees. Raises UnusableAnswer, and InputError if it has none."""
+        """Return its answers as syntax trees. Raises UnusableAnswer, and InputError if it has none."""
         return [self._tree(text, number) for number, text in enumerate(self.right(), 1)]
 
     def _tree(self, text: str, number: int) -> Any:
@@ -112,9 +112,9 @@ class Exercise:
             raise self._unusable(number, error) from None
 
     def require_usable(self) -> None:
-        """Raise UnusableAnswer if no query can be compared with the first answer, or another one means something else.
+        """Raise UnusableAnswer if no query can be compared with the first answer, or another answer differs from it.
 
-        Without the solver, what would need it can be used: queries are tried on short streams then.
+        Without the solver, an answer that would need it is usable: queries are then tried on short streams.
         """
         first, *others = self.trees()
         lang = LANGUAGES[self.language]
@@ -152,17 +152,16 @@ class Exercise:
 
 
 def grade_command(file: Path) -> str:
-    """Return the command that is about the exercises of a file."""
+    """Return the shell command for the exercises of a file."""
     return "cerify grade" if file == FILE else f"cerify grade --exercises {shlex.quote(str(file))}"
 
 
 @cache
 def exercises(file: Path = FILE) -> Mapping[str, Exercise]:
-    """Return all exercises of a file by their ids, in its order; those of the course by language, and there from easy
-    to hard.
+    """Return all exercises of a file by id, in its order; the course's own by language, from easy to hard.
 
-    Raises InputError, which names the file and the line, and UnusableAnswer, but not for the file of the course, whose
-    answers can be used.
+    Raises InputError, which names the file and the line, and UnusableAnswer; the course's own answers have been
+    checked.
     """
     found: dict[str, Exercise] = {}
     for line, where in lines_of(file):
@@ -394,7 +393,7 @@ def _compare_on_short_streams(
 
 
 def few_values(lang: Language[Any], schema: Schema, *queries: Any) -> Mapping[str, Sequence[Value]]:
-    """For each attribute one value to try, and some more if a query asks about it."""
+    """Return for each attribute one value to try, and some more if a query tests it."""
     numbers = set.union(*(_integers(lang, query) for query in queries))
     near = sorted(numbers ^ _near(numbers) if len(numbers) > 1 else _near(numbers)) or [0, 1]
     by_type: Mapping[ValueType, Sequence[Value]] = {
@@ -472,7 +471,7 @@ LISTED = 20  # events of a stream
 
 
 def statement(exercise: Exercise) -> list[str]:
-    """Return the exercise: its sentence, and the events that there are."""
+    """Return the sentence of the exercise, and its events."""
     types = (f"{name}({', '.join(attributes)})" if attributes else name for name, attributes in _schema(exercise))
     heading = f"{exercise.id}, {LANGUAGES[exercise.language].title}, {LEVELS[exercise.level]}"
     return [heading, exercise.sentence, f"events: {', '.join(types)}"]
@@ -485,7 +484,7 @@ def solution(exercise: Exercise) -> list[str]:
 
 
 def feedback(exercise: Exercise, grade: Grade, answer: str) -> list[str]:
-    """Return feedback on the answer: that it is right, and the evidence, or where it differs and what to look at."""
+    """Return feedback on the answer: that it is right, with the evidence; or where it differs, and a hint."""
     match grade:
         case Right(evidence, length):
             tried = " as far as it was tried" if evidence == "tried" else ""
@@ -615,7 +614,7 @@ def results(answers: Mapping[str, Any], tasks: Mapping[str, Exercise]) -> dict[s
 
 
 def not_marked(error: CerifyError) -> dict[str, Any]:
-    """Return the results where the answers could not be read."""
+    """Return the results for a file whose answers could not be read."""
     return {"score": 0, "output": error.described(), "tests": []}
 
 

@@ -1,4 +1,4 @@
-"""The mistake in a wrong answer, by its canonical text and the stream on which it differs from the right ones.
+"""Find the mistake in a wrong answer, from its canonical text and the stream on which it differs from the right ones.
 
 An answer is compared with the right answer that it shares most with: event types, operators, comparisons, numbers and
 attributes. What differs from that one and from the model answer too says which mistake it is; where several things
@@ -169,14 +169,14 @@ CONFUSED: Mapping[str, str] = {"cseq": "seq", "cplus": "plus", "crepeat": "repea
 
 @dataclass(frozen=True)
 class Mistake:
-    """The kind of a mistake, and a sentence about it that does not have the answer."""
+    """The kind of a mistake, and a sentence about it that does not reveal the answer."""
 
     kind: MistakeKind
     hint: str
 
     @property
     def in_conditions(self) -> bool:
-        """Return whether it is one in what is asked of attributes, not in the pattern."""
+        """Return whether the mistake is in a condition on attributes rather than in the pattern."""
         return self.kind in ("condition", "comparison", "connective", "attribute", "NULL")
 
 
@@ -185,7 +185,7 @@ NULLS = Mistake("NULL", "an attribute is NULL or NaN there: it is neither below,
 
 @dataclass(frozen=True)
 class Difference:
-    """The matches that end at one position of a stream, wanted and one's own, as the positions of their events."""
+    """The matches that end at one position of a stream, the right ones and the answer's, as positions of events."""
 
     S: Stream
     wanted: tuple[tuple[int, ...], ...]

@@ -1,1 +1,1 @@
-"""Suites that run where they are named, or with --language: their languages need an extra."""
+"""Suites that run only when named, or with --language, because their languages need an extra."""
