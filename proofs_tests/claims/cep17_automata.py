@@ -188,9 +188,10 @@ def compared(
                     return Finding("refuted", "exhaustive", f"the correction or the library, after {looked_at}", found)
         bound = (
             f"{looked_at} automata: all of one and two states and those of three with up to "
-            f"{2 if effort == 'quick' else 4} transitions, on 4 events of one kind, and "
+            f"{2 if effort == 'quick' else 4} transitions, from their first state, on 4 events of one kind, and "
             f"{len(list(drawn(effort, 17)))} random ones (seed 17), each on 1 to 6 events, at all positions"
         )
+        bound += "; I/O-determinized" if deterministic else ""
         if counterexample is None or correction is None:
             return Finding("holds", "exhaustive", bound)
         if on_formula is not None:
@@ -448,7 +449,8 @@ def _(effort: Effort) -> Finding:
     return Finding(
         "holds",
         "exhaustive",
-        f"{looked_at} pairs of runs of all automata of alg4, other random ones (seed 20), I/O-determinized",
+        f"{looked_at} pairs of runs from the first two states of all automata of alg4, other random ones (seed 20), "
+        "I/O-determinized",
     )
 
 

@@ -30,7 +30,7 @@ from proofs_tests.claims.cep17 import streams as core_streams
 from proofs_tests.claims.decide import SCHEMA
 from proofs_tests.claims.ledger import Effort, Finding, claim, plant
 from proofs_tests.claims.search import EVENTS, POSITIVE, Space
-from proofs_tests.claims.vldb92_search import expressions, histories, meaning
+from proofs_tests.claims.vldb92_search import IN_WORDS, expressions, histories, meaning
 from proofs_tests.unit.semantics.sase_cases import query
 
 HERE = sys.modules[__name__]
@@ -49,7 +49,8 @@ SPACE = Space(("in", "filter", "seq", "or", "plus", "start", "nxt"), nodes=3, ev
     "tods21.sec4:stream",
     "A stream is a sequence of tuples, each of one relation",
     "definition",
-    "the relation is an attribute of a tuple, as footnote 1 offers: else relations of the same attributes are one",
+    "the relation is an attribute of a tuple, as footnote 1 offers: else relations of the same attributes are one; of "
+    "the infinite sequence there is a prefix",
 )
 def _(effort: Effort) -> Finding:
     schema = Schema({"A": {"x": "int"}, "B": {"x": "int"}})
@@ -77,7 +78,8 @@ def _(effort: Effort) -> Finding:
         for j in range(2):
             named = Interpreter(S).meaning(parse("(A ; A) IN X"), 0, j)
             ok &= all(frozenset(p for name, p in nu if name == "X") == sup(nu) for nu in named)
-    return _passed(ok, f"{cases} pairs of all sets of two positions, for A and for X")
+    bound = f"{cases} pairs of all sets of two positions, for A and for X; μ[X ↦ C] by (A ; A) IN X on A A alone"
+    return _passed(ok, bound)
 
 
 @claim("tods21.sec4:at-n", "The complex events at n are the supports of the valuations over 0 to n", "definition")
@@ -116,7 +118,12 @@ def _which(P: Predicate) -> frozenset[int]:
     return frozenset(n for n, e in enumerate(EVENTS) if holds(P, e))
 
 
-@claim("tods21.def6.1", "Valuation equivalence implies complex event equivalence, and not conversely", "definition")
+@claim(
+    "tods21.def6.1",
+    "Valuation equivalence implies complex event equivalence, and not conversely",
+    "definition",
+    "of two formulas, where the definition has a formula and a CEA",
+)
 def _(effort: Effort) -> Finding:
     space = Space(("in", "seq", "or", "start"), nodes=3, events=3)
     listed = list(space.every())
@@ -335,14 +342,14 @@ plant(
 # ---- vldb92 ----
 
 
-@claim("vldb92.sec2.1:history", "E[h] is a history within h, and its events are in the order of h", "definition")
+@claim("vldb92.sec2.1:history", "E[h] is a history within h", "definition")
 def _(effort: Effort) -> Finding:
     nodes, length, cases = (3, 4, 0) if effort == "quick" else (4, 5, 0)
     for E, h in product(expressions(nodes), list(histories(length))):
         cases += 1
         if not meaning(E, h) <= set(range(len(h))):
             return Finding("refuted", "exhaustive", f"{E} over {h}")
-    bound = f"{cases} cases: all expressions to {nodes} nodes over a and b, all histories to {length} events"
+    bound = f"{cases} cases: all expressions to {nodes} nodes over {IN_WORDS}, all histories to {length} events"
     return Finding("holds", "exhaustive", bound)
 
 

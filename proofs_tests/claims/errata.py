@@ -541,12 +541,18 @@ TODS21_DAMAGED = (
     DamagedText(
         ("tods21.prop8.13:seq",),
         "Appendix C: STRICT(ρ1 ; ρ2) ≡ STRICT(ρ1) ; STRICT(ρ2).",
-        "; for `:`, on the right. Section 8.2 says that each ; is replaced by `:`.",
+        "; for `:`, on the right. By section 8.2 the events have to form an interval; there the copy has each `:` "
+        "replaced by `:`.",
     ),
     DamagedText(
         ("tods21.prop8.15:or",),
         "Appendix E, the case OR, part (5): (ρ1 ; ρ2)⊕ : (φ1⊕ : (ρ1 ; ρ2))⊕.",
         "A lost ⊕ behind the second (ρ1 ; ρ2).",
+    ),
+    DamagedText(
+        ("tods21.prop8.15:or-plus",),
+        "Appendix E, last step: with φ1 := φ1 OR ρ and φ2 = ρ ; ρ+, φ' has the form φ1 OR (φ1 ; φ2).",
+        "φ1 ; φ2 for ρ1 ; ρ2. The case to which the step leads back is φ1 OR (ρ1 ; ρ2).",
     ),
 )
 

@@ -36,6 +36,8 @@ few rows are statements of this book about the language of a paper, and say so.
   is named; of a claim about one query or a few, all streams up to it. *solver*: all attribute values, at the
   lengths named. *random*: a sample with its number, and its seed or step. *measured*: what was counted. *example*:
   one case, or, of a claim about more, a few queries made by hand, be it on all small streams.
+- In lists of operators `filter` is FILTER A.x > 0, `correlated` FILTER A.x = B.x, `in` IN X, and `project`
+  PROJECT[A].
 - *In Coq* names a theorem about all queries and streams of a [model](theory/mechanised.md).
 - The bounds are those of the quick check; `cerify claims --budget full` looks at more. `cerify claims
   --planted` plants an error beside each entry that has a check and shows that the check finds it.

@@ -76,7 +76,9 @@ def construction(
     """
     operator = id_.split(":")[1]
 
-    @claim(id_, f"the automaton of the case {operator}", "construction")
+    @claim(
+        id_, f"the automaton of the case {operator}", "construction", "the automata of the operands are the library's"
+    )
     def check(effort: Effort) -> Finding:
         sized = spaces if effort == "full" else quick
         bound = "; and ".join(space.describe(operator) for space in sized)

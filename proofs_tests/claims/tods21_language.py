@@ -245,9 +245,9 @@ def _(effort: Effort) -> Finding:
                     found.add(frozenset((variable, i) for i, t in enumerate(ts) for variable in t.marks))
             if found != cea_runs.valuations(A, S, len(S) - 1):
                 return Finding("refuted", "exhaustive", f"{A} over {S.events}")
-    return Finding(
-        "holds", "random", f"{cases} cases: sequences of three transitions of small automata, {DRAWN.format(seed=8)}"
-    )
+    which = f"small automata, {DRAWN.format(seed=8)}"
+    bound = f"{cases} cases: sequences of three transitions of {which}, all streams of 3 events"
+    return Finding("holds", "random", bound)
 
 
 @claim(

@@ -59,7 +59,8 @@ def _bound(Es: list[expr.Expression], nodes: int, length: int) -> str:
     "vldb92.attr",
     "Collection of all compatible tuples of attribute values",
     "algorithm",
-    reading="a tuple has the variables in several places, or in the head of the definition; the method is left open",
+    reading="by the library: a tuple has the variables in several places, or in the head of the definition; the text "
+    "puts off how tuples are collected",
 )
 def _(effort: Effort) -> Finding:
     nodes, length = (3, 3) if effort == "quick" else (4, 4)
