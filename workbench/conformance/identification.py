@@ -46,6 +46,7 @@ LOOKED_AT = 60  # questions of one length among which the best is looked for, if
 LOOKED_THROUGH = 400  # questions looked at before a stage takes what is left as the same, until all is settled
 COMPARED = 24  # hypotheses by which it is chosen, as long as a question splits these
 EMPTY = 3  # answers without the matches that they should have, at least, of an engine that never gives any
+ERRORS = 3  # answers to one query, after which it is asked no more
 STEPS = 4  # values of other axes that are changed to see whether a value is possible
 FITS = 0.7  # the part of the answers that hypotheses have to explain to be looked at as if nothing else were wrong
 
@@ -68,6 +69,7 @@ class Identification:
     """The state of an identification: the remaining hypotheses, and all answers.
 
     interrupted: whether a KeyboardInterrupt ended it; the findings are then those of the completed stages.
+    errors: for each kind of question the number of answers that are errors, or none at all, and say nothing.
     """
 
     predictor: Predictor
@@ -78,6 +80,7 @@ class Identification:
     skipped: set[tuple[str, bool]] = field(default_factory=set)
     interrupted: bool = False
     _ended: tuple[int, list[Choices]] = (0, [])  # the number of answers at the end of a step, and what it left
+    errors: Counter[tuple[str, bool]] = field(default_factory=Counter)
     _counted: dict[tuple[str, ...], tuple[int, int]] = field(default_factory=dict)
 
     def run(
@@ -124,9 +127,7 @@ class Identification:
                 if confirmed == CONFIRMATIONS or (question := pool.splitting(candidates, self.predictor)) is None:
                     break
                 confirmed += 1
-            answer = self.ask(question)
-            if answer is None:
-                self.skipped.add(question.kind)
+            if (answer := self.put(question)) is None:
                 continue
             asked += 1
             self.answered.append(Answered(question, answer, stage.axes))
@@ -136,6 +137,25 @@ class Identification:
         least = min(misses.values())
         best = [candidates[n] for n in misses if misses[n] == least]
         self.keep(stage, best, asked - least >= FITS * asked)
+
+    def put(self, question: EngineQuestion) -> EngineAnswer | None:
+        """Put a question to the engine; None where its answer says nothing.
+
+        An error says something only where a value predicts one. A query that the engine skips, or answers by ERRORS
+        such errors, is asked no more.
+        """
+        answer = self.ask(question)
+        said = not isinstance(answer, str) or (answer == "error" and self.may_be_error(question))
+        self.errors[question.kind] += not said
+        if answer is None or self.errors[question.kind] >= ERRORS:
+            self.skipped.add(question.kind)
+        return answer if said else None
+
+    def may_be_error(self, question: EngineQuestion) -> bool:
+        """Return whether an engine that is left, or one that differs from it in one axis, answers with an error."""
+        names = [axis.name for axis in self.predictor.axes_of(question.query)]
+        near = (c for one in self.left for c in (one, *self.neighbours(one, names)))
+        return any(self.predictor.answer(question, c) == "error" for c in near)
 
     def look_everywhere(self, stage: Stage, best: Choices, first: int) -> None:
         """Ask some questions with each query of a stage on which all its values agree.
@@ -150,9 +170,7 @@ class Identification:
                     break
                 if (question.query, question.key) in asked:
                     continue
-                if (answer := self.ask(question)) is None:
-                    self.skipped.add(question.kind)
-                else:
+                if (answer := self.put(question)) is not None:
                     self.answered.append(Answered(question, answer, stage.axes))
 
     def confirm(self, stage: Stage) -> None:
@@ -167,9 +185,7 @@ class Identification:
             question = question or pool.richest(self.left[0], self.predictor)
             if question is None or len(self.answered) >= self.most:
                 continue
-            answer = self.ask(question)
-            if answer is None:
-                self.skipped.add(question.kind)
+            if (answer := self.put(question)) is None:
                 continue
             self.answered.append(Answered(question, answer, ()))
             self.left = [c for c in self.left if self.predictor.answer(question, c) == answer] or self.left
@@ -206,9 +222,7 @@ class Identification:
             question = pool.between(first, rival, self.predictor)
             if question is None:
                 alike.add((*first.values(), *rival.values()))
-            elif (answer := self.ask(question)) is None:
-                self.skipped.add(question.kind)
-            else:
+            elif (answer := self.put(question)) is not None:
                 differing = tuple(name for name in first if first[name] != rival[name])
                 self.answered.append(Answered(question, answer, differing, settles=True))
                 self.left = self.best()
@@ -438,13 +452,19 @@ class Pool:
         return max(short, key=lambda question: len(predictor.answer(question, hypothesis)))
 
     def further(self, hypothesis: Choices, predictor: Predictor) -> list[EngineQuestion]:
-        """Choose a few long questions of a template: those with the most matches, and one without any."""
+        """Choose a few long questions of a template: those with the most matches, and one without any.
+
+        The definition has the most matches where the events of all steps come repeatedly. There an engine that
+        reports few of them shows which.
+        """
         every = self.unskipped()
         some = sorted(every if len(every) <= FEW else every[-FEW:], key=lambda question: -len(question.events))
         number = {question.key: len(predictor.answer(question, hypothesis)) for question in some}
-        most = sorted(some, key=lambda question: -number[question.key])[: FURTHER - 1]
         none = [question for question in some if not number[question.key]][:1]
-        return [*none, *most]
+        most = sorted(some, key=lambda question: -number[question.key])
+        rich = sorted(some, key=lambda question: -len(predictor.answer(question, predictor.default)))
+        chosen = {question.key: question for question in (*none, *rich[:1], *most)}
+        return list(chosen.values())[: len(none) + FURTHER - 1]
 
     def corroborating(
         self, hypothesis: Choices, names: Iterable[str], answered: Sequence[Answered], predictor: Predictor
@@ -618,7 +638,7 @@ def identified(
             count(),
             Case("", "identify", "", language, "", None, [], evaluated_output(predictor.interpretation.compared), []),
         )
-        stopped, malformed, errors = list[str](), list[str](), list[str]()
+        stopped, malformed, errors, broken = list[str](), list[str](), list[str](), list[str]()
 
         def ask(question: EngineQuestion) -> EngineAnswer | None:
             schema, events = schema_for(language, question), [dict(event) for event in question.events]
@@ -631,6 +651,8 @@ def identified(
             if all_alike(errors):
                 stopped.append(f"the first {ALIKE_ERRORS} answers are the same error: {result.detail}")
                 return None
+            if result.outcome not in ("skipped", "not_run") and result.matches is None:
+                broken.append(f"{question.query}: {result.detail}")
             match result.outcome:
                 case "not_run":
                     stopped.append(result.detail)
@@ -658,7 +680,7 @@ def identified(
             stopped.append(INTERRUPTED)
         found, ended = merged(axes, bases), next(iter(stopped), "")
         return EngineProfile(
-            info.name, info.version, language, found, asked, ended, remarks_on(empty, malformed, asked)
+            info.name, info.version, language, found, asked, ended, remarks_on(empty, malformed, broken, asked)
         )
 
 
@@ -667,9 +689,11 @@ def all_alike(errors: Sequence[str]) -> bool:
     return len(errors) == ALIKE_ERRORS and bool(errors[0]) and len(set(errors)) == 1
 
 
-def remarks_on(empty: bool, malformed: Sequence[str], answers: int) -> tuple[str, ...]:
+def remarks_on(empty: bool, malformed: Sequence[str], broken: Sequence[str], answers: int) -> tuple[str, ...]:
     """Return sentences about all answers: whether there are any answers, or any matches, and how many have a wrong
     form.
+
+    broken: of each question with an error or nothing for an answer, its query and what went wrong.
     """
     remarks = []
     if not answers:
@@ -678,6 +702,8 @@ def remarks_on(empty: bool, malformed: Sequence[str], answers: int) -> tuple[str
         remarks.append("the engine gives no match in any of its answers, so they say nothing about its choices")
     if malformed:
         remarks.append(f"{len(malformed)} answers are wrong in their form: {malformed[0]}")
+    if broken:
+        remarks.append(f"{len(broken)} questions had an error or nothing for an answer: {broken[0].splitlines()[0]}")
     return tuple(remarks)
 
 

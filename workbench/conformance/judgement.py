@@ -173,6 +173,7 @@ class ChoiceScorer:
         return any(
             one is not None
             and one.wrong
+            and one.given != "error"
             and self.expected(one, beside) != one.given
             and not self.excuses(choice, one.case)
             for one in map(answer_of, self.choices.looked.get(choice[0], ()))
@@ -201,9 +202,10 @@ class ChoiceScorer:
     def _told_apart(self, choice: Choice, rival: Choice, others: Sequence[Choice]) -> bool:
         for one in {id(one): one for one in (*self.bearing(choice[0]), *self.bearing(rival[0]))}.values():
             by_rival = self.choices.answer(one.case, [*others, rival])
-            if by_rival is None or by_rival == one.given:
+            by_choice = self.choices.answer(one.case, [*others, choice])
+            if by_rival is None or by_rival == one.given or (one.given == "error" and by_choice != "error"):
                 continue
-            if by_rival != self.choices.answer(one.case, [*others, choice]):
+            if by_rival != by_choice:
                 return True
         return False
 

@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 from cerify.conformance.model import AnswerOutput, evaluated_output, of_output
 from cerify.hypotheses.interpretation import (
+    BACKTRACKING,
     BUDGET,
     EVENT_ORDER,
     REPORTING,
@@ -171,7 +172,8 @@ class MatchPredictor:
         with suppress(Unsupported):
             if not moves_events(S, choices.get(EVENT_ORDER.name, EVENT_ORDER.default)):
                 choices = {**choices, EVENT_ORDER.name: EVENT_ORDER.default} if EVENT_ORDER.name in choices else choices
-        key = query, name, output, *(choices[axis.name] for axis in bearing if axis.name not in REPORTING)
+        finds = [axis.name for axis in bearing if axis.name not in REPORTING or choices[axis.name] in BACKTRACKING]
+        key = query, name, output, *((name, choices[name]) for name in finds)
         if key not in self._found:
             try:
                 wanted = evaluated_output(output)

@@ -7,6 +7,7 @@ Read it beside that module: at the default of every axis each case is the clause
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime
 from itertools import chain, islice, product
 from typing import Any, assert_never
@@ -15,6 +16,7 @@ from cerify.automata.evaluator import Output
 from cerify.hypotheses.interpretation import (
     AT_MOST,
     AT_MOST_SAYS,
+    BACKTRACKING,
     CONDITIONS,
     EMIT,
     EVENT_ORDER,
@@ -153,12 +155,19 @@ STRATEGIES = ("strict", "nxt", "last", "max")
 MOST_ALTERNATIVES = 200  # queries that stand for one with OR
 SELECTION_AXES = tuple(map(_selection, STRATEGIES))
 
+OVERLAP_AND_BACKTRACKING = replace(
+    OVERLAP,
+    values=(*OVERLAP.values, *BACKTRACKING),
+    says=f"{OVERLAP.says}; no, of those that begin first the one is taken that a regular expression with backtracking "
+    "finds first, with .* in the gaps, and the next one begins after its last event; so, with .*? in the gaps",
+)
+
 AXES = axes(
     sequence_axis("seq", SEQUENCES),
     sequence_axis("seq@cseq", ("strict", "any", "next-from-left", "next-from-right")),
     loop_axis("loop", LOOPS, "plus"),
     loop_axis("loop@cplus", ("contiguous", "all", "greedy", "at-least-two", "single", *AT_MOST), "cplus"),
-    OVERLAP,
+    OVERLAP_AND_BACKTRACKING,
     EMIT,
     EVENT_ORDER,
     TIES,
@@ -213,10 +222,12 @@ AXES = axes(
     ),
     Axis(
         "negation",
-        ("all", "next", "any-between", "whole", "ignored"),
+        ("all", "next", "any-between", "inside", "untaken", "whole", "ignored"),
         ("unless",),
         "UNLESS looks for its right side from the beginning of the stream to the end of the match; at the event after "
-        "the first event of the match; between its first and last event; for one that ends with the match; nowhere",
+        "the first event of the match; from its first to its last event; after its first and before its last event; "
+        "from the beginning of the stream to the end of the match, among the events that the match does not take; for "
+        "one that ends with the match; nowhere",
     ),
     Axis("start", ("interval", "stream", "ignored"), ("start",), "START: of the interval; of the stream; ignored"),
     Axis("in", ("all", "last"), ("in",), "IN binds all events; the last one only"),
@@ -238,7 +249,7 @@ def find_matches(phi: cel.Formula, S: Stream, choices: Choices, output: Output, 
         mus: set[Valuation] = set()
         for query in queries:
             if not (mus and choices["or"] == "left-first"):
-                mus |= interpreter.meaning(query, 0, n)
+                mus |= interpreter.ending(query, n)
         told = {(tuple(sorted(sup(mu))), bindings_of(mu) if with_bindings else None) for mu in mus}
         found += [Match(n, events, bindings) for events, bindings in told]
     return found
@@ -410,6 +421,78 @@ class CelVariant:
                 return self.meaning(phi.expansion, i, j, follow)
             case _:
                 assert_never(phi)
+
+    # --- backtracking -------------------------------------------------------------------------------------------------
+
+    def ending(self, phi: cel.Formula, j: int) -> Valuations:
+        """The valuations of a whole query that end at j; with backtracking those that it takes."""
+        if self.choices["overlap"] not in BACKTRACKING:
+            return self.meaning(phi, 0, j)
+        found, i = set(), 0
+        while i <= j:
+            mu, end = next(self.backtrack(phi, i), (None, i))
+            if mu is not None and end == j:
+                found.add(mu)
+            i = end + 1
+        return frozenset(found)
+
+    def backtrack(self, phi: cel.Formula, i: int) -> Iterator[tuple[Valuation, int]]:
+        """Yield the valuations of phi that begin with the event at i, and their ends, in the order of their finding.
+
+        Of OR the left side is tried first, and of an iteration another round before its end.
+        """
+        self._made += 1
+        if self._made > self.budget.valuations:
+            raise BudgetExceeded(f"more than {self.budget.valuations} steps of backtracking; shorten the stream")
+        match phi:
+            case cel.EventAtom(R):
+                if self.S[i].type == R:
+                    yield bind(R, {i}), i
+            case cel.Or(left, right):
+                yield from self.backtrack(left, i)
+                yield from self.backtrack(right, i)
+            case cel.Seq(left, right) | cel.ContiguousSeq(left, right):
+                for mu1, k in self.backtrack(left, i):
+                    for start in self.after(k, isinstance(phi, cel.ContiguousSeq), self.choices["seq"]):
+                        yield from ((mu1 | mu2, end) for mu2, end in self.backtrack(right, start))
+            case cel.Plus(psi) | cel.ContiguousPlus(psi):
+                yield from self.try_rounds(psi, i, isinstance(phi, cel.ContiguousPlus), 1, None)
+            case cel.Repeat(psi, least, most):
+                yield from self.try_rounds(psi, i, isinstance(phi, cel.ContiguousRepeat), least, most)
+            case cel.In(psi, A):
+                yield from ((mu - at(mu, A) | bind(A, self.bound(mu)), end) for mu, end in self.backtrack(psi, i))
+            case cel.Filter(psi, condition):
+                yield from ((mu, end) for mu, end in self.backtrack(psi, i) if self.satisfies(mu, condition))
+            case cel.Within(psi, window):
+                yield from ((mu, end) for mu, end in self.backtrack(psi, i) if self.fits(window, sup(mu)))
+            case cel.PartitionBy(psi, a) if self.choices[OVERLAP_PER_KEY.name] == "stream":
+                for mu, end in self.backtrack(psi, i):
+                    if all(self.same_key(self.S[p].get(a), self.S[q].get(a)) for p in sup(mu) for q in sup(mu)):
+                        yield mu, end
+            case cel.Derived():
+                yield from self.backtrack(phi.expansion, i)
+            case _:
+                raise Unsupported(f"backtracking with {OPERATORS[type(phi)].name}")
+
+    def try_rounds(
+        self, psi: cel.Formula, i: int, adjacent: bool, least: int, most: int | None
+    ) -> Iterator[tuple[Valuation, int]]:
+        """Yield what an iteration of psi takes from the event at i on, with one round more before it ends."""
+        for mu1, k in self.backtrack(psi, i):
+            for start in self.after(k, adjacent, self.choices["loop"]) if most != 1 else ():
+                rest = self.try_rounds(psi, start, adjacent, least - 1, most and most - 1)
+                yield from ((mu1 | mu2, end) for mu2, end in rest)
+            if least <= 1:
+                yield mu1, k
+
+    def after(self, k: int, adjacent: bool, gaps: str) -> Iterable[int]:
+        """The positions at which what follows the event at k may begin, in the order in which they are tried."""
+        if adjacent or gaps in ("strict", "contiguous"):
+            return range(k + 1, min(k + 2, len(self.S)))
+        if gaps not in ("any", "all"):
+            raise Unsupported(f"backtracking with {gaps}")
+        later = range(k + 1, len(self.S))
+        return later if self.choices["overlap"] == "leftmost-first-lazy" else reversed(later)
 
     # --- sequences and iterations -------------------------------------------------------------------------------------
 
@@ -625,26 +708,26 @@ class CelVariant:
 
     def spoilt(self, mu: Valuation, guard: cel.Formula, i: int, j: int) -> bool:
         """Return whether UNLESS excludes a valuation of its left side, since its right side is there."""
+        taken: ComplexEvent = frozenset()
         match self.choices["negation"]:
-            case "all":
+            case "all" | "untaken" as where:
+                taken = sup(mu) if where == "untaken" else taken
                 intervals = [(a, b) for b in range(i, j + 1) for a in range(i, b + 1)]
             case "next":
                 intervals = [(first(mu) + 1, first(mu) + 1)] if mu and first(mu) < j else []
-            case "any-between":
-                inside = range(first(mu), last(mu) + 1) if mu else range(0)
+            case "any-between" | "inside" as where:
+                margin = 1 if where == "inside" else 0
+                inside = range(first(mu) + margin, last(mu) + 1 - margin) if mu else range(0)
                 intervals = [(a, b) for b in inside for a in inside if a <= b]
             case "whole":
                 intervals = [(i, j)]
             case _:
                 intervals = []
+        others = (other for a, b in intervals for other in self.meaning(guard, a, b) if taken.isdisjoint(sup(other)))
         if self._guard_key is not None and mu:
             key, value = self._guard_key, self.S[first(mu)].get(self._guard_key)
-            return any(
-                all(self.same_key(self.S[p].get(key), value) for p in sup(other))
-                for a, b in intervals
-                for other in self.meaning(guard, a, b)
-            )
-        return any(self.meaning(guard, a, b) for a, b in intervals)
+            return any(all(self.same_key(self.S[p].get(key), value) for p in sup(other)) for other in others)
+        return any(True for _ in others)
 
     def satisfies(self, mu: Valuation, condition: cel.Condition) -> bool:
         """Return whether the events that mu binds satisfy the condition of a filter."""
@@ -988,7 +1071,17 @@ STAGES = (
             Template("(A ; C) ALL B", ABC, 4),
         ),
     ),
-    Stage(("negation",), (Template("(A ; C) UNLESS B", ABC, 5), Template("(A ; C) UNLESS (B ; C)", ABC, 4))),
+    Stage(
+        ("negation",),
+        (
+            Template("(A ; C) UNLESS B", ABC, 5),
+            Template("(A ; C) UNLESS (B ; C)", ABC, 4),
+            Template("A UNLESS A", AB, 3),  # what must not come is what the match takes
+            Template("(A ; B) UNLESS A", AB, 4),
+            Template("(A ; B) UNLESS B", AB, 4),
+            Template("(A ; B ; C) UNLESS B", ABC, 4),
+        ),
+    ),
     Stage(
         ("partition@unless",),
         (Template("((A ; C) UNLESS B) PARTITION BY [k]", events("A B C", k=(1, 2)), 4),),

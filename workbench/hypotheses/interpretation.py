@@ -128,7 +128,16 @@ class EngineError(Exception):
 # ---------------------------------------------------------------------------------------------------------------------
 # Which of the matches found an engine reports, and at which position: the axes that bear on every query.
 
-Overlap = Literal["shared", "past-last", "to-next", "consume", "once-per-step", "leftmost-longest", "leftmost-latest"]
+Overlap = Literal[
+    "shared",
+    "past-last",
+    "to-next",
+    "consume",
+    "consume-latest",
+    "once-per-step",
+    "leftmost-longest",
+    "leftmost-latest",
+]
 Emit = Literal[
     "complete",
     "one-per-position",
@@ -149,8 +158,9 @@ OVERLAP = Axis(
     "overlap",
     get_args(Overlap),
     says="whether two matches may share events: yes; no, the next one begins after the last event of the one before; "
-    "no, the next one begins after the first event of the one before; no event is used twice; no event is used twice "
-    "in the same place of a match; no, of those that begin first the longest is taken, and the next one begins after "
+    "no, the next one begins after the first event of the one before; no event is used twice; so, and of the "
+    "matches that end together the one that begins last is taken first; no event is used twice in the same place of a "
+    "match; no, of those that begin first the longest is taken, and the next one begins after "
     "its last event; so, and of several that are the longest the one that takes its events last",
 )
 EMIT = Axis(
@@ -186,6 +196,9 @@ OVERLAP_PER_KEY = Axis(
     ("partition",),
     "under PARTITION BY, overlap and emit choose among all matches; among those of each key",
 )
+
+BACKTRACKING = ("leftmost-first", "leftmost-first-lazy")
+"""Values of overlap in a language whose interpreter finds those matches alone that are left."""
 
 REPORTING = frozenset(axis.name for axis in (OVERLAP, EMIT, TIES, WINDOW_DEFAULT, OVERLAP_PER_KEY))
 """The names of these axes."""
@@ -286,9 +299,10 @@ def apart(found: list[Match], overlap: Overlap) -> list[Match]:
     """Return the matches that are left when each is taken, in the order of their ends, unless it overlaps one taken
     before.
 
-    Of those that end at one position the first is the one that begins first. Matches with the same events count as one.
+    Of those that end at one position the first is the one that begins first, or last with consume-latest. Matches with
+    the same events count as one.
     """
-    if overlap == "shared":
+    if overlap == "shared" or overlap in BACKTRACKING:
         return found
     taken: set[tuple[int, ...]] = set()
     result: list[Match] = []
@@ -300,6 +314,7 @@ def apart(found: list[Match], overlap: Overlap) -> list[Match]:
         return [(step if overlap == "once-per-step" else 0, p) for step, p in enumerate(m.events)]
 
     order: Mapping[str, Callable[[Match], tuple[object, ...]]] = {
+        "consume-latest": lambda m: (m.at, [-p for p in m.events]),
         "leftmost-longest": lambda m: (m.events[:1], -m.at, -len(m.events), m.events),
         "leftmost-latest": lambda m: (m.events[:1], -m.at, -len(m.events), [-p for p in m.events]),
     }
@@ -308,7 +323,7 @@ def apart(found: list[Match], overlap: Overlap) -> list[Match]:
             match overlap:
                 case "past-last" | "to-next" | "leftmost-longest" | "leftmost-latest":
                     free = m.events[0] > since
-                case "consume" | "once-per-step":
+                case "consume" | "consume-latest" | "once-per-step":
                     free = used.isdisjoint(places(m))
                 case _:
                     assert_never(overlap)

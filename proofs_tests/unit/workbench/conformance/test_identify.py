@@ -18,11 +18,20 @@ from click.testing import CliRunner
 from jsonschema_rs import Draft202012Validator
 
 from cerify import protocol
+from cerify.adapter import Chain, Found, RunMessage, Search, Skip, answer_run, on_chains
 from cerify.cli import cerify
 from cerify.conformance import identification as identification_module
 from cerify.conformance.cases import load
 from cerify.conformance.choices import Choices as Hypotheses
-from cerify.conformance.identification import MOST, Answered, Identification, choose_varied, identified, separations
+from cerify.conformance.identification import (
+    ERRORS,
+    MOST,
+    Answered,
+    Identification,
+    choose_varied,
+    identified,
+    separations,
+)
 from cerify.conformance.inquiry import Inquiry
 from cerify.conformance.model import Case, CaseResult
 from cerify.conformance.oracle import AxisFinding, EngineProfile, stream_of
@@ -35,6 +44,7 @@ from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import Event, Stream, result_of
 from proofs_tests.conftest import Run
 from proofs_tests.support import sampled
+from proofs_tests.unit.workbench.conformance.engine_meanings import run_message
 
 # ---- random engines ----
 # Engines composed of hypotheses, and whether what is identified of them is right, axis by axis.
@@ -374,6 +384,85 @@ def test_three_steps_are_asked_about_where_a_condition_shows() -> None:
     assert differs("cel", engine, rival)
 
 
+# Engines as little programs, of which the axes know nothing.
+
+
+def events_of(run: RunMessage, chain: Chain) -> Iterator[tuple[int, ...]]:
+    """The positions of all ways to take an event for each step, later ones first."""
+
+    def taking(step: int, since: int) -> Iterator[tuple[int, ...]]:
+        if step == len(chain.steps):
+            yield ()
+            return
+        for p in reversed(range(since, len(run.events))):
+            if chain.steps[step].accepts(run.values[p]):
+                yield from ((p, *rest) for rest in taking(step + 1, p + 1))
+
+    if any(step.is_loop or step.adjacent for step in chain.steps) or chain.spans or chain.across:
+        raise Skip("chains alone")
+    return taking(0, 0)
+
+
+def joined(run: RunMessage, chain: Chain) -> Iterator[Found]:
+    """As durable_rules: facts are joined, the latest first, and gone; what a match takes is not there to be absent."""
+    gone = set[int]()
+    for places in sorted(events_of(run, chain), key=lambda places: places[-1]):
+        rest = (run.values[p] for p in range(places[-1] + 1) if p not in places)
+        if gone.isdisjoint(places) and not any(a.forbids(event) for event in rest for a in chain.absences):
+            gone.update(places)
+            yield places[-1], [[p] for p in places]
+
+
+def searched(run: RunMessage, chain: Chain) -> Iterator[Found]:
+    """As regex4seq: A.*B, from the first position on, and again behind the match."""
+    if chain.absences:
+        raise Skip("a regular expression has no absence")
+    since = 0
+    for places in sorted(events_of(run, chain), key=lambda places: (places[0], [-p for p in places])):
+        if places[0] >= since:
+            yield places[-1], [[p] for p in places]
+            since = places[-1] + 1
+
+
+@pytest.mark.parametrize(
+    ("search", "named"),
+    [
+        (joined, {"seq": "any", "overlap": "consume-latest", "negation": "untaken"}),
+        (searched, {"seq": "any", "alternatives": "apart"}),
+    ],
+)
+def test_a_little_program_has_no_wrong_name(search: Search, named: dict[str, str]) -> None:
+    def ask(question: EngineQuestion) -> EngineAnswer | None:
+        run = RunMessage(run_message("cel", question.query, question.events))
+        told = answer_run(run, {"cel": on_chains(search)})
+        if "matches" not in told:
+            return None
+        return frozenset((m["at"], tuple(m["events"])) for m in told["matches"])
+
+    found = Identification(predictor("cel"), ask).run([s for s in STAGES["cel"] if {"seq", "negation"} & {*s.axes}])
+    assert {name: found[name].value for name in named} == named
+    if search is searched:
+        assert {found["overlap"].value, *found["overlap"].alike} == {"leftmost-latest", "leftmost-first"}
+
+
+def test_an_error_counts_for_no_value() -> None:
+    known, engine = predictor("cel"), choices_of({"seq": "next-from-left"}, AXES["cel"])
+
+    def ask(question: EngineQuestion) -> EngineAnswer:
+        return "error" if question.key.count('"B"') > 1 else known.answer(question, engine)
+
+    state = Identification(known, ask)
+    found = state.run([stage for stage in STAGES["cel"] if "seq" in stage.axes])
+    assert found["seq"].value in (None, "next-from-left")
+    assert found["emit"].value in (None, "complete")
+    assert 0 < sum(state.errors.values()) <= ERRORS * len(state.errors)
+    state.answered.clear()
+    (stage,) = (stage for stage in STAGES["cel"] if stage.axes == ("absent",))
+    engine = choices_of({"absent": "error"}, AXES["cel"])
+    absent = Identification(known, lambda question: known.answer(question, engine)).run([stage])
+    assert absent["absent"].value == "error"  # which has errors for answers
+
+
 @pytest.mark.thorough
 def test_what_the_engine_skips_is_not_in_the_profile() -> None:
     known = predictor("cel")
@@ -533,7 +622,7 @@ def test_an_engine_that_answers_nothing_is_not_known(tmp_path: Path, run: Run) -
 # The pool of questions: each axis has a stage, in which each of its values differs from the definition.
 
 NUMBER = {
-    "cel": 10536, "core-cel": 4876, "sase": 9049, "event-expression": 6161, "row-pattern": 3934, "funnel": 1352,
+    "cel": 10730, "core-cel": 4876, "sase": 9049, "event-expression": 6161, "row-pattern": 3934, "funnel": 1352,
 }  # fmt: skip
 """The questions of each language."""
 
@@ -739,9 +828,12 @@ def test_what_a_loop_omits_is_decided_by_what_follows_it() -> None:
         ("past-last", {(0, 2)}),
         ("to-next", {(0, 2), (1, 2)}),
         ("consume", {(0, 2), (1, 3)}),
+        ("consume-latest", {(1, 2), (0, 3)}),
         ("once-per-step", {(0, 2), (1, 3)}),
         ("leftmost-longest", {(0, 3)}),
         ("leftmost-latest", {(0, 3)}),
+        ("leftmost-first", {(0, 3)}),
+        ("leftmost-first-lazy", {(0, 2)}),
     ],
 )
 def test_which_matches_may_overlap(overlap: str, expected: Events) -> None:
@@ -752,6 +844,25 @@ def test_of_the_longest_matches_the_first_or_the_latest_is_taken() -> None:
     """REfO, a library of regular expressions over objects, lets its gaps take what they can."""
     for overlap, expected in (("leftmost-longest", {(0, 1, 3)}), ("leftmost-latest", {(0, 2, 3)})):
         assert found("A ; B ; C", events("A B B C"), overlap=overlap) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "stream", "greedy", "lazy"),
+    [
+        ("A+", "A A A", {(0, 2)}, {(0, 1, 2)}),
+        ("A+ ; B", "A B A B", {(0, 2, 3)}, {(0, 2, 3)}),
+        ("A{1,2}", "A A A", {(0, 2)}, {(0, 1), (2,)}),
+        ("A OR (A ; A)", "A A", {(0,), (1,)}, {(0,), (1,)}),
+        ("(A ; A) OR A", "A A A", {(0, 2)}, {(0, 1), (2,)}),
+        ("(A ; B ; C) WITHIN 3 EVENTS", "A B C C", {(0, 1, 2)}, {(0, 1, 2)}),
+    ],
+)
+def test_a_regular_expression_takes_what_it_finds_first(query: str, stream: str, greedy: Events, lazy: Events) -> None:
+    """As re.search finds it, with .* or .*? in the gaps, again and again."""
+    assert found(query, events(stream), overlap="leftmost-first") == greedy
+    assert found(query, events(stream), overlap="leftmost-first-lazy") == lazy
+    with pytest.raises(Unsupported, match="backtracking with unless"):
+        found("A UNLESS B", events(stream), overlap="leftmost-first")
 
 
 def test_a_query_of_each_alternative_reports_as_if_alone() -> None:
@@ -919,6 +1030,10 @@ def test_where_unless_looks() -> None:
         assert found("(A ; C) UNLESS B", S, negation=value) == right, value
     assert found("(A ; C) UNLESS B", events("B A C"), negation="any-between") == {(1, 2)}
     assert found("(A ; C) UNLESS B", events("A D B C"), negation="next") == {(0, 3)}
+    taken = {"all": set(), "any-between": set(), "inside": {(0, 1), (2, 3)}, "untaken": {(0, 1)}, "whole": {(0, 1)}}
+    for value, right in taken.items():
+        given = found("(A ; B) UNLESS B", events("A B A B"), negation=value)
+        assert given == (right if value != "whole" else set()), value
 
 
 def test_a_general_name_means_every_operator_that_has_the_value() -> None:
