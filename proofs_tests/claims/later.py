@@ -896,7 +896,7 @@ plant(
     "no statement of the paper, but of docs/theory/related.md",
 )
 def _(effort: Effort) -> Finding:
-    every, window, cases, refused = 40 if effort == "quick" else 4, ("WITHIN 2 seconds",), 0, 0
+    every, window, cases, refused = 41 if effort == "quick" else 5, ("WITHIN 2 seconds",), 0, 0
     queries = [*small.queries(1), *small.queries(2, mixed=True, negated=True, windows=window, step=every)]
     for q in queries:
         try:
@@ -1064,7 +1064,7 @@ plant(
     "reported (docs/decisions/sase.md) does not matter there: one event alone has one run, which is left once",
 )
 def _(effort: Effort) -> Finding:
-    every, cases = 20 if effort == "quick" else 2, 0
+    every, cases = 17 if effort == "quick" else 3, 0
     for q in [*small.queries(1), *small.queries(2, step=every)]:
         for S in small.streams(3, ("A1/k", "A2/l", "B1/k")):
             found = {(m.at, m.events) for m in matches_of_sase(q, S, bindings)}

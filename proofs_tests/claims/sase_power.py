@@ -40,7 +40,7 @@ from proofs_tests.unit.semantics.sase_cases import events, query, shown
 )
 def _(effort: Effort) -> Finding:
     letters = tuple(events("A1/k A2/k B1/k"))
-    length, every = (3, 12) if effort == "quick" else (5, 2)
+    length, every = (3, 9) if effort == "quick" else (5, 3)
     words = [word for n in range(1, length + 1) for word in product(range(len(letters)), repeat=n)]
     texts = [text for n in (1, 2) for text in small.texts(n, False, False, ("",)) if "count" not in text][::every]
     wrong = largest = 0
@@ -408,7 +408,7 @@ UNDECIDED = "no program decides a complexity class; simple queries alone are loo
 def _named_by_proceeding(id_: str, title: str, strategies: tuple[str, ...], complete: str, steps: str) -> None:
     @claim(id_, title, "theorem", f"{UNDECIDED}{steps}")
     def check(effort: Effort) -> Finding:
-        rng, every = Random(7), 8 if effort == "quick" else 1
+        rng, every = Random(7), 5 if effort == "quick" else 1
         texts = [text for n in (1, 2) for text in small.texts(n, False, False, ("",))]
         texts = [text for text in texts if text.split("WHERE ")[1].startswith(strategies)]
         runs = choices = 0

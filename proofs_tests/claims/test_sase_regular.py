@@ -1,4 +1,4 @@
-"""Finite automata from those with a buffer: sase07, Theorem 4.1."""
+"""Finite automata from those with a buffer (sase07, Theorem 4.1), and the samples of queries in its claims."""
 
 from itertools import product
 
@@ -9,6 +9,7 @@ from cerify.automata.nfab.moves import Runs
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Stream
 from proofs_tests.claims.sase_regular import Regular
+from proofs_tests.unit.semantics import sase_cases as small
 from proofs_tests.unit.semantics.sase_cases import events, query
 
 LETTERS = tuple(events("A1 A2 B1"))
@@ -46,3 +47,10 @@ def test_there_are_finitely_many_memories() -> None:
 def test_windows_and_aggregates_are_refused(text: str) -> None:
     with pytest.raises(Unsupported):
         Regular(compile_query(query(text)), LETTERS)
+
+
+@pytest.mark.parametrize("step", [5, 9, 17, 39, 41])
+def test_the_steps_of_samples_lead_to_queries_with_a_cut_and_a_window_and_to_others(step: int) -> None:
+    texts = list(small.texts(2, False, False, ("", "WITHIN 2 seconds"), step=step))
+    assert {("!" in text, "WITHIN" in text) for text in texts} == set(product((False, True), repeat=2))
+    assert any("count(" in text for text in texts)

@@ -142,7 +142,8 @@ def _text(
     partition = "[y]" if "partition_contiguity" in strategies else ""
     blocks: list[str] = []
     for i, (array, _, v) in enumerate(_arrays(shape)):
-        said = " and ".join(c for c in (partition * (i == 0), clause * (clause[:1] == v)) if c)
+        of_v = clause.removeprefix("count(")[:1] == v
+        said = " and ".join(c for c in (partition * (i == 0), clause * of_v) if c)
         blocks.append(f"{strategies[i]}({v}{'[]' * array}{cut[i]}) {{ {said} }}")
     return f"SEQ({', '.join(shape)}) WHERE {' '.join(blocks)} {window}"
 
@@ -161,7 +162,7 @@ def _strategies(components: int, mixed: bool) -> Iterator[tuple[sase.Strategy, .
 
 
 def _clauses(arrays: list[Array]) -> Iterator[str]:
-    """One clause on each component, begun with its variable; or none."""
+    """One clause on each component, begun with its variable, or with count of it; or none."""
     yield ""
     for i, (array, _, v) in enumerate(arrays):
         yield f"{v}[i].x = 1" if array else f"{v}.x = 1"
