@@ -11,7 +11,7 @@ import json
 import sys
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from hashlib import sha256
@@ -209,12 +209,14 @@ class Evaluator(ABC):
 
     def evaluate(self, batch: Batch) -> Matches:
         """Return all matches of a complete stream, sorted: `push` and `finish`."""
-        return Matches(sorted(self.push(batch) + self.finish()))
+        found, rest = self.push(batch), self.finish()
+        return Matches(sorted(found + rest)) if rest else found
 
-    def evaluate_stream(self, S: Stream) -> list[Match]:
+    def evaluate_stream(self, S: Stream) -> Sequence[Match]:
         """Return the matches of `evaluate`, for a Stream that is known to have what the query needs."""
         with self.budget.timed():
-            return sorted(self.push_stream(S) + self.flush())
+            found, rest = self.push_stream(S), self.flush()
+            return sorted([*found, *rest]) if rest else found
 
     def fresh(self) -> Self:
         """Return an evaluator of the same query that has read nothing."""
@@ -224,7 +226,7 @@ class Evaluator(ABC):
         return evaluator
 
     @abstractmethod
-    def push_stream(self, S: Stream, limit: int | None = None) -> list[Match]:
+    def push_stream(self, S: Stream, limit: int | None = None) -> Sequence[Match]:
         """Return the matches of the next events like `push`, but for a Stream."""
 
     def flush(self) -> list[Match]:

@@ -239,6 +239,13 @@ class Stream(Sequence[Event]):
         meant = [name for others in self._meant.values() for name in others]
         return list(dict.fromkeys([*(name for name in names if name not in self._meant), *meant]))
 
+    def attribute_names(self) -> list[str]:
+        """Return the attributes that events have, in the order of the stream."""
+        if self._events is not None:
+            return list(dict.fromkeys(name for event in self._events for name in event.attributes))
+        valid = {name: pc.index(self.table[name].is_valid(), True).as_py() for name in self.table.column_names}
+        return sorted((name for name in valid if name != TYPE and valid[name] >= 0), key=valid.__getitem__)
+
     @property
     def events(self) -> tuple[Event, ...]:
         """Return all events, in order."""

@@ -8,17 +8,21 @@ match has columns of values; one that binds several in some match has columns of
 from __future__ import annotations
 
 import csv
+import gc
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from itertools import pairwise
+from typing import Any, Literal, overload
 
-from cerify.semantics.arguments import did_you_mean
+from cerify.semantics.arguments import did_you_mean, timed_items
 from cerify.semantics.errors import IllFormed
-from cerify.semantics.events import TYPE, Event, Match, Stream
+from cerify.semantics.events import TYPE, Match, Stream
 from cerify.semantics.nanoseconds import NanosecondInterval, NanosecondTime, nanoseconds, nanoseconds_of_interval
-from cerify.semantics.packages import naming_extras, pa
+from cerify.semantics.packages import naming_extras, np, pa
 from cerify.semantics.values import has_nanoseconds, plain, show_time
 
 OutputFormat = Literal["csv", "parquet", "jsonl"]
@@ -31,9 +35,50 @@ OUTPUT_SUFFIXES: Mapping[str, OutputFormat] = {
 }
 
 
-def _attributes_of(S: Stream) -> dict[str, None]:
-    """Return the attributes that events have, in the order of the stream."""
-    return dict.fromkeys(name for event in S.events for name in event.attributes) if len(S) else {}
+@dataclass(frozen=True)
+class MatchArrays:
+    """Matches as integer arrays of NumPy: match i has the positions events[offsets[i]:offsets[i + 1]]."""
+
+    at: Any
+    offsets: Any
+    events: Any
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    def __getitem__(self, i: int) -> Match:
+        start, end = self.offsets[i], self.offsets[i + 1]
+        return Match(int(self.at[i]), tuple(self.events[start:end].tolist()))
+
+    def listed(self) -> list[Match]:
+        """Return all matches as objects."""
+        events, ends = self.events.tolist(), self.offsets.tolist()
+        with not_collecting():
+            bounds = zip(self.at.tolist(), ends[:-1], ends[1:], strict=True)
+            return [Match(at, tuple(events[start:end])) for at, start, end in timed_items(bounds)]
+
+    def table(self) -> pa.Table:
+        """Return the columns of `Matches.to_arrow`."""
+        from cerify.semantics.match_tables import RESULT
+
+        nothing = [pa.nulls(len(self), kind) for kind in RESULT.types[2:]]
+        return pa.table([pa.array(self.at, pa.int64()), self.lists(), *nothing], RESULT)
+
+    def lists(self) -> pa.Array:
+        """Return the positions of each match."""
+        return pa.ListArray.from_arrays(pa.array(self.offsets, pa.int32()), pa.array(self.events, pa.int64()))
+
+
+@contextmanager
+def not_collecting() -> Iterator[None]:
+    """Look for no cycles of objects meanwhile: matches are in none, and half of the time of making many goes there."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 class MatchColumns:
@@ -51,11 +96,12 @@ class MatchColumns:
         open_: Sequence[bool] | None = None,
     ) -> None:
         self._matches = matches
-        shown = _attributes_of(S)
+        self._arrays = matches.arrays if isinstance(matches, Matches) and S.is_columnar else None
+        shown = dict.fromkeys(S.attribute_names())
         if missing := [name for name in attributes or () if name not in shown and name != TYPE]:
             S.require_read(missing)
-            shown = _attributes_of(S)  # with those that ask for elements of lists
-        self._events = S.events if len(S) else ()
+            shown = dict.fromkeys(S.attribute_names())  # with those that ask for elements of lists
+        self._S = S
         known = {TYPE, *S.known_attributes(shown)}
         for name in attributes or ():
             if name not in known:
@@ -63,13 +109,23 @@ class MatchColumns:
         self._attributes = list(shown) if attributes is None else list(attributes)
         self._open = open_ if open_ is not None and any(open_) else None
 
-    def columns(self) -> dict[str, list[Any]]:
-        """Return the columns by name: at and events, those of variables, those of results, and open if any is."""
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """Return the columns by name: at and events, those of variables, those of results, and open if any is.
+
+        They are lists, or arrays of Arrow where matches and stream are arrays.
+        """
+        found = self._columns_of_matches() if self._arrays is None else self._columns_of_arrays(self._arrays)
+        if self._open is not None:
+            found[self._free("open", found)] = [True if is_open else None for is_open in self._open]
+        return found
+
+    def _columns_of_matches(self) -> dict[str, Any]:
+        matches = self._matches
         found: dict[str, list[Any]] = {
-            "at": [match.at for match in self._matches],
-            "events": [list(match.events) for match in self._matches],
+            "at": [match.at for match in matches],
+            "events": [list(match.events) for match in matches],
         }
-        bound = [dict(self._bindings(match)) for match in self._matches]
+        bound = [dict(self._bindings(match)) for match in matches]
         for variable in dict.fromkeys(name for bindings in bound for name in bindings):
             places = [bindings.get(variable, ()) for bindings in bound]
             several = any(len(some) > 1 for some in places)
@@ -79,11 +135,34 @@ class MatchColumns:
                     continue
                 name = self._free(f"{variable}.{attribute}", found)
                 found[name] = cells if several else [cell[0] if cell else None for cell in cells]
-        results = [match.result.attributes if match.result is not None else {} for match in self._matches]
+        results = [match.result.attributes if match.result is not None else {} for match in matches]
         for name in dict.fromkeys(name for result in results for name in result):
             found[self._free(name, found)] = [result.get(name) for result in results]
-        if self._open is not None:
-            found[self._free("open", found)] = [True if is_open else None for is_open in self._open]
+        return found
+
+    def _columns_of_arrays(self, matches: MatchArrays) -> dict[str, Any]:
+        """Return the columns without making an event or a match: the type of an event stands for a variable."""
+        table, number = self._S.table, len(matches)
+        found = {"at": pa.array(matches.at, pa.int64()), "events": matches.lists()}
+        coded = table[TYPE].combine_chunks().dictionary_encode()
+        types = coded.indices.to_numpy()[matches.events]
+        owners = np.repeat(np.arange(number), np.diff(matches.offsets))
+        codes, firsts = np.unique(types, return_index=True)
+        for code in codes[np.argsort(firsts)]:
+            places = np.flatnonzero(types == code)
+            counts = np.bincount(owners[places], minlength=number)
+            for attribute in self._attributes:
+                column = table[attribute]
+                if pa.types.is_dictionary(column.type):
+                    column = column.cast(pa.string())
+                cells = column.take(pa.array(matches.events[places])).combine_chunks()
+                if cells.null_count == len(cells):
+                    continue
+                if counts.max() > 1:
+                    cells = pa.ListArray.from_arrays(pa.array(np.append(0, np.cumsum(counts)), pa.int32()), cells)
+                elif len(cells) < number:
+                    cells = cells.take(pa.array(np.cumsum(counts) - 1, mask=counts == 0))
+                found[self._free(f"{coded.dictionary[code].as_py()}.{attribute}", found)] = cells
         return found
 
     def _bindings(self, match: Match) -> Iterable[tuple[str, tuple[int, ...]]]:
@@ -93,11 +172,11 @@ class MatchColumns:
             return sorted(match.bindings, key=lambda one: one[1][:1])
         found: dict[str, list[int]] = {}
         for p in match.events:
-            found.setdefault(self._events[p].type, []).append(p)
+            found.setdefault(self._S[p].type, []).append(p)
         return [(type_, tuple(places)) for type_, places in found.items()]
 
     def _value(self, p: int, attribute: str) -> Any:
-        event: Event = self._events[p]
+        event = self._S[p]
         return event.type if attribute == TYPE else event.get(attribute)
 
     @staticmethod
@@ -111,9 +190,16 @@ def table_of_columns(columns: Mapping[str, Sequence[Any]]) -> pa.Table:
     """Return the table with these columns; one with values of several kinds is of JSON text."""
     arrays = {}
     for name, values in columns.items():
+        if isinstance(values, pa.Array):
+            arrays[name] = values
+            continue
         try:
-            positions = name == "events" and all(isinstance(value, list | None) for value in values)
-            arrays[name] = _array_of(values, pa.list_(pa.int64()) if positions else None)
+            kind = None
+            if name == "at" and all(type(value) is int for value in values):
+                kind = pa.int64()
+            elif name == "events" and all(isinstance(value, list) for value in values):
+                kind = pa.list_(pa.int64())
+            arrays[name] = _array_of(values, kind)
         except (pa.ArrowException, OverflowError):
             arrays[name] = pa.array([None if v is None else json.dumps(plain(v), ensure_ascii=False) for v in values])
     return pa.table(arrays)
@@ -129,7 +215,10 @@ def _array_of(values: Sequence[Any], kind: pa.DataType | None) -> pa.Array:
             raise pa.ArrowInvalid("times with nanoseconds and others")
         return pa.array(values, kind)
     ticks = nanoseconds if of_times else nanoseconds_of_interval
-    whole = [[ticks(v) for v in c] if isinstance(c, list) else None if c is None else ticks(c) for c in values]
+    whole = [
+        [None if v is None else ticks(v) for v in c] if isinstance(c, list) else None if c is None else ticks(c)
+        for c in values
+    ]
     exact = pa.timestamp("ns", tz="UTC") if of_times else pa.duration("ns")
     lists = any(isinstance(cell, list) for cell in values)
     return pa.array(whole, pa.list_(pa.int64()) if lists else pa.int64()).cast(pa.list_(exact) if lists else exact)
@@ -137,14 +226,14 @@ def _array_of(values: Sequence[Any], kind: pa.DataType | None) -> pa.Array:
 
 def written_table(columns: Mapping[str, Sequence[Any]], format: OutputFormat) -> bytes:
     """Return the bytes of a file with these columns, in this format. CSV has lists as JSON."""
-    rows = zip(*columns.values(), strict=True)
-    match format:
-        case "parquet":
-            import pyarrow.parquet as pq
+    if format == "parquet":
+        import pyarrow.parquet as pq
 
-            sink = pa.BufferOutputStream()
-            pq.write_table(table_of_columns(columns), sink)
-            return bytes(sink.getvalue())
+        sink = pa.BufferOutputStream()
+        pq.write_table(table_of_columns(columns), sink)
+        return bytes(sink.getvalue())
+    rows = zip(*map(_listed, columns.values()), strict=True)
+    match format:
         case "jsonl":
             objects = ({name: plain(v) for name, v in zip(columns, row, strict=True) if v is not None} for row in rows)
             return "".join(json.dumps(obj, ensure_ascii=False) + "\n" for obj in objects).encode()
@@ -156,6 +245,18 @@ def written_table(columns: Mapping[str, Sequence[Any]], format: OutputFormat) ->
             return text.getvalue().encode()
 
 
+def _listed(values: Sequence[Any]) -> Sequence[Any]:
+    """Return the values as Python has them, also those in lists."""
+    if not isinstance(values, pa.Array):
+        return values
+    from cerify.semantics.arrow_columns import values_in
+
+    if not pa.types.is_list(values.type):
+        return values_in(values)
+    cells, ends = values_in(values.values), values.offsets.to_pylist()
+    return [cells[start:end] for start, end in pairwise(ends)]
+
+
 def shown_cell(value: Any) -> str:
     """Return the text of a cell: "" for none, true and false as JSON has them, lists as JSON."""
     if value is None:
@@ -165,14 +266,65 @@ def shown_cell(value: Any) -> str:
     return show_time(value) if isinstance(value, datetime) else str(value)
 
 
-class Matches(list[Match]):
-    """Matches in a list, which is equal to any list of the same matches.
+class Matches(Sequence[Match]):
+    """The matches of a query: a sequence that is equal to any list of the same matches.
+
+    They are made from matches, or from the arrays of compiled loops: as long as nobody asks for the objects, numbers
+    and columns come from the arrays.
+
+      >>> import cerify
+      >>> found = cerify.match("A ; B", [{"type": "A"}, {"type": "B"}])
+      >>> found[0].events, found == [cerify.Match(1, (0, 1))]
+      ((0, 1), True)
 
     open: of each match, whether events to come could still take it away; None if that holds of none. Such a match has a
     negation at its end whose window is not over where the stream ends.
     """
 
-    open: Sequence[bool] | None = None
+    def __init__(self, matches: Iterable[Match] | MatchArrays = ()) -> None:
+        if isinstance(matches, Matches):
+            matches = matches._found
+        self._found: list[Match] | MatchArrays
+        self._found = matches if isinstance(matches, list | MatchArrays) else list(matches)
+        self.open: Sequence[bool] | None = None
+
+    @property
+    def arrays(self) -> MatchArrays | None:
+        """The matches as arrays, if no object has been made of them."""
+        return self._found if isinstance(self._found, MatchArrays) else None
+
+    @property
+    def _list(self) -> list[Match]:
+        if isinstance(self._found, MatchArrays):
+            self._found = self._found.listed()
+        return self._found
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __iter__(self) -> Iterator[Match]:
+        return iter(self._list)
+
+    @overload
+    def __getitem__(self, i: int) -> Match: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[Match]: ...
+    def __getitem__(self, i: int | slice) -> Match | list[Match]:
+        if isinstance(i, int) and isinstance(self._found, MatchArrays) and 0 <= i < len(self):
+            return self._found[i]
+        return self._list[i]
+
+    def __eq__(self, other: object) -> bool:
+        return self._list == list(other) if isinstance(other, list | Matches) else NotImplemented
+
+    def __add__(self, other: Iterable[Match]) -> list[Match]:
+        return [*self, *other]
+
+    def __radd__(self, other: Iterable[Match]) -> list[Match]:
+        return [*other, *self]
+
+    def __repr__(self) -> str:
+        return repr(self._list)
 
     def to_arrow(self, stream: Stream | None = None, attributes: Sequence[str] | None = None) -> pa.Table:
         """Return a table with one row for each match.
@@ -184,6 +336,8 @@ class Matches(list[Match]):
         """
         if stream is not None:
             return table_of_columns(MatchColumns(self, stream, attributes, self.open).columns())
+        if self.arrays is not None:
+            return self.arrays.table()
         from cerify.semantics.match_tables import RESULT, table_of_matches
 
         written = [None if m.result is None else m.result.ordered_text for m in self]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise, product
 from typing import Any, Generic, TypeAlias, TypeVar, assert_never
@@ -52,6 +52,7 @@ from cerify.semantics.events import (
     observed,
     text_among_numbers,
 )
+from cerify.semantics.match_frames import Matches
 from cerify.semantics.packages import pa, pc
 from cerify.semantics.predicates import Problem, Rule
 from cerify.semantics.sigma.reading import SPECIFICATION
@@ -62,6 +63,7 @@ from cerify.semantics.values import INT64, Value, ValueType, is_exact_float, kin
 # An evaluator of batches for every language: it evaluates the definition again over all events so far.
 
 F = TypeVar("F")
+T = TypeVar("T")
 
 
 class DefinitionEvaluator(Evaluator, Generic[F]):
@@ -235,21 +237,24 @@ class Plan(Generic[F]):
         assert self.evaluation is not None
         return self.evaluation(S)
 
-    def all_matches(self, S: Stream) -> list[Match]:
+    def all_matches(self, S: Stream) -> Sequence[Match]:
         """Return all matches, sorted. Raises as `unsorted`."""
         found = self.unsorted(S)
-        return found if self.language.keeps_order else sorted(found)
+        return found if self.language.keeps_order or isinstance(found, Matches) else sorted(found)
 
     def first_matches(self, S: Stream, limit: int) -> list[Match]:
         """Return the first `limit` matches found, sorted. Raises Unsupported, BudgetExceeded."""
         found = list(timed_items(islice(self.matches(S), limit)))
         return found if self.language.keeps_order else sorted(found)
 
-    def unsorted(self, S: Stream) -> list[Match]:
+    def unsorted(self, S: Stream) -> Sequence[Match]:
         """Return all matches. Raises Unsupported, and BudgetExceeded also for more than budget.matches."""
         limit = self.options.budget.matches
+        matches = self.in_full(S)
+        if isinstance(matches, Matches):
+            return matches
         found: list[Match] = []
-        for number, match in enumerate(islice(self.in_full(S), limit + 1), 1):
+        for number, match in enumerate(islice(matches, limit + 1), 1):
             if number % CHECKED_TOGETHER == 0:
                 check_time()
             found.append(match)
@@ -265,30 +270,39 @@ class Plan(Generic[F]):
         TooManyMatches.
         """
         loops = self.language.evaluators.get(COMPILED)
-        asked = self.evaluator is not None and not self.named and self.options.consumption is Consumption.NONE
-        if loops is not None and asked and takes_loops(None, len(S)):
-            try:
-                evaluate = loops.prepare(self.query, S.schema, self.options)
-                if not isinstance(evaluate, Unsupported):
-                    return list(islice(evaluate(S), self.options.budget.matches + 1))
-            except TooManyMatches:
-                raise
-            except BudgetExceeded:
-                check_time()
-        return self.matches(S)
+        if loops is None or self.options.consumption is not Consumption.NONE:
+            return self.matches(S)
+
+        def by_loops() -> Sequence[Match] | None:
+            evaluate = loops.prepare(self.query, S.schema, self.options)
+            if isinstance(evaluate, Unsupported):
+                return None
+            found = evaluate(S)
+            return found if isinstance(found, Matches) else list(islice(found, self.options.budget.matches + 1))
+
+        found = self._try_loops(S, by_loops)
+        return self.matches(S) if found is None else found
 
     def output_table(self, S: Stream) -> OutputTable:
         """Return the table that the query makes of its matches. Raises as `unsorted`."""
         evaluators = self.language.evaluators
-        if self.evaluator is not None and not self.named and takes_loops(None, len(S)):
-            try:
-                if (table := evaluators.table_by_loops(self.query, S, self.options)) is not None:
-                    return table
-            except TooManyMatches:
-                raise
-            except BudgetExceeded:
-                check_time()
-        return evaluators.output_table(self.query, S, self.unsorted(S), self.options)
+        table = self._try_loops(S, lambda: evaluators.table_by_loops(self.query, S, self.options))
+        return evaluators.output_table(self.query, S, self.unsorted(S), self.options) if table is None else table
+
+    def _try_loops(self, S: Stream, by_loops: Callable[[], T | None]) -> T | None:
+        """Return what the compiled loops give, where the choice of them is left to the plan and the stream is long.
+
+        None where they cannot take the query, or not within the budget. Raises TooManyMatches.
+        """
+        if self.evaluator is None or self.named or not takes_loops(None, len(S)):
+            return None
+        try:
+            return by_loops()
+        except TooManyMatches:
+            raise
+        except BudgetExceeded:
+            check_time()
+            return None
 
     def with_values(self, S: Stream) -> Iterable[Match]:
         """Return the matches, with the values of attribute variables where the language has any."""

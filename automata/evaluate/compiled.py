@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from io import BytesIO
@@ -44,6 +43,7 @@ from cerify.automata.evaluate.tables import (
     TransitionTables,
     classified,
     require,
+    sorted_arrays,
     tabulate,
     total,
     transition_tables,
@@ -54,6 +54,7 @@ from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Stream, Valuation, bindings_of
+from cerify.semantics.match_frames import Matches
 from cerify.semantics.values import kind
 
 T = TypeVar("T")
@@ -325,36 +326,25 @@ PIECE = 262_144  # events of a batch that are read at a time
 KEYS = 256  # rows for keys at first
 
 
-def _without_collecting(items: Iterable[T]) -> Iterator[T]:
-    """Yield the items, without looking for cycles meanwhile: matches have none, and half of the time goes there."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield from items
-    finally:
-        if enabled:
-            gc.enable()
-
-
 class CompiledEvaluator(CompiledState):
     """Runs an I/O-determinized automaton over a stream, within windows; ReadableEvaluator is the readable twin."""
 
-    def push_stream(self, S: Stream, limit: int | None = None, classes: Classes | None = None) -> list[Match]:
+    def push_stream(self, S: Stream, limit: int | None = None, classes: Classes | None = None) -> Matches:
         """Return the matches of the next events like `push`, but for a Stream.
 
         classes: the result of the method `classes` for these events, if already computed.
         """
+        if self.output == "matches":
+            return Matches(sorted_arrays(self._limited(S, limit, classes)))
         found = []
-        for matches in _without_collecting(self._limited(S, limit, classes)):
+        for matches in self._limited(S, limit, classes):
             names, ends = self.tables.labels, matches.offsets.tolist()
             events, labels = matches.events.tolist(), matches.labels.tolist()
             for at, start, end in timed_items(zip(matches.at.tolist(), ends[:-1], ends[1:], strict=True)):
-                bindings = None
-                if self.output == "valuations":
-                    pairs = zip(events[start:end], labels[start:end], strict=True)
-                    bindings = bindings_of(frozenset((A, position) for position, l in pairs for A in names[l]))
+                pairs = zip(events[start:end], labels[start:end], strict=True)
+                bindings = bindings_of(frozenset((A, position) for position, l in pairs for A in names[l]))
                 found.append(Match(at, tuple(events[start:end]), bindings))
-        return sorted(found, key=attrgetter("at", "events", "bindings"))  # in C, not by Match.__lt__
+        return Matches(sorted(found, key=attrgetter("at", "events", "bindings")))  # in C, not by Match.__lt__
 
     def push_arrow(self, batch: Batch, limit: int | None = None, classes: Classes | None = None) -> pa.Table:
         """Same as `read`, but return a table with the columns at and events, in the order in which
@@ -532,14 +522,14 @@ class CompiledCelEvaluator(CelEvaluator, CompiledEvaluator):
     """Finds the matches of a formula of CEL by compiled loops."""
 
 
-def matches(phi: Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
+def matches(phi: Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> Sequence[Match]:
     """Return all matches of a formula over a stream, sorted. Raises Unsupported, BudgetExceeded."""
     return evaluate_plan(required_plan(phi, budget), S, output, budget)
 
 
 def evaluate_plan(
     plan: EvaluationPlan, S: Stream, output: Output = "matches", budget: Budget = Budget()
-) -> list[Match]:
+) -> Sequence[Match]:
     """Same as `matches`, but for the plan of a formula.
 
     A window on values that decrease is checked for each match.
@@ -556,6 +546,8 @@ def evaluate_plan(
     widths = tuple((a, width) for a, width in scope.widths if ascends(S.table, a))
     scope, checked = replace(scope, widths=widths), set(scope.widths) - set(widths)
     found = CompiledCelEvaluator(scope.core, output, budget=budget, scope=scope).push_stream(S)
+    if not checked:
+        return found
     return [m for m in found if all(within_width(width, [S[i].get(a) for i in m.events]) for a, width in checked)]
 
 
@@ -651,6 +643,6 @@ class CompiledCoreEvaluator(CoreEvaluator, CompiledEvaluator):
         self.last = last
 
 
-def core_matches(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[Match]:
+def core_matches(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> Sequence[Match]:
     """Return all matches of a stream, sorted. Raises Unsupported if filters compare events, and BudgetExceeded."""
     return CompiledCoreEvaluator(phi, budget).evaluate_stream(S)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import RLock
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, assert_never
@@ -18,6 +18,7 @@ from cerify.semantics import predicates as pred
 from cerify.semantics.arguments import Budget, timed_items
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import TYPE, Event, Stream
+from cerify.semantics.match_frames import MatchArrays
 from cerify.semantics.packages import installed, np, pa, pc
 from cerify.semantics.predicates import atoms, classify_event, combined
 
@@ -354,6 +355,27 @@ class MatchBatch:
         """Return the first complex events, a number of them."""
         end = self.offsets[number]
         return MatchBatch(self.at[:number], self.offsets[: number + 1], self.events[:end], self.labels[:end])
+
+
+def sorted_arrays(batches: Iterable[MatchBatch]) -> MatchArrays:
+    """Return the complex events of all batches, ordered as matches are: by where they are found, then by positions."""
+    some = list(batches)
+    if not some:
+        return MatchArrays(np.empty(0, np.int64), np.zeros(1, np.int64), np.empty(0, np.int64))
+    at, events = (np.concatenate(arrays) for arrays in ([m.at for m in some], [m.events for m in some]))
+    lengths = np.concatenate([np.diff(m.offsets) for m in some])
+    starts = np.cumsum(lengths) - lengths
+    longest = int(lengths.max(initial=0))
+    if longest * len(at) <= 4 * len(events):
+        # -1 stands after the end, so that a complex event is before those that go on from it
+        places = (np.append(events, -1)[np.where(lengths > k, starts + k, len(events))] for k in range(longest))
+        order = np.lexsort([at, *places][::-1])
+    else:
+        listed, whole = events.tolist(), np.arange(len(at)).tolist()
+        order = np.array(sorted(whole, key=lambda i: (at[i], listed[starts[i] : starts[i] + lengths[i]])), np.int64)
+    at, lengths, starts = at[order], lengths[order], starts[order]
+    offsets = np.append(0, np.cumsum(lengths))
+    return MatchArrays(at, offsets, events[np.repeat(starts - offsets[:-1], lengths) + np.arange(len(events))])
 
 
 class Enumeration:

@@ -61,7 +61,7 @@ def departed(language: str, text: str) -> None:
     interpretation = interpretation_of(language)
     choices = choices_of(read_hypothesis(text.split(","), interpretation.axes), interpretation.axes)
 
-    def matches(query: Any, S: Stream, options: Options) -> list[Match]:
+    def matches(query: Any, S: Stream, options: Options) -> Collection[Match]:
         return sorted(interpretation.matches(query, S, choices, options.output, options.budget))
 
     serve(protocol.EngineInfo(f"cerify-{text}", cerify.__version__, [language], ()), {language: matches})
@@ -82,7 +82,7 @@ Served = Mapping[str, Callable[[Any, Stream, Options], Collection[Match]]]
 """What gives all matches of a query, for each language that is served."""
 
 
-def _matches(language: Language[Any], evaluator: str, query: Any, S: Stream, options: Options) -> list[Match]:
+def _matches(language: Language[Any], evaluator: str, query: Any, S: Stream, options: Options) -> Collection[Match]:
     return plan(language, query, S.schema, Want(options, evaluator)).all_matches(S)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -52,7 +52,7 @@ from cerify.semantics.errors import InputError, MissingPackage, TooManyMatches, 
 from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.files import write_bytes
 from cerify.semantics.json_events import parse_json, text_of
-from cerify.semantics.match_frames import MatchColumns, OutputFormat, shown_cell, written_table
+from cerify.semantics.match_frames import MatchColumns, Matches, OutputFormat, shown_cell, written_table
 from cerify.semantics.row_pattern.check import WHOLE
 from cerify.semantics.row_pattern.dialects import DIALECTS
 from cerify.semantics.row_pattern.scalars import RowReading
@@ -259,13 +259,12 @@ def _print(
             _warn_of_divisions(truncated_around(table.pasted.statement, made), args)
         return _print_rows(made if table is None else table.output(made, options.row_reading), args)
     matches = _matches_to_show(plan, S, args)
-    found = timed_items(matches)
-    is_open = lang.evaluators.open_test(plan.query, S, options) or (lambda _: False)
+    is_open = lang.evaluators.open_test(plan.query, S, options)
     if args.out is not None:
-        return _write(found, S, is_open, args)
-    shown = Shown(S, args.attributes, is_open)
+        return _write(matches, S, is_open, args)
+    shown, found = Shown(S, args.attributes, is_open), timed_items(matches)
     if args.as_json:
-        return _print_json(found, shown, args.limit, LINES_TOGETHER if isinstance(matches, list) else 1)
+        return _print_json(found, shown, args.limit, LINES_TOGETHER if isinstance(matches, Sequence) else 1)
     results = lang.results and args.attributes is None
     return _print_table(found, shown, args.limit or TABLE_ROWS, args.valuations or results, results)
 
@@ -296,7 +295,7 @@ class Shown:
 
     S: Stream
     attributes: list[str] | None
-    is_open: Callable[[Match], bool]
+    is_open: Callable[[Match], bool] | None
 
     def columns(self, match: Match) -> dict[str, Any]:
         """Return the requested attributes by column. Raises IllFormed for an attribute that no event has."""
@@ -315,12 +314,15 @@ def _write_rows(made: OutputTable, args: MatchArguments) -> int:
     return 0 if rows else 1
 
 
-def _write(found: Iterable[Match], S: Stream, is_open: Callable[[Match], bool], args: MatchArguments) -> int:
+def _write(found: Iterable[Match], S: Stream, is_open: Callable[[Match], bool] | None, args: MatchArguments) -> int:
     """Writes the matches to a file, and returns the exit status."""
     assert args.out is not None
     format_ = format_of(args.out, args.output_format)
-    matches = list(islice(found, args.limit))
-    columns = MatchColumns(matches, S, args.attributes, [is_open(match) for match in matches]).columns()
+    matches: Sequence[Match] = (
+        found if isinstance(found, Matches) and args.limit is None else list(islice(timed_items(found), args.limit))
+    )
+    open_ = None if is_open is None else [is_open(match) for match in matches]
+    columns = MatchColumns(matches, S, args.attributes, open_).columns()
     write_bytes(args.out, written_table(columns, format_))
     echo(f"{len(matches)} match{'' if len(matches) == 1 else 'es'} written to {args.out}", error=True)
     return 0 if matches else 1
@@ -335,12 +337,15 @@ def _print_json(matches: Iterable[Match], shown: Shown, limit: int | None, toget
 
 
 def _json_lines(matches: Iterable[Match], shown: Shown, limit: int | None) -> Iterator[str]:
-    most = limit or MOST_LINES
+    most, positions_alone = limit or MOST_LINES, shown.attributes is None and shown.is_open is None
     for number, match in enumerate(matches):
         if number == most:
             if limit is None:
                 echo(f"cerify: warning: the first {most} matches; there are more: --limit N prints N", error=True)
             break
+        if positions_alone and type(match) is Match and match.bindings is None and match.result is None:
+            yield f'{{"at": {match.at}, "events": {list(match.events)}}}'  # as JSON has it, in a fifth of the time
+            continue
         line: dict[str, Any] = {"at": match.at, "events": list(match.events)}
         if isinstance(match, ValuedMatch):
             line["values"] = {X: _encode_value(v) for X, v in match.values}
@@ -350,7 +355,7 @@ def _json_lines(matches: Iterable[Match], shown: Shown, limit: int | None) -> It
             line["result"] = plain(match.result.attributes)
         if shown.attributes is not None:
             line["shown"] = plain(shown.columns(match))
-        if shown.is_open(match):
+        if shown.is_open is not None and shown.is_open(match):
             line["open"] = True
         yield json.dumps(line | match.more(), ensure_ascii=False)
 
@@ -376,7 +381,7 @@ def _print_table(found: Iterator[Match], shown: Shown, limit: int, valuations: b
     if not matches:
         echo(f"no match in {len(S)} events")
         return 1
-    with_open = any(map(shown.is_open, matches[:limit]))
+    with_open = shown.is_open is not None and any(map(shown.is_open, matches[:limit]))
     valuations &= not results or any(match.bindings for match in matches)
     columns = {} if shown.attributes is None else MatchColumns(matches[:limit], S, shown.attributes).columns()
     names = [name for name in columns if name not in ("at", "events")]
@@ -397,7 +402,7 @@ def _print_table(found: Iterator[Match], shown: Shown, limit: int, valuations: b
             written = (f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in named)
             cells.append("\n".join(map(printable, written)))
         cells += [printable(shown_cell(columns[name][number])) for name in names]
-        cells += ["open" if shown.is_open(match) else ""] * with_open
+        cells += ["open" if shown.is_open and shown.is_open(match) else ""] * with_open
         if on_terminal():
             cells.append("\n".join(f"{p}  {_row(S.part(p, 1)[0])}" for p in match.events))
         rows.append(cells)

@@ -227,7 +227,7 @@ def _prepare_loops(phi: Formula, schema: Schema | None, options: Options) -> Eva
 
 
 def _prepare(
-    match: Callable[[Formula, Stream, Budget], list[Match]],
+    match: Callable[[Formula, Stream, Budget], Iterable[Match]],
     evaluator: str,
     phi: Formula,
     schema: Schema | None,
@@ -241,10 +241,10 @@ def _prepare(
     from cerify.automata.evaluate.core import iterate_core_matches
     from cerify.automata.evaluate.streaming import at_most
 
-    def run(S: Stream) -> list[Match]:
+    def run(S: Stream) -> Iterable[Match]:
         return match(phi, S, options.budget)
 
-    def check_each(S: Stream) -> list[Match]:
+    def check_each(S: Stream) -> Iterable[Match]:
         return at_most(options.budget.matches, iterate_core_matches(phi, S, options.budget, match))
 
     if is_unary(phi):
@@ -256,7 +256,7 @@ def _prepare(
     return in_cel if isinstance(in_cel, Unsupported) else partial(_run_in_cel, in_cel, options.budget.matches)
 
 
-def _run_in_cel(evaluate: Evaluation, limit: int, S: Stream) -> list[Match]:
+def _run_in_cel(evaluate: Evaluation, limit: int, S: Stream) -> Iterable[Match]:
     """Return the matches of the evaluation of a formula in CEL. Raises BudgetExceeded."""
     from cerify.automata.evaluate.streaming import at_most
 

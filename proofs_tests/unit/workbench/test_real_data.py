@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
@@ -22,6 +23,7 @@ from cerify.query_json import query_of_json
 from cerify.semantics.errors import IllFormed, InputError, InputWarning, QueryWarning
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.files import read_stream
+from cerify.semantics.match_frames import MatchColumns, written_table
 from cerify.semantics.sase.syntax import Reading
 from cerify.semantics.stream_summary import summarized
 
@@ -151,6 +153,40 @@ def test_matches_have_the_attributes_of_their_variables() -> None:
     assert plain.to_arrow(S, ["type"]).column_names == ["at", "events", "login.type", "buy.type"]
     with pytest.raises(IllFormed, match="no event has the attribute 'pric'; did you mean 'price'"):
         plain.to_arrow(S, ["pric"])
+
+
+TIME = pa.timestamp("us", tz="UTC")
+TYPED = {
+    "type": pa.array(["A", "B", "A.b", "B", "A", "A.b", "B"]),
+    "b.c": pa.array([None, 1, 2, None, 3, 4, 5]),
+    "c": pa.array(["x", None, "y", "z", "x", "z", None]).dictionary_encode(),
+    "t": pa.array([None, 0, 10**6, 1, None, 7, 8], TIME),
+    "ns": pa.array([1, 2001, None, None, 5, 6, 7], pa.timestamp("ns", tz="UTC")),
+    "ok": pa.array([True, None, False, None, None, True, None]),
+    "nothing": pa.nulls(7, pa.int64()),
+}
+
+
+@pytest.mark.parametrize("query", ["A ; B", "A ; B+", "A OR (B ; B)", '(A OR "A.b") ; B', "Z ; A"])
+@pytest.mark.parametrize("attributes", [None, ["c", "type"], ["ns"]])
+def test_matches_that_are_arrays_have_the_columns_of_objects(query: str, attributes: list[str] | None) -> None:
+    S = Stream(pa.table(TYPED))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = cerify.match(query, S, evaluator="kernel")
+        readable = cerify.match(query, Stream(pa.table(TYPED)), evaluator="automaton")
+    assert found.arrays is not None
+    assert (len(found) > 0) is (query != "Z ; A")
+    tables = found.to_arrow(), found.to_arrow(S, attributes)
+    columns = MatchColumns(found, S, attributes).columns()
+    written = [written_table(columns, format) for format in ("csv", "jsonl")]
+    assert found.arrays is not None
+    assert tables == (readable.to_arrow(), readable.to_arrow(S, attributes))
+    listed = MatchColumns(list(readable), S, attributes).columns()
+    assert written == [written_table(listed, format) for format in ("csv", "jsonl")]
+    assert found == readable == list(readable)
+    assert found[-1:] == list(readable)[-1:]
+    assert found.arrays is None
 
 
 def test_results_are_columns() -> None:
