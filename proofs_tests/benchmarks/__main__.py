@@ -148,6 +148,7 @@ BENCHMARKS = {
     "cores": cores,
     "parquet": files.parquet,
     "counted": files.counted,
+    "matched": files.matched,
     "text": files.text,
     "memory": evaluation.memory,
     "cold": evaluation.cold,

@@ -6,9 +6,11 @@ import json
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +18,7 @@ import pyarrow.csv as arrow_csv
 import pyarrow.json as arrow_json
 import pyarrow.parquet as pq
 
+import cerify
 from cerify.automata.evaluate.compiled import CompiledCelEvaluator
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.files import read_stream
@@ -102,8 +105,10 @@ def text(quick: bool) -> Iterator[Figure]:
 STREAMED = """
 import sys
 from pathlib import Path
+from statistics import median
 import pyarrow as pa
 import pyarrow.parquet as pq
+
 import cerify
 query, path, tenth = *sys.argv[1:3], int(sys.argv[3])
 counting, listing = (cerify.compile(query, evaluator="kernel") for _ in range(2))
@@ -142,6 +147,7 @@ def hundred() -> Figure:
 COUNTED = """
 import sys, time
 from pathlib import Path
+from statistics import median
 import cerify
 for path in sys.argv[2:]:
     started = time.process_time()
@@ -152,21 +158,49 @@ for path in sys.argv[2:]:
 """
 
 
+KEYED = "((A ; B) PARTITION BY [id]) WITHIN 60 seconds"
+
+
+def _write_keyed(path: Path, number: int) -> None:
+    """Write events of three types and 100 keys, ten a second, to a Parquet file."""
+    random, times = np.random.default_rng(1), 1_700_000_000_000_000 + np.arange(number) * 100_000
+    types = pa.array(["A", "B", "C"]).dictionary_encode().take(pa.array(random.integers(0, 3, number)))
+    columns = {"type": types.cast(pa.string()), "id": random.integers(0, 100, number)}
+    pq.write_table(pa.table(columns | {"time": pa.array(times, pa.timestamp("us", "UTC"))}), path)
+
+
+def matched(quick: bool) -> Iterator[Figure]:
+    """`cerify.match` of the query of `counted` over a million events, beside the same with an object for each match."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "stream.parquet"
+        _write_keyed(path, 1_000_000)
+        cerify.match(KEYED, path)  # compiles
+        rates: dict[bool, list[float]] = {False: [], True: []}
+        for objects in [False, True] * (1 if quick else 5):
+            started = time.process_time()
+            found = cerify.match(KEYED, path)
+            if objects:
+                list(found)
+            rates[objects].append(1_000_000 / (time.process_time() - started))
+    plain, listed = (sorted(rates[objects]) for objects in (False, True))
+    speed = median(plain)
+    yield Figure(
+        "matched.file", speed, "events/s", f"with {len(found):,} objects", speed / median(listed), len(plain),
+        (plain[0], plain[-1]), "≥ 5e6", speed >= 5e6,
+    )  # fmt: skip
+
+
 def counted(quick: bool) -> Iterator[Figure]:
     """`cerify.count` of `A ; B` by 100 keys within a minute, ten events a second, over 5 or 50 million events.
 
     The rate is that over the whole file, and the memory the most of the process, each against a file of a tenth.
     """
-    part, random = 500_000 if quick else 5_000_000, np.random.default_rng(1)
+    part = 500_000 if quick else 5_000_000
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / f"{name}.parquet" for name in ("first", "tenth", "whole")]
         for path, parts in zip(paths, (1, 1, 10), strict=True):  # the first compiles
-            times = 1_700_000_000_000_000 + np.arange(part * parts) * 100_000
-            types = pa.array(["A", "B", "C"]).dictionary_encode().take(pa.array(random.integers(0, 3, part * parts)))
-            columns = {"type": types.cast(pa.string()), "id": random.integers(0, 100, part * parts)}
-            pq.write_table(pa.table(columns | {"time": pa.array(times, pa.timestamp("us", "UTC"))}), path)
-        query = "((A ; B) PARTITION BY [id]) WITHIN 60 seconds"
-        ran = subprocess.run([sys.executable, "-c", COUNTED, query, *paths], capture_output=True, text=True, check=True)
+            _write_keyed(path, part * parts)
+        ran = subprocess.run([sys.executable, "-c", COUNTED, KEYED, *paths], capture_output=True, text=True, check=True)
     (_, tenth, least), (_, whole, most) = (map(float, line.split()) for line in ran.stdout.splitlines()[1:])
     rate, ratio = 10 * part / whole, most / least
     beside = "over a tenth of it"
