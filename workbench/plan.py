@@ -273,23 +273,23 @@ class Plan(Generic[F]):
         if loops is None or self.options.consumption is not Consumption.NONE:
             return self.matches(S)
 
-        def by_loops() -> Sequence[Match] | None:
-            evaluate = loops.prepare(self.query, S.schema, self.options)
+        def match_by_loops(query: F, S: Stream, options: Options) -> Sequence[Match] | None:
+            evaluate = loops.prepare(query, S.schema, options)
             if isinstance(evaluate, Unsupported):
                 return None
             found = evaluate(S)
-            return found if isinstance(found, Matches) else list(islice(found, self.options.budget.matches + 1))
+            return found if isinstance(found, Matches) else list(islice(found, options.budget.matches + 1))
 
-        found = self._try_loops(S, by_loops)
+        found = self._try_loops(match_by_loops, S)
         return self.matches(S) if found is None else found
 
     def output_table(self, S: Stream) -> OutputTable:
         """Return the table that the query makes of its matches. Raises as `unsorted`."""
         evaluators = self.language.evaluators
-        table = self._try_loops(S, lambda: evaluators.table_by_loops(self.query, S, self.options))
+        table = self._try_loops(evaluators.table_by_loops, S)
         return evaluators.output_table(self.query, S, self.unsorted(S), self.options) if table is None else table
 
-    def _try_loops(self, S: Stream, by_loops: Callable[[], T | None]) -> T | None:
+    def _try_loops(self, by_loops: Callable[[F, Stream, Options], T | None], S: Stream) -> T | None:
         """Return what the compiled loops give, where the choice of them is left to the plan and the stream is long.
 
         None where they cannot take the query, or not within the budget. Raises TooManyMatches.
@@ -297,7 +297,7 @@ class Plan(Generic[F]):
         if self.evaluator is None or self.named or not takes_loops(None, len(S)):
             return None
         try:
-            return by_loops()
+            return by_loops(self.query, S, self.options)
         except TooManyMatches:
             raise
         except BudgetExceeded:
@@ -444,10 +444,11 @@ def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = F
         found = [problem for problem in language.syntax.problems(query, S.schema) if problem.rule == "unbound"]
     else:
         seen = observed(S)
-        attributes = {
-            R: {name: its.get(name, "bool") for name in S.known_attributes(its)} for R, its in seen.types.items()
-        }
-        seen = ObservedSchema(attributes, seen.mixed)
+        if S.lists:
+            attributes = {
+                R: {name: its.get(name, "bool") for name in S.known_attributes(its)} for R, its in seen.types.items()
+            }
+            seen = ObservedSchema(attributes, seen.mixed)
         if "" in seen.types:
             n = next(n for n, event in enumerate(S) if not event.type)
             raise InputError(f"event {n}: its type is empty; every event has a type")
