@@ -16,7 +16,7 @@ LABELS: tuple[tuple[Predicate, Marks], ...] = (
     (OfType("B"), frozenset({"T"})),
 )
 
-DRAWN = "all of one state, the others in part drawn (seed {seed})"
+DRAWN = "from the first state to the last one, all of one state, the others in part drawn (seed {seed})"
 """What a check has to say that goes through these automata."""
 
 

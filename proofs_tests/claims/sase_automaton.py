@@ -228,7 +228,7 @@ def _(effort: Effort) -> Finding:
     text = "SEQ(A+ a[]) WHERE a[a.LEN].x = 2"
     got = _AsPrinted(compile_query(query(text)), events("A1 A2")).matches()
     length = 3 if effort == "quick" else 5
-    cases = ((q, S) for q in _with_end() for S in small.streams(length, ("A1/k", "B1/k")))
+    cases = ((q, S) for q in _with_end() for S in small.streams(length, ("A1/k", "A2/k", "B1/k")))
     differs, looked_at = difference(
         cases, bindings, lambda q, S: {r.now.buffer for r in Runs(compile_query(q), S).accepting()}
     )
@@ -238,7 +238,7 @@ def _(effort: Effort) -> Finding:
         else "refuted",
         "example",
         f"the buffers of all accepting runs, corrected, are the matches: {looked_at} cases, nine queries made by "
-        f"hand, all streams of {length} events of two kinds",
+        f"hand, all streams of {length} events of three kinds",
         example(text, "A1 A2", shown(got)),
         "`a.len = n − 1` in the proceed move: in the state `a[n]` the events `a[1]` to `a[n−1]` are selected, and "
         "`a[n]` is only looked at. Besides: `θ_{t_{k−1}}_begin` in the begin move, `e_{j_{v_n}}` for `e_{v_n}`",

@@ -39,7 +39,7 @@ from proofs_tests.unit.semantics.sase_cases import events, query, shown
     "events, and without a window, as times are not of finitely many kinds",
 )
 def _(effort: Effort) -> Finding:
-    letters = tuple(events("A1/k A2/k B1/k"))
+    letters = tuple(events("A1/k A2/l B1/k"))
     length, every = (3, 9) if effort == "quick" else (5, 3)
     words = [word for n in range(1, length + 1) for word in product(range(len(letters)), repeat=n)]
     texts = [text for n in (1, 2) for text in small.texts(n, False, False, ("",)) if "count" not in text][::every]
