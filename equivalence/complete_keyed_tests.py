@@ -126,7 +126,7 @@ class KeyedTests:
             for word in case.words(None if states is None else max(own, states), budget):
                 S = case.stream(word)
                 if S is None:
-                    raise Unsupported("a filter asks for the attribute of a window, so that streams are not found")
+                    raise Unsupported("a filter tests the attribute of a window, so no streams were found")
                 found.setdefault(tuple(map(_key, S)), S)
         beginnings = {key[:length] for key in found for length in range(1, len(key))}
         return [
@@ -148,7 +148,9 @@ def keyed_tests(phi: Formula, schema: Schema | None = None, budget: Budget = Bud
         expanded = separate_alternatives(cel.expanded(phi))
         measures = Measures.from_formulas((expanded,), schema)
         if measures.entangled:
-            raise Unsupported("a filter asks for the attribute of a window, or compares that of a key with others")
+            raise Unsupported(
+                "a filter tests the attribute of a window, or compares the attribute of a key with others"
+            )
         if any(width >= LONGEST / 4 for widths in measures.widths.values() for width in widths):
             raise Unsupported("a window is wider than the times that an event can have; use a shorter one")
         cut = replace(

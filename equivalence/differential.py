@@ -581,7 +581,7 @@ class Checkpoint:
     def __init__(self, path: Path, plan: CampaignPlan, name: str) -> None:
         """Open a file of this campaign, or begin one; the name says what is tested.
 
-        Raises InputError if it is of another campaign, or is none.
+        Raises InputError if it belongs to another campaign, or is none.
         """
         self.path = path
         self.plan = plan
@@ -636,7 +636,7 @@ class Checkpoint:
             found = _disagreement(obj, plan, where) if obj["outcome"] in ("disagreed", "disputed") else None
             self.known[int(obj["case"])] = obj["outcome"], found
         except (KeyError, TypeError, ValueError, CerifyError) as error:
-            raise InputError(f"{where} is no case of a campaign: {error!r}") from None
+            raise InputError(f"{where} is not a case of a campaign: {error!r}") from None
 
     def _check_header(self, obj: Any, header: dict[str, Any]) -> None:
         if not isinstance(obj, dict) or obj.get("format") != FORMAT:
@@ -644,12 +644,12 @@ class Checkpoint:
         for key, value in header.items():
             if obj.get(key) != value:
                 raise InputError(
-                    f"{self.path} is of another campaign: {key} is {obj.get(key)!r} there and {value!r} here; "
+                    f"{self.path} belongs to another campaign: {key} is {obj.get(key)!r} there and {value!r} here; "
                     "ask for the same, or give a new file"
                 )
 
     def _foreign(self) -> InputError:
-        return InputError(f"{self.path} is no file of a campaign; give one that --resume made, or a new name")
+        return InputError(f"{self.path} is not a file of a campaign; give one that --resume made, or a new name")
 
 
 def _line(obj: dict[str, Any]) -> bytes:

@@ -193,7 +193,7 @@ def sigma_to_cel(query: sigma.SigmaQuery, type_: str = "event") -> Formula:
         case "temporal_ordered" if least == len(parts):
             text = f"LAST(({' ; '.join(parts)}) WITHIN {rule.seconds} seconds)"
         case _:
-            raise Unsupported(f"{rule.kind} with this condition is not written in CEL here")
+            raise Unsupported(f"{rule.kind} with this condition cannot be translated to CEL")
     return parse_cel(f"{text} PER KEY [{', '.join(map(_name, rule.group_by))}]" if rule.group_by else text)
 
 

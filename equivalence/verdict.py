@@ -180,7 +180,7 @@ def _nested(data: Any, depth: int = 0) -> Any:
     if isinstance(data, list) and depth < DEEPEST:
         return tuple(_nested(part, depth + 1) for part in data)
     if data is not None and (isinstance(data, bool) or not isinstance(data, int)):
-        raise InputError("the certificate, field clocked: it has other values than lists of whole numbers, or too deep")
+        raise InputError("the certificate, field clocked: expected lists of whole numbers, not nested too deeply")
     return data
 
 

@@ -142,7 +142,7 @@ class Budget:
         except ValueError as error:
             if "set_int_max_str_digits" in str(error):  # the advice of Python, of a number that it is to write
                 digits = sys.get_int_max_str_digits()
-                raise BudgetExceeded(f"a whole number of more than {digits} digits has no text") from None
+                raise BudgetExceeded(f"a whole number of more than {digits} digits is too long to be written") from None
             raise
         finally:
             _LIMIT.reset(before)

@@ -74,7 +74,7 @@ def require_kept(text: pa.ChunkedArray, floats: pa.ChunkedArray, field: str, pla
     for row, cell, value in zip(rows.to_pylist(), written, read, strict=True):
         # exact, as comparisons of the two are, and without the limit on the digits of an int
         if Decimal(cell) != value:
-            _refuse(text, row, "is not exact as 64-bit float", field, place)
+            _refuse(text, row, "cannot be stored exactly as a 64-bit float", field, place)
 
 
 def first(flags: pa.ChunkedArray) -> int | None:
@@ -159,7 +159,7 @@ def arrow_table(source: object, unread: dict[str, str] | None = None) -> pa.Tabl
         table = _converted(source, unread)
         table.validate(full=True)  # that texts are UTF-8, which Arrow does not check when it receives them
     except (pa.ArrowException, TypeError, ValueError) as error:
-        raise InputError(f"{type(source).__name__}: no table of events can be made of it: {error}") from None
+        raise InputError(f"{type(source).__name__}: cannot be read as a table of events: {error}") from None
     return table
 
 
@@ -414,5 +414,7 @@ def lossless(column: pa.ChunkedArray, value_type: ValueType, field: str, place: 
             return column.cast(nanosecond_type())
         row = first_failure(column, convert)
         value = column.slice(row, 1).cast(pa.string())[0].as_py()
-        problem = BEYOND_NANOSECONDS if value_type == "timestamp" else f"is not exact as 64-bit {value_type}"
+        problem = (
+            BEYOND_NANOSECONDS if value_type == "timestamp" else f"cannot be stored exactly as a 64-bit {value_type}"
+        )
         raise InputError(f"{place(row)}, field {field!r}: {value} {problem}") from None

@@ -96,7 +96,7 @@ def flat_table(table: pa.Table, name: str, place: RowLocation) -> pa.Table:
             break
         table = table.flatten()
     else:
-        raise InputError(f"{name}: structs inside each other, more than {DEEPEST} deep")
+        raise InputError(f"{name}: structs are nested more than {DEEPEST} deep")
     names = table.column_names
     if len(set(names)) == len(names) or not any("." in one for one in names if names.count(one) > 1):
         return table

@@ -185,7 +185,9 @@ class Stream(Sequence[Event]):
         have columns of value types, so that it is not looked through again.
         """
         if not is_table(table):
-            raise InputError(f"{type(table).__name__} is no table; give one of Arrow, or a frame of pandas or polars")
+            raise InputError(
+                f"{type(table).__name__} is not a table; give an Arrow table, or a frame of pandas or polars"
+            )
         from cerify.semantics.arrow_columns import arrow_table, stream_table
 
         S = cls((), schema)
@@ -346,7 +348,7 @@ def _checked(event: Event | Mapping[str, object], position: int, schema: Schema 
     else:
         return event
     if (wrong := next((name for name in event.attributes if not is_text(name)), ...)) is not ...:
-        raise InputError(f"event {position}: an attribute is called {wrong!r}; its name is to be a text")
+        raise InputError(f"event {position}: an attribute is called {wrong!r}; its name must be a text")
     values = ((name, value_of(v, f"event {position}, attribute {name!r}")) for name, v in event.attributes.items())
     return Event(event.type, {name: value for name, value in values if value is not None})
 

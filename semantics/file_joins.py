@@ -81,7 +81,7 @@ def _with(event: Event, floats: set[str], unread: dict[str, str]) -> Event:
     for name, value in event.attributes.items():
         if name in floats and type(value) is int:
             if not is_exact_float(value):
-                raise InputError(f"field {name!r}: {value} is not exact as 64-bit float")
+                raise InputError(f"field {name!r}: {value} cannot be stored exactly as a 64-bit float")
             value = float(value)
         if name not in unread:
             found[name] = value

@@ -279,7 +279,7 @@ def _of_access_log(source: CsvSource) -> Shape:
                 rows.append([])
                 continue
             if (found := ACCESS.fullmatch(line)) is None:
-                raise InputError(f"{source.name}, line {number}: no line of an access log, as those before it are")
+                raise InputError(f"{source.name}, line {number}: not a line of an access log, unlike those before it")
             client, ident, user, time, request, status, size, referer, agent, rest = (x or "" for x in found.groups())
             try:
                 moment = datetime.strptime(time, "%d/%b/%Y:%H:%M:%S" + " %z" * (" " in time)).isoformat()

@@ -374,7 +374,7 @@ def open_source(path: str) -> CsvSource:
         data = sys.stdin.buffer.read()
         return CsvSource("standard input", lambda: io.BytesIO(data))
     if not path or "\0" in path:
-        raise InputError(f"{path!r} is no name of a file")
+        raise InputError(f"{path!r} is not a file name")
     if os.path.isfile(path):  # False for a name that is too long, which the reading below says
         Path(path).open("rb").close()
         return CsvSource(path, lambda: Path(path).open("rb"))

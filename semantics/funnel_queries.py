@@ -128,7 +128,7 @@ def make_funnel_question(
 ) -> FunnelQuestion:
     """Return the funnel with these parts, as `cerify.funnel` takes them. Raises IllFormed, ParseError."""
     if isinstance(steps, str) or not isinstance(steps, Sequence):
-        raise IllFormed(f'steps are a list, as ["view", "cart"], not {steps!r}')
+        raise IllFormed(f'steps must be a list, such as ["view", "cart"], not {steps!r}')
     if not 1 <= len(steps) <= MOST_STEPS:
         raise IllFormed(f"a funnel has 1 to {MOST_STEPS} steps, not {len(steps)}")
     require_kind("by", by, str | None, "the name of an attribute")
@@ -177,7 +177,7 @@ def _parts_of(text: str, start: int) -> tuple[list[str], dict[str, tuple[str, Sp
     def finish(end: int) -> None:
         part = text[begun:end].strip()
         if word in clauses:
-            raise ParseError(f"{word} stands twice", Span(begun, end))
+            raise ParseError(f"{word} is written twice", Span(begun, end))
         if not part:
             raise ParseError(f"something is missing {f'after {word}' if word else 'here'}", Span(begun, end))
         if word:
@@ -337,12 +337,12 @@ def _axis(question: KeyedQuestion) -> str | None:
     match None if question.window is None else question.window.window:
         case AttributeWindow(_, attribute):
             if question.order != "stream" and attribute != TIME:
-                raise IllFormed(f"a window on {attribute} goes with the order of the stream: leave order out")
+                raise IllFormed(f"a window on {attribute} needs the order of the stream: leave order out")
             return attribute
         case TimeWindow():
             return TIME
         case EventWindow() if needed:
-            raise IllFormed("a window of EVENTS goes by positions: give one of time, or leave order and mode out")
+            raise IllFormed("a window of EVENTS counts positions: give a time window, or leave order and mode out")
     return TIME if needed else None
 
 

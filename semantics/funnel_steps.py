@@ -142,8 +142,8 @@ def parse_window(given: object) -> FunnelWindow:
         lengths = (re.sub(rf"^{form}$", new, text) for form, new in UNITS_REWRITTEN)
         meant = [f"{length!r}, as" for length in lengths if length != text]
         raise IllFormed(
-            f"within: {given!r} is no window; write {' '.join([*meant, repr('90 seconds')])}, '30 minutes', '4 hours', "
-            "'7 days', '100 EVENTS', or '10 [attribute]'"
+            f"within: {given!r} is not a window; write {' '.join([*meant, repr('90 seconds')])}, '30 minutes', "
+            "'4 hours', '7 days', '100 EVENTS', or '10 [attribute]'"
         )
     return FunnelWindow(given.strip(), tree.window)
 

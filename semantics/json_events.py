@@ -116,7 +116,7 @@ def event_of_json(obj: object, schema: Schema | None, where: str, fields: Mappin
     if not isinstance(obj, dict):
         raise InputError(f"{where}: an event is a JSON object, not {kind_in_json(obj)}")
     if not isinstance(type_ := obj.get(TYPE), str) or not type_:
-        raise InputError(f"{where}: an event has the key {fields.get(TYPE, TYPE)!r} with its event type, a string")
+        raise InputError(f"{where}: an event needs the key {fields.get(TYPE, TYPE)!r} with its event type, a string")
     if schema is None:
         types: Mapping[str, ValueType] = {}
     elif (known := schema.types.get(type_)) is not None:
@@ -211,7 +211,7 @@ def _typed(value: object, value_type: ValueType, where: str, field: str) -> Valu
         case "float", (int() | float()) as number if not isinstance(number, bool):
             _untyped(number, where, field)
             if isinstance(number, int) and not is_exact_float(number):
-                raise InputError(f"{where}, field {field!r}: {number} is not exact as 64-bit float")
+                raise InputError(f"{where}, field {field!r}: {number} cannot be stored exactly as a 64-bit float")
             return float(number)
         case "timestamp", str() as text:
             return _timestamp(text, where, field)

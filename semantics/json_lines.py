@@ -148,7 +148,9 @@ class _Columns:
         """Raise InputError for an integer that would be rounded because its attribute has floats as well."""
         for name, (value, place) in self._large.items():
             if self.types[name] == "float":
-                raise InputError(f"{file}, {place}, field {self._field(name)}: {value} is not exact as 64-bit float")
+                raise InputError(
+                    f"{file}, {place}, field {self._field(name)}: {value} cannot be stored exactly as a 64-bit float"
+                )
 
     def _field(self, name: str) -> str:
         return repr(self._fields.get(name, name))

@@ -33,7 +33,7 @@ def pattern_of_network(text: str) -> str:
     try:
         network = ip_network(text)
     except ValueError as error:
-        raise ValueError(f"no range of addresses such as '10.0.0.0/8': {error}") from None
+        raise ValueError(f"not a range of addresses such as '10.0.0.0/8': {error}") from None
     first, last = network.network_address.packed, network.broadcast_address.packed
     dotted = "[.]".join(_number(low, high) for low, high in zip(first[-4:], last[-4:], strict=True))
     if isinstance(network, IPv4Network):

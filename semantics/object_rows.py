@@ -67,7 +67,7 @@ def _leaves(obj: Mapping[str, Any], where: str, declared: Collection[str]) -> It
             yield name, value
             continue
         if depth == DEEPEST:
-            raise InputError(f"{where}, field {name[:80]!r}: objects inside each other, more than {DEEPEST} deep")
+            raise InputError(f"{where}, field {name[:80]!r}: objects are nested more than {DEEPEST} deep")
         pending.extend((f"{name}.{key}", inner, depth + 1) for key, inner in reversed(list(value.items())))
 
 
@@ -289,7 +289,7 @@ class ObjectRows:
             value = value[0]  # as the Elastic Common Schema has its categories
         if isinstance(value, str) and value:
             if not is_text(value):
-                raise InputError(f"{self.where(row)}: its type is {value!r}; it is to be a text")
+                raise InputError(f"{self.where(row)}: its type is {value!r}; it must be a text")
             return str.__str__(value)
         if isinstance(value, int | float) and not isinstance(value, bool):
             return str(int(value) if float(value).is_integer() and abs(value) < 2**63 else value)
@@ -304,8 +304,8 @@ class ObjectRows:
                 option = f"; lists of objects in it are {', '.join(lists[:10])}: name that of the events with --records"
             raise InputError(f"{self.where(row)}: no field {field!r} for the event type{near}{option}")
         if self._is_json:
-            raise InputError(f"{self.where(row)}: an event has the key {field!r} with its event type, a string")
-        what = NO_TYPE if value == "" else f"{value!r}; it is to be a text"
+            raise InputError(f"{self.where(row)}: an event needs the key {field!r} with its event type, a string")
+        what = NO_TYPE if value == "" else f"{value!r}; it must be a text"
         raise InputError(f"{self.where(row)}: its type is {what}")
 
     def _see(self, name: str, attributes: dict[str, Any], row: int) -> None:
@@ -420,7 +420,7 @@ class ObjectRows:
         for row, attributes in enumerate(self._rows):
             if type(value := attributes.get(name)) is int:
                 if not is_exact_float(value):
-                    self._set_aside(name, row, f"{value} is not exact as 64-bit float")
+                    self._set_aside(name, row, f"{value} cannot be stored exactly as a 64-bit float")
                     return
                 attributes[name] = float(value)
 

@@ -146,7 +146,7 @@ def explained(error: UnexpectedInput, text: str, parser: Lark) -> ParseError:
     word = text[span.start : span.end]
     if isinstance(error, UnexpectedCharacters):
         if word == '"':
-            return ParseError('a name in double quotes that does not end; a " inside of a name is written ""', span)
+            return ParseError('the name in double quotes does not end; write a " inside a name as ""', span)
         if word == "'":
             return ParseError("a string that does not end; a ' inside of a string is written ''", span)
         names = "" if word.isascii() else "; a name has letters, digits and _"
@@ -315,7 +315,7 @@ def parsed(
                 encoding = sys.getfilesystemencoding()
                 hint = f": it is no {encoding}, the encoding of the locale"
                 hint += "; set PYTHONUTF8=1 for UTF-8" * (encoding != "utf-8")
-            raise ParseError(f"{text[half]!r} is no text in Unicode{hint}", Span(half, half + 1))
+            raise ParseError(f"{text[half]!r} is not valid Unicode text{hint}", Span(half, half + 1))
         too_deep = (
             f"the formula is nested more than {MAX_DEPTH} operators deep; write it with fewer inside each other "
             "(in a row of them each is inside of the next)"

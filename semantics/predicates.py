@@ -761,7 +761,7 @@ def _compared(left: Term, right: Term, comparator: str, schema: Schema, span: Sp
         yield Problem("kind", message, span)
     elif "bool" in (one, other) and comparator not in ("=", "!="):
         term = left if one == "bool" else right
-        yield Problem("order", f"{show_term(term)} is a bool, which knows = and != but not {comparator}", span)
+        yield Problem("order", f"{show_term(term)} is a bool, which supports = and != but not {comparator}", span)
 
 
 def _operands(term: Term, schema: Schema, span: Span | None) -> Iterator[Problem]:

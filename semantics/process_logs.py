@@ -252,7 +252,7 @@ def _ocel_of_json(source: CsvSource) -> _OcelLog:
     if not isinstance(whole, dict) or not all(isinstance(whole.get(name), list) for name in ("events", "objects")):
         if isinstance(whole, dict) and "ocel:events" in whole:
             raise InputError(f"{source.name}: {FIRST_OCEL}")
-        raise InputError(f"{source.name}: no OCEL 2.0 log, which is an object with the lists events and objects")
+        raise InputError(f"{source.name}: not an OCEL 2.0 log: expected an object with the lists events and objects")
     for n, one in enumerate(whole["objects"]):
         if not isinstance(one, dict) or not all(isinstance(one.get(name), str) for name in ("id", "type")):
             raise InputError(f"{source.name}, object {n}: an object has an id and a type")
@@ -350,7 +350,7 @@ def _ocel_of_sqlite(source: CsvSource) -> _OcelLog:
                 return _of_tables(database, source.name)
             except (sqlite3.Error, UnicodeDecodeError) as error:  # a name of a column that is not UTF-8
                 check_time()
-                raise InputError(f"{source.name}: no OCEL 2.0 log of SQLite: {error}") from None
+                raise InputError(f"{source.name}: not an OCEL 2.0 log in SQLite: {error}") from None
 
 
 def _still_time() -> int:

@@ -66,7 +66,7 @@ class Schema:
             if wrong := [
                 text for text in (name, *attributes) if not ((type(text) is str and text.isascii()) or is_text(text))
             ]:
-                raise IllFormed(f"a schema has the name {wrong[0]!r}; each of its names is to be a text")
+                raise IllFormed(f"a schema has the name {wrong[0]!r}; each of its names must be a text")
             for attribute, declared in attributes.items():
                 value_type = declared
                 if value_type not in KIND_OF:

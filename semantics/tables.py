@@ -372,7 +372,7 @@ class _Column:
                 from decimal import Decimal  # an import of a hundredth of a second, seldom needed
 
                 if abs(number := float(cell)) >= EXACT and re.search("[0-9]", cell) and Decimal(cell) != number:
-                    self._refuse(row, "is not exact as 64-bit float")
+                    self._refuse(row, "cannot be stored exactly as a 64-bit float")
                 return number
 
     def _refuse(self, row: int, problem: str, advice: str = "") -> NoReturn:

@@ -320,17 +320,17 @@ def times_of_column(
         if how.format is None:
             if _is_numeral(start):
                 row, value = next((row, value) for row, value in known if not _is_numeral(value))
-                raise BadTime(row, f"{quote_text(str(value))} is no time; {FORMS}")
+                raise BadTime(row, f"{quote_text(str(value))} is not a time; {FORMS}")
             for row, value in known:
                 if not (IS_DATE_TIME.fullmatch(str(value)) or _is_iso(str(value))):
                     hint = _what_to_write(value for _, value in known)
-                    raise BadTime(row, f"{quote_text(str(value))} is no time; {hint}")
+                    raise BadTime(row, f"{quote_text(str(value))} is not a time; {hint}")
         return times_of_texts(values, how), None
     numbers: list[int | float | None] = []
     for row, cell in enumerate(values):
         of_two_kinds = cell is not None and isinstance(cell, datetime) != isinstance(start, datetime)
         if isinstance(cell, bool) or of_two_kinds:
-            raise BadTime(row, f"{cell!r} is no time; {FORMS}")
+            raise BadTime(row, f"{cell!r} is not a time; {FORMS}")
         numbers.append(None if cell is None or isinstance(cell, datetime) else _number(cell, row))
     if isinstance(start, datetime):
         return list(values), None
@@ -387,14 +387,14 @@ def _is_iso(text: str) -> bool:
 
 def _as_float(number: float | None, row: int) -> float | None:
     if isinstance(number, int) and float(number) != number:
-        raise BadTime(row, f"{number} is not exact as 64-bit float")
+        raise BadTime(row, f"{number} cannot be stored exactly as a 64-bit float")
     return None if number is None else float(number)
 
 
 def _number(value: Value, row: int) -> int | float:
     if isinstance(value, str):
         if not IS_NUMBER.fullmatch(value) or len(value) > 40:
-            raise BadTime(row, f"{quote_text(value)} is no time; {FORMS}")
+            raise BadTime(row, f"{quote_text(value)} is not a time; {FORMS}")
         return int(value) if IS_WHOLE.fullmatch(value) else float(value)
     if isinstance(value, datetime):
         raise BadTime(row, f"{value} among numbers; a time is of one form throughout a stream")

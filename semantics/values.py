@@ -122,7 +122,7 @@ def value_of(value: Any, where: str) -> Value | None:
         case date():
             return datetime(value.year, value.month, value.day, tzinfo=UTC)
         case str():
-            raise InputError(f"{where}: {value!r} is no text in Unicode")
+            raise InputError(f"{where}: {value!r} is not valid Unicode text")
         case _:
             raise InputError(
                 f"{where}: a value of type {type(value).__name__}; "
@@ -267,7 +267,9 @@ def microseconds(time: datetime) -> int:
     Raises Unsupported for a time with nanoseconds, of which nothing is to be lost; see `exact_microseconds`.
     """
     if isinstance(time, NanosecondTime):
-        raise Unsupported(f"{show_time(time)} has nanoseconds, which are not carried here; --round-times cuts them off")
+        raise Unsupported(
+            f"{show_time(time)} has nanoseconds, which are not supported here; --round-times cuts them off"
+        )
     return ((time.replace(tzinfo=UTC) if time.tzinfo is None else time) - EPOCH) // timedelta(microseconds=1)
 
 

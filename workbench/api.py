@@ -756,7 +756,7 @@ def _request(match: Any, valuation: Any, at: Any, count: Any) -> Request:
 def _position(p: Any, name: str = "a position") -> int:
     require_kind(name, p, int, "a whole number")
     if abs(p) > MOST:
-        raise IllFormed(f"{name}: {short_repr(p)} is on no stream")
+        raise IllFormed(f"{name}: {short_repr(p)} is not a position of a stream")
     return cast("int", p)
 
 

@@ -590,13 +590,13 @@ def _axis_of(question: FunnelQuestion, S: Stream, first: int) -> tuple[_Axis, _A
     match window:
         case AttributeWindow(_, attribute):
             if question.order != "stream" and attribute != TIME:
-                raise IllFormed(f"a window on {attribute} goes with the order of the stream: leave order out")
+                raise IllFormed(f"a window on {attribute} needs the order of the stream: leave order out")
             axis = _numbers(S, attribute, "the window")
             return axis, times or axis
         case TimeWindow():
             return (times or _numbers(S, TIME, "the window")), times
         case EventWindow() if needed:
-            raise IllFormed("a window of EVENTS goes by positions: give one of time, or leave order and mode out")
+            raise IllFormed("a window of EVENTS counts positions: give a time window, or leave order and mode out")
         case EventWindow() | None:
             if needed:
                 return (times or _numbers(S, TIME, "the order")), times

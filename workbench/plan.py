@@ -535,7 +535,7 @@ def _unfit(value: Value, wanted: ValueType) -> str | None:
     if isinstance(value, int) and value not in INT64:
         return f"{short_repr(value)} does not fit in 64 bits"
     if found != wanted and isinstance(value, int) and not is_exact_float(value):
-        return f"{value} is not exact as 64-bit float"
+        return f"{value} cannot be stored exactly as a 64-bit float"
     return None
 
 

@@ -37,7 +37,7 @@ def query_of_json(obj: object, language: str) -> Any:
     with depth_limited():
         tree = _built(obj, node_kinds(lang.name), "the query", tuple)
         if not isinstance(tree, lang.syntax.trees):
-            raise InputError(f"the query: {type(tree).__name__} is no query of {lang.title}")
+            raise InputError(f"the query: {type(tree).__name__} is not a query of {lang.title}")
         try:
             text = lang.syntax.show(tree)
             again = lang.syntax.parse(text)
@@ -59,7 +59,7 @@ def _built(value: Any, kinds: Mapping[str, type], where: str, several: type) -> 
     name = value.get("node")
     if not isinstance(name, str) or name not in kinds:
         hint = did_you_mean(name, kinds) if isinstance(name, str) else f"; it is one of {', '.join(kinds)}"
-        raise InputError(f'{where}: the key "node" is {short_repr(name)}, and no node is called so{hint}')
+        raise InputError(f'{where}: the key "node" is {short_repr(name)}, which is not the name of a node{hint}')
     if name == "Timestamp":
         try:
             return parse_time(str(value.get("value")))

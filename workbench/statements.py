@@ -147,7 +147,7 @@ class PastedTable:
         if statement is not None:
             with errors_in(pasted.text):
                 if len(set(made.columns)) < len(made.columns):
-                    raise IllFormed("two columns of the clause's output have one name; give a measure another one")
+                    raise IllFormed("two columns of the clause's output have the same name; give a measure another one")
                 columns, found = select_rows(statement, made.columns, made.rows, pasted.dialect, reading)
                 made = OutputTable(columns, tuple(found))
             listed = [item for item in statement.items if item.expression is not None]
@@ -308,7 +308,7 @@ def _stream_of(names: Sequence[str], found: Iterable[Sequence[Nullable]]) -> Str
     for row in found:
         there: dict[str, Any] = {name: value for name, value in zip(names, row, strict=True) if value is not None}
         if any(isinstance(value, timedelta) for value in there.values()):
-            raise IllFormed("a table holds no intervals: select the two times, and subtract them in the clause")
+            raise IllFormed("a table cannot hold intervals: select the two times, and subtract them in the clause")
         events.append(Event(str(there.pop(TYPE, ROW)), there))
     return Stream(events)
 

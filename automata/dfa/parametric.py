@@ -458,7 +458,7 @@ def collected(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> pa.Ta
 
     variables, rows = tuples(E, S, budget)
     if AT in variables:
-        raise IllFormed(f"the column {AT} is that of the events; name the variable differently", E.span)
+        raise IllFormed(f"the column {AT} is reserved for the events; rename the variable", E.span)
     types = [_type(X, [values[i][1] for _, values in rows]) for i, X in enumerate(variables)]
     ordered = sorted(rows)
     columns = {AT: pa.array([e for e, _ in ordered], pa.int64())}
@@ -481,5 +481,5 @@ def _type(X: str, values: list[Value]) -> pa.DataType:
     if kinds == {"int", "float"}:
         kinds = {"float"}
     if len(kinds) > 1:
-        raise Unsupported(f"the values of {X} are of the types {', '.join(sorted(kinds))}; a column has one")
+        raise Unsupported(f"the values of {X} are of the types {', '.join(sorted(kinds))}; a column must have one type")
     return ARROW[kinds.pop()] if kinds else pa.null()

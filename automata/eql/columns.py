@@ -36,10 +36,10 @@ def why_not_compiled(query: eql.EqlQuery) -> Unsupported | None:
     """Return why the compiled loop does not support a query; None if it does."""
     body = query.body
     if isinstance(body, eql.EventSample):
-        return Unsupported("a sample is not evaluated by a compiled loop; use the automaton", body.span)
+        return Unsupported("the compiled loop does not support samples; use the automaton", body.span)
     if isinstance(body, eql.EventSequence):
         if any(step.missing for step in body.steps):
-            return Unsupported("missing events are not evaluated by a compiled loop; use the automaton", body.span)
+            return Unsupported("the compiled loop does not support missing events; use the automaton", body.span)
         if len(eql.step_expanded(body)) > MOST_STEPS:
             return Unsupported(f"the compiled loop has at most {MOST_STEPS} steps; use the automaton", body.span)
     return None
@@ -204,7 +204,7 @@ class EqlColumns:
         names = list(dict.fromkeys(field.name for field in eql.fields_of(test)))
         asked = condition_test(test, self.reading)
         if len(names) > 1:
-            raise Unsupported("a test of several fields together is not evaluated over columns", test.span)
+            raise Unsupported("the compiled loop does not support a test of several fields", test.span)
         absent = asked(Event("", {}))
         columns = self._columns_of(names[0]) if names else []
         true, false = np.zeros(self.rows, np.bool_), np.zeros(self.rows, np.bool_)
@@ -248,7 +248,7 @@ class EqlColumns:
         """Return the columns of a field, or those that replace `event.category` and `@timestamp`."""
         if found := self._elements(name):
             if name == CATEGORY and self.table[name].null_count:
-                raise Unsupported("events with and without event.category are not evaluated over columns together")
+                raise Unsupported("the compiled loop does not support events with and without event.category together")
             return found
         return {CATEGORY: [TYPE], TIMESTAMP: [TIME] if TIME in self._names else []}.get(name, [])
 
@@ -261,7 +261,7 @@ class EqlColumns:
         """
         widths = [max(1, len(self._columns_of(field.name))) for field in fields]
         if math.prod(widths) > MOST_CHOICES:
-            raise Unsupported("keys with such long arrays are not evaluated over columns; use the automaton")
+            raise Unsupported("the compiled loop does not support keys with such long arrays; use the automaton")
         return list(product(*map(range, widths)))
 
     def keys(

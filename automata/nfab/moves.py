@@ -433,7 +433,7 @@ class Runs:
         check_time()
         if made > self.budget.valuations:
             raise BudgetExceeded(
-                f"more than {self.budget.valuations} runs; all are followed one by one, so give a shorter stream, "
+                f"more than {self.budget.valuations} runs; all are followed one by one: use a shorter stream, "
                 "a window, or a stricter strategy"
             )
 

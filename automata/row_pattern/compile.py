@@ -511,10 +511,8 @@ def predicate_of(e: rows.Expression, own: Collection[str]) -> pred.Predicate:
             return pred.OneOf(_term(operand, own), tuple(value for one in items for value in rows.constants(one)))
         case _:
             raise Unsupported(
-                (
-                    "only comparisons of columns and constants, BETWEEN, IN, AND and OR are translated, and "
-                    "Booleans not by order"
-                ),
+                "only comparisons of columns and constants, BETWEEN, IN, AND and OR can be translated, "
+                "and Booleans not by order",
                 e.span,
             )
 
@@ -549,7 +547,7 @@ def expression_of(predicate: pred.Predicate) -> rows.Expression:
         case pred.InRange(term, low, high) if _is_ordered(low, high):
             return rows.RowBetween(_value(term), rows.RowConstant(low), rows.RowConstant(high))
         case _:
-            raise Unsupported("NOT, patterns of strings and the order of booleans are not translated to SQL")
+            raise Unsupported("NOT, string patterns and the order of Booleans cannot be translated to SQL")
 
 
 def _has_order(*operands: rows.Expression | pred.Term) -> bool:

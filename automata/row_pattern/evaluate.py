@@ -434,7 +434,7 @@ class Backtracking:
             if 2 * len(self.failed) > self.limit:
                 raise BudgetExceeded(
                     f"more than {self.limit} ways to label rows had to be remembered; give smaller partitions, or a "
-                    "pattern in which less can be labelled in several ways"
+                    "pattern with fewer ways to label rows"
                 )
 
 
@@ -506,7 +506,7 @@ class LongestSearch(Backtracking):
         if len(self.farthest) > 2 * self.limit:
             raise BudgetExceeded(
                 f"more than {2 * self.limit} ways to label rows had to be remembered; give smaller partitions, or a "
-                "pattern in which less can be labelled in several ways"
+                "pattern with fewer ways to label rows"
             )
 
 

@@ -361,14 +361,14 @@ class ClosedList:
         if len(known) != length or not all(isinstance(x, int) for x in known):
             raise NotClosed("a pair does not say what is known of the stream so far")
         if n < 2 or not all(isinstance(row, tuple) and len(row) == n for row in times):
-            raise NotClosed("the bounds on times of a pair are no matrix")
+            raise NotClosed("the bounds on times of a pair are not a matrix")
         if not all(bound is None or isinstance(bound, int) for row in times for bound in row):
-            raise NotClosed("the bounds on times of a pair are no numbers")
+            raise NotClosed("the bounds on times of a pair are not numbers")
         for run in (*pair[0], *pair[1]):
             if not (isinstance(run, tuple) and len(run) == 2 and run[0] in (0, 1)):
-                raise NotClosed("a pair has a run of no side")
+                raise NotClosed("a pair has a run that belongs to neither side")
             if not self.machines[run[0]].has_run(run[1], len(self.widths)):
-                raise NotClosed("a pair has what is no run of the automata")
+                raise NotClosed("a pair has a value that is not a run of the automata")
         if not {x for x in _names(pair) if x > LAST_VALUE} <= {-1 - i for i in range(n - 2)}:
             raise NotClosed("a pair has clocks without times")
 

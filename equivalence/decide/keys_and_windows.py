@@ -246,7 +246,7 @@ class Measures:
         tests = list(dict.fromkeys(test for phi in formulas for P in generators(phi) for test in tests_of(P)))
         names = {a.name for test in tests for a in mentions(test)} | {*keys, *widths, *held}
         if any(name.startswith(HIDDEN) for name in names):
-            raise Unsupported("an attribute whose name begins with a zero byte is not compared")
+            raise Unsupported("an attribute whose name begins with a zero byte cannot be compared")
         entangled = not keys.keys().isdisjoint(widths) or not held.keys().isdisjoint({*widths, TIME})
         entangled |= schema is not None and any(schema.attributes.get(name) == "bool" for name in held)
         for test in tests:
@@ -581,7 +581,7 @@ class Reduction:
                 phi.span,
             )
         if not width >= 0:
-            raise Unsupported("a window of less than nothing is not compared", phi.span)
+            raise Unsupported("a window with a negative width cannot be compared", phi.span)
         inner = restricted(self.reduced(phi.phi, False, False), self.timed)
         self.parts.append(width)
         number = len(self.parts) - 1
@@ -630,7 +630,7 @@ class Reduction:
                 if not flat and self.order == "any":
                     raise Unsupported(BACKWARDS, phi.span)
                 if width < 0 or width != width:
-                    raise Unsupported("a window of less than nothing is not compared", phi.span)
+                    raise Unsupported("a window with a negative width cannot be compared", phi.span)
                 index = self.measures.widths[name].index(width)
                 return restricted(self.reduced(psi, ends, flat), self.near(name, index))
             case cel.Filter(psi, condition):
@@ -1009,7 +1009,7 @@ def _replay(
     except InternalError:
         if not reduction.measures.entangled and reduction.order != "strict":
             raise
-        return "a filter asks for the attribute of a window, or compares that of a key with others"
+        return "a filter tests the attribute of a window, or compares the attribute of a key with others"
 
 
 MONITORS: Mapping[type, MonitorStep] = {cel.Next: after_next, cel.Last: after_last, cel.Max: after_max}

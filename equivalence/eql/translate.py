@@ -100,18 +100,20 @@ class _PlainRule:
         if isinstance(body, eql.EventFilter):
             return cls((body,), None, None, (), None, body.span)
         if isinstance(body, eql.EventSample):
-            raise Unsupported(f"a sample is one match for each key, and {language} reports all", body.span)
+            raise Unsupported(f"a sample has one match for each key, but {language} reports all", body.span)
         asked = [*eql.step_expanded(body), *([] if body.until is None else [body.until])]
         keys: list[tuple[str, ...]] = []
         for step in asked:
             if step.missing:
-                raise Unsupported(f"a missing event is not written in {language} here", step.span)
+                raise Unsupported(f"a missing event cannot be translated to {language}", step.span)
             fields = eql.step_keys(body, step)
             for field in fields:
                 if field.optional:
-                    raise Unsupported(f"events without a key join none in {language}; leave the ? out", field.span)
+                    raise Unsupported(
+                        f"in {language} events without a key are in no match; leave the ? out", field.span
+                    )
                 if field.name in (CATEGORY, TIMESTAMP):
-                    raise Unsupported(f"{field.name} is no attribute in {language}", field.span)
+                    raise Unsupported(f"{field.name} is not an attribute name in {language}", field.span)
             keys.append(tuple(field.name for field in fields))
         if len(set(keys)) == 1:
             keys = [tuple(dict.fromkeys(keys[0]))]
@@ -187,7 +189,7 @@ def _has_function(condition: eql.Condition) -> bool:
 
 def _attribute(field: eql.EventField) -> pred.Attribute:
     if field.name in (CATEGORY, TIMESTAMP):
-        raise Unsupported(f"{field.name} is no attribute in CEL", field.span)
+        raise Unsupported(f"{field.name} is not an attribute name in CEL", field.span)
     return pred.Attribute(field.name)
 
 
@@ -216,7 +218,7 @@ def _lookup(operator: eql.MatchOperator, field: eql.EventField, values: tuple[ob
     if operator == "in":
         return pred.OneOf(attribute, tuple(v for v in values if v is not None))  # type: ignore[misc]
     if operator == "regex~" or (operator == "in~" and not all(isinstance(v, str) for v in values)):
-        raise Unsupported(f"{operator} is not written in CEL here", field.span)
+        raise Unsupported(f"{operator} cannot be translated to CEL", field.span)
     patterns = [
         str(v) if operator == "regex" else _pattern(str(v), operator != "like", operator != "in~") for v in values
     ]
@@ -334,7 +336,7 @@ def sase_to_eql(query: sase.Tree) -> eql.EqlQuery:
     if any(block.strategy is not None for block in query.where):
         raise Unsupported("a rule of EQL has no strategy; write the absence of another first event, ~A n", query.span)
     if any(component.kleene for component in query.pattern):
-        raise Unsupported("a step of EQL is one event, and not one or more", query.span)
+        raise Unsupported("a step of EQL takes exactly one event", query.span)
     chosen = [component for component in query.pattern if not component.negated]
     absent = [component for component in query.pattern if component.negated]
     keys = [
@@ -382,7 +384,7 @@ def _filter_of(component: sase.Component, query: sase.SaseQuery) -> eql.EventFil
             continue
         variables = clauses.variables(conjunct.condition)
         if len(variables) > 1:
-            raise Unsupported("a filter of EQL is on one event; only [attribute] compares events", conjunct.span)
+            raise Unsupported("a filter of EQL tests one event; only [attribute] compares events", conjunct.span)
         if variables == {component.variable}:
             conditions.append(_condition_of(_without_variable(conjunct.condition)))
     conditions.sort(key=eql.show_condition)
@@ -411,7 +413,7 @@ def _without_variable(predicate: Any) -> Any:
             return pred.Like(_without_variable(term), pattern)
         case pred.Constant():
             return predicate
-    raise Unsupported("EQL has no such condition on one event here")
+    raise Unsupported("this condition cannot be translated to EQL")
 
 
 def _conditions(part: eql.EventFilter) -> tuple[eql.Condition, ...]:
@@ -429,7 +431,7 @@ def _maxspan_below(window: sase.SaseWindow | None) -> eql.MaximalSpan | None:
     exact = Fraction(str(window.amount)) * sase.SECONDS[window.unit] * SECONDS
     micros = ceil(exact) - 1
     if micros < 0:
-        raise Unsupported("no two events are within an open window of no width", window.span)
+        raise Unsupported("an open window of width 0 never contains two events", window.span)
     unit = next(name for name, size in eql.UNITS.items() if micros % size == 0)
     return eql.MaximalSpan(micros // eql.UNITS[unit], unit)
 
@@ -475,7 +477,7 @@ class _RowAutomaton:
         """Return the rows after s steps of the run, where a later one has taken t."""
         self._parts += 1
         if self._parts > MOST_PARTS:
-            raise Unsupported("the row pattern of so many steps is too long", self.plain.span)
+            raise Unsupported("with this many steps the row pattern would be too long", self.plain.span)
         stays = self._variable(f"S{s}{t}", [self._is_not(s), self._is_not(t)])
         ways = [self._step(s, t, further) for further in ((False,) if s + 1 == self.n else (False, True))]
         if t + 1 < s:
@@ -589,7 +591,7 @@ def _sql(condition: eql.Condition, wanted: bool) -> rows.Expression:
 
 def _like(operator: str, field: eql.EventField, value: Any, wanted: bool) -> rows.Expression:
     if not isinstance(value, str) or "\\" in value or "%" in value or "_" in value:
-        raise Unsupported("texts with %, _ or a backslash are not written as patterns of LIKE here", field.span)
+        raise Unsupported("patterns with %, _ or a backslash cannot be translated to LIKE", field.span)
     if operator != "like" and any(len(same_folded(c)) > 1 for c in value):
         raise Unsupported("LIKE tells upper from lower case, and there is no LOWER here; use `like`", field.span)
     pattern = rows.RowConstant(value if operator == "in~" else value.replace("*", "%").replace("?", "_"))
@@ -648,7 +650,7 @@ def _candidate(phi: cel.Formula) -> eql.EqlQuery:
         elif isinstance(phi.window, cel.TimeWindow) and phi.window.unit in UNITS and phi.window.amount % 1 == 0:
             maxspan = eql.MaximalSpan(int(phi.window.amount), UNITS[phi.window.unit])
         else:
-            raise Unsupported("maxspan is a whole number of seconds, minutes or hours here", phi.span)
+            raise Unsupported("maxspan must be a whole number of seconds, minutes or hours", phi.span)
         phi = phi.phi
     steps: list[eql.EventFilter] = []
     for part, absent in _parts_of(phi):
@@ -680,7 +682,7 @@ def _parts_of(phi: cel.Formula) -> Iterator[tuple[eql.EventFilter, bool]]:
         case cel.Filter(inner, condition):
             found = list(_parts_of(inner))
             if len(found) != 1:
-                raise Unsupported("a filter of EQL is one on one event; write it at its event", phi.span)
+                raise Unsupported("a filter of EQL tests one event; write it at that event", phi.span)
             ((part, absent),) = found
             tests = [_condition_of(test) for test in _tests_of(condition, _names_of(inner))]
             conditions = [*([] if part.condition == eql.FieldConstant(True) else [part.condition]), *tests]
@@ -711,7 +713,7 @@ def _tests_of(condition: cel.Condition, names: set[str]) -> Iterator[pred.Predic
             yield from _tests_of(left, names)
             yield from _tests_of(right, names)
         case _:
-            raise Unsupported("a filter of EQL is one on one event, by constants", condition.span)
+            raise Unsupported("a filter of EQL compares one event with constants", condition.span)
 
 
 def _condition_of(predicate: pred.Predicate) -> eql.Condition:
@@ -742,7 +744,7 @@ def _condition_of(predicate: pred.Predicate) -> eql.Condition:
             )
         case pred.Like(pred.Attribute(name), pattern):
             return eql.ValueLookup("regex", eql.EventField(name), (pattern,))
-    raise Unsupported("EQL has no such condition on one event here")
+    raise Unsupported("this condition cannot be translated to EQL")
 
 
 def _is_constant(value: object) -> bool:

@@ -108,7 +108,9 @@ def row_to_cel(q: MatchRecognize, budget: Budget = Budget()) -> cel.Formula:
     translation = _Translation(q, predicates, budget)
     phi, is_empty = translation.formula(q.pattern)
     if phi is None or is_empty:
-        raise Unsupported("the pattern may match no row, and a complex event of CEL has an event", q.pattern.span)
+        raise Unsupported(
+            "the pattern may match no rows, but a complex event of CEL has at least one event", q.pattern.span
+        )
     return phi
 
 

@@ -137,13 +137,15 @@ def _require_plain(q: sase.SaseQuery, layout: EdgeLayout) -> None:
         raise Unsupported("FROM reads the results of another query; the other language reads the stream alone", q.span)
     for c in _conjuncts(q):
         if c.underlined:
-            raise Unsupported("an underlined predicate says what a partition is; the other language has none", c.span)
+            raise Unsupported(
+                "an underlined predicate defines the partition; the other language has no such predicate", c.span
+            )
 
 
 def _condition(test: EdgeTest, q: sase.SaseQuery) -> ShapeCondition:
     for a in mentions(test.predicate):
         if isinstance(a, sase.SaseAggregate):
-            raise Unsupported("an aggregate is about all events of an array; the other language has none", test.span)
+            raise Unsupported("the other language has no aggregates over an array", test.span)
         if isinstance(a, sase.Reference) and a.place == "previous":
             raise Unsupported(
                 "a[i-1] compares neighbours in an array; a filter of CEL compares each event of one set with each of "

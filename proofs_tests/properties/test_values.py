@@ -415,8 +415,11 @@ def _by_arrow(source: CsvSource, schema: Schema | None) -> list[Event]:
         ("type,x\nA,4o\n", "line 2, field 'x': '4o' is of no clear type: correct it"),
         ("type,x\nA, 1\n", "field 'x': ' 1' is of no clear type; the blanks around it belong to the value: leave them"),
         ("type,x\nA, x\n", "field 'x': ' x' is of no clear type; the blanks around it belong to the value: leave them"),
-        ("type,time\nA,noon\n", "line 2, field 'time': 'noon' is no time; a time is ISO 8601, as 2013-01-31T14:05:00Z"),
-        ("type,time\nA,1\nA, 2\n", "line 3, field 'time': ' 2' is no time; a time is ISO 8601"),
+        (
+            "type,time\nA,noon\n",
+            "line 2, field 'time': 'noon' is not a time; a time is ISO 8601, as 2013-01-31T14:05:00Z",
+        ),
+        ("type,time\nA,1\nA, 2\n", "line 3, field 'time': ' 2' is not a time; a time is ISO 8601"),
         ('type,x,y\nA,1,"2,\n', "x.csv, line 2: a quotation mark is opened and never closed"),
     ],
 )

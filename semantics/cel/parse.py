@@ -129,7 +129,7 @@ class _Builder(PredicateBuilder):
     def event_window(self, meta: Meta, number: Token) -> cel.Window:
         count = number_of(number)
         if not isinstance(count, int) or count < 1:
-            raise ParseError("a window of events is a whole number of at least 1", span_of(number))
+            raise ParseError("a window of events must be a whole number of at least 1", span_of(number))
         return cel.EventWindow(count)
 
     def time_window(self, meta: Meta, amount: Token, unit: Token) -> cel.Window:
@@ -161,7 +161,7 @@ def _rounds(token: Token) -> int:
     number = number_of(token)
     if not isinstance(number, int) or number < 1:
         raise ParseError(
-            "a number of rounds is a whole number of at least 1; for an optional part write (A{1,2} ; B) OR B",
+            "a number of rounds must be a whole number of at least 1; for an optional part write (A{1,2} ; B) OR B",
             span_of(token),
         )
     return number

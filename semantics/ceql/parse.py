@@ -65,7 +65,7 @@ class _Builder(PredicateBuilder):
         return "variables", tuple(dict.fromkeys(map(str, names)))
 
     def attributes_of(self, meta: Meta, variable: Token, *names: Token) -> Token:
-        raise ParseError(f"a match has events, not their attributes: SELECT {variable} alone", span_of(meta))
+        raise ParseError(f"SELECT takes variables, not attributes: SELECT {variable} alone", span_of(meta))
 
     def streams(self, meta: Meta, *names: Token) -> Clause:
         return "streams", tuple(map(str, names))
@@ -138,7 +138,7 @@ class _Builder(PredicateBuilder):
             return "window", cel.TimeWindow(amounts[0], cast("cel.Unit", units[0]))
         total = sum(amount * SECONDS[unit] for amount, unit in zip(amounts, units, strict=True))
         if math.isinf(total):
-            raise ParseError("a window is at most as long as a number of seconds can say", span_of(meta))
+            raise ParseError("the window is too long", span_of(meta))
         return "window", cel.TimeWindow(total, "second")
 
     def attribute_window(self, meta: Meta, number: Token, attribute: Token) -> Clause:
@@ -155,7 +155,7 @@ class _Builder(PredicateBuilder):
         if token.type == "BACKQUOTED":
             return token.update(type="NAME", value=token[1:-1].replace("``", "`"))
         if token.upper() in RESERVED:
-            raise ParseError(f"{token} is a word of CEQL; as a name it is written `{token}`", span_of(token))
+            raise ParseError(f"{token} is a keyword of CEQL; as a name, write `{token}`", span_of(token))
         return token
 
     def attribute(self, meta: Meta, name: Token) -> Term:
@@ -165,5 +165,5 @@ class _Builder(PredicateBuilder):
 def _whole(token: Token, least: int) -> int:
     number = number_of(token)
     if not isinstance(number, int) or number < least:
-        raise ParseError(f"this window is a whole number of at least {least}", span_of(token))
+        raise ParseError(f"this window must be a whole number of at least {least}", span_of(token))
     return number

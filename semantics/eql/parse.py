@@ -60,7 +60,7 @@ class _EqlBuilder(PredicateBuilder):
         keys = [part for part in parts if isinstance(part, tuple)]
         spans = [part for part in parts if isinstance(part, eql.MaximalSpan)]
         if len(keys) > 1 or len(spans) > 1:
-            raise ParseError("a sequence has `by` and `with maxspan` once each", span_of(meta))
+            raise ParseError("a sequence can have `by` and `with maxspan` only once each", span_of(meta))
         return keys[0] if keys else (), spans[0] if spans else None
 
     def keys(self, meta: Meta, *fields: eql.EventField) -> tuple[eql.EventField, ...]:
@@ -70,7 +70,7 @@ class _EqlBuilder(PredicateBuilder):
         count, unit = re.fullmatch(r"([0-9]+)\s*([A-Za-z]*)", str(token)).groups()  # type: ignore[union-attr]
         if unit not in eql.UNITS:
             raise ParseError(
-                f"maxspan is a number with one of the units {', '.join(eql.UNITS)}, as in 30s", span_of(token)
+                f"maxspan must be a number with one of the units {', '.join(eql.UNITS)}, as in 30s", span_of(token)
             )
         if len(count) > 12:
             raise ParseError("maxspan has at most 12 digits", span_of(token))
@@ -85,7 +85,7 @@ class _EqlBuilder(PredicateBuilder):
     def runs(self, meta: Meta, token: Token) -> int:
         count = int(token) if len(token) < 5 else 0
         if not 1 <= count <= eql.MOST_RUNS:
-            raise ParseError(f"runs is a number from 1 to {eql.MOST_RUNS}", span_of(token))
+            raise ParseError(f"runs must be a number from 1 to {eql.MOST_RUNS}", span_of(token))
         return count
 
     def until(self, meta: Meta, filter_: eql.EventFilter, *keys: Any) -> _Until:
@@ -104,7 +104,7 @@ class _EqlBuilder(PredicateBuilder):
             return None if token == "any" else str(token)
         text = _text(token)
         if not text:
-            raise ParseError("a category is a name or a string that is not empty", span_of(token))
+            raise ParseError("a category must be a name or a string that is not empty", span_of(token))
         return text
 
     def either(self, meta: Meta, *parts: eql.Condition) -> eql.Condition:
@@ -194,7 +194,7 @@ def _step(meta: Meta, filter_: eql.EventFilter, more: tuple[Any, ...], missing: 
     keys = [part for part in more if isinstance(part, tuple)]
     runs = [part for part in more if isinstance(part, int)]
     if len(keys) > 1 or len(runs) > 1:
-        raise ParseError("a step has `by` and `with runs` once each", span_of(meta))
+        raise ParseError("a step can have `by` and `with runs` only once each", span_of(meta))
     return eql.SequenceStep(filter_, (keys or [()])[0], (runs or [1])[0], missing, span=span_of(meta))
 
 
@@ -212,6 +212,6 @@ def _text(token: Token) -> str:
         elif found[1] in _SIMPLE:
             return _SIMPLE[found[1]]
         at = Span(start + found.start(), start + found.end())
-        raise ParseError(f'{found[0]!r} is no escape of EQL; write a backslash as \\\\, or use """..."""', at)
+        raise ParseError(f'{found[0]!r} is not an escape of EQL; write a backslash as \\\\, or use """..."""', at)
 
     return _ESCAPE.sub(character, str(token)[1:-1])

@@ -141,4 +141,4 @@ def _compared(E: expr.Constraint, kinds: Mapping[str, list[str]], span: Span | N
     if one != other:
         yield Problem("kind", f"{left} is a {one} and {right} a {other}, so they cannot be compared", span)
     elif one == "bool" and E.comparison.comparator not in ("=", "!="):
-        yield Problem("order", f"{left} is a bool, which knows = and != but not {E.comparison.comparator}", span)
+        yield Problem("order", f"{left} is a bool, which supports = and != but not {E.comparison.comparator}", span)

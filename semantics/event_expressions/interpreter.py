@@ -139,7 +139,7 @@ class ExpressionInterpreter:
         if self._counted > self.budget.valuations:
             self._spent = BudgetExceeded(
                 f"expressions were applied to more than {self.budget.valuations} events in all; the interpreter "
-                "follows the definition and makes each history anew, so give it a shorter stream or a larger budget",
+                "follows the definition and is slow by design: use a shorter stream, or raise the budget",
                 self.whole.span,
             )
             raise self._spent

@@ -213,5 +213,5 @@ class _Builder(PredicateBuilder):
 def _count(token: Token) -> int:
     number = number_of(token)
     if not isinstance(number, int) or number == 0:
-        raise ParseError("events are counted from <1> on, in whole numbers", span_of(token))
+        raise ParseError("the number in <n> must be a whole number of at least 1", span_of(token))
     return number

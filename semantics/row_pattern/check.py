@@ -506,7 +506,7 @@ def _navigation(q: MatchRecognize) -> Iterator[Problem]:
         for node in subtrees(one.condition):
             if isinstance(node, rows.Logical | rows.Count | rows.RowAggregate) and node.semantics == "FINAL":
                 yield Problem(
-                    "navigation", "FINAL looks at a whole match, and DEFINE at what is matched so far", node.span
+                    "navigation", "FINAL needs the whole match, but DEFINE sees only what is matched so far", node.span
                 )
     for e in q.expressions:
         for node in subtrees(e):

@@ -654,7 +654,7 @@ def _truncated(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Ex
     if dialect.name == "oracle":
         digits = arguments[1:] and isinstance(getattr(arguments[1], "value", None), int | float)
         if digits:
-            raise Unsupported("TRUNC to a number of digits is not read: write TRUNC(x), or ROUND(x, 2)", span)
+            raise Unsupported("TRUNC to a number of digits is not supported: write TRUNC(x), or ROUND(x, 2)", span)
         if len(arguments) == 1 and type_of(arguments[0], lambda _: None) in ("int", "float"):
             return whole_part(arguments[0])
     unit: rows.Expression = rows.RowConstant("DAY") if len(arguments) == 1 else arguments[1]
@@ -749,8 +749,8 @@ def build_match(
     if isinstance(pattern, rows.RowConstant) and isinstance(pattern.value, str):
         if (wrong := flaw(pattern.value)) is not None:
             raise Unsupported(
-                f"{pattern.value!r} is no regular expression here: {wrong}; the syntax is RE2's, without lookahead and "
-                "references back",
+                f"{pattern.value!r} is not a regular expression here: {wrong}; the syntax is RE2's, without lookahead "
+                "and backreferences",
                 pattern.span or span,
             )
         pattern = replace(pattern, value=f"{before}{pattern.value}{after}")
@@ -828,7 +828,9 @@ def counted_from_the_end(arguments: Arguments, dialect: SqlDialect, span: Span) 
     text, start, *length = arguments
     if length and isinstance(size := getattr(length[0], "value", None), int) and size < 0:
         if dialect.name == "duckdb":
-            raise Unsupported(f"a negative length counts back from the start in {dialect.title}, and is not read", span)
+            raise Unsupported(
+                f"a negative length counts back from the start in {dialect.title}, and is not supported", span
+            )
         if dialect.name in ("trino", "snowflake", "databricks"):
             return rows.RowCall("SUBSTRING", (text, rows.RowConstant(1), rows.RowConstant(0)), span=span)
     value = start.value if isinstance(start, rows.RowConstant) else None
@@ -998,7 +1000,7 @@ def _unit_name(e: rows.Expression, span: Span, units: Collection[str]) -> str:
     word = e.value if isinstance(e, rows.RowConstant) and isinstance(e.value, str) else word
     unit = "" if word is None else word.upper().removesuffix("S")
     if unit not in units:
-        raise Unsupported(f"the unit of time here is one of {', '.join(units)}", e.span or span)
+        raise Unsupported(f"the unit of time must be one of {', '.join(units)}", e.span or span)
     return unit
 
 

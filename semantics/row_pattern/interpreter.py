@@ -112,8 +112,8 @@ class RowStepBudget:
         self.number += 1
         if self.number > self.limit:
             raise BudgetExceeded(
-                f"more than {self.limit} labellings; the definition is followed one by one, so give a smaller table, "
-                "or a pattern in which less can be labelled in several ways"
+                f"more than {self.limit} labellings; the interpreter follows the definition and is slow by design: "
+                "use a smaller table, or a pattern with fewer ways to label rows"
             )
 
 

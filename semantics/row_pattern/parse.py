@@ -448,7 +448,7 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
             self.dates.add(span)
             return day_of(e, self.dialect, span)
         if name not in TYPES and name not in own:
-            raise ParseError(f"{name} is no type here; there is {', '.join(dict.fromkeys(TYPES))}", span_of(type_))
+            raise ParseError(f"{name} is not a type here; use one of {', '.join(dict.fromkeys(TYPES))}", span_of(type_))
         found = rows.Cast(e, TYPES[own.get(name, name)], span=span)
         if found.type == "BIGINT":
             return whole_cast(found, self.dialect)
@@ -874,7 +874,7 @@ class _Builder(ExpressionBuilder):
         seek = found.pop("search", "INITIAL").upper() == "SEEK"
         found["pattern"], *width = found["pattern"]
         if width:
-            raise Unsupported("WITHIN is no part of WINDOW", width[0].span)
+            raise Unsupported("WINDOW cannot have WITHIN", width[0].span)
         return MatchRecognize(**found | {"window": RowWindow(found["window"], seek)}, span=span_of(meta))
 
     def limit(self, meta: Meta, token: Token) -> _Clause:
@@ -1039,7 +1039,7 @@ class _Builder(ExpressionBuilder):
 
     def _nothing(self, meta: Meta) -> rows.Pattern:
         if not self.dialect.empty_alternatives:
-            raise ParseError("an alternative is missing beside |; that of no row is written ()", span_of(meta))
+            raise ParseError("an alternative is missing beside |; write () for an empty one", span_of(meta))
         return rows.Empty(span=span_of(meta))
 
     def concatenation(self, meta: Meta, left: rows.Pattern, right: rows.Pattern) -> rows.Pattern:
@@ -1048,7 +1048,7 @@ class _Builder(ExpressionBuilder):
     def quantified(self, meta: Meta, p: rows.Pattern, bounds: tuple[int, int | None, bool]) -> rows.Pattern:
         low, high, greedy = bounds
         if high is not None and high < low:
-            raise ParseError(f"a quantifier from {low} to {high} iterations: the first number is the smaller one",
+            raise ParseError(f"a quantifier from {low} to {high} iterations: the first number must not be larger",
                              span_of(meta))  # fmt: skip
         return rows.Quantified(p, low, high, greedy, span=span_of(meta))
 

@@ -239,7 +239,7 @@ class _Reader:
             opening = found.end() - 1
             at = _closing(self.plain, opening)
             if at > keyword:
-                raise Unsupported("the clause stands in WITH: give the query in its parentheses alone", _span_of(found))
+                raise Unsupported("the clause is inside WITH: give only the query in its parentheses", _span_of(found))
             source = self.source(opening + 1, at - 1, common)
             if found["names"] is not None:
                 names = tuple(_unquoted(one.strip()) for one in self.text[slice(*found.span("names"))].split(","))
@@ -252,7 +252,7 @@ class _Reader:
         marks = list(_outside(self.plain, _UNION, start, end))
         for mark in marks:
             if mark["all"] is None:
-                raise Unsupported("UNION is not carried without ALL, which drops rows that are alike", _span_of(mark))
+                raise Unsupported("UNION without ALL is not supported, because it drops duplicate rows", _span_of(mark))
         starts, ends = [start, *(mark.end() for mark in marks)], [*(mark.start() for mark in marks), end]
         parts = tuple(self.part(*ends_, common) for ends_ in zip(starts, ends, strict=True))
         return parts[0] if len(parts) == 1 else UnionTable(parts, tuple(map(Span, starts, ends)))
@@ -326,7 +326,7 @@ class _Reader:
             closing = _closing(self.plain, inner.start() + self.plain[inner.start() :].index("("))
             if (nested := re.compile(r"\bMATCH_RECOGNIZE\b", re.I).search(self.plain, at, closing)) is not None:
                 raise Unsupported(
-                    "the clause stands in a subquery: give the query in its parentheses alone; its list may have "
+                    "the clause is inside a subquery: give only the query in its parentheses; its list may have "
                     "COUNT(*) and other aggregates of all rows",
                     _span_of(nested),
                 )
@@ -475,7 +475,8 @@ def _refuse_others(part: str, start: int) -> None:
 
 def _not_carried(word: str, span: Span) -> CerifyError:
     return Unsupported(
-        f"{word} is not carried: a statement is SELECT … FROM table MATCH_RECOGNIZE (…) with WHERE, ORDER BY and LIMIT",
+        f"{word} is not supported: a statement is SELECT … FROM table MATCH_RECOGNIZE (…) "
+        "with WHERE, ORDER BY and LIMIT",
         span,
     )
 

@@ -190,7 +190,8 @@ def _aggregate_value(e: rows.Expression, table: Sequence[Mapping[str, Nullable]]
             return aggregated(function, [_value(argument, row, reading) for row in table])
         case rows.RowColumn():
             raise IllFormed(
-                f"{e.name} stands beside an aggregate of all rows, and GROUP BY is not carried; leave one of them out",
+                f"{e.name} stands beside an aggregate of all rows, and GROUP BY is not supported; "
+                "leave one of them out",
                 e.span,
             )
     assert not isinstance(e, rows.Lookup)  # others do not stand around a clause

@@ -279,7 +279,7 @@ def _pattern(q: sase.SaseQuery) -> Iterator[Problem]:
         message = f"{last} at the end of the pattern: without WITHIN it is never known that there is none"
         yield Problem("negation", message, q.pattern[-1].span)
     if q.within is not None and q.within.amount <= 0:
-        yield Problem("window", "no event is in a window without length", q.within.span)
+        yield Problem("window", "a window without length contains no event", q.within.span)
 
 
 def _strategies(q: sase.SaseQuery) -> Iterator[Problem]:
@@ -331,7 +331,7 @@ def _conjunct(q: sase.SaseQuery, p: Predicate, underlined: bool, span: Span | No
     text = show_condition(p)
     mentioned = list(mentions(p))
     if not mentioned:
-        yield Problem("good_formula", f"{text} speaks of no event", span)
+        yield Problem("good_formula", f"{text} refers to no event", span)
         return
     if wrong := list(_unfit(q, mentioned, span)):
         yield from wrong
@@ -387,7 +387,9 @@ def _check_returned(q: sase.SaseQuery) -> Iterator[Problem]:
                 if a in arrays:
                     yield from _complete(q, [sase.SaseAggregate("", a)], "RETURN", item.span)
                 elif a in {k.variable for k in q.pattern}:
-                    yield Problem("reference", f"{show_output(item.output)}: {a} is one event, no array", item.span)
+                    yield Problem(
+                        "reference", f"{show_output(item.output)}: {a} is a single event, not an array", item.span
+                    )
                 else:
                     yield _unknown(q, a, item.span)
     for name, times in Counter(names_of(q.returned)).items():

@@ -60,7 +60,7 @@ class Counted:
             self.number += 1
             if self.number > self.limit:
                 raise BudgetExceeded(
-                    f"more than {self.limit} {self.what}; the definition is followed one by one, so give a shorter "
+                    f"more than {self.limit} {self.what}; the definition is slow by design: use a shorter "
                     "stream, a window, or a stricter strategy"
                 )
             yield step
@@ -226,7 +226,7 @@ def _guarded(name: str, operation: Operation) -> Operation:
     def result(state: State) -> Value | None:
         value = guard(operation.result)(state)
         if value is not None and not isinstance(value, get_args(Value)):
-            raise IllFormed(f"the aggregate {name} gave {value!r}; it has to give a number, string, bool, time or None")
+            raise IllFormed(f"the aggregate {name} gave {value!r}; it must return a number, string, bool, time or None")
         return cast("Value | None", value)
 
     return Operation(operation.identity, guard(operation.lift), guard(operation.combine), result)

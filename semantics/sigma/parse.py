@@ -195,11 +195,11 @@ def _correlation(rule: Any, parts: tuple[SigmaRule, ...], more: tuple[Threshold,
     if kind == "value_median":
         kind, percentile = "value_percentile", 50.0
     if kind not in KINDS:
-        raise Unsupported(f"{_name(rule)}: there is no meaning of the correlation type {kind} here")
+        raise Unsupported(f"{_name(rule)}: the correlation type {kind} is not supported")
     if not hasattr(condition, "op"):
         raise Unsupported(f"{_name(rule)}: the specification has no condition with and, or, not; chain correlations")
     if not parts:
-        raise IllFormed(f"{_name(rule)}: a correlation refers to one rule at least")
+        raise IllFormed(f"{_name(rule)}: a correlation must refer to at least one rule")
     names = [condition.fieldref] if isinstance(condition.fieldref, str) else list(condition.fieldref or ())
     if kind == "value_percentile" and percentile is None:
         percentile = None if condition.percentile is None else float(condition.percentile)
@@ -269,7 +269,7 @@ def _condition(node: Any, rule: str) -> eql.Condition:
             star = types.SpecialChars.WILDCARD_MULTI
             return _value(eql.EventField(KEYWORDS), star + node.value + star, rule)
         case other:
-            raise Unsupported(f"{rule}: there is no meaning of {other} here; write another condition")
+            raise Unsupported(f"{rule}: {other} is not supported; write another condition")
 
 
 def _value(field: eql.EventField, value: Any, rule: str) -> eql.Condition:

@@ -162,7 +162,7 @@ def main(name: str, *arguments: str) -> None:
     except ImportError as error:
         raise InputError(f"no module {name!r} of the DB-API: {error}") from None
     if not (hasattr(module, "connect") and hasattr(module, "Error")):
-        raise InputError(f"{name!r} is no module of the DB-API: it has no connect, or no Error")
+        raise InputError(f"{name!r} is not a module of the DB-API: it has no connect, or no Error")
     try:
         database = Database(module, arguments)
     except (module.Error, TypeError, ValueError, OSError) as error:

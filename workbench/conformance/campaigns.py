@@ -490,9 +490,9 @@ def _example(obj: Any, where: str, language: Language[Any]) -> KnownExample:
         stream = stream_of_json(obj["events"], schema, where)
         return KnownExample(obj["cause"], language.syntax.parse(obj["query"]), stream, obj["output"], obj["got"])
     except (KeyError, TypeError):
-        raise InputError(f"{where} is no disagreement: give what `cerify fuzz --json` printed") from None
+        raise InputError(f"{where} is not a disagreement: give what `cerify fuzz --json` printed") from None
     except CerifyError as error:
-        raise InputError(f"{where} is no disagreement about {language.title}: {error.message}") from None
+        raise InputError(f"{where} is not a disagreement about {language.title}: {error.message}") from None
 
 
 def form(operations: QueryOperations[Any], query: Query) -> str:

@@ -245,7 +245,7 @@ def read_policy(path: Path) -> Mapping[str, Mapping[str, str]]:
 def _checked(profile: Any, path: Path) -> tuple[str, dict[str, str]]:
     """Return the language of a profile, and the values of its axes that are not the default."""
     if not isinstance(profile, dict) or not isinstance(profile.get("axes"), dict):
-        raise InputError(f'{path} is no profile: it has no "axes"; `cerify identify --json` writes one')
+        raise InputError(f'{path} is not a profile: it has no "axes"; `cerify identify --json` writes one')
     if (version := profile.get("profile", PROFILE)) != PROFILE:
         raise InputError(
             f"{path} is a profile of version {version!r}, where this cerify reads version {PROFILE}: have it written "

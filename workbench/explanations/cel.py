@@ -244,7 +244,7 @@ class CelExplainer(Explainer[Explanation]):
             return None
         events = request.events if request.events is not None else sup(request.valuation or frozenset())
         if request.at is None and not events:
-            raise InputError("the match of no event needs --at: it has no last event to be reported at")
+            raise InputError("an empty match needs --at, because it has no last event")
         at = max(events) if request.at is None else request.at
         return explain(self.phi, self.S, events, at, valuation=request.valuation, count=request.count)
 

@@ -402,11 +402,11 @@ class PlainExplainer(Explainer[MembershipAnswer]):
 
     def explain_request(self, request: Request) -> MembershipAnswer | None:
         if request.valuation is not None:
-            raise Unsupported("of this language only the positions of a match are explained, not what variables bind")
+            raise Unsupported("in this language only the positions of a match can be explained, not bindings")
         if request.events is None:
             return None
         if not request.events and request.at is None:
-            raise InputError("the match of no event needs --at: it has no last event to be reported at")
+            raise InputError("an empty match needs --at, because it has no last event")
         C, at = request.events, max(request.events) if request.at is None else request.at
         for place in (*sorted(C), at):
             self.require_on_stream(place, "--match")

@@ -262,7 +262,7 @@ class RowExplainer(Explainer[RowExplanation | NotMatched]):
 
     def explain_request(self, request: Request) -> RowExplanation | NotMatched | None:
         if request.valuation is not None:
-            raise Unsupported("of MATCH_RECOGNIZE the rows of a match are explained, not what variables bind")
+            raise Unsupported("for MATCH_RECOGNIZE only the rows of a match can be explained, not bindings")
         if request.events is None:
             return None
         C, at = request.events, request.at

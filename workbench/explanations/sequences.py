@@ -95,8 +95,8 @@ def _steps(phi: cel.Formula) -> tuple[StepOfSequence, ...] | Unsupported:
 
 def _no_steps(phi: cel.Formula) -> Unsupported:
     return Unsupported(
-        f"`{show(phi)}` is no sequence of steps: one event for each, joined by ; or :, with +, {{n}} and UNLESS around "
-        "single ones",
+        f"`{show(phi)}` is not a sequence of steps: one event for each, joined by ; or :, with +, {{n}} and UNLESS "
+        "around single ones",
         phi.span,
     )
 

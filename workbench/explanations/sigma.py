@@ -62,7 +62,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         if request.events is None:
             return None
         if not request.events:
-            raise InputError("--match: an alert of Sigma has an event at least")
+            raise InputError("--match: an alert of Sigma has at least one event")
         C = request.events
         at = max(C) if request.at is None else request.at
         self.require_on_stream(at, "--at")

@@ -217,7 +217,7 @@ def _exercise(obj: Any, where: str) -> Exercise:
     lists = {name: tuple(obj.get(name, ())) for name in ("answers", "wrong")}
     values = dict(_values(obj.get("values", {}), schema, where))
     if values and (missing := sorted(schema.attributes.keys() - values)):
-        raise InputError(f"{where}: values has none for the attribute {missing[0]!r}")
+        raise InputError(f"{where}: values has no entry for the attribute {missing[0]!r}")
     return Exercise(**{**obj, **lists, "values": values, "schema": schema, "where": where})
 
 

@@ -605,7 +605,7 @@ class Deciders(LanguagePart[F]):
 
     def in_cel(self, query: F, budget: Budget) -> Formula | Unsupported:
         """A CEL formula with the same matches on every stream, or why there is none. Raises BudgetExceeded."""
-        return Unsupported(f"a query in {self.language.name} is not evaluated as one of CEL")
+        return Unsupported(f"a query in {self.language.name} cannot be evaluated as a query of CEL")
 
     def cel_formula(self, query: F, budget: Budget) -> Formula:
         """Return the query's formula of CEL. Raises Unsupported where there is none, and BudgetExceeded."""

@@ -220,7 +220,7 @@ class RowExplanations(Explanations[MatchRecognize]):
 
     def automaton(self, query: MatchRecognize, schema: Schema | None, budget: Budget) -> CEA | DFA:
         raise Unsupported(
-            "the ways of the automaton of a row pattern are in an order of preferment, for which HOA has no form; "
+            "the transitions of a row pattern are in an order of preference, which HOA cannot express; "
             "draw it with -o, --svg or --dot"
         )
 
@@ -414,7 +414,7 @@ def _no_automaton(q: MatchRecognize, schema: Schema | None, options: Options) ->
     """Return the reason why the automaton cannot answer. Raises IllFormed for errors found without a schema."""
     require_wellformed(q, options.row_reading)
     if options.row_reading != STANDARD:
-        return Unsupported("other readings than the decided one are followed by the evaluator denotational alone")
+        return Unsupported("only the evaluator denotational supports other readings")
     return None
 
 

@@ -142,7 +142,7 @@ class Folder:
         except OSError as error:
             raise InputError(f"cannot use the folder {self.path}: {error}") from None
         if any(OTHERS(path.name) for path in self.path.iterdir()) and not (self.path / "plan.parquet").exists():
-            raise InputError(f"{self.path} is not empty, and no folder of a campaign; give a new one")
+            raise InputError(f"{self.path} is neither empty nor a folder of a campaign; give a new one")
         with locked(self.path / LOCK):
             try:
                 yield self._begun(job, size)
@@ -156,7 +156,7 @@ class Folder:
             write([{"plan": job.text(), "range": size}], PLAN, self.path / "plan.parquet")
         known, size = self.plan()
         if known != job:
-            raise InputError(f"{self.path} is of another campaign: {_differ(known, job)}")
+            raise InputError(f"{self.path} belongs to another campaign: {_differ(known, job)}")
         self._drop_unfinished()
         return size
 
@@ -166,7 +166,7 @@ class Folder:
             row = pq.read_table(self.path / "plan.parquet", schema=PLAN).to_pylist()[0]
             return Job.of_text(row["plan"]), row["range"]
         except (OSError, pa.ArrowException, IndexError, InputError) as error:
-            raise InputError(f"{self.path} is no folder of a campaign: {error}") from None
+            raise InputError(f"{self.path} is not a folder of a campaign: {error}") from None
 
     def done(self) -> set[tuple[int, int]]:
         """Return the ranges that are done."""
@@ -237,7 +237,7 @@ def _name(begin: int, end: int) -> str:
 def _range(path: Path) -> tuple[int, int]:
     found = NAME.fullmatch(path.name)
     if found is None:
-        raise InputError(f"{path} is no file of a campaign; remove it, or give another folder")
+        raise InputError(f"{path} is not a file of a campaign; remove it, or give another folder")
     return int(found[1]), int(found[2])
 
 

@@ -259,7 +259,7 @@ class ChunkRun(SparkRun):
         """The matches that the end of the chunk completes. Raises InputError if there were other rows than counted."""
         if self._read != self._before + self._owned:
             raise InputError(
-                "the data has other rows than when they were counted, so that positions are unknown: write it to a "
+                "the data has changed since its rows were counted, so positions are unknown: write it to a "
                 "file first, or persist it"
             )
         return self._own_matches(self._run.finish())

@@ -116,7 +116,7 @@ def _attributes(rows: T.StructType, query: SparkQuery, listed: Sequence[str]) ->
         isinstance(E, expr.Primitive | expr.ExpressionNamed) and E.arguments for E in _nodes(query.parsed)
     ):
         if query.schema is None:
-            raise InputError("arguments, as in order(I, 40), are attributes by their places; give the data's schema")
+            raise InputError("arguments, as in order(I, 40), name attributes by position; give the schema of the data")
         named = set(declared)
     if missing := sorted(_certain(query) - {*rows.names, TIME, TYPE}):
         raise InputError(

@@ -173,7 +173,9 @@ def _measure(
     try:
         return values.cast(arrow_type(type_)) if isinstance(values, pa.Array) else pa.array(values, arrow_type(type_))
     except (pa.ArrowInvalid, OverflowError) as error:
-        raise InputError(f"the measure {name} is not exact as 64-bit {type_}, so CAST it: {error}") from None
+        raise InputError(
+            f"the measure {name} cannot be stored exactly as a 64-bit {type_}, so CAST it: {error}"
+        ) from None
 
 
 def _row_by_row(output: RegisterOutput, automaton: Automaton, block: LabelArrays) -> list[Any]:

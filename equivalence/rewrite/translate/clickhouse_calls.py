@@ -50,7 +50,7 @@ def parse_call(text: str) -> ClickHouseCall:
             )
         arguments, end = _arguments(text, opening.end())
         if len(arguments) < 2:
-            raise ParseError("a time and one condition at least are expected here", Span(opening.end(), end))
+            raise ParseError("at least a time and one condition are expected here", Span(opening.end(), end))
         grouped = _GROUP.search(text, end)
         if grouped is not None and grouped[2]:
             raise Unsupported("there are several keys; give one column in GROUP BY", Span(*grouped.span()))

@@ -84,10 +84,10 @@ def call_to_cel(text: str) -> TranslatedCall:
         numbers = [part.number for part in parts if isinstance(part, OfCondition)]
         gaps = [type(part) for part in parts][1::2]
         if len(numbers) != (len(parts) + 1) // 2 or any(gap is not AnyRows for gap in gaps):
-            raise Unsupported("CEL has patterns (?1).*(?2).*… only; MATCH_RECOGNIZE has the others: --to row-pattern")
+            raise Unsupported("only patterns (?1).*(?2).*… can be translated to CEL; for others use --to row-pattern")
         if call.function == "sequenceCount":
             raise Unsupported(
-                "CEL has all matches, and sequenceCount the first ones that do not overlap: --to row-pattern"
+                "sequenceCount counts matches that do not overlap, but CEL reports all; use --to row-pattern"
             )
         steps = steps_of(call)
         order = "in sequenceMatch rows of equal times keep the order in which they are read, which is any"
@@ -103,7 +103,7 @@ def call_to_row_pattern(text: str) -> TranslatedCall:
     call = parse_call(text)
     with errors_in(text):
         if call.function == "windowFunnel":
-            raise Unsupported("a level is no match of MATCH_RECOGNIZE; a funnel is a query of CEL: --to cel")
+            raise Unsupported("MATCH_RECOGNIZE cannot express the level of a funnel; use --to cel")
         return _sequence_to_rows(call, _pattern_of(call))
 
 
@@ -171,11 +171,11 @@ def _sequence_to_rows(call: ClickHouseCall, parts: Sequence[SequencePart]) -> Tr
         match part:
             case AnyRows():
                 if clause is not None:
-                    raise Unsupported(f"beside .* a time clause measures another pair of rows: {'(?1)(?t<=9).*(?2)'}")
+                    raise Unsupported(f"next to .* a time clause measures another pair of rows: {'(?1)(?t<=9).*(?2)'}")
                 gap = "ANY_ROW*?"
             case TimeClause():
                 if gap == "ANY_ROW*?":
-                    raise Unsupported(f"beside .* a time clause measures another pair of rows: {'(?1).*(?t<=9)(?2)'}")
+                    raise Unsupported(f"next to .* a time clause measures another pair of rows: {'(?1).*(?t<=9)(?2)'}")
                 gap, clause = "ANY_ROW*?", part
             case AnyRow() | OfCondition():
                 name = f"ROW_{len(define) + 1}"

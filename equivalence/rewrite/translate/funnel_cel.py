@@ -30,7 +30,9 @@ def chain_query(question: FunnelQuestion, types: Sequence[str]) -> cel.Formula:
     if question.mode is not None:
         raise Unsupported(f"the mode {question.mode} is no chain of CEL: docs/guide/funnels.md says what differs")
     if question.start == "first":
-        raise Unsupported("that a chain begins at the first event of a key needs START, and all event types by name")
+        raise Unsupported(
+            "a chain that begins at the first event of a key needs START and the names of all event types"
+        )
     by_positions = question.window is not None and isinstance(question.window.window, EventWindow)
     if question.between is not None and question.by is not None and by_positions:
         raise Unsupported("in CEL a window of events per key counts those of the key, and here those of the stream")
@@ -69,7 +71,7 @@ def query_text(question: FunnelQuestion, types: Sequence[str]) -> str:
             return text
     except CerifyError:
         pass
-    raise Unsupported("an event type or an attribute is called like a word of CEL")
+    raise Unsupported("an event type or an attribute has the name of a CEL keyword")
 
 
 def _chain(question: FunnelQuestion, types: Sequence[str]) -> tuple[list[str], cel.Formula]:
@@ -168,7 +170,7 @@ def chain_of(phi: cel.Formula) -> FunnelQuestion:
             if isinstance(inner, cel.In):
                 name, inner = inner.variable, inner.phi
         if not isinstance(inner, cel.EventAtom):
-            raise Unsupported("a funnel is event types one after the other, as A ; B ; C", part.span)
+            raise Unsupported("a funnel must be a sequence of event types, such as A ; B ; C", part.span)
         variables.append((name or inner.type, inner.type))
     predicates, increasing = _conditions(conditions, [name for name, _ in variables])
     steps = []
@@ -204,7 +206,9 @@ def _step_of(phi: cel.Formula) -> FunnelStep:
             return FunnelStep(type_, type_, None)
         case cel.Filter(cel.In(cel.EventAtom(type_), name), cel.Every(variable, predicate)) if name == variable:
             return FunnelStep(_step_text(type_, predicate), type_, predicate)
-    raise Unsupported("what may not stand between is one event type, with a condition or without", phi.span)
+    raise Unsupported(
+        "the event that may not occur in between must be of one type, with or without a condition", phi.span
+    )
 
 
 def _step_text(type_: str, predicate: Predicate | None) -> str:

@@ -72,7 +72,7 @@ def funnel_sql(
 
 def _window_funnel(question: FunnelQuestion, table: str) -> FunnelSql:
     if question.start == "first" or question.between is not None:
-        raise Unsupported("windowFunnel has no words for a first start and for what may not stand between")
+        raise Unsupported("windowFunnel can express neither start=first nor events that may not occur in between")
     if question.window is None:
         raise Unsupported("windowFunnel needs a window: write the funnel WITHIN a time, such as 36500 days")
     if len(question.steps) > 32:
@@ -262,7 +262,7 @@ def _regular(term: str, pattern: str, dialect: Dialect) -> str:
         return f"regexp_full_match({term}, {_value(pattern, dialect)}, 's')"
     if dialect == "clickhouse":
         return f"match({term}, {_value(f'^(?s:{pattern})$', dialect)})"
-    raise Unsupported(f"like has regular expressions of RE2, and {dialect} others; compare with = or in {{…}}")
+    raise Unsupported(f"like uses RE2 regular expressions, but {dialect} uses others; compare with = or in {{…}}")
 
 
 def _term(term: pred.Term, dialect: Dialect, level: int = 0) -> str:

@@ -372,7 +372,7 @@ def test_a_window_s_attribute_that_goes_back_in_the_order_is_told(spark: SparkSe
         ("A", {"partition_by": ["k", "kk"]}, InputError, "partition_by: there is no column 'kk'"),
         ("A", {"type_col": "x"}, InputError, "column 'x' is bigint; the event type is a string"),
         ("A ; B WITHIN 3 seconds", {"order_by": "n"}, InputError, "a window of time needs a column 'time'"),
-        ("A(3)", {"language": "event-expression"}, InputError, "give the data's schema"),
+        ("A(3)", {"language": "event-expression"}, InputError, "give the schema of the data"),
         ("A", {"output": "all"}, IllFormed, "no output 'all'"),
         ("A", {"language": "core-cel", "output": "valuations"}, CerifyError, "it is a query in another language"),
         ("A FILTER near(A)", {}, Unsupported, "near is not registered"),
@@ -711,7 +711,7 @@ def test_data_that_changes_after_it_was_counted_is_an_error(df: DataFrame) -> No
     some = selected(df, columns)
     places = count_chunk_events(some, place_of(some, columns), [100], [90])
     fewer = some.where("n < 120 or n > 125")
-    with pytest.raises(InputError, match="other rows than when they were counted"), worker_errors_spark():
+    with pytest.raises(InputError, match="has changed since its rows were counted"), worker_errors_spark():
         by_reach(
             fewer, query, columns, "matches", Budget(), answer_schema(df.schema, query, columns, "matches"), places
         ).collect()

@@ -268,7 +268,7 @@ with locked(Path(sys.argv[1])):
     assert opened("c") == 100
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.txt").touch()
-    with pytest.raises(InputError, match="no folder of a campaign"):
+    with pytest.raises(InputError, match="nor a folder of a campaign"):
         opened("other")
 
 

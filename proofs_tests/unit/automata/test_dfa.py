@@ -638,7 +638,7 @@ def test_columns() -> None:
     with pytest.raises(Unsupported, match="the values of I are of the types int, string"):
         collected(parse("q(I) := a(I)"), mixed)
     assert found_in(parse("q(I) := a(I)"), mixed) == [0, 1]
-    with pytest.raises(IllFormed, match="name the variable differently"):
+    with pytest.raises(IllFormed, match="rename the variable"):
         collected(parse("prior(a(at), a(at))"), mixed)
 
 

@@ -317,10 +317,10 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="profile is"):
         interrupted(5, path, profile=FIGURE_3)
     path.write_text('{"case": 1}\n', encoding="utf-8")
-    with pytest.raises(InputError, match="no file of a campaign"):
+    with pytest.raises(InputError, match="not a file of a campaign"):
         interrupted(5, path)
     path.write_text('{"precious": 1}', encoding="utf-8")
-    with pytest.raises(InputError, match="no file of a campaign"):
+    with pytest.raises(InputError, match="not a file of a campaign"):
         interrupted(5, path)
     assert path.read_text(encoding="utf-8") == '{"precious": 1}'
     with pytest.raises(InputError, match="cannot use"):

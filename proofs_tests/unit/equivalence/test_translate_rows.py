@@ -189,13 +189,13 @@ REFUSED = [
         "AFTER MATCH SKIP TO NEXT ROW PATTERN (A) DEFINE A AS x BETWEEN FALSE AND TRUE",
         "Booleans not by order",
     ),
-    ("cel", "A FILTER A.x >= true", "order of booleans"),
-    ("cel", "A FILTER A[x in range(false, true)]", "order of booleans"),
+    ("cel", "A FILTER A.x >= true", "order of Booleans"),
+    ("cel", "A FILTER A[x in range(false, true)]", "order of Booleans"),
     ("cel", "A FILTER A[x in {1, 'a'}]", "not be well-formed: 1 is a number"),
     ("cel", "A ; B", "STRICT around it"),
     ("cel", "NXT(A : B)", "only events"),
     ("cel", "(A : B) FILTER A.x = B.x", "only filters on single events"),
-    ("cel", "A FILTER A.x like 'a.*'", "NOT, patterns"),
+    ("cel", "A FILTER A.x like 'a.*'", "NOT, string patterns"),
     ("cel", "A FILTER A.x / 2 = 1", "division"),
 ]
 

@@ -85,9 +85,13 @@ def test_comments_raw_strings_and_escapes() -> None:
     ("text", "message", "place"),
     [
         ("process where a = 1", "'=' is not expected here", "="),
-        ('process where a == "\\q"', "is no escape of EQL", "\\q"),
-        ("sequence with maxspan=5 [A where true] [B where true]", "maxspan is a number with one of the units", "5"),
-        ("sequence [A where true] with runs=101", "runs is a number from 1 to 100", "101"),
+        ('process where a == "\\q"', "is not an escape of EQL", "\\q"),
+        (
+            "sequence with maxspan=5 [A where true] [B where true]",
+            "maxspan must be a number with one of the units",
+            "5",
+        ),
+        ("sequence [A where true] with runs=101", "runs must be a number from 1 to 100", "101"),
         ('process where wildcard(a, "b*")', "write `field : ", "wildcard"),
         ("process where length(a, b) > 1", "length takes 1 arguments, and there are 2", "length(a, b)"),
         ("process where length~(a) > 1", "length has no form with ~", "length~"),

@@ -45,7 +45,7 @@ def test_a_name_with_two_types_is_refused_with_both_places() -> None:
 
 @pytest.mark.parametrize("types", [{"T": {5: "int"}}, {5: {"x": "int"}}, {"T": {"\ud800": "int"}}])
 def test_the_names_of_a_schema_are_texts(types: Any) -> None:
-    with pytest.raises(IllFormed, match="each of its names is to be a text"):
+    with pytest.raises(IllFormed, match="each of its names must be a text"):
         Schema(types)
 
 

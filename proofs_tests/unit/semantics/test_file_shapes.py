@@ -269,7 +269,7 @@ def test_the_access_log_of_a_web_server(write: Write) -> None:
     assert bare.attributes == first.attributes | {"client": "::1", "protocol": "HTTP/1.1"}
     large = write("large.log", ACCESS_LOG * 500)
     assert list(read_stream(large))[:3] == [first, second, third]
-    with pytest.raises(InputError, match=r"bad\.log, line 5: no line of an access log"):
+    with pytest.raises(InputError, match=r"bad\.log, line 5: not a line of an access log"):
         read_stream(write("bad.log", ACCESS_LOG + "10.0.0.1 - -\n"))
     cut = write("cut.log", ACCESS_LOG.replace(" 408 ", " 99999999999999999999 "))
     with pytest.raises(InputError, match=r"cut\.log, line 4, field 'status'"):

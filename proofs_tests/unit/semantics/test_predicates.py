@@ -277,8 +277,8 @@ def test_what_is_no_address_is_in_no_range(text: str) -> None:
     ("text", "reason"),
     [
         ("10.1.2.3/8", "10.1.2.3/8 has host bits set"),
-        ("10.0.0.0/33", "no range of addresses such as '10.0.0.0/8'"),
-        ("intranet", "no range of addresses"),
+        ("10.0.0.0/33", "not a range of addresses such as '10.0.0.0/8'"),
+        ("intranet", "not a range of addresses"),
         ("fe80::1/10", "fe80::1/10 has host bits set"),
     ],
 )

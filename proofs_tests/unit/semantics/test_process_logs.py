@@ -297,7 +297,7 @@ def test_the_lives_of_objects_of_one_type(form: str, write: Write) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.jsonocel", "{}", "no OCEL 2.0 log, which is an object with the lists events and objects"),
+        ("a.jsonocel", "{}", "not an OCEL 2.0 log: expected an object with the lists events and objects"),
         ("b.jsonocel", '{"events": [], "objects": []}', "no events"),
         ("c.jsonocel", '{"events": [{}], "objects": []}', "event 0: an event has an id, a type and a time"),
         (
@@ -305,7 +305,7 @@ def test_the_lives_of_objects_of_one_type(form: str, write: Write) -> None:
             '{"events": [{"id": "e", "type": "T", "time": "noon"}], "objects": []}',
             "event 0, field 'time': 'noon' is not an ISO 8601 time",
         ),
-        ("e.sqlite", b"SQLite format 3\x00" + b"x" * 200, "no OCEL 2.0 log of SQLite"),
+        ("e.sqlite", b"SQLite format 3\x00" + b"x" * 200, "not an OCEL 2.0 log in SQLite"),
     ],
 )
 def test_what_is_wrong_with_an_ocel_log_is_named(name: str, content: str | bytes, message: str, write: Write) -> None:

@@ -258,9 +258,9 @@ def test_only_the_words_are_booleans(cells: list[str], values: list[object], wri
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
-        (["18446744073709551614", ""], "'18446744073709551614' is not exact as 64-bit float"),
-        (["-9223372036854775809", "1"], "'-9223372036854775809' is not exact as 64-bit float"),
-        ([" 9007199254740993", "0.5"], "' 9007199254740993' is not exact as 64-bit float"),
+        (["18446744073709551614", ""], "'18446744073709551614' cannot be stored exactly as a 64-bit float"),
+        (["-9223372036854775809", "1"], "'-9223372036854775809' cannot be stored exactly as a 64-bit float"),
+        ([" 9007199254740993", "0.5"], "' 9007199254740993' cannot be stored exactly as a 64-bit float"),
         (["1e400", "1"], "'1e400' is too large for a 64-bit float"),
     ],
 )
@@ -326,7 +326,7 @@ BLANKS = "; the blanks around it belong to the value: leave them out"
         ("T,1,1e400\n", ", line 2, field 'tmp': '1e400' is too large for a 64-bit float"),
         (
             "T,1,9007199254740993\n",
-            ", line 2, field 'tmp': '9007199254740993' is not exact as 64-bit float",
+            ", line 2, field 'tmp': '9007199254740993' cannot be stored exactly as a 64-bit float",
         ),
         ('"T\n\n",1,1\n', r", line 2, field 'type': unknown event type 'T\n\n'; the schema has T, H"),
         ("T,1,1\n\n\nT,x,1\n", ", line 5, field 'id': 'x' is not an integer"),
@@ -400,8 +400,8 @@ def test_a_bad_time_is_located(cell: str, write: Callable[..., Path]) -> None:
         ("type,a,a\nT,1,2\n", ", line 1: two columns are called 'a'; give each its own name"),
         (b"type,a\nT,ok\nT,\xff\n", f", line 3: byte 0xff is not text in UTF-8{SAVE_AS_UTF_8}"),
         (b"type,\xff\nT,1\n", f", line 1: byte 0xff is not text in UTF-8{SAVE_AS_UTF_8}"),
-        ("type,time\nT,1\nT,noon\n", f", line 3, field 'time': 'noon' is no time; {FORMS}"),
-        ("type,time\nT,2013-01-31\nT,1\n", f", line 3, field 'time': '1' is no time; {FORMS}"),
+        ("type,time\nT,1\nT,noon\n", f", line 3, field 'time': 'noon' is not a time; {FORMS}"),
+        ("type,time\nT,2013-01-31\nT,1\n", f", line 3, field 'time': '1' is not a time; {FORMS}"),
     ],
 )  # fmt: skip
 def test_a_bad_csv_file_gets_one_message(content: str | bytes, message: str, write: Callable[..., Path]) -> None:
@@ -443,18 +443,18 @@ def test_the_named_column_is_meant_where_another_has_the_reserved_name(write: Ca
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("e.csv", "kind,when\nT,31/01/2013\n", ", line 2, field 'when': '31/01/2013' is no time; --time-format "
+        ("e.csv", "kind,when\nT,31/01/2013\n", ", line 2, field 'when': '31/01/2013' is not a time; --time-format "
          "'%d/%m/%Y', in Python time_format, reads times of this form"),
         ("e.csv", "kind,when\n,1\n", ", line 2, field 'kind': " + NO_TYPE),
         ("e.parquet", pa.table({"kind": ["T"], "when": pa.array([10**18], pa.timestamp("us"))}),
          ", position 0, field 'when': a time outside the years 1 to 9999"),
         ("e.jsonl", '{"kind": "T", "when": "31.Jan"}\n',
-         f", line 1, field 'when': '31.Jan' is no time; {FORMS}"),
+         f", line 1, field 'when': '31.Jan' is not a time; {FORMS}"),
         ("e.jsonl", '{"kind": "T", "when": "9999-12-31T23:59:59-23:59"}\n', ", line 1, field 'when': "
          "'9999-12-31T23:59:59-23:59' is outside the years 1 to 9999"),
         ("e.jsonl", '{"kind": "T", "when": "0000-01-01"}\n', ", line 1, field 'when': '0000-01-01' is outside the "
          "years 1 to 9999"),
-        ("e.jsonl", '{"kind": true, "when": 1}\n', ", line 1: an event has the key 'kind' with its event type, a "
+        ("e.jsonl", '{"kind": true, "when": 1}\n', ", line 1: an event needs the key 'kind' with its event type, a "
          "string"),
     ],
 )  # fmt: skip
@@ -492,7 +492,7 @@ def test_a_missing_reserved_column_is_named(write: Callable[..., Path]) -> None:
         ('{"type": "T", "id": 9223372036854775808}\n', ", line 1, field 'id': "),
         (
             '{"type": "T", "tmp": 9007199254740993}\n',
-            ", line 1, field 'tmp': 9007199254740993 is not exact as 64-bit float",
+            ", line 1, field 'tmp': 9007199254740993 cannot be stored exactly as a 64-bit float",
         ),
         ('{"type": "T", "id": 1\n', ", line 1: not JSON: "),
         ('{"type": "T", "tmp": 1e999}\n', ", line 1: not JSON: 1e999 is beyond the floats of 64 bits"),
@@ -523,7 +523,7 @@ def test_an_integer_of_json_in_a_field_of_floats_is_a_float(write: Callable[...,
         (
             "9007199254740993",
             "0.5",
-            ", line 1, field 'x': 9007199254740993 is not exact as 64-bit float",
+            ", line 1, field 'x': 9007199254740993 cannot be stored exactly as a 64-bit float",
         ),
     ],
 )
@@ -544,7 +544,7 @@ def test_integers_among_floats_are_floats_in_events_and_column(write: Callable[.
 def test_a_json_time_is_whole_seconds_or_iso_8601(write: Callable[..., Path]) -> None:
     stream = read_stream(write("e.jsonl", '{"type": "T", "time": "2013-01-31T14:05:00Z"}\n'))
     assert stream[0].get("time") == datetime(2013, 1, 31, 14, 5, tzinfo=UTC)
-    refuses(write("f.jsonl", '{"type": "T", "time": true}\n'), f", line 1, field 'time': True is no time; {FORMS}")
+    refuses(write("f.jsonl", '{"type": "T", "time": true}\n'), f", line 1, field 'time': True is not a time; {FORMS}")
 
 
 # --- Parquet and Arrow ------------------------------------------------------------------------------------------------
@@ -578,7 +578,7 @@ def test_arrow_types_are_brought_to_ours(write: Callable[..., Path]) -> None:
     ("column", "message"),
     [
         (pa.array([0, 1, 2**63], pa.uint64()),
-         ", position 2, field 'x': 9223372036854775808 is not exact as 64-bit int"),
+         ", position 2, field 'x': 9223372036854775808 cannot be stored exactly as a 64-bit int"),
         (pa.array([0, 10**18, 0], pa.timestamp("us")), ", position 1, field 'x': a time outside the years 1 to 9999"),
         (pa.array([[1], [], []]), ", field 'x': a list, whose number of elements is the "
          "attribute 'x.count'; whether x is one of them says 'x.any.x'"),
@@ -599,9 +599,9 @@ def test_arrow_columns_that_have_no_place_are_refused(
         ({"type": ["T", None]}, ", position 1, field 'type': " + NO_TYPE),
         ({"type": [1, 2]}, ", position 0, field 'type': the event type is a string, not int"),
         ({"type": ["T", "T"], "id": [None, "1"]}, ", position 1, field 'id': string, where the schema has int"),
-        ({"type": ["T", "T"], "id": [1.0, 1.5]}, ", position 1, field 'id': 1.5 is not exact as 64-bit int"),
+        ({"type": ["T", "T"], "id": [1.0, 1.5]}, ", position 1, field 'id': 1.5 cannot be stored exactly as a 64-bit int"),
         ({"type": ["T", "T"], "tmp": [0, 2**53 + 1]},
-         ", position 1, field 'tmp': 9007199254740993 is not exact as 64-bit float"),
+         ", position 1, field 'tmp': 9007199254740993 cannot be stored exactly as a 64-bit float"),
         ({"type": ["T", "H"], "tmp": [0.5, 0.5]}, ", position 1, field 'tmp': unknown attribute; H has id, hum"),
         ({"type": ["T", "H"], "x": [0.5, None]},
          ", position 0, field 'x': unknown attribute; T has id, tmp, room, on, seen"),
@@ -756,7 +756,7 @@ def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r" is a folder, not a file$"):
         read_stream(tmp_path)
     for name in ("", "\0", "a\0.csv"):
-        with pytest.raises(InputError, match=rf"^{re.escape(repr(name))} is no name of a file$"):
+        with pytest.raises(InputError, match=rf"^{re.escape(repr(name))} is not a file name$"):
             read_stream(name)
 
 

@@ -341,7 +341,7 @@ def test_expressions_that_are_correct(expression: str) -> None:
 def test_expressions_that_are_not(expression: str) -> None:
     with pytest.raises((IllFormed, ParseError)):
         require_wellformed(parse(f"MATCH_RECOGNIZE (MEASURES {expression} AS e PATTERN (A B))"))
-    with pytest.raises(IllFormed, match="FINAL looks at a whole match"):
+    with pytest.raises(IllFormed, match="FINAL needs the whole match"):
         require_wellformed(parse("MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS FINAL LAST(x) > 1)"))
 
 

@@ -194,7 +194,7 @@ def test_random_clauses_are_read_back(seed: int) -> None:
         ("PATTERN (A) DEFINE A AS PREV(COUNT(*)) = 1", IllFormed, "cannot be inside PREV", "COUNT(*)"),
         ("PATTERN (A) DEFINE A AS LAST(1) = 1", IllFormed, "no column and no CLASSIFIER", "LAST(1)"),
         ("PATTERN (A B) DEFINE A AS LAST(A.x + B.x) = 1", IllFormed, "more than one variable", "LAST(A.x + B.x)"),
-        ("PATTERN (A) DEFINE A AS FINAL LAST(x) = 1", IllFormed, "FINAL looks at a whole match", "FINAL LAST(x)"),
+        ("PATTERN (A) DEFINE A AS FINAL LAST(x) = 1", IllFormed, "FINAL needs the whole match", "FINAL LAST(x)"),
         ("ALL ROWS PER MATCH WITH UNMATCHED ROWS PATTERN ({- A -})", IllFormed, "cannot be used with", "{- A -}"),
         ("PATTERN (A) DEFINE A AS x + 'a' > 1", IllFormed, "'a' is a string, and a number is expected", "'a'"),
         ("PATTERN (A) DEFINE A AS 1", IllFormed, "1 is a number, and a bool is expected", "1"),

@@ -529,7 +529,7 @@ def test_ways_of_a_row_pattern_are_numbered_in_the_order_of_preferment() -> None
     with pytest.raises(IllFormed, match="the variable C is not in the pattern"):
         diagram_of("MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS C.x > 1)", "row-pattern")
     with pytest.raises(
-        Unsupported, match="in an order of preferment, for which HOA has no form; draw it with -o, --svg"
+        Unsupported, match="in an order of preference, which HOA cannot express; draw it with -o, --svg"
     ):
         hoa_of(query, "row-pattern")
 

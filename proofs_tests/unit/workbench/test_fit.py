@@ -360,7 +360,10 @@ def test_an_error_about_a_tree_underlines_nothing() -> None:
         (Event("A", {"n": True}), "event 1, attribute 'n': bool, where the schema has int"),
         (Event("A", {"n": 0.5}), "event 1, attribute 'n': float, where the schema has int"),
         (Event("A", {"n": 2**63}), "event 1, attribute 'n': 9223372036854775808 does not fit in 64 bits"),
-        (Event("A", {"f": 2**53 + 1}), "event 1, attribute 'f': 9007199254740993 is not exact as 64-bit float"),
+        (
+            Event("A", {"f": 2**53 + 1}),
+            "event 1, attribute 'f': 9007199254740993 cannot be stored exactly as a 64-bit float",
+        ),
     ],
 )
 def test_an_event_that_is_none_of_the_schema_is_refused(event: Event, message: str) -> None:

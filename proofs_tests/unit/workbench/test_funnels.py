@@ -237,7 +237,7 @@ def test_the_table_of_the_guide_has_the_levels() -> None:
 @pytest.mark.parametrize(
     ("steps", "more", "kind", "message"),
     [
-        ("view", {}, IllFormed, "steps are a list"),
+        ("view", {}, IllFormed, "steps must be a list"),
         ([], {}, IllFormed, "1 to 32 steps"),
         (["a"] * 33, {}, IllFormed, "1 to 32 steps"),
         ([3], {}, IllFormed, "a step is a text"),
@@ -245,10 +245,10 @@ def test_the_table_of_the_guide_has_the_levels() -> None:
         (["view[x"], {}, ParseError, "ends with ]"),
         (["view[x > ]"], {}, ParseError, "not expected"),
         (["view[x > 1] or pay[x > 2]"], {}, ParseError, "in the step"),
-        (["view"], {"within": "7 dys"}, IllFormed, "no window"),
+        (["view"], {"within": "7 dys"}, IllFormed, "not a window"),
         (["view"], {"within": "60 min"}, IllFormed, "write '60 minutes', as '90 seconds'"),
         (["view"], {"within": 7}, IllFormed, "7 days"),
-        (["view"], {"within": "-7 days"}, IllFormed, "no window"),
+        (["view"], {"within": "-7 days"}, IllFormed, "not a window"),
         (["view"], {"start": "last"}, IllFormed, "start: expected best or first"),
         (["view"], {"order": "strickt"}, IllFormed, "did you mean 'strict'"),
         (["view"], {"between": "refund"}, IllFormed, "not STEP"),
@@ -519,7 +519,7 @@ def test_texts_of_funnels_are_read_back(text: str, shown: str) -> None:
     [
         ("FUNNEL a, b WITHIN", "something is missing after WITHIN"),
         ("FUNNEL a,, b", "something is missing here"),
-        ("FUNNEL a BY k BY k", "BY stands twice"),
+        ("FUNNEL a BY k BY k", "BY is written twice"),
         ("FUNNEL a OF b", "OF belongs to SEQUENCE"),
         ('FUNNEL "a, b', "does not end"),
         ("A ; B", "begins with FUNNEL"),

@@ -627,7 +627,7 @@ def test_an_answer_that_is_no_text_is_one_wrong_answer(tmp_path: Path) -> None:
         ),
         (
             '{"id": "x", "sentence": "", "schema": {"A": {"x": "int", "y": "int"}}, "values": {"x": [1]}}',
-            "line 1: values has none for the attribute 'y'",
+            "line 1: values has no entry for the attribute 'y'",
         ),
         (
             '{"id": "x", "sentence": "", "schema": {"A": {"x": "int"}}, "values": {"x": [1], "y": [1]}}',

@@ -430,8 +430,8 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("unknown event type C", lambda: cerify.match("C", S, strict="yes")),  # type: ignore[typeddict-item]
     ("a position", lambda: cerify.explain("A", S, [[0]])),  # type: ignore[list-item]
     ("a position", lambda: cerify.explain("A", S, valuation={"A": [[0]]})),  # type: ignore[list-item]
-    ("a position: .* is on no stream", lambda: cerify.explain("A", S, [10**5000])),
-    ("at: .* is on no stream", lambda: cerify.explain("A", S, [0], at=10**30)),
+    ("a position: .* is not a position of a stream", lambda: cerify.explain("A", S, [10**5000])),
+    ("at: .* is not a position of a stream", lambda: cerify.explain("A", S, [0], at=10**30)),
     (r"count: expected at most 10\*\*18", lambda: cerify.explain("A", S, [0], count=2**63 - 1)),
     (r"limit: expected at most 10\*\*18", lambda: cerify.compile("A").push(S, limit=10**30)),
     (r"matches: expected at most 10\*\*18", lambda: cerify.match("A", S, budget=Budget(matches=2**63 - 1))),
@@ -511,9 +511,9 @@ def test_an_argument_in_another_encoding_than_the_locale_points_to_it(
     status, _, err = run("check", "A \udce2\udc88\udca8 B")
     assert status == 2
     assert err.startswith(
-        f"cerify: '\\udce2' is no text in Unicode: it is no {encoding}, the encoding of the locale{hint}"
+        f"cerify: '\\udce2' is not valid Unicode text: it is no {encoding}, the encoding of the locale{hint}"
     )
-    with pytest.raises(ParseError, match=r"is no text in Unicode$"):
+    with pytest.raises(ParseError, match=r"is not valid Unicode text$"):
         cerify.parse("A \ud83d B")
 
 

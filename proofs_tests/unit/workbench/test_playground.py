@@ -212,11 +212,11 @@ def test_what_is_pasted_becomes_the_stream(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("type,time\nA,1\nB,noon", "what was pasted, line 3, field 'time': 'noon' is no time; a time is ISO 8601"),
+        ("type,time\nA,1\nB,noon", "what was pasted, line 3, field 'time': 'noon' is not a time; a time is ISO 8601"),
         ("type,x\nA,1,2", "what was pasted, line 2: 3 fields, where the header has 2 (type, x)"),
         ('type,x\nA,"1', "what was pasted, line 2: a quotation mark is opened"),
         ("user,x\na,1", "what was pasted has no column for the event type: call one of user, x 'type'"),
-        ('[{"type": "A"}, {"x": 1}]', "what was pasted, event 1: an event has the key 'type'"),
+        ('[{"type": "A"}, {"x": 1}]', "what was pasted, event 1: an event needs the key 'type'"),
         ('[{"type": "A", "x": [1]}]', "what was pasted, event 0, field 'x': a list"),
         ('{"type": "A"}\n{x', "what was pasted, line 2: not JSON"),
         ("type\n" + "A\n" * 1001, "what was pasted has 1001 events; the page takes 1000"),
@@ -236,10 +236,10 @@ def test_an_error_in_the_stream_names_its_cell() -> None:
     for stream, message, cell in (
         (
             [["type", "time"], ["A", "1"], ["B", "noon"]],
-            "event 1, field 'time': 'noon' is no time; a time is ISO 8601",
+            "event 1, field 'time': 'noon' is not a time; a time is ISO 8601",
             [1, "time"],
         ),
-        ([["type", "time"], ["A", "12:00"], ["B", "3"]], "event 0, field 'time': '12:00' is no time", [0, "time"]),
+        ([["type", "time"], ["A", "12:00"], ["B", "3"]], "event 0, field 'time': '12:00' is not a time", [0, "time"]),
         ([["type", "x"], ["A", ""], ["A", "20 C"]], "event 1, field 'x': '20 C' is of no clear type", [1, "x"]),
         ([["type", "x"], ["A", "1"], ["", "2"]], "event 1: no event type", [1, "type"]),
     ):

@@ -141,7 +141,7 @@ def test_the_version_is_what_the_server_says() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("json",), "'json' is no module of the DB-API: it has no connect"),
+        (("json",), "'json' is not a module of the DB-API: it has no connect"),
         (("sqlite3",), r"sqlite3.connect\(\) failed: .*'database'"),
         (("sqlite3", "/no/such/folder/file"), r"sqlite3.connect\(/no/such/folder/file\) failed: unable to open"),
     ],

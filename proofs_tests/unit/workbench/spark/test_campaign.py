@@ -213,10 +213,10 @@ def test_a_match_of_a_stream_that_binds_nothing_is_the_expected_one() -> None:
 )
 def test_a_plan_of_something_else_is_refused(table: pa.Table, tmp_path: Path) -> None:
     pq.write_table(table, tmp_path / "plan.parquet")
-    with pytest.raises(InputError, match=f"^{tmp_path} is no folder of a campaign: "):
+    with pytest.raises(InputError, match=f"^{tmp_path} is not a folder of a campaign: "):
         Folder(tmp_path).plan()
 
 
 def test_a_folder_without_a_plan_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=f"^{tmp_path} is no folder of a campaign: "):
+    with pytest.raises(InputError, match=f"^{tmp_path} is not a folder of a campaign: "):
         Folder(tmp_path).plan()
