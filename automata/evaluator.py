@@ -186,8 +186,8 @@ class Evaluator(ABC):
         return self.push(batch, limit).to_arrow().select(["at", "events"])
 
     def finish(self) -> Matches:
-        """End the stream; return, sorted, the matches that only its end makes certain. Raises InputError the second
-        time.
+        """End the stream; return, sorted, the matches that only its end makes certain. Raises
+        InputError if repeated.
         """
         self._require_open()
         with self.budget.timed():

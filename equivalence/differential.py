@@ -555,9 +555,7 @@ def shape(left: Answer, right: Answer) -> str:
 def by_cause(
     disagreements: Iterable[Disagreement], language: QueryOperations[Any] = CEL
 ) -> dict[DisagreementCause, list[Disagreement]]:
-    """Return the disagreements of each cause, the smallest first; the causes in the order of their
-    first disagreement.
-    """
+    """Return the disagreements of each cause, the smallest first; causes are in the order of first occurrence."""
     groups: dict[DisagreementCause, list[Disagreement]] = {}
     for d in disagreements:
         groups.setdefault(cause(d, language), []).append(d)

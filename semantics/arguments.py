@@ -35,8 +35,8 @@ def short_repr(value: object) -> str:
 
 
 def require_kind(name: str, value: object, kind: type | UnionType, wanted: str) -> None:
-    """Raise IllFormed unless the value is of the kind. `wanted` names the kind for the message, such as "a
-    cerify.Budget".
+    """Raise IllFormed unless the value is of the kind, which `wanted` names for the message, as in
+    "a cerify.Budget".
     """
     if not isinstance(value, kind):
         raise IllFormed(f"{name}: expected {wanted}, not {short_repr(value)}")
@@ -72,9 +72,7 @@ def require_keywords(function: Callable[..., Any], given: Iterable[str], options
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """Return the most similar name, or None if no name is similar enough; names with another first letter need more
-    similarity.
-    """
+    """Return the most similar name; None if none is similar enough. Another first letter needs more similarity."""
     near = get_close_matches(name, list(names), 1)
     alike = near if near and near[0][:1] == name[:1] else get_close_matches(name, near, 1, 0.75)  # not "id" for "kind"
     return next(iter(alike), None)
@@ -87,9 +85,7 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
 
 
 def format_names(names: Collection[str]) -> str:
-    """Return the first ten names for a message, and how many there are. Names that begin or end with a blank are in
-    quotes.
-    """
+    """Return the first ten names for a message, and how many there are, in quotes if they begin or end with a blank."""
     first = list(names)[:10]
     few = ", ".join(map(repr, first) if any(name != name.strip() for name in first) else first) or "none"
     return few if len(names) <= 10 else f"{few}, ... ({len(names)} in all)"

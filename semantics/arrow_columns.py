@@ -41,9 +41,7 @@ DATE = r"\A\d\d\d\d-\d\d-\d\d\z"
 
 
 def values_of_text(text: pa.ChunkedArray, value_type: ValueType, field: str, place: RowLocation) -> pa.ChunkedArray:
-    """Return the column of values that the cells contain, null for an empty cell. Raises InputError for the first bad
-    cell.
-    """
+    """Return the column of values in the cells, null for an empty cell. Raises InputError for the first bad cell."""
     match value_type:
         case "string":
             return text
@@ -63,9 +61,7 @@ def may_be_rounded(floats: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def require_kept(text: pa.ChunkedArray, floats: pa.ChunkedArray, field: str, place: RowLocation) -> None:
-    """Raise InputError for the first cell that is too large for its float, or that is a whole
-    number and was rounded.
-    """
+    """Raise InputError for the first cell that is too large for its float, or a whole number that was rounded."""
     too_large = pc.and_(pc.is_inf(floats), pc.match_substring_regex(text, "[0-9]"))
     if (row := first(too_large)) is not None:
         _refuse(text, row, "is too large for a 64-bit float", field, place)
@@ -366,9 +362,7 @@ def _bytes_of_texts(chunk: pa.DictionaryArray) -> int:
 
 
 def canonical(column: pa.ChunkedArray, field: str, name: str, place: RowLocation) -> pa.ChunkedArray:
-    """Return the column in the Arrow type of its value type; a column of nulls stays as it is. Naive times are taken as
-    UTC.
-    """
+    """Return the column in the Arrow type of its values; one of nulls stays as it is. Naive times are taken as UTC."""
     is_ = pa.types
     match column.type:
         case t if is_.is_null(t):

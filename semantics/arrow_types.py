@@ -97,9 +97,7 @@ def type_of_decimals(precision: int, scale: int) -> ValueType | None:
 
 
 def numbers_of_decimals(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Return a column of decimals as int64 or as the nearest float64, and any other column unchanged. See
-    `type_of_decimals`.
-    """
+    """Return a column of decimals as int64 or as the nearest float64 (see `type_of_decimals`), others unchanged."""
     if not pa.types.is_decimal(column.type):
         return column
     precision, scale = column.type.precision, column.type.scale

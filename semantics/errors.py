@@ -95,9 +95,7 @@ class InternalError(CerifyError):
 
 
 class QueryWarning(_Located, UserWarning):
-    """A query does not fit the events: it names types or attributes that they lack, or has a comparison that is never
-    true.
-    """
+    """A query does not fit the events: they lack types or attributes that it names, or a comparison is never true."""
 
     def __str__(self) -> str:
         return self.described()
@@ -108,9 +106,7 @@ class InputWarning(UserWarning):
 
 
 def shortened(message: str, most: int = LONGEST_MESSAGE) -> str:
-    """Return the message, with its middle cut out if it has more than `most` characters: a value in it may be very
-    long.
-    """
+    """Return the message with its middle cut out if it is longer than `most` characters: a value may be very long."""
     return message if len(message) <= most else f"{message[: most // 2]} … {message[-most // 2 :]}"
 
 

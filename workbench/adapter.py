@@ -361,23 +361,17 @@ class Chain:
 
     @property
     def window(self) -> ChainSpan | None:
-        """Return the window around the whole chain, None without one. Raises Skip for several windows, or one around a
-        part.
-        """
+        """Return the window around the whole chain; None without one. Raises Skip for several, or a part's."""
         return self._whole([span for span in self.spans if span.kind != "key"], "window")
 
     @property
     def key(self) -> str | None:
-        """Return the attribute on which all events agree, None without one. Raises Skip for
-        several, or one for a part.
-        """
+        """Return the attribute on which all events agree; None without one. Raises Skip for several, or a part's."""
         found = self._whole([span for span in self.spans if span.kind == "key"], "key")
         return None if found is None else found.attribute
 
     def match(self, at: int, taken: Taken, bindings: bool = False) -> Json:
-        """Return a match in the form of the protocol, given the events of the steps; with `bindings` also the
-        variables.
-        """
+        """Return a match in the protocol's form, given the events of the steps; with `bindings` also the variables."""
         pairs = list(zip(self.steps, taken, strict=True))
         match: Json = {"at": at, "events": sorted({p for step, of in pairs if step.labels for p in of})}
         if bindings:

@@ -256,9 +256,7 @@ class Algebra:
 
     @cached_property
     def generators(self) -> list[Predicate]:
-        """Return the distinct generators, in the order in which a person would test them: the
-        event's type comes first.
-        """
+        """Return the distinct generators, in the order in which a person tests them: the event's type is first."""
         return sorted(dict.fromkeys(self._generators), key=lambda P: not isinstance(P, OfType))
 
     @cached_property

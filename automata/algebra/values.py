@@ -71,9 +71,7 @@ START: Reached = frozenset({-1})
 
 @lru_cache(maxsize=1024)
 def decidable(pattern: str) -> bool:
-    """Return whether the pattern uses only the supported core of regular expressions, and its automaton is small
-    enough.
-    """
+    """Return whether the pattern has only supported constructs, and its automaton is small enough."""
     language = _language(pattern)
     if language is None or not language.fits:
         return False
@@ -329,9 +327,7 @@ DEFAULT: dict[ValueType, Value] = {"int": 0, "float": 0.0, "string": "", "bool":
 
 
 def tested_attribute(test: pred.Predicate) -> str | None:
-    """Return the attribute of a simple test, one that compares an attribute with constants or a decidable pattern; else
-    None.
-    """
+    """Return the attribute of a simple test, against constants or a decidable pattern; else None."""
     match test:
         case (
             pred.Comparison(_, pred.Attribute(name), pred.Constant())

@@ -174,9 +174,7 @@ def distinct_chain(phi: cel.Formula, operand: cel.Formula | None = None) -> Even
 
 
 def round_of_distinct(chain: EventChain, operand: cel.Formula) -> cel.Formula | None:
-    """Return the formula of one event of a distinct chain, given its operand; None if its events
-    have different marks.
-    """
+    """Return the formula of one event of a distinct chain, given its operand; None if the marks of events differ."""
     psi, _ = cel.split_projection(operand)
     while isinstance(psi, cel.Filter):
         psi = psi.phi

@@ -82,8 +82,8 @@ class CEA:
 
     @cached_property
     def steps(self) -> tuple[tuple[tuple[int, Marks, int], ...], ...]:
-        """Return for each state its outgoing transitions, as triples: 1 << i for the i-th predicate, the marks, the
-        target.
+        """Return each state's outgoing transitions, as triples: 1 << i for the i-th predicate, the
+        marks, the target.
         """
         bit = {P: 1 << i for i, P in enumerate(self.predicates)}
         return tuple(tuple((bit[t.predicate], t.marks, t.target) for t in leaving) for leaving in self.leaving)
@@ -204,9 +204,7 @@ def reachable_cea(
     budget: Budget,
     what: str,
 ) -> CEA:
-    """Return the automaton with states numbered in breadth-first order. Raises BudgetExceeded, which names what was
-    being built.
-    """
+    """Return the automaton with states numbered in breadth-first order. Raises BudgetExceeded, naming `what`."""
     initial = list(initial)
     found = explore(initial, successors, budget.states, what, budget.seconds)
     number = {state: i for i, state in enumerate(found)}
@@ -241,9 +239,7 @@ Steps = tuple[tuple[Marks, int], ...]
 
 
 def single_variable(A: CEA) -> CEA:
-    """Return a CEA with the same complex events and a single variable: each transition marks with it or not
-    (Proposition 9.2).
-    """
+    """Return a CEA with the same complex events in which transitions mark with a single variable (Proposition 9.2)."""
     return A.remarked({L: MARKED if L else UNMARKED for L in A.marks})
 
 
@@ -444,9 +440,7 @@ def intersection(P: Predicate, Q: Predicate) -> Predicate:
 
 
 def separate_start(A: CEA) -> CEA:
-    """Return an automaton with the same runs and a single new initial state, the last one, which no
-    transition enters.
-    """
+    """Return an automaton with the same runs and a new single initial state, the last, which nothing enters."""
     start = A.states
     leaving = (t._replace(source=start) for t in A.transitions if t.source in A.initial)
     return replace(

@@ -31,9 +31,7 @@ Pair: TypeAlias = tuple[int, int]
 
 
 def prior(A: DFA, B: DFA, budget: Budget) -> DFA:
-    """(c) An event of B after one of A; both read all of the history. A flag beside the states says whether A has
-    occurred.
-    """
+    """(c) An event of B after one of A; both read the whole history. A flag says whether A has occurred."""
 
     def step(q: tuple[int, int, bool], a: int, here: Names) -> tuple[int, int, bool]:
         return A.step(q[0], a, here), B.step(q[1], a, here), q[2] or q[0] in A.accepting
@@ -45,9 +43,7 @@ def prior(A: DFA, B: DFA, budget: Budget) -> DFA:
 
 
 def sequence(A: DFA, B: DFA, budget: Budget) -> DFA:
-    """(e) An event of B directly after one of A. A flag beside the states says whether the event
-    before was one of A.
-    """
+    """(e) An event of B directly after one of A. A flag beside the states says whether the event before was of A."""
 
     def step(q: tuple[int, int, bool], a: int, here: Names) -> tuple[int, int, bool]:
         return A.step(q[0], a, here), B.step(q[1], a, here), q[0] in A.accepting

@@ -348,9 +348,7 @@ Choice: TypeAlias = tuple[KindedValue, ...]
 
 
 class Valued:
-    """An expression with attribute variables and the automata built so far. order: the attributes of each event type,
-    in order.
-    """
+    """An expression with attribute variables and its automata so far. order: the attributes of each event type."""
 
     def __init__(self, E: expr.Expression, order: ArgumentOrder, budget: Budget = Budget()) -> None:
         self.E = E

@@ -26,8 +26,8 @@ ArgumentPositions: TypeAlias = Mapping[str, frozenset[ArgumentPosition]]
 
 
 def unbound_variables(E: expr.Expression) -> tuple[str, ...]:
-    """Return the correlation variables that occur in E outside every exists that binds them, sorted (section 5, 1 to
-    7).
+    """Return the correlation variables that occur in E outside an exists that binds them, sorted
+    (section 5, 1 to 7).
     """
     found: set[str] = set()
     pending: list[tuple[expr.Expression, frozenset[str]]] = [(E, frozenset())]
@@ -122,9 +122,7 @@ def order_under(schema: Schema | None) -> ArgumentOrder:
 
 
 def order_in(S: Stream) -> ArgumentOrder:
-    """Return the order of attributes under the stream's schema; without one, the order in which the stream first has
-    them.
-    """
+    """Return the order of attributes in the stream's schema; without one, that of their first occurrence."""
     if S.schema is not None:
         return order_under(S.schema)
     columns: dict[str, set[str]] = {}  # the types of each attribute

@@ -143,9 +143,7 @@ def merge(series: Series) -> Node:
 
 
 def add(series: Series, other: Series) -> Series:
-    """Return the union of two series. The more recent argument is changed and returned; the other must not be used
-    again.
-    """
+    """Return the union of two series. The more recent one is changed and returned; the other must not be used again."""
     if other[0].latest > series[0].latest:
         series, other = other, series
     node = merge(other)

@@ -347,9 +347,7 @@ class CompiledEvaluator(CompiledState):
         return Matches(sorted(found, key=attrgetter("at", "events", "bindings")))  # in C, not by Match.__lt__
 
     def push_arrow(self, batch: Batch, limit: int | None = None, classes: Classes | None = None) -> pa.Table:
-        """Same as `read`, but return a table with the columns at and events, in the order in which
-        matches are found.
-        """
+        """Same as `read`, but return a table with the columns at and events, in the order of discovery."""
         ats, lists = [], []
         for matches in self._limited(self._opened(batch, limit), limit, classes):
             ats.append(pa.array(matches.at))

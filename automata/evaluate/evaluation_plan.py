@@ -114,9 +114,7 @@ Equation = tuple[str, str]
 
 
 def partitioned(phi: Formula) -> Formula:
-    """Return phi with filters that are partitions written as PARTITION BY, as far as
-    `strip_windows` can take them off.
-    """
+    """Return phi with filters written as PARTITION BY where they are, as far as `strip_windows` can take them off."""
     match phi:
         case cel.Filter():
             psi, conditions = _filters(phi)
@@ -134,9 +132,7 @@ def partitioned(phi: Formula) -> Formula:
 
 
 def batch_scope(phi: Formula) -> Scope | Unsupported:
-    """Return the scope of the formula, with equivalent filters as partitions, or the reason why it
-    cannot read batches.
-    """
+    """Return the scope of the formula, with equivalent filters as partitions, or why it cannot read batches."""
     with depth_limited(phi.span):
         if (counted := scope_of_counts(phi)) is not None:
             return counted
@@ -325,9 +321,7 @@ class Decorrelated:
 
 
 def decorrelated(phi: Formula, budget: Budget = Budget()) -> Decorrelated | Unsupported:
-    """Return the formula without the filters that compare events, or why they cannot be removed.
-    Raises BudgetExceeded.
-    """
+    """Return the formula without filters that compare events, or why that cannot be. Raises BudgetExceeded."""
     with depth_limited(phi.span):
         decorrelator = _Decorrelator(budget)
         psi = decorrelator.outer(phi)
@@ -580,7 +574,7 @@ class AutomatonPlan:
     checks: tuple[ResidualFilter, ...] = ()
 
     def automaton(self, output: Output, budget: Budget) -> Determinized:
-        """Return the automaton with its marks. Unless valuations are wanted, it has one more variable. Raises
+        """Return the automaton with its marks; unless valuations are wanted, with one more variable. Raises
         BudgetExceeded.
         """
         return lazily(self.scope.core, budget, None if output == "valuations" else _one_variable)

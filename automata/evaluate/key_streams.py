@@ -34,9 +34,7 @@ class KeyStreams:
         return Stream([self._S[p] for p in self._positions[key]])
 
     def between(self, begin: int, end: int) -> Iterator[tuple[Key, int, int]]:
-        """Yield the keys with events between two positions (the second excluded), each with that interval of its own
-        stream.
-        """
+        """Yield the keys with events from `begin` to before `end`, each with that interval of its own stream."""
         for key, positions in self._positions.items():
             l, m = bisect_left(positions, begin), bisect_left(positions, end)
             if l < m:

@@ -63,9 +63,7 @@ class Spending:
         self._until = None if budget.seconds is None else time.monotonic() + budget.seconds
 
     def spend(self) -> None:
-        """Count one more step: an event of a path, a combination of events, or a part of a candidate. Raises
-        BudgetExceeded.
-        """
+        """Count one more event of a path, combination of events, or part of a candidate. Raises BudgetExceeded."""
         self._left -= 1
         if self._left < 0:
             raise BudgetExceeded(
@@ -135,9 +133,7 @@ class CorrelatedFilterChecker:
         self.start: Rounds = tuple(check.start for check in self.checks)
 
     def extended(self, rounds: Rounds, position: int, marks: Marks) -> Rounds | None:
-        """Return the states after one more event, which comes before all others; None if a filter fails. Raises
-        BudgetExceeded.
-        """
+        """Return the states after one more, earlier event; None if a filter fails. Raises BudgetExceeded."""
         self.spend()
         found = []
         for check, known in zip(self.checks, rounds, strict=True):

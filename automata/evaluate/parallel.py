@@ -208,9 +208,7 @@ class _Threads:
 def parallel(
     evaluator: Evaluator, workers: int, reach_of: Callable[[Formula], ReachBounds | None]
 ) -> ParallelEvaluator:
-    """Return an evaluator of the same query with `workers` threads. Raises Unsupported for
-    evaluators of other kinds.
-    """
+    """Return an evaluator of the same query with `workers` threads. Raises Unsupported for other evaluators."""
     if not isinstance(evaluator, CompiledCelEvaluator):
         raise Unsupported(
             "only the compiled loops of CEL have workers; leave the option out, or use evaluator='kernel'"
@@ -219,9 +217,7 @@ def parallel(
 
 
 def shares_of(table: pa.Table, name: str, workers: int) -> NDArray[np.uint8]:
-    """Return for each row the number of the thread for its value of an attribute; equal values always have the same
-    thread.
-    """
+    """Return for each row the number of the thread for its value of an attribute; equal values share a thread."""
     if name not in table.column_names or pa.types.is_null(table[name].type):
         return np.zeros(table.num_rows, np.uint8)
     column = table[name]

@@ -133,9 +133,7 @@ class CoreEvaluator(AutomatonEvaluator):
 
     @abstractmethod
     def at_end(self) -> Iterator[tuple[int, ...]]:
-        """Return the complex events of a formula that looks ahead, at the last position read; nothing for other
-        formulas.
-        """
+        """Return the complex events of a formula that looks ahead, at the last position; nothing for other formulas."""
 
     def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
         return type(self), (self.phi, self.budget)

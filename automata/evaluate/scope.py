@@ -190,9 +190,7 @@ def reports_at_last_event(A: CEA) -> bool:
 
 
 def fingerprint(A: CEA, windows: Windows, options: str) -> str:
-    """Return a hash of an automaton, its windows and other options; evaluators with equal hashes can exchange saved
-    states.
-    """
+    """Return a hash of an automaton, its windows and options; evaluators with equal hashes can exchange states."""
     steps = [(t.source, repr(t.predicate), sorted(t.marks), t.target) for t in A.transitions]
     of_windows: tuple[object, ...] = windows.events, windows.widths, windows.attributes
     if windows.keys:  # states that were saved before there was PER KEY are still read
@@ -214,9 +212,7 @@ def key_of(attributes: Sequence[str], event: Event) -> Key | None:
 
 
 class KindOfValues:
-    """Checks that the values of LAST(A{3 DISTINCT [user]}) are of one kind; values of two kinds are neither different
-    nor equal.
-    """
+    """Checks that the values of LAST(A{3 DISTINCT [user]}) are of one kind; others are neither different nor equal."""
 
     def __init__(self, windows: Windows) -> None:
         self.attribute = "" if windows.values is None else windows.values[0]
@@ -322,9 +318,7 @@ def _whole_nanoseconds(width: Width) -> float:
 
 
 def within_width(width: Width, values: Sequence[Value | None]) -> bool:
-    """Return whether the values are all numbers or all times, and the greatest exceeds the least by
-    at most the width.
-    """
+    """Return whether the values are all numbers or all times, and span at most the width."""
     if not values or not all(map(measurable, values)) or len({kind(v) for v in values if v is not None}) > 1:
         return False
     match min(values), max(values):  # type: ignore[type-var]

@@ -88,8 +88,8 @@ class ScopedEvaluation:
         self.T, self.unmarked = {}, 0
 
     def push(self, type_: int, key: Key | None, low: int) -> None:
-        """Read the next event: its type as a bit mask, its key (None if it is in no match), the first position in its
-        window.
+        """Read the next event: its type as a bit mask, its key (None: in no match), the first
+        position in its window.
         """
         check_time()
         self.position += 1

@@ -514,9 +514,7 @@ class MatchStore(ABC):
 
     @abstractmethod
     def numbers(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[Numbers]:
-        """Read events; yield the positions of the completed sets and the exact number of matches of each, in their
-        order.
-        """
+        """Read events; yield the positions of the completed sets and the exact number of matches of each, in order."""
 
     @abstractmethod
     def _load(self, arrays: dict[str, NDArray[Any]], position: int) -> None: ...

@@ -184,9 +184,7 @@ class NegatedComponents:
         self._following[before[there] - self.start] = positions[there]
 
     def standing(self, found: MatchArrays, at_end: bool = False) -> MatchArrays:
-        """Return the matches, withheld ones included, that no negation can refute any more; at the end withhold
-        nothing.
-        """
+        """Return the matches, withheld ones included, that no later event can refute; at the end withhold nothing."""
         if self.withholds:
             found, self.withheld = self.withheld + found, NONE
             if not at_end or (self.waits and self.windowed):

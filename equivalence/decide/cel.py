@@ -258,9 +258,7 @@ def shortest_match(phi: Formula, schema: Schema | None = None, budget: Budget = 
 
 
 def algebras(*formulas: Formula, schema: Schema | None, budget: Budget) -> Iterator[Algebra]:
-    """Yield algebras of the formulas' predicates: first without the solver, which is slow and rarely needed, then with
-    it.
-    """
+    """Yield algebras of the formulas' predicates: first without the solver, which is rarely needed, then with it."""
     predicates = [P for phi in formulas for P in generators(phi)]
     for solver in (False, True):
         yield Algebra(predicates, budget, schema, solver)

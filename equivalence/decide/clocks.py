@@ -85,9 +85,7 @@ class ClockedAutomaton(Protocol):
         """Return whether a match may end here."""
 
     def rank(self, config: Config) -> tuple[Config, tuple[int, ...]]:
-        """Return a configuration's comparison key and its clocks; among equal keys a younger configuration accepts
-        more.
-        """
+        """Return a configuration's comparison key and its clocks; of equal keys the younger one accepts more."""
 
 
 def prune(automaton: ClockedAutomaton, configs: Iterable[Config]) -> tuple[Config, ...]:
@@ -237,9 +235,7 @@ class FilteredClocked:
 
 @dataclass(frozen=True)
 class StrategyClocked:
-    """A strategy around an automaton, by the step of its monitor. A configuration: one of the automaton, and its
-    rivals.
-    """
+    """A strategy around an automaton, by its monitor's step. A configuration: one of the automaton, and its rivals."""
 
     inner: ClockedAutomaton
     monitor: Callable[..., Any]

@@ -96,9 +96,7 @@ def _bag(keys: Sequence[object]) -> frozenset[tuple[object, int]]:
 
 
 def stack_of(phi: Formula) -> tuple[list[cel.Condition | cel.Window | str], Formula]:
-    """Return the filters (as conjuncts), windows and partitions (as attributes) around a formula, and the formula
-    inside.
-    """
+    """Return the filters (conjuncts), windows and partitions (attributes) around a formula, and the formula inside."""
     found: list[cel.Condition | cel.Window | str] = []
     while isinstance(phi, STACK):
         match phi:

@@ -304,9 +304,7 @@ class Measures:
                 yield value
 
     def fits(self, name: str, value: Value, other: Value | None) -> bool:
-        """Return whether an attribute may have a value under the schema, and its tests do not distinguish that from
-        another.
-        """
+        """Return whether an attribute may have a value, and its tests do not distinguish that from another value."""
         value_type = self.type_of(name)
         may_have = value_type is None or _is_of(value, value_type)
         return may_have and self.truth(name, value) == self.truth(name, other)
@@ -473,9 +471,7 @@ def branches(condition: cel.Condition) -> Iterator[cel.Condition]:
 
 
 def with_places(phi: Formula, ends: bool = True) -> Iterator[tuple[Formula, bool]]:
-    """Yield the sub-formulas of an expanded formula, each with whether its interval ends at the
-    last event of a match.
-    """
+    """Yield the sub-formulas of an expanded formula, each with whether it ends at the last event of a match."""
     yield phi, ends
     together = isinstance(phi, cel.All | cel.Iteration)
     early = 0 if isinstance(phi, cel.Sequencing) else 1 if isinstance(phi, cel.Unless) else None
@@ -729,9 +725,7 @@ def _classes(equations: Sequence[tuple[str, str, str]]) -> list[tuple[str, set[s
 
 
 def variables_in(phi: Formula) -> Iterator[str]:
-    """Yield the variables that a formula may bind. A filter on any other variable is true, because
-    it holds no event.
-    """
+    """Yield the variables that a formula may bind. A filter on any other variable is true: it holds no event."""
     for psi in cel.subformulas(phi):
         if isinstance(psi, cel.EventAtom):
             yield psi.type

@@ -53,9 +53,7 @@ class NotProved(Exception):
 
 @dataclass(frozen=True)
 class Place:
-    """The context of a sub-formula: whether it ends with the reported match, and whether each match is judged on its
-    own.
-    """
+    """The context of a sub-formula: whether it ends with the reported match, and each match is judged on its own."""
 
     at_end: bool = True
     alone: bool = True
@@ -128,9 +126,7 @@ class ComparedAttributes:
     def equations(
         self, condition: cel.Condition, phi: cel.Formula, place: Place
     ) -> Iterator[tuple[tuple[pred.Attribute, pred.Attribute], bool]]:
-        """Yield the equations that a filter on phi joins by AND, each with whether it requires the key of the last
-        event.
-        """
+        """Yield the equations that a filter on phi joins by AND, each with whether it requires the last event's key."""
         holders = holders_of_end(phi) if place.at_end else frozenset[str]()
         names, bound = _names_in(phi), surely_bound(phi)
         parts = _flattened(condition)
@@ -249,9 +245,7 @@ def holders_of_end(phi: cel.Formula) -> frozenset[str]:
 
 
 def is_end_held(phi: cel.Formula, among: frozenset[str] | None) -> bool:
-    """Return whether in each valuation one of some variables (None: of any) holds the event at the
-    end of the interval.
-    """
+    """Return whether in each valuation one of some variables (None: any) holds the interval's last event."""
     if isinstance(phi, cel.EventAtom):
         return among is None or phi.type in among
     if isinstance(phi, cel.Project):

@@ -53,9 +53,7 @@ class OrderedThreads(NamedTuple):
 
 
 class SearchState(NamedTuple):
-    """A state of the search between two rows: the threads of both clauses (None before the start)
-    and the known facts.
-    """
+    """A state of the search between two rows: the threads of both clauses (None before the start), known facts."""
 
     threads: tuple[OrderedThreads, OrderedThreads] | None
     known: frozenset[tuple[int, int]] = frozenset()
@@ -571,9 +569,7 @@ class _View:
 
 
 def fewest(p: rows.Pattern) -> Iterator[rows.Quantified]:
-    """Yield the reluctant quantifiers at the end of a pattern that take their least number of iterations, and at least
-    one.
-    """
+    """Yield the reluctant quantifiers at the end of a pattern that iterate as little as they may, at least once."""
     match p:
         case rows.RowConcatenation(_, right):
             yield from fewest(right)

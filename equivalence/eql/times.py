@@ -26,9 +26,7 @@ class SlotFollower(Protocol):
 
 @dataclass(frozen=True)
 class Moment:
-    """An event of the log: the filters that it passes, and how many first events of waiting sequences have expired at
-    it.
-    """
+    """An event of the log: the filters that it passes, and how many first events of waiting sequences have expired."""
 
     passes: frozenset[int]
     old: int

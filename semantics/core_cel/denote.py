@@ -75,9 +75,7 @@ def clause(phi: core.Formula, S: Stream, nu: Valuation, i: int, meaning: Meaning
 def sequenced(
     left: core.Formula, right: core.Formula, nu: Valuation, i: int, meaning: Meaning
 ) -> Iterator[ComplexEvent]:
-    """left ; right under one valuation. With the iteration itself as `right` it is the second half of the clause of
-    iteration.
-    """
+    """left ; right under one valuation. With the iteration itself as `right`, the second half of its clause."""
     for C1 in meaning(left, nu, i):
         for C2 in meaning(right, nu, max(C1) + 1):
             yield C1 | C2

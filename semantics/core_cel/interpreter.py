@@ -64,9 +64,7 @@ def by_clauses(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[
 
 
 def clause(phi: core.Formula, S: Stream, i: int, interpreter: CoreInterpreter) -> Iterable[Pair]:
-    """Return the pairs (C, nu) of phi with min(C) = i. The interpreter gives the pairs of any formula from any position
-    of S.
-    """
+    """Return the pairs (C, nu) of phi with min(C) = i; the interpreter gives those of any formula and position."""
     match phi:
         case core.CoreEventAtom(R, x):  # C = {nu(x)}, and S[nu(x)] has type R
             return {(frozenset({i}), frozenset({(x, i)}))} if S[i].type == R else NONE
@@ -102,9 +100,7 @@ def clause(phi: core.Formula, S: Stream, i: int, interpreter: CoreInterpreter) -
 def sequenced(
     left: core.Formula, right: core.Formula, S: Stream, i: int, interpreter: CoreInterpreter
 ) -> Iterator[Pair]:
-    """left ; right under one valuation. With the iteration itself as `right` it is the second half of the clause of
-    iteration.
-    """
+    """left ; right under one valuation. With the iteration itself as `right`, the second half of its clause."""
     for C1, nu1 in interpreter.meaning(left, i):
         for k in range(max(C1) + 1, len(S)):
             for C2, nu2 in interpreter.meaning(right, k):

@@ -142,9 +142,7 @@ class CoreLast(_OneOperand):
 
 
 class CoreMax(_OneOperand):
-    """MAX(phi): of the complex events with the same last position, those that are maximal under
-    inclusion (section 4).
-    """
+    """MAX(phi): of the complex events with the same last position, the maximal ones under inclusion (section 4)."""
 
     WORD: ClassVar[str] = "Max"
 

@@ -73,9 +73,7 @@ class FieldComparison(_EqlNode):
 
 
 class ValueLookup(_EqlNode):
-    """A test whether a term equals one of some constants, or matches one of some patterns,
-    depending on the operator.
-    """
+    """A test whether a term equals one of some constants or matches one of some patterns, by the operator."""
 
     operands: ClassVar = ("term",)
     operator: MatchOperator

@@ -48,9 +48,7 @@ def constrained(E: expr.Expression) -> Iterator[str]:
 
 
 def free_variables(E: expr.Expression) -> Names:
-    """Return the free correlation variables of an expression (section 5, items 1 to 7). Definitions are not looked
-    into.
-    """
+    """Return the free correlation variables of an expression (section 5, items 1 to 7), without definitions."""
     match E:
         case expr.ExpressionVariable(x):
             return frozenset({x})
@@ -209,8 +207,8 @@ class Context(Protocol):
         """E[h] under the bindings b, by its clause."""
 
     def continuations(self, E: expr.Expression, h: History, b: Bindings) -> Iterable[History]:
-        """Yield histories that begin with h, by length. If E takes place after h in some history, it does so in one of
-        them.
+        """Yield histories that begin with h, by length; if E takes place after h in some history,
+        then in one of these.
         """
 
 
@@ -361,9 +359,7 @@ def in_scope(body: expr.Expression, parameters: tuple[str, ...], h: History, b: 
 def choices(
     body: expr.Expression, parameters: tuple[str, ...], h: History, b: Bindings, context: Context
 ) -> Iterator[tuple[Bindings, int]]:
-    """Iterate over the bindings of a scope's variables, each with the first event by which all the values have
-    occurred.
-    """
+    """Iterate over the bindings of a scope's variables, each with the first event by which all have occurred."""
     events = [(x, {position(p): p for p in h}) for x in sorted(free_variables(body))]
     values = [(X, values_of(X, body, h, context)) for X in find_scope_variables(body, parameters)]
     variables = (*events, *values)

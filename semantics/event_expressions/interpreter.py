@@ -100,9 +100,7 @@ class ExpressionInterpreter:
         return events
 
     def continuations(self, E: expr.Expression, h: History, b: Bindings) -> Iterator[History]:
-        """Yield histories that begin with h, shortest first. If E can take place after h, it does so at the end of one
-        of them.
-        """
+        """Yield histories that begin with h, shortest first; if E can take place after h, it does at the end of one."""
         for word in words(E, b, self.definitions, self.order, self.budget):
             begin = len(self._events)
             self._events.extend(word)
@@ -155,9 +153,7 @@ class ExpressionInterpreter:
 
 
 def compatible(E: expr.Expression, S: Stream, budget: Budget = Budget(), *, plain: bool = False) -> Relation:
-    """Return the events of S at which E takes place, each with all the values for which it does.
-    Raises BudgetExceeded.
-    """
+    """Return the events of S at which E takes place, each with the values for which it does. Raises BudgetExceeded."""
     context = ExpressionInterpreter(E, S, budget, plain=plain)
     body, h = context.whole, context.history
     variables = find_scope_variables(body, ())

@@ -105,9 +105,7 @@ if TYPE_CHECKING:
 
 
 def result_of(d: Disagreement, language: Language[Any], consumption: Consumption = Consumption.NONE) -> CaseResult:
-    """Return the shrunk disagreement as the result of a case; without an answer of the definition
-    nothing is expected.
-    """
+    """Return the shrunk disagreement as the result of a case; without the definition's answer nothing is expected."""
     schema = d.stream.schema
     case = Case(
         id=f"case {d.index}",
@@ -273,9 +271,7 @@ def _print_spark(found: CampaignVerdicts, ran: Ran, out: Path) -> None:
 def run_streams(
     argv: Sequence[str], language: Language[Any], query: str, longest: int, limits: Limits, as_json: bool
 ) -> int:
-    """Run an engine on all short streams and print the results; return the exit status. Raises InputError if it does
-    not start.
-    """
+    """Run an engine on all short streams and print the results; return the exit status. Raises InputError."""
     with progress() as shown, interruptible(), Engine(argv, limits) as engine:
         name = f"{engine.info.name} {engine.info.version}"
         if language.name not in engine.info.languages:

@@ -180,7 +180,7 @@ def argument(**attributes: Any) -> Any:
 
 
 def option(*flags: str, **attributes: Any) -> Any:
-    """Return a dataclass field for an option with these flags; the parameters are those of click.option. Its default is
+    """Return a dataclass field for an option with these flags; parameters are those of click.option. Its default is
     shown.
     """
     shown = {"show_default": True, **attributes} if "default" in attributes else attributes
@@ -234,9 +234,7 @@ def group(kind: type[Any]) -> Any:
 
 
 def takes(kind: type[T]) -> Callable[[Callable[[T], Any]], Callable[..., Any]]:
-    """Return a decorator that turns the fields of a dataclass into parameters of a command, which receives one
-    instance.
-    """
+    """Return a decorator that makes the fields of a dataclass parameters of a command, which receives an instance."""
 
     def decorator(command: Callable[[T], Any]) -> Callable[..., Any]:
         @wraps(command)

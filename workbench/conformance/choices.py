@@ -29,9 +29,7 @@ EXCEPTIONS = 0.03  # of these, the share on which it may, since two faults can m
 
 
 def given_by(result: CaseResult) -> Given:
-    """Return the engine's answer, "error" for an error; None if there is none, or only the form of the matches is
-    wrong.
-    """
+    """Return the engine's answer, "error" for an error; None for none, or if only the form of the matches is wrong."""
     if result.outcome == "error":
         return "error"
     if result.matches is None or set(result.matches) == set(result.case.matches):
@@ -119,9 +117,7 @@ class Choices:
         return given is not None and self.answer(result.case, chosen) == given
 
     def possible(self, choice: Choice) -> bool:
-        """Return whether the choice gives the right answers, with few exceptions, to the cases that
-        the engine passed.
-        """
+        """Return whether the choice gives the right answers, with few exceptions, to cases that the engine passed."""
         if choice not in self._possible:
             some = list(islice((case for case in self.passed if self.concerns(case, [choice[0]])), PASSED))
             wrong, most = 0, EXCEPTIONS * len(some)

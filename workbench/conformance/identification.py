@@ -174,9 +174,7 @@ class Identification:
                     self.answered.append(Answered(question, answer, stage.axes))
 
     def confirm(self, stage: Stage) -> None:
-        """Ask one question per template on which the remaining hypotheses differ from each other or from the
-        definition.
-        """
+        """Ask a question per template on which the remaining hypotheses differ from each other or the definition."""
         for template in stage.templates:
             pool = Pool((template,), self.skipped)
             question = pool.splitting(self.left, self.predictor) or pool.splitting(
@@ -366,9 +364,7 @@ class Identification:
         return None if wrong else hypothesis
 
     def is_other(self, hypothesis: Choices, rival: Choices) -> bool:
-        """Return whether two hypotheses differ in an answer, or in one axis only; otherwise they
-        are the same finding.
-        """
+        """Return whether two hypotheses differ in an answer, or in one axis only; else they are the same finding."""
         if sum(hypothesis[name] != rival[name] for name in hypothesis) < 2:
             return True
         return any(
@@ -443,8 +439,8 @@ class Pool:
         return [question for question in every if question.kind not in self.skipped]
 
     def richest(self, hypothesis: Choices, predictor: Predictor) -> EngineQuestion | None:
-        """Return the question of at most RICH events with the most matches for the hypothesis; the
-        shortest of those.
+        """Return the question of at most RICH events with the most matches for the hypothesis, the
+        shortest of these.
         """
         short = [q for q in self.unskipped() if len(q.events) <= RICH]
         if not short:
@@ -690,8 +686,7 @@ def all_alike(errors: Sequence[str]) -> bool:
 
 
 def remarks_on(empty: bool, malformed: Sequence[str], broken: Sequence[str], answers: int) -> tuple[str, ...]:
-    """Return sentences about all answers: whether there are any answers, or any matches, and how many have a wrong
-    form.
+    """Return sentences about all answers: whether there are any answers or matches, and how many have a wrong form.
 
     broken: of each question with an error or nothing for an answer, its query and what went wrong.
     """

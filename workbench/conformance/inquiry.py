@@ -35,9 +35,7 @@ ROUNDS = 8  # times that a search is made again, without the choices that fell
 
 @dataclass
 class Inquiry:
-    """Asks an engine about choices of a language. origin: the case from which questions take
-    output, schema and place.
-    """
+    """Asks an engine about choices of a language. origin: the case that gives questions output, schema and place."""
 
     peeler: Peeler
     choices: Choices
@@ -62,9 +60,7 @@ class Inquiry:
         return {**self.predictor.default, **self.choices.held, **dict(chosen)}
 
     def show(self, choice: Choice, beside: Sequence[Choice]) -> None:
-        """Ask some questions on which a choice changes the answer, if possible with other queries: it adds and removes
-        a match.
-        """
+        """Ask some questions on which a choice changes the answer: on other queries, adding and removing a match."""
         others = [other for other in beside if other != choice]
         with_it, queries = [*others, choice], set[str]()
         for _ in range(SHOWING):

@@ -203,16 +203,12 @@ class Report:
 
     @property
     def conforms(self) -> bool:
-        """Return whether at least one case passed, no failure is new, nothing is disputed, and the run did not end
-        early.
-        """
+        """Return whether a case passed, no failure is new, nothing is disputed, and the run did not end early."""
         return self.totals["passed"] > 0 and not self.failing - self.known and not self.disputed and not self.ended
 
     @property
     def failing(self) -> frozenset[str]:
-        """Return the ids of the cases that did not pass by the engine's fault, including those that
-        could not be run.
-        """
+        """Return the ids of the cases that did not pass by the engine's fault, or that could not be run."""
         return frozenset(result.case.id for result in self.results if result.outcome in FAILURES)
 
     @property

@@ -252,9 +252,7 @@ def _shortened(text: str) -> str:
 
 
 def labelled(label: str, text: str) -> Iterator[str]:
-    """Yield the lines of a text, the first after the label; all are indented, so that none looks like a line of the
-    report.
-    """
+    """Yield the lines of a text, the first after the label; all are indented, so that none looks like the report's."""
     for number, line in enumerate(text.splitlines()):
         yield f"  {'' if number else label:9} {printable(line)}".rstrip()
 

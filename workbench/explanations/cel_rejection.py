@@ -69,9 +69,7 @@ ONE_KEY = "one key"  # what attributes are called in which the events of several
 
 @dataclass(frozen=True)
 class RelaxationPoint:
-    """One possible relaxation of a node, which is given by a path of child numbers. part: the number of a filter's
-    conjunct.
-    """
+    """A possible relaxation of a node, given by a path of child numbers. part: the number of a filter's conjunct."""
 
     path: Path
     kind: RelaxationKind
@@ -331,9 +329,7 @@ KEEPING = cel.In | cel.Restriction | cel.Preference | cel.Unless | cel.PerKey
 
 
 def miscounted(phi: cel.Formula, C: ComplexEvent) -> tuple[cel.Formula, str, str] | None:
-    """Return the part of phi that gives C too many or too few events, the clause, and why; None if
-    the number is right.
-    """
+    """Return the part of phi that makes C too large or too small, the clause, and why; None if neither is so."""
     while isinstance(phi, KEEPING):
         phi = children(phi)[0]
     most = len(C) + sum(isinstance(psi, cel.EventAtom) for psi in cel.subformulas(cel.expanded(phi)))

@@ -62,9 +62,7 @@ class EqlExplainer(Explainer[EqlAnswer]):
 
     @cached_property
     def matches(self) -> Sequence[Match]:
-        """Return the matches: of a short log by the definition, of a long one by the funnel, or else by the slot
-        machine.
-        """
+        """Return the matches: of a short log by the definition, of a long one by the funnel or the slot machine."""
         if len(self.S) <= SHORT:
             return matches_of(self.rule, self.S)
         if self.funnel is not None and not self.rule.pipes:

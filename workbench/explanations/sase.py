@@ -260,9 +260,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Accepted:
-    """The answer that the events are a match. runs: as many as requested. absent: the negated
-    events that do not occur.
-    """
+    """The answer that the events are a match. runs: as many as requested. absent: negated events that do not occur."""
 
     match: Match
     bindings: Bindings

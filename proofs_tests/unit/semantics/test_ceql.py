@@ -55,7 +55,7 @@ def test_text_stands_for_a_formula_of_cel_and_is_written_as_the_same_query(text:
     ("text", "message"),
     [
         ("SELECT ANY * FROM S WHERE A", "not said which"),
-        ("SELECT * FROM S WHERE any", "written `any`"),
+        ("SELECT * FROM S WHERE any", "write `any`"),
         ("SELECT A[x] FROM S WHERE A", "SELECT A alone"),
         ("SELECT * FROM S WHERE S>A", "write A"),
         ("SELECT * FROM S WHERE NOT(A)", "write the types"),
