@@ -227,7 +227,7 @@ class Evaluator(ABC):
 
     @abstractmethod
     def push_stream(self, S: Stream, limit: int | None = None) -> Sequence[Match]:
-        """Return the matches of the next events like `push`, but for a Stream."""
+        """Same as `push`, but for a Stream."""
 
     def flush(self) -> list[Match]:
         """Return the matches of `finish`.

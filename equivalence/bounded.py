@@ -350,7 +350,7 @@ class SymbolicMeaning:
 
 
 def _apart(a: Symbol | None, b: Symbol | None, width: Fraction) -> Guard:
-    """Return the constraint that b is no more than the width above a."""
+    """Return the constraint that b is at most the width above a."""
     if a is None or b is None or a.kind in ("string", "bool"):
         return FALSE
     both = z3.And(a.defined, b.defined)
@@ -521,6 +521,6 @@ def _differs(left: Guarded, right: Guarded, level: Level, one_way: bool, symboli
 
 
 def _lacking(here: Mapping[Found, Guard], there: Mapping[Found, Guard]) -> list[Guard]:
-    """For each of these that it is one here and not there."""
+    """Return the constraints that each of these is a match here and not there."""
     false = z3.BoolVal(False)
     return [z3.And(guard, z3.Not(there.get(found, false))) for found, guard in here.items()]

@@ -452,7 +452,7 @@ def shrunk(
 
 
 def _outcomes(plan: CampaignPlan, processes: int, indices: Iterator[int]) -> Generator[CaseOutcome, None, None]:
-    """The outcomes of the cases in order; other processes are at most a few chunks ahead of what is asked for."""
+    """Yield the outcomes of the cases in order; other processes are at most a few chunks ahead."""
     if processes == 1:
         yield from _chunk(plan, indices)
         return

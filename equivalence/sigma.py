@@ -274,7 +274,7 @@ class LogSearch:
         self.counted = list(dict.fromkeys(f for rule in self.correlations for names in rule.values for f in names))
 
     def firing(self, rule: sigma.SigmaRule, instead: Instead = None) -> Drafts:
-        """Return events with which a rule should fire; () where there are none. instead: a rule with its events."""
+        """Return events with which a rule should fire; () if there are none. instead: events to use for one rule."""
         if instead is not None and rule == instead[0]:
             return instead[1]
         if isinstance(rule, sigma.SigmaDetection):

@@ -126,7 +126,7 @@ class Budget:
 
     @contextmanager
     def timed(self) -> Iterator[None]:
-        """A context in which `check_time` raises once the seconds are over, or those of a context around this one.
+        """Return a context in which `check_time` raises once its seconds, or those of a surrounding context, are over.
 
         Inside, nesting too deep for Python and numbers too long for Python to write raise BudgetExceeded too.
         """

@@ -734,7 +734,7 @@ def lock(file: IO[Any], path: Path) -> None:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """A context in which this process has locked the file, which is made if it is not there. Raises InputError."""
+    """Return a context in which this process has locked the file, which is created if needed. Raises InputError."""
     try:
         file = path.open("a", encoding="utf-8")
     except OSError as error:

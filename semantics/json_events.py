@@ -54,7 +54,7 @@ class _Doubled(Exception):
 
 
 def text_of(path: Path) -> str:
-    """The text of a file. Raises InputError where there is none, or where it cannot be read or is not in UTF-8."""
+    """Return the text of a file. Raises InputError if it does not exist, cannot be read, or is not UTF-8."""
     try:
         return path.read_text(encoding="utf-8-sig")  # editors of Windows begin a file with a byte order mark
     except FileNotFoundError:

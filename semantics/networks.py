@@ -67,7 +67,7 @@ def _tens(low: int, high: int) -> Iterator[str]:
 
 
 def _addresses(groups: Sequence[Interval], end: str, i: int = 0) -> str:
-    """The pattern of the groups from the i-th on, where `::` may leave out zeros, and of what comes after them."""
+    """Return the pattern of the groups from the i-th on, in which `::` may replace zeros, and of the rest."""
     plain = _group(groups[i]) + (f":{_addresses(groups, end, i + 1)}" if i + 1 < len(groups) else end)
     if groups[i][0] > 0:
         return plain

@@ -141,7 +141,9 @@ _LAST_WORD = re.compile(r"(\w+)\s*$")
 
 
 def explained(error: UnexpectedInput, text: str, parser: Lark) -> ParseError:
-    """The error for a text that is no sentence of the grammar: what is wrong where, and what was probably meant."""
+    """Return the error for a text that does not follow the grammar: what is wrong, where, and what
+    was probably meant.
+    """
     span = place_of(error, text)
     word = text[span.start : span.end]
     if isinstance(error, UnexpectedCharacters):
@@ -205,7 +207,7 @@ def _unclosed(text: str) -> int | None:
 
 
 def _one_sign(text: str, span: Span, tokens: list[Token], parser: Lark) -> ParseError | None:
-    """The error for a sign that is missing, or that is one too many, if the text is a sentence but for that sign."""
+    """Return the error for one missing or superfluous sign, if the text is valid apart from that sign."""
     word = text[span.start : span.end]
     names = [one for one in tokens[:-3:-1] if one.type == "NAME"]  # or a keyword read as one: PATTERN (A B DEFINE
     for place in [span, *(Span(one.start_pos or 0, one.end_pos or 0) for one in names)]:
@@ -253,7 +255,7 @@ def _keywords(accepted: Set[str], parser: Lark) -> set[str]:
 
 
 def read_before(text: str, position: int, parser: Lark) -> tuple[list[Token], set[str]]:
-    """Return the tokens before the position of a text's error, and the terminals with which the text may go on there.
+    """Return the tokens before a text's error, and the terminals that could follow there.
 
     Asked before the parser has seen what is wrong there: a token that it refuses may have closed what was open.
     """

@@ -494,7 +494,7 @@ def matches(pattern: str, value: object) -> bool:
 
 
 def flaw(pattern: str) -> str | None:
-    """Return why a text is no regular expression in RE2's syntax; None if it is one.
+    """Return why a text is not a regular expression in RE2's syntax; None if it is one.
 
     Raises MissingPackage, see matches.
     """

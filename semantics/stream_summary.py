@@ -51,7 +51,7 @@ class AttributeSummary:
 
     @cached_property
     def time_formats(self) -> list[str]:
-        """The forms other than ISO 8601 in which the texts of an attribute are written whose name is that of a time."""
+        """Return the formats other than ISO 8601 in which texts of an attribute with the name of a time are written."""
         is_named = self.value_type == "string" and _rank(self.name, TIME_NAMES) < 2 * len(TIME_NAMES)
         return likely_formats(self.values) if is_named and self.values else []
 

@@ -115,7 +115,7 @@ def what_else(data: bytes) -> str:
 
 
 def require_text(source: CsvSource) -> None:
-    """Raise InputError where the file begins as what is no text in UTF-8."""
+    """Raise InputError if the beginning of the file is not text in UTF-8."""
     with source.open() as file:
         if what := what_else(file.read(4)):
             raise InputError(f"{source.name}: {what}")

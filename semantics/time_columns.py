@@ -93,7 +93,7 @@ class TimeReading:
     round_times: bool = False
 
     def __post_init__(self) -> None:
-        """Raise IllFormed for a unit that there is not, or a format that is no text."""
+        """Raise IllFormed for an unknown unit, or a format that is not a text."""
         if self.unit is not None and self.unit not in get_args(TimeUnit):
             raise IllFormed(f"there is no unit {self.unit!r} of times; use one of {', '.join(get_args(TimeUnit))}")
         if self.format is not None:

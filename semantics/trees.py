@@ -224,7 +224,7 @@ def spelt(operators: Operators, *positions: Position) -> dict[str, Any]:
 
 
 def printed(root: T, operators: Operators, field: Callable[[Any], str]) -> str:
-    """Return the text of a tree with no more parentheses than needed; `field` gives the text of what is no operand."""
+    """Return the text of a tree with no more parentheses than needed; `field` gives the text of a node's own fields."""
 
     def text(node: T, level: int) -> str:
         operator = operators[type(node)]

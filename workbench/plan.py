@@ -607,7 +607,7 @@ def reach_of(phi: Formula) -> Found:
 
 
 def _without_hiding(phi: Formula) -> Formula:
-    """The formula without each PROJECT that drops no event: over a shorter interval its operand has what it has."""
+    """Return the formula without each PROJECT that drops no event."""
     psi, kept = cel.split_projection(phi)
     if kept is not None:
         from cerify.automata.evaluate.evaluation_plan import analyze_bindings

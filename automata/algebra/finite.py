@@ -184,7 +184,7 @@ def _rank(term: pred.Term) -> tuple[bool, str]:
 
 
 def _separate(tests: list[Test]) -> str | None:
-    """Return an attribute of which there are only simple tests, if there is one."""
+    """Return an attribute that has simple tests only; None if there is no such attribute."""
     entangled = {a.name for test in tests if tested_attribute(test) is None for a in mentions(test)}
     return next((a for test in tests if (a := tested_attribute(test)) is not None and a not in entangled), None)
 

@@ -130,7 +130,9 @@ def _may_have(name: str, allowed: Allowed) -> bool:
 
 
 def _kinds(name: str, allowed: Allowed, ordered: bool, number: bool) -> tuple[Sort | None, ...]:
-    """The kinds of value that an attribute may have; ordered if numbers are only compared, number if it is one."""
+    """Return the kinds of value that an attribute may have: "ordered" if numbers are only compared,
+    "number" otherwise.
+    """
     if not _may_have(name, allowed):
         return (None,)
     others: tuple[Sort | None, ...] = () if number and not ordered else OTHERS
@@ -171,7 +173,7 @@ def _plain(value_type: ValueType | None) -> list[Value | None]:
 
 
 def _solve_tests(shape: Mapping[str, Sort | None], tests: Mapping[Test, bool]) -> Values | None:
-    """Values of these kinds with the wanted results of the tests; None if there are none. Raises TooHard."""
+    """Return values of these kinds with the wanted results of the tests; None if there are none. Raises TooHard."""
 
     solver = z3.Solver()
     solver.set("rlimit", STEPS)
@@ -366,7 +368,7 @@ def _least(divisor: int, reached: Callable[[float], bool]) -> int:
 
 
 def _compared_quotient(comparator: pred.Comparator, left: Symbol, right: Symbol) -> Any:
-    """A quotient compared with a constant: the integers with which that is true are an interval, or all but one."""
+    """Compare a quotient with a constant: the integers for which that is true are an interval, or all but one."""
     k: int | float
     if right.divisor:
         raise TooHard

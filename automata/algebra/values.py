@@ -155,7 +155,7 @@ def _between(low: str | None, high: str | None) -> str | None:
 
 
 def _letters(languages: Iterable[_Language], constants: Iterable[str]) -> list[str]:
-    """A character for all that patterns and constants do not distinguish, a letter or a digit if there is one."""
+    """Return a character for each class that patterns and constants distinguish, a letter or digit if possible."""
     classes = list(dict.fromkeys(klass for language in languages for klass in language.classes))
     known = sorted(set(chain.from_iterable(constants)))
     ranges = [*(range_ for klass in classes for range_ in klass.ord_ranges), *((ord(c), ord(c)) for c in known)]

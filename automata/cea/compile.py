@@ -266,7 +266,7 @@ def correlated(condition: cel.Condition) -> bool:
 
 
 def generators(phi: cel.Formula) -> Iterator[Predicate]:
-    """Yield the tuple predicates of which all predicates of the automaton are combinations."""
+    """Yield the tuple predicates from which all predicates of the automaton are combined."""
     for psi in cel.subformulas(phi):
         match psi:
             case cel.EventAtom(R):

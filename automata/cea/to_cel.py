@@ -277,7 +277,9 @@ def to_cel(A: CEA, level: Level = "valuations", schema: Schema | None = None, bu
 
 
 def _forms(A: CEA, budget: Budget) -> list[CEA]:
-    """The automata to try: the smallest I/O-deterministic one, if there is one, and A unless it is much larger."""
+    """Return the automata to try: the smallest I/O-deterministic one, if there is one, and A unless
+    it is much larger.
+    """
     try:
         smallest = _relaxed(minimized(A, budget))
     except BudgetExceeded:
@@ -286,7 +288,7 @@ def _forms(A: CEA, budget: Budget) -> list[CEA]:
 
 
 def _relaxed(A: CEA) -> CEA:
-    """Return the smallest automaton, but for states that differ from one that skips anything in being final.
+    """Return the smallest automaton, ignoring whether states from which anything may be skipped are final.
 
     A step into such a state leads to the other instead, and beside it to one where all ends.
     """

@@ -39,7 +39,7 @@ class ReadableExpressionEvaluator(Evaluator):
             self._machine = ParametricMonitor(automaton, budget)
 
     def push_stream(self, S: Stream, limit: int | None = None) -> list[Match]:
-        """Return the matches of the next events like `push`, but for a Stream.
+        """Same as `push`, but for a Stream.
 
         Raises BudgetExceeded also for more than budget.matches.
         """

@@ -75,7 +75,7 @@ class _SlotColumns:
         self.begun = np.empty((number, n), np.int64)
 
     def after(self, S: Stream, first: int) -> Any:
-        """Return the matches that end in the next events, the first of which has this position."""
+        """Return the matches that end in the next events; `position` is that of the first."""
         columns = EqlColumns(S.table, self.reading)
         if not self.steps:
             assert isinstance(self.query.body, eql.EventFilter)
@@ -139,7 +139,7 @@ class _SlotColumns:
             self.places[:have], self.begun[:have] = places, begun
 
     def _evict(self, window: int) -> None:
-        """Give up the keys of which nothing waits that began within twice the window before the latest event."""
+        """Forget the keys on which nothing waits that began within twice the window before the latest event."""
         limit = self.latest - 2 * window
         alive = np.flatnonzero(((self.places[:, :, 0] >= 0) & (self.begun >= limit)).any(axis=1))
         self._keep(alive)

@@ -233,7 +233,7 @@ class SlotMachine(Evaluator):
         return at
 
     def _evict(self, window: int) -> None:
-        """Give up the keys of which nothing began within twice the window before the latest event."""
+        """Forget the keys on which nothing began within twice the window before the latest event."""
         assert self._latest is not None
         limit = self._latest - 2 * window
         kept = {K: at for K, at in self._places.items() if not at.is_older_than(limit)}
@@ -328,7 +328,7 @@ class SlotMachine(Evaluator):
 
 
 def _first_choice(places: list[list[int]], taken: tuple[int, ...] = ()) -> tuple[int, ...] | None:
-    """Different positions, one from each list, the first lists served first; None if there is no such choice."""
+    """Return different positions, one from each list, serving the first lists first; None if that is impossible."""
     if len(taken) == len(places):
         return taken
     for p in places[len(taken)]:

@@ -330,7 +330,7 @@ class CompiledEvaluator(CompiledState):
     """Runs an I/O-determinized automaton over a stream, within windows; ReadableEvaluator is the readable twin."""
 
     def push_stream(self, S: Stream, limit: int | None = None, classes: Classes | None = None) -> Matches:
-        """Return the matches of the next events like `push`, but for a Stream.
+        """Same as `push`, but for a Stream.
 
         classes: the result of the method `classes` for these events, if already computed.
         """
@@ -478,7 +478,7 @@ class CompiledEvaluator(CompiledState):
         self._whole = True
 
     def _numbered(self, encoded: EncodedKeys, rows: slice, low: int) -> NDArray[np.int32]:
-        """Return the number of the key of some events. Numbers of keys of which nothing is left are used again."""
+        """Return the numbers of the keys of some events. Numbers of forgotten keys are used again."""
         new = encoded.unknown(rows)
         if new.size > len(self.keys.free):
             self._forget_keys(low, encoded)
@@ -491,7 +491,7 @@ class CompiledEvaluator(CompiledState):
         return np.take(encoded.numbers, encoded.codes[rows])
 
     def _forget_keys(self, low: int, encoded: EncodedKeys | None) -> None:
-        """Forget the keys of which no match can have anything any more."""
+        """Forget the keys that no match can use any more."""
         used = self.store.compact(low)
         if encoded is not None:
             self.keys.keep(used)
@@ -501,7 +501,7 @@ class CompiledEvaluator(CompiledState):
     def _numbered_values(
         self, values: EncodedKeys, rows: slice, low: int, encoded: EncodedKeys | None
     ) -> NDArray[np.int32]:
-        """Return the number of the value of some events. Numbers of values of which no event is kept are used again."""
+        """Return the numbers of the values of some events. Numbers of values without a stored event are used again."""
         new = values.unknown(rows)
         if new.size > len(self.values.free):
             self._forget_keys(low, encoded)

@@ -691,7 +691,7 @@ def _plan_evaluation(phi: Formula, budget: Budget) -> EvaluationPlan:
 
 
 def _automaton_plan(phi: Formula, budget: Budget) -> AutomatonPlan | Unsupported:
-    """The formula without the filters that are to be checked, or why one automaton does not evaluate what is left."""
+    """Return the formula without the filters to be checked, or why one automaton cannot evaluate the rest."""
     if not any(isinstance(psi, cel.Filter) and correlated(psi.condition) for psi in cel.subformulas(phi)):
         scope = strip_windows(phi)
         if isinstance(scope, Scope):
@@ -714,7 +714,7 @@ def _candidates(phi: Formula, budget: Budget) -> AutomatonPlan:
 
 
 def _pointwise(phi: Formula) -> Formula:
-    """phi less the operators that ask for several valuations of a formula that compares events; it has all of phi's.
+    """Over-approximate phi: drop operators that compare valuations of formulas with cross-event filters.
 
     Such a formula is then nowhere but where more of its valuations make more of those of phi.
     """

@@ -201,7 +201,7 @@ def compact_keyed(tree, rows, home, used, counters, bound):  # type: ignore[no-u
 
 @compiled
 def rows_fit(rows, home, stream, nodes):  # type: ignore[no-untyped-def]
-    """Whether the rows and states of all keys are what the loops above make of them."""
+    """Return whether the rows and states of all keys are as the loops above leave them."""
     for k in range(rows.shape[0]):
         if home[k, STREAM] > stream or home[k, ORIGIN] < -1 or home[k, ORIGIN] >= rows.shape[1]:
             return False

@@ -197,7 +197,7 @@ class _Threads:
         self._pool = pool
 
     def start(self, work: Callable[[Any], T], items: Iterable[Any]) -> list[Callable[[], T]]:
-        """For each item a function that waits for what the work is for it."""
+        """Return for each item a function that waits for the result of the work on it."""
         return [self._pool.submit(copy_context().run, work, item).result for item in items]
 
     def all(self, work: Callable[[Any], T], items: Iterable[Any]) -> list[T]:

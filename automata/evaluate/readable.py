@@ -164,7 +164,7 @@ class ReadableEvaluator(AutomatonEvaluator):
         return self.evaluation.automaton
 
     def push_stream(self, S: Stream, limit: int | None = None) -> list[Match]:
-        """Return the matches of the next events like `push`, but for a Stream."""
+        """Same as `push`, but for a Stream."""
         found: list[Match] = []
         for node in self._ends(S):
             most = self.budget.matches + 1 if limit is None else limit

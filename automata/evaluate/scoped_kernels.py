@@ -400,7 +400,7 @@ def compact_scoped(tree, rows, slot, first, keys, used, counters, bound):  # typ
 
 @compiled
 def in_slots(rows, slot, first, keys, nodes):  # type: ignore[no-untyped-def]
-    """Over all slots how many keys each has, or -1 if they are not what the loops above make of them."""
+    """Return the number of keys over all slots, or -1 if the slots are not as the loops above leave them."""
     members, outside = 0, 0
     taken = np.zeros(slot.size, np.bool_)
     for q in range(slot.size):

@@ -171,7 +171,7 @@ def compile_query(q: sase.SaseQuery, reading: Reading = DECIDED) -> nfab.NFAb:
 
 
 def compile_absence(q: sase.SaseQuery, k: sase.Component, reading: Reading = DECIDED) -> nfab.NFAb:
-    """The automaton of what a negated component must not find; it begins with a match of the others in its buffer."""
+    """Return the automaton of what a negated component forbids; its buffer starts with a match of the others."""
     return _Absence(q, absence_layout(q, k), reading).automaton()
 
 
@@ -231,7 +231,9 @@ class _Rules:
             yield nfab.NfabTest(p, state), test.underlined
 
     def before(self, state: nfab.NfabState) -> tuple[str, sase.Index] | None:
-        """The event selected before, with which an equivalence test compares in its canonical form (section 2.2.1)."""
+        """Return the event selected before, with which an equivalence test compares in its canonical form (section
+        2.2.1).
+        """
         if state.kind == "more":
             return state.variable, "previous"
         if state == self.states[0]:
@@ -305,7 +307,7 @@ class _Rules:
 
 
 class _Absence(_Rules):
-    """The same for a negated component, all variables of the match being bound; that there is one is enough."""
+    """The same for a negated component: all variables of the match are bound, and one accepting run is enough."""
 
     def before(self, state: nfab.NfabState) -> tuple[str, sase.Index] | None:
         if state.kind == "more":

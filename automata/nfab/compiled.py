@@ -332,7 +332,7 @@ class CompiledBlockRunner:
         return self._table(*NONE)
 
     def count(self, batch: Stream | pa.RecordBatch | pa.Table) -> int:
-        """The number of matches that the rows of a batch complete; they are not listed but for negated components."""
+        """Return the number of matches that the rows of a batch complete; only negated components list them."""
         return _certain(self.tried_count(batch))
 
     def tried_count(self, batch: Stream | pa.RecordBatch | pa.Table) -> int | Unsupported:

@@ -414,7 +414,9 @@ class BlockRunner:
     # --- answers ---
 
     def list_matches(self, nodes: Iterable[BufferNode]) -> Iterator[Bindings]:
-        """The matches that nodes stand for, without those that a negated component forbids. Raises BudgetExceeded."""
+        """Return the matches that nodes stand for, except those that a negated component forbids. Raises
+        BudgetExceeded.
+        """
         found = 0
         for node in nodes:
             for M in timed_items(matches_of(node, self._variables)):

@@ -157,7 +157,7 @@ def _is_nan(value: Value) -> bool:
 
 
 def _registered(name: str, operation: Operation) -> Fold:
-    """The fold of a user's operation. Where its functions fail, or give what is no value, it raises IllFormed."""
+    """Return the fold of a user's operation, which raises IllFormed if a function fails or returns a bad value."""
 
     def step(state: State, value: Value) -> State:
         try:

@@ -117,7 +117,7 @@ class NfabRegisters:
         return value
 
     def key_of(self, conditions: Iterable[Predicate], window: bool) -> Callable[[RegisterValues], object]:
-        """A function from values to keys, equal for values that these conditions and the window do not tell apart."""
+        """Return a function from values to keys, equal for values that these conditions and the window treat alike."""
         read = [self._of_attribute[a] for p in conditions for a in mentions(p)]
         numbers = {register.number for register in read} | set(range(1, 1 + len(self.tests)))
         numbers |= {register.source for register in read if register.source is not None}

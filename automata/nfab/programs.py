@@ -197,7 +197,7 @@ class Programs:
         return TypedCode([(op.CONSTANT, len(self.constants) - 1)], of)  # type: ignore[arg-type]
 
     def column(self, name: str) -> int:
-        """Return the number of a column, which is made where there is none."""
+        """Return the number of a column, creating the column if needed."""
         return self.columns.setdefault(name, len(self.columns))
 
     def register(self, how: int, variable: str, name: str, k: int = 1) -> int:
@@ -290,7 +290,7 @@ class Programs:
         return [*left.code, *right.code, (COMPARE[comparator], 0)]
 
     def refuse(self, what: str) -> None:
-        """Record that there is no program."""
+        """Record why there is no program."""
         why = f"the compiled evaluator does not carry {what}; use the readable one"
         self.refused = self.refused or Unsupported(why)
 

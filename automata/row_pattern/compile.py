@@ -268,7 +268,7 @@ def framed(q: MatchRecognize, budget: Budget = Budget()) -> Framed:
     ]
 
     def moved(ways: tuple[Way, ...], d: int) -> tuple[Way, ...]:
-        """Return the ways to the same states in the row d, of which there is none after the end."""
+        """Return the ways to the same states in the row d; none if d is after the frame's end."""
         d = min(d, last) if end is None else d
         return tuple(
             way if way.target == ACCEPT else replace(way, target=d * m + way.target)

@@ -354,7 +354,7 @@ class MatchRows:
         return self._spread(self.conditions.values(e), len(self.conditions.table))
 
     def _aggregated(self, e: rows.RowAggregate) -> Column:
-        """An aggregate. Raises Inexact for what may be beyond 64 bits, and for the least of texts or Booleans."""
+        """Compute an aggregate. Raises Inexact for results beyond 64 bits, and for the least of texts or Booleans."""
         if isinstance(e, rows.Collection):
             raise Inexact
         with numba_required():

@@ -61,7 +61,7 @@ class Lookahead:
 
     @cached_property
     def open(self) -> list[int]:
-        """For each row the states in which it may be taken so that a match can be completed, as the bits of a number.
+        """Return for each row, as bits, the states in which it may be taken so that a match can be completed.
 
         There is one more, after the last row, in which there is no state.
         """
@@ -87,7 +87,7 @@ class Lookahead:
 
     @cached_property
     def farthest(self) -> list[dict[int, int]]:
-        """For each row and state in which it may be taken, the row after the last one of the longest completion."""
+        """Return for each row and state in which it may be taken, the row after the longest completion."""
         found: list[dict[int, int]] = [{} for _ in range(self.length + 1)]
         for r in range(self.length - 1, -1, -1):
             if r % ROWS_TOGETHER == 0:
@@ -469,7 +469,7 @@ class LongestSearch(Backtracking):
         return taken
 
     def _end(self, way: Way, r: int, view: View) -> int:
-        """The row after the longest completion by a way before the row r; 0 if there is none. A stack of its own."""
+        """Return the row after the longest completion by a way before row r; 0 if there is none. Uses its own stack."""
         if way.target == ACCEPT:
             return r
         after = self.take_row(r, way.target, view)

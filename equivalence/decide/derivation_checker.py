@@ -299,7 +299,7 @@ class DerivationCheck:
 
 
 def _with_conditions_inside(phi: cel.Formula) -> cel.Formula:
-    """The strategy inside of filters, windows and partitions, around these. Raises RuleFails where there is none."""
+    """Move filters, windows and partitions around a strategy into it. Raises RuleFails without a strategy."""
     layers: list[cel.Filter | cel.Within | cel.PartitionBy] = []
     while isinstance(phi, cel.Filter | cel.Within | cel.PartitionBy):
         layers.append(phi)
@@ -364,7 +364,7 @@ def _row(tree: object, kind: type) -> list:  # type: ignore[type-arg]
 
 
 def _alike_predicates(P: Predicate, Q: Predicate) -> bool:
-    """Whether two predicates are the same but for the sides of comparisons, and order and copies under and and or."""
+    """Return whether two predicates are equal up to sides of comparisons, and order and copies under and/or."""
     if P == Q:
         return True
     match P, Q:

@@ -504,7 +504,7 @@ class _View:
     depth: int | None
 
     def never(self, e: rows.Expression) -> tuple[rows.Expression, Why] | None:
-        """Return the part on account of which a condition is never true, and why; None if it may be true."""
+        """Return the part that makes a condition never true, and why; None if it may be true."""
         match e:
             case rows.RowAnd(left, right):
                 return self.never(left) or self.never(right)

@@ -189,7 +189,7 @@ def _difference(
 
 
 class _PossibleEvents:
-    """Which filters an event can pass together; what the solver is not told is possible.
+    """Which filters one event can pass together; everything that the solver does not model counts as possible.
 
     arrays: whether a field may have several values; a test is true if it is of one of them.
     """
@@ -220,12 +220,12 @@ class _PossibleEvents:
         return not pairs or self._model(z3.Or([self._passes[i] != self._passes[j] for i, j in pairs])) is None
 
     def beyond(self, letters: Iterable[frozenset[int]]) -> frozenset[int] | None:
-        """Return filters that an event passes, and no others, which are no letter; None if there are none such."""
+        """Return filters that one event passes exactly, but that are not listed as a letter; None if there are none."""
         others = [z3.Or([p != (n in letter) for n, p in enumerate(self._passes)]) for letter in {*letters, frozenset()}]
         return self._model(z3.And(others))
 
     def _model(self, formula: Any) -> frozenset[int] | None:
-        """Return the filters that a possible event of which a formula is true passes; None if there is none."""
+        """Return the filters that some possible event satisfying a formula passes; None if there is no such event."""
         self._solver.push()
         self._solver.add(formula)
         learned: list[Any] = []
@@ -307,7 +307,7 @@ class _PossibleEvents:
     def _core(
         self, tests: Mapping[eql.Condition, Callable[[Any], Any]], true: list[eql.Condition], false: list[eql.Condition]
     ) -> list[eql.Condition]:
-        """Few of the tests of which one value cannot have these truths; none if one can, or it is not known."""
+        """Return a few tests whose truths no single value can have; none if one can, or it is unknown."""
         solver = z3.Solver(ctx=self._context)
         solver.set("timeout", PATIENCE)
         named = {self._bool(f"a{n}"): (test, test in true) for n, test in enumerate((*true, *false))}
@@ -332,7 +332,7 @@ def _without_marks(condition: eql.Condition) -> eql.Condition:
 
 
 def _meaning(test: eql.Condition, context: Any) -> Callable[[Any], Any] | None:
-    """Return what a value has to be for a test to be true of it; None for what the solver is not told."""
+    """Return what a value must satisfy for a test to be true; None for tests that the solver does not model."""
     match test:
         case eql.EventField():
             return lambda v: z3.And(v[0] == TRUTH, v[3])

@@ -223,7 +223,7 @@ class _Comparison:
         self.has_all_keys = True  # whether the values of keys that are compared stand for all others
 
     def verdict(self) -> Same | Different | Undecided:
-        """Return what is decided, or a log that is searched where it is not. Raises BudgetExceeded without one."""
+        """Return the decision; where that is impossible, search for a log. Raises BudgetExceeded without one."""
         try:
             return self._decide()
         except BudgetExceeded:
@@ -275,7 +275,9 @@ class _Comparison:
         return differs
 
     def _apart_by_one_event(self) -> Different | None:
-        """A log along which one rule fires, but for one event that tells its step from that of the other rule."""
+        """Return a log along which one rule fires, except for one event that distinguishes its step
+        from the other's.
+        """
         for one, other in ((self.left, self.right), (self.right, self.left)):
             along = find_firing_log(one, replace(self.asked, arrays=False))
             events = None if along is None else replace_event(one, other, list(along), self.asked)
@@ -286,7 +288,7 @@ class _Comparison:
     # --- keys ---------------------------------------------------------------------------------------------------------
 
     def keys(self) -> Iterator[PartialKey]:
-        """The values of the key that conditions tell apart; fields that are at one place of the keys have one value."""
+        """Return values of the key that conditions distinguish; fields at one place of the keys share a value."""
         tested = {f.name for filter_ in self.filters for f in eql.fields_of(filter_.condition)}
         groups: list[set[str]] = []
         optional: set[str] = set()

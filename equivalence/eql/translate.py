@@ -535,7 +535,7 @@ def _column(name: str, variable: str | None = None) -> rows.RowColumn:
 
 
 def _sql_true(part: eql.EventFilter) -> rows.Expression:
-    """Return what is true of a row that passes a filter, and false or unknown of others."""
+    """Return SQL that is true of rows that pass a filter, and false or unknown for others."""
     condition = _sql(part.condition, True)
     if part.category is None:
         return condition
@@ -552,7 +552,7 @@ def _sql_false(part: eql.EventFilter) -> rows.Expression:
 
 
 def _sql(condition: eql.Condition, wanted: bool) -> rows.Expression:
-    """Return what is true of the rows of which a condition is true, or is not. Raises Unsupported."""
+    """Return the SQL condition for rows where a condition is true, or not true. Raises Unsupported."""
     match condition:
         case eql.AllConditions(parts) | eql.AnyConditions(parts):
             join = rows.RowAnd if isinstance(condition, eql.AllConditions) is wanted else rows.RowOr

@@ -65,7 +65,7 @@ class CelProfile:
 
     @cached_property
     def beyond(self) -> CelProfile:
-        """The profile with a number below and one above those that it has, so that every comparison can be true."""
+        """Return the profile with one smaller and one larger number added, so that every comparison can be true."""
         return replace(self, attributes=tuple((name, (*pool, *_neighbours(pool))) for name, pool in self.attributes))
 
 
@@ -443,7 +443,7 @@ def _final_after(A: CEA, length: int) -> list[frozenset[int]]:
 
 
 def tuple_predicates_only(phi: Formula) -> Formula:
-    """The formula without windows, partitions, and conditions that compare events: of what remains, those that hold."""
+    """Return the formula without windows, partitions and conditions that compare events."""
     below = [tuple_predicates_only(child) for child in children(phi)]
     match phi:
         case cel.Within(_, cel.TimeWindow() | cel.AttributeWindow()) | cel.PartitionBy() | cel.PerKey():

@@ -25,7 +25,7 @@ KEYS = (("k",), ("x",), ("k", "y"))
 
 @dataclass(frozen=True)
 class CeqlProfile:
-    """The parts of random queries: what the formula is made of, and how often each clause is there.
+    """The parameters of random queries: the parts of the formula, and how often each clause occurs.
 
     Its formulas have the operators that CEQL has, and filters on single events.
     """

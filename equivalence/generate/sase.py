@@ -177,7 +177,7 @@ class Maker:
         return first if k.negated else k.variable in names
 
     def _partitioned(self, conditions: list[sase.Conjunct]) -> list[sase.Conjunct]:
-        """Conditions of which one at least says what a partition is."""
+        """Return conditions, at least one of which defines the partition."""
         if any(isinstance(c.condition, sase.Equivalence) for c in conditions) and not self._share(
             self.profile.underlined
         ):

@@ -235,7 +235,7 @@ class Binding:
         )
 
     def _fields(self, pattern: Formula, phi: Formula) -> bool:
-        """Return whether two nodes of one class agree in what is no operand."""
+        """Return whether two nodes of one class agree in the fields that are not operands."""
         match pattern, phi:
             case cel.EventAtom(R), cel.EventAtom(T):
                 return self._bind_name(R, T)

@@ -575,7 +575,7 @@ def _whole(phi: cel.Formula, condition: cel.Condition) -> cel.Formula:
 
 
 def _through(phi: cel.Filter, below: cel.Formula) -> cel.Formula:
-    """phi over what a new filter made of its operand; on top of it, if the filter went no further."""
+    """Return phi over the rewritten operand of a filter; the filter stays on top if it moved no further."""
     new: list[cel.Condition] = []
     psi = below
     while psi is not phi.phi:
@@ -681,7 +681,7 @@ def bound(phi: cel.Formula, A: str, L: Variables | None) -> cel.Formula:
 
 
 def renamed(phi: cel.Formula, A: str, B: str) -> cel.Formula:
-    """phi with B for A; the event type A goes on binding A too, and what the right of UNLESS binds, nobody sees."""
+    """phi with B for A. The event type A still binds A too; bindings on the right of UNLESS do not matter."""
     match phi:
         case cel.EventAtom(R):
             return cel.In(phi, B) if R == A else phi

@@ -389,7 +389,7 @@ def _on_sets(p: pred.Predicate, span: Span | None) -> cel.Condition:
 
 
 def require_written(phi: cel.Formula) -> cel.Formula:
-    """The formula. Raises Unsupported for a negated comparison of events, of which the syntax of CEL has no text."""
+    """Return the formula. Raises Unsupported for a negated comparison of events, which CEL's syntax cannot write."""
     for psi in cel.subformulas(phi):
         for atom in cel.atoms(psi.condition) if isinstance(psi, cel.Filter) else ():
             if isinstance(atom, cel.Correlated) and isinstance(atom.predicate, pred.Not):

@@ -103,7 +103,9 @@ def types(q: sase.Tree) -> Iterator[str]:
 
 
 def attributes(q: sase.Tree) -> Iterator[str]:
-    """The time, by which the events of a stream are ordered; shrinking tries to do without each of the others."""
+    """Return the attributes that a query reads except the time, which orders the events; shrinking
+    tries to drop each.
+    """
     return iter((TIME,))
 
 
@@ -204,7 +206,7 @@ def simpler_components(q: sase.SaseNode) -> Iterator[sase.SaseQuery]:
 
 
 def single(q: sase.SaseQuery, variable: str) -> sase.SaseQuery:
-    """Return the query in which the variable is no array any more."""
+    """Return the query in which the variable is no longer an array."""
 
     def rename_variable(a: Attribute) -> Attribute:
         return sase.Reference(a.name or TIME, variable) if a.variable == variable else a

@@ -157,7 +157,7 @@ def _in_gap(p: int, before: int, run: Run, times: Sequence[Microseconds | None],
 
 
 def _of_sample(query: eql.EventSample, S: Sequence[Event], reading: EqlReading, meter: _Meter) -> Iterator[Match]:
-    """One match for each key: at the first event with which there are different events for all steps.
+    """Yield one match for each key: at the first event by which all steps have different events.
 
     Of several choices it is the first one, by the position for the first step, then for the second, and so on.
     """

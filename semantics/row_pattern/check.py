@@ -155,7 +155,7 @@ WHOLE = "is a whole number, as its parts are: CAST one AS DOUBLE, or give --read
 
 
 def whole_divisions(e: rows.Expression, types: Types) -> Iterator[rows.Product]:
-    """The divisions of whole numbers in an expression, in which the decided reading drops what is after the point."""
+    """Yield the divisions of whole numbers in an expression, whose fraction the decided reading drops."""
     for node in subtrees(e):
         if not isinstance(node, rows.Product) or node.operator != "/":
             continue
@@ -175,7 +175,7 @@ def with_days(
     truncates: bool = False,
     text_casts: bool = False,
 ) -> MatchRecognize:
-    """Return the clause in which a number beside a time or an interval is one of days, as Oracle has it.
+    """Return the clause in which a number next to a time or an interval means days, as in Oracle.
 
     types: those of the columns; a number is one of days where both types are known. text_times: whether a text that is
     written beside a time is a time too, as Snowflake has it. text_numbers: which texts beside a number are numbers.

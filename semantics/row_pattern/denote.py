@@ -291,7 +291,9 @@ def visible_rows(q: MatchRecognize, r: int, length: int) -> range:
 
 
 def resumed(q: MatchRecognize, found: RowMatch, reading: RowReading) -> int:
-    """The row at which the search goes on after a match. Raises IllFormed where AFTER MATCH SKIP leads nowhere."""
+    """Return the row at which the search continues after a match. Raises IllFormed if AFTER MATCH
+    SKIP leads nowhere.
+    """
     if not found.labelling or q.skip.to == "next row":
         return found.row + 1
     if q.skip.to == "past last row" or q.skip.variable is None:

@@ -121,7 +121,7 @@ def combined(e: rows.Scalar, values: Sequence[Nullable], reading: RowReading) ->
 
 
 def truth(value: Nullable) -> bool | None:
-    """Return a value as a condition; what is no Boolean is unknown."""
+    """Return a value as a condition; a value that is not a Boolean is unknown."""
     return value if isinstance(value, bool) else None
 
 
@@ -329,7 +329,9 @@ def _complete_units(part: str, start: datetime, end: datetime) -> int | None:
 
 
 def _boundaries(part: str, start: datetime, end: datetime) -> int | None:
-    """The number of boundaries of a unit between two times: from 9:59 to 10:01 is one hour. Weeks begin on Monday."""
+    """Return the number of boundaries of a unit between two times: from 9:59 to 10:01 is one hour. Weeks begin on
+    Monday.
+    """
     if part.upper() in MONTHS:
         months = (12 * time.year + time.month - 1 for time in (start, end))
         first_, last_ = (number // MONTHS[part.upper()] for number in months)

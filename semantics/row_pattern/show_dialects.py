@@ -131,7 +131,7 @@ Change: TypeAlias = Callable[[rows.Expression], rows.Expression]
 
 
 def _choices(source: SqlDialect, target: SqlDialect) -> Iterator[tuple[str, Change, Change]]:
-    """Yield what a dialect makes of some expressions: a sentence, the change, and the one back to what is written."""
+    """Yield a dialect's meanings of some expressions: a sentence, the change, and the reverse change."""
     if target.casts != "away from zero":
         does = "takes a half to the even number" if target.casts == "to even" else "drops the fraction"
         note = f"a CAST to a whole number {does} in {target.title}: write ROUND(…) in it to round"
@@ -222,7 +222,7 @@ def _without_escape(text: str, target: SqlDialect) -> str:
 
 
 def _number_of_days(q: MatchRecognize) -> rows.Expression | None:
-    """Return a sum or a comparison with a number in which a key of ORDER BY stands; None if there is none."""
+    """Return a sum or a comparison with a number that contains a key of ORDER BY; None if there is none."""
     keys = {e.name.lower() for one in q.order for e in subtrees(one.column) if isinstance(e, rows.RowColumn)}
     for e in (node for root in q.expressions for node in subtrees(root)):
         if isinstance(e, rows.Sum | rows.RowComparison):
@@ -326,7 +326,7 @@ def show_statement(q: Statement, source: SqlDialect, target: SqlDialect) -> tupl
 
 
 def _what_it_asks(q: PlainSelect) -> tuple[Any, ...]:
-    """Return what a selection asks, but for its names and for the place of NULL."""
+    """Return a selection without its names and without the place of NULL, for comparison."""
     order = [(one.expression, one.descending) for one in q.order]
     return ([item.expression for item in q.items], q.where, order, q.limit, expressions_in(q.below))
 

@@ -772,7 +772,7 @@ def show_expression(e: Expression) -> str:
 
 
 def _pattern_field(value: Any) -> str:
-    """Return the text of what is no operand: the name of a variable, an anchor, or a quantifier."""
+    """Return the text of a node's own field: the name of a variable, an anchor, or a quantifier."""
     if isinstance(value, Anchor):
         return "^" if value.place == "start" else "$"
     if not isinstance(value, Quantified):

@@ -324,12 +324,12 @@ def strategies(q: sase.Tree) -> frozenset[sase.Strategy]:
 
 
 def operators(q: sase.Tree) -> frozenset[str]:
-    """Return the other constructs of a query, less those that every query has."""
+    """Return the other constructs of a query, except those that every query has."""
     return frozenset(c.title for c in _find_constructs(q) if c.symbol not in STRATEGIES)
 
 
 def constructs(q: sase.Tree) -> frozenset[str]:
-    """Return the names of all constructs of a query, less those that every query has, as the suite calls them."""
+    """Return the names of all constructs of a query as in the suite, except those that every query has."""
     return frozenset(c.name for c in _find_constructs(q))
 
 

@@ -211,7 +211,7 @@ def _is_nan(value: Value) -> bool:
 
 
 def _guarded(name: str, operation: Operation) -> Operation:
-    """Return the operation; where its functions fail, or give what is no value, it raises IllFormed."""
+    """Return the operation, which raises IllFormed if a function fails or returns a bad value."""
 
     def guard(function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any) -> Any:

@@ -163,5 +163,7 @@ def _typed(language: Language[Any], query: str, schema: str) -> tuple[Any, Schem
 
 @lru_cache(maxsize=QUERIES)
 def _parsed(language: Language[Any], query: str) -> Any:
-    """The parsed query, the same object for the same text, for which what is compiled is kept. Raises CerifyError."""
+    """Return the parsed query, the same object for the same text, so that compiled results are found again. Raises
+    CerifyError.
+    """
     return language.syntax.parse(query)

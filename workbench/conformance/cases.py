@@ -358,7 +358,7 @@ def features_of(language: str) -> frozenset[str]:
 
 
 def unknown_names(claims: Mapping[str, Json]) -> Iterator[str]:
-    """A sentence for each name, or for many, of an operator or a strategy in claims that is none; features are some."""
+    """Yield a sentence about each name in claims, or about many, that is no operator, strategy or feature."""
     for language, claimed in claims.items():
         for field in ("operators", "strategies"):
             if not claimed.get(field) or language not in INTERPRETATIONS:

@@ -283,7 +283,7 @@ def _standing(
     choices: Choices,
     answered: Sequence[CaseResult],
 ) -> list[Choice]:
-    """Return the choices that are found and stand before all answers; those that fall are searched for no more."""
+    """Return the found choices that all answers support; choices that fail are not searched again."""
     if choices.excluded or not choices.passed:
         return []
     inquiry = Inquiry(peeler, choices, kernels[0].origin.case)
@@ -382,7 +382,7 @@ def _settle_choices(
     choices: Choices,
     answered: Sequence[CaseResult],
 ) -> list[Choice]:
-    """Return the choices that are found one by one and stand; those that fall are searched for no more."""
+    """Return the choices, found one by one, that stand; choices that fail are not searched again."""
     smallest = [kernel.result for kernel in kernels]
     stands: list[Choice] = []
     for _ in range(ROUNDS):

@@ -80,7 +80,7 @@ def of_output(found: Iterable[Match], language: str, output: str) -> list[Match]
 
 
 def evaluated_output(output: str) -> Literal["matches", "valuations"]:
-    """Return what an evaluator is asked for, so that `of_output` can make an output of it."""
+    """Return the output to request from an evaluator, so that `of_output` can convert it."""
     return "matches" if output == "matches" else "valuations"
 
 

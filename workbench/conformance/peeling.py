@@ -482,7 +482,7 @@ class Peeler:
         return found
 
     def _failing_without(self, failing: Failing, element: str, thorough: bool = False) -> Failing | None:
-        """A case without the element that fails in the same way; None if there is none: the element is needed."""
+        """Return a case without the element that fails in the same way; None if the element is needed."""
         language = LANGUAGES[failing.origin.case.language]
         for query, S in without(language, failing.query, failing.S, element, thorough):
             if self.fails(query, S, failing):

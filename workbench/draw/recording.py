@@ -662,7 +662,7 @@ class _RecordedRun(RowPartition):
         return labels_text(self.automaton.variables[state] for state in states) if states else "none"
 
     def fired(self, states: Sequence[int], is_complete: bool) -> set[tuple[int, int, str]]:
-        """The arrows of the diagram by which the last row came to its state, and by which the match is complete."""
+        """Return the arrows of the diagram that led to the last row's state and to the complete match."""
         *_, source, target = (0, *(state + 1 for state in states)) if states else (0, 0)
         end = len(self.automaton.places) + 1
         taken = {(source, target, "take")} if states else set()

@@ -216,5 +216,5 @@ def _column(S: Stream, p: int, more: Mapping[int, str]) -> TimelineColumn:
 
 
 def _format_value(value: Value) -> str:
-    """A value as a query writes it, but for a time, of which the word and the quotes around it would leave little."""
+    """Return a value as a query writes it; a time without the keyword and quotes, to save room."""
     return show_time(value) if isinstance(value, datetime) else show_value(value)

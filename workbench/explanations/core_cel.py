@@ -203,7 +203,7 @@ def miscounted(phi: core.Formula, C: ComplexEvent) -> str | None:
 
 
 def _sizes(phi: core.Formula) -> tuple[int, int | None]:
-    """The least and the greatest number of events of a match, by the pattern alone; None: there is no greatest."""
+    """Return the least and the greatest number of events of a match by the pattern; None for no greatest number."""
     match phi:
         case core.CoreEventAtom():
             return 1, 1

@@ -287,7 +287,9 @@ def unhidden(phi: cel.Formula, choices: Choices) -> tuple[cel.Formula, frozenset
 
 
 def lifted(phi: cel.Formula) -> tuple[cel.Formula | None, set[str], set[str]]:
-    """The formula without PROJECT, the variables that are hidden, and those that are shown; None where that differs."""
+    """Return the formula without PROJECT, the hidden variables, and the shown ones; None if the
+    meaning would change.
+    """
     match phi:
         case cel.Project(L, psi):
             whole, hidden, shown = lifted(psi)
@@ -643,7 +645,7 @@ class CelVariant:
         )
 
     def another_round(self, phi: cel.Formula) -> cel.Formula | None:
-        """The formula of one round more of the iteration with which phi ends; None if it does not end with one."""
+        """Return the formula of one more round of the iteration that ends phi; None if phi does not end with one."""
         if id(phi) not in self._rounds:
             self._alive.append(phi)
             self._rounds[id(phi)] = self._another_round(phi)

@@ -67,7 +67,7 @@ class PresentOutput(LookingOutput):
 
 
 def over_values(e: Any, length: int) -> Any:
-    """A measure of a match of so many rows where FIRST and LAST, and columns alone, are of values that are not NULL."""
+    """Return a measure in which FIRST, LAST and plain columns skip NULL values, for a match of `length` rows."""
     match e:
         case rows.RowColumn() | rows.Logical(offset=0) if length:
             e = rows.Logical("LAST", e) if isinstance(e, rows.RowColumn) else e

@@ -178,7 +178,7 @@ def meant_language(name: str) -> str:
 
 
 def language_of(query: object) -> Language[Any]:
-    """Return the language of a syntax tree. Raises IllFormed for what is no syntax tree of any."""
+    """Return the language of a syntax tree. Raises IllFormed for anything else."""
     for language in LANGUAGES.loaded_first():
         if isinstance(query, language.syntax.trees):
             return language

@@ -152,7 +152,7 @@ class CeqlDeciders(Deciders[CeqlQuery]):
 
 
 def _with_policy(query: CeqlQuery, options: Options) -> Options | Unsupported:
-    """Return the options with the consumption that the query asks for, or why there is none."""
+    """Return the options with the consumption that the query requests, or why that is unsupported."""
     if query.policy == "NONE":
         return options
     if query.policy == "PARTITION" and query.keys:

@@ -127,7 +127,7 @@ class ExpressionEvaluators(Evaluators[Expression]):
             yield ValuedMatch(e, (e,), values=tuple((X, v) for X, (_, v) in named))
 
     def streamed(self, query: Expression, schema: Schema | None, options: Options) -> DFA | Symbolic | Unsupported:
-        """Its automaton; with attribute variables what makes an automaton for each choice of values."""
+        """Return its automaton; with attribute variables, one automaton for each choice of values."""
         from cerify.automata.dfa.parametric import symbolic, why_not
         from cerify.automata.dfa.scopes import order_under
 

@@ -175,7 +175,7 @@ class BuiltIn(Generic[F]):
         compiled: bool = False,
         batches: Made[F, Evaluator | Unsupported] | None = None,
     ) -> BuiltIn[F]:
-        """The evaluator that takes the queries of which why_not returns None; with compiled loops it needs numba."""
+        """Return the evaluator for the queries for which why_not returns None; compiled loops need numba."""
 
         def guard(make: Made[F, M]) -> Made[F, M | Unsupported]:
             def make_unless_refused(query: F, schema: Schema | None, options: Options) -> M | Unsupported:
@@ -256,7 +256,7 @@ class DecisionQuestion:
 
 
 def confirmed(verdict: Verdict, sides: Iterable[tuple[Language[Any], Any]], question: DecisionQuestion) -> Verdict:
-    """The verdict on formulas of CEL as one on queries; if it is a difference, the definitions of these are asked."""
+    """Turn a verdict on CEL formulas into one on the queries; a difference is confirmed by their definitions."""
     from cerify.equivalence.verdict import Contained, Different, Equivalent, Undecided
 
     sides = list(sides)
@@ -561,7 +561,9 @@ class Explanations(LanguagePart[F]):
         raise Unsupported(f"there are no test logs for {self.language.title}")
 
     def automaton(self, query: F, schema: Schema | None, budget: Budget) -> CEA | DFA:
-        """The automaton of a query. Raises Unsupported where there is none, or it needs a buffer; BudgetExceeded."""
+        """Return the automaton of a query. Raises Unsupported if there is none, or it needs a
+        buffer; BudgetExceeded.
+        """
         raise Unsupported(f"there is no automaton to draw of a query in {self.language.title}")
 
     def diagram(self, query: F, title: str, schema: Schema | None, budget: Budget) -> Diagram:

@@ -293,7 +293,7 @@ FIELDS: Mapping[str, Callable[[Any], bool]] = {
 
 
 def languages(asked: Json) -> Json:
-    """The languages, each with an example: a query and a stream, and variants of the query, each with what it means."""
+    """Return the languages, each with an example: a query, a stream, and variants of the query with their meanings."""
     examples = json.loads(EXAMPLES.read_text(encoding="utf-8"))
     default = next(iter(examples.values()))
     return {

@@ -203,7 +203,7 @@ def _group_rows(df: DataFrame, columns: Columns, clustered: bool) -> DataFrame:
 
 
 def _with_aside(df: DataFrame, answer: T.StructType, columns: Columns) -> T.StructType:
-    """The schema of an answer with what is set aside. Raises InputError if a column of the key has such a name."""
+    """Return the schema of an answer with set-aside rows. Raises InputError if a key column has a reserved name."""
     if taken := [name for name in (KIND, MESSAGE, ROW) if name in answer.names]:
         raise InputError(f"the answer has a column {taken[0]!r}; rename the column of the key")
     row = T.StructType([T.StructField(name, df.schema[name].dataType) for name in columns.all_columns])

@@ -87,7 +87,7 @@ class CampaignVerdicts:
         return found
 
     def json(self) -> dict[str, Any]:
-        """All but the seconds is the same however often the campaign was ended and gone on with."""
+        """Return the report as JSON; apart from seconds it does not depend on interruptions of the campaign."""
         return {
             "tested": sorted(name for name in self.by_evaluator if name != DEFINITION),
             "parts": [[part.language, part.profile] for part in self.job.parts],

@@ -139,7 +139,7 @@ def _attributes(rows: T.StructType, query: SparkQuery, listed: Sequence[str]) ->
 
 
 def require_frame(df: object) -> None:
-    """Raise InputError for what is no data frame of Spark."""
+    """Raise InputError unless this is a Spark data frame."""
     if not hasattr(df, "isStreaming"):
         raise InputError(
             f"expected a data frame of Spark, not {type(df).__name__}; for events in Python use cerify.match"

@@ -639,7 +639,9 @@ def remembered(plan: StreamPlan, kept: KeyState, watermark: int) -> KeyState | N
 
 
 def wakes(plan: StreamPlan, kept: KeyState) -> int | None:
-    """The watermark, in milliseconds, at which to visit the key if no event comes before; None if there is none."""
+    """Return the watermark, in milliseconds, at which to visit the key if no event comes before;
+    None if there is none.
+    """
     if kept.first is not None:
         time = kept.first
     elif kept.run is not None and kept.last is not None and plan.idle_timeout is not None:

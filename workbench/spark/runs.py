@@ -136,7 +136,7 @@ def reach_of_block(q: Any) -> Found:
 
 
 class Failures(ABC):
-    """The streams of some rows, by their numbers, that have failed and of which no more is to be found."""
+    """The numbers of the streams among some rows that have failed, so that no more matches are searched there."""
 
     streams: set[int]
 

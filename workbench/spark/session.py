@@ -98,7 +98,7 @@ def release() -> Release:
 
 
 def arrow_schema(schema: T.StructType) -> pa.Schema:
-    """The Arrow schema in which Spark hands over rows, times in UTC, which releases before 4.2 need not be told."""
+    """Return the Arrow schema in which Spark passes rows, with times in UTC, which releases before 4.2 leave out."""
     zone: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
     return to_arrow_schema(schema, **zone)
 

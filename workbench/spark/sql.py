@@ -185,7 +185,9 @@ def register(session: SparkSession, name: str = "cel_match") -> None:
 
 
 def _partitioning(rows: T.StructType, name: str, sql: str) -> list[PartitioningColumn]:
-    """The columns that divide the rows by a column of the key, an expression of SQL: NaN is one value, and so is 0."""
+    """Return the columns that divide the rows by a key column, as a SQL expression in which NaN,
+    and 0, are one value.
+    """
     if isinstance(rows[name].dataType, T.FloatType | T.DoubleType):
         return [PartitioningColumn(f"nanvl({sql}, 0D) + 0D"), PartitioningColumn(f"isnan({sql})")]
     return [PartitioningColumn(sql)]

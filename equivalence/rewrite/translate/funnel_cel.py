@@ -128,7 +128,7 @@ def _all(conditions: Sequence[cel.Condition]) -> cel.Condition:
 
 
 def chain_of(phi: cel.Formula) -> FunnelQuestion:
-    """Return the funnel whose last level a query of CEL asks for. Raises Unsupported, with the place, if it is none.
+    """Return the funnel whose last level a CEL query asks for. Raises Unsupported, with the place, for other queries.
 
     A funnel is `A ; B ; …` of event types, with conditions on single events, a window, and one attribute of PARTITION
     BY or PER KEY; a filter that each time is greater than the one before makes its order strict. That no event of a
