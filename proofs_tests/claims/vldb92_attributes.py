@@ -21,7 +21,7 @@ from proofs_tests.claims.printed_vldb92 import spawned
 from proofs_tests.claims.vldb92_search import LETTERS, expressions
 
 SEEN = "the values are those that an event has had; the machine without a value says nothing of others"
-TWICE = parse("prior(a(I), b(I)) and prior(a(J), b(J))")
+LARGER = [parse(text) for text in ("prior(a(I), b(I)) and prior(a(J), b(J))", "prior(a(I), b(J)) and I != J")]
 PLACES = dict.fromkeys(LETTERS, ("n",))
 UNEQUAL = expr.Constraint(Comparison("!=", Attribute("I"), Attribute("J")))
 BINARY: tuple[Callable[[expr.Expression, expr.Expression], expr.Expression], ...] = (
@@ -51,8 +51,10 @@ def _cases(Es: list[expr.Expression], length: int) -> Iterator[tuple[expr.Expres
 
 
 def _bound(Es: list[expr.Expression], nodes: int, length: int) -> str:
-    more = f" and `{show(TWICE)}`" if TWICE in Es else ""
-    return f"{len(Es)} expressions, all to {nodes} nodes{more}, on all histories of {length} events with two values"
+    which = "with a variable in several places"
+    if LARGER[0] in Es:
+        which += f" or in a constraint, {' and '.join(f'`{show(E)}`' for E in LARGER)}"
+    return f"{len(Es)} expressions, all to {nodes} nodes {which}, on all histories of {length} events with two values"
 
 
 @claim(
@@ -64,7 +66,7 @@ def _bound(Es: list[expr.Expression], nodes: int, length: int) -> str:
 )
 def _(effort: Effort) -> Finding:
     nodes, length = (3, 3) if effort == "quick" else (4, 4)
-    Es = [TWICE, *_expressions(nodes, "IJ", UNEQUAL)]
+    Es = [*LARGER, *_expressions(nodes, "IJ", UNEQUAL)]
     for E, plan, S in _cases(Es, length):
         machines, got = ParametricMonitor(plan), set()
         for e, event in enumerate(S):
@@ -104,7 +106,7 @@ def _spawned(plan: Symbolic, S: Stream) -> frozenset[int]:
 )
 def _(effort: Effort) -> Finding:
     nodes, length = (3, 3) if effort == "quick" else (4, 4)
-    Es = [TWICE, *_expressions(nodes, "IJ", UNEQUAL)]
+    Es = [*LARGER, *_expressions(nodes, "IJ", UNEQUAL)]
     return _agree(Es, length, _spawned) or Finding("holds", "exhaustive", _bound(Es, nodes, length))
 
 
