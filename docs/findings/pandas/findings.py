@@ -8,14 +8,14 @@ from pandas_match_recognize import match_recognize
 logging.disable(logging.CRITICAL)
 
 
-def show(pattern, define, *values, skip="PAST LAST ROW", measure="CLASSIFIER()", order="n"):
+def show(pattern, define, *values, skip="PAST LAST ROW", measure="CLASSIFIER()", order="n", per="ALL ROWS"):
     rows = pandas.DataFrame({"n": range(len(values)), "x": values})
-    query = f"""SELECT * FROM rows MATCH_RECOGNIZE (ORDER BY {order} MEASURES {measure} AS c ALL ROWS PER MATCH
+    query = f"""SELECT * FROM rows MATCH_RECOGNIZE (ORDER BY {order} MEASURES {measure} AS c {per} PER MATCH
         AFTER MATCH SKIP {skip} PATTERN ({pattern}) {define and f"DEFINE {define}"})"""
     found = match_recognize(query, rows)
     print(
         f"{measure}, {skip}, {pattern}, {define}, on {list(values)}:",
-        found[["n", "c"]].values.tolist() if len(found) else "nothing",
+        found[[column for column in ("n", "c") if column in found]].values.tolist() if len(found) else "nothing",
     )
 
 
@@ -45,3 +45,11 @@ show("(^ A | B) C", "A AS x = 1, B AS x = 2, C AS x = 3", 3, 2, 3, 1)
 show("A+", "", 9007199254740992, 1, measure="SUM(x)")
 for order in ("x", "x DESC"):
     show("A+", "", 1, None, 2, order=order, measure="x")
+show("A", "A AS x", 0, 1)
+for measure in ("FIRST(A.x, 1)", "NEXT(FINAL LAST(x))", "LAST(CLASSIFIER(A), 1)", "PREV(CLASSIFIER(A))"):
+    show("A", "", 7, 8, measure=measure, per="ONE ROW")
+show("{- A -}", "", 7, 8, measure="COUNT(A.*)", per="ONE ROW")
+for per in ("ONE ROW", "ALL ROWS"):
+    show("A{0}? {- A -}", "", 7, 8, measure="x", per=per)
+for pattern in ("(A+){2,}?", "(A{2,}?)+", "(A{2,})+?"):
+    show(pattern, "", 1, 2, 3, 4, measure="MATCH_NUMBER()")
