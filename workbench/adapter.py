@@ -20,10 +20,12 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from itertools import product
+from time import process_time, thread_time
 from typing import Any, BinaryIO, TypeAlias
 
 Json: TypeAlias = dict[str, Any]
@@ -77,11 +79,13 @@ class RunMessage:
     """A query and a stream that the engine is asked about.
 
     message: the whole message. tree: the query as a JSON tree, None for a text that does not parse. events: as
-    received, each with its `type`. translations: the query in the engine's own terms, which reports show.
+    received, each with its `type`. translations: the query in the engine's own terms, which reports show. cpu: the
+    seconds that `timed` has counted, of the thread and of the process.
     """
 
     message: Json
     translations: list[str] = field(default_factory=list)
+    cpu: dict[str, float] = field(default_factory=dict)
 
     @property
     def query(self) -> str:
@@ -141,6 +145,16 @@ class RunMessage:
         if ordered and found != sorted(found):
             raise Skip("the engine takes events in the order of time")
         return found
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """Count the processor time of what runs inside, for the answer to *measure*: the engine's work alone."""
+        thread, process = thread_time(), process_time()
+        try:
+            yield
+        finally:
+            for clock, spent in (("thread", thread_time() - thread), ("process", process_time() - process)):
+                self.cpu[clock] = self.cpu.get(clock, 0.0) + spent
 
     def translate(self, text: str) -> None:
         """Add a query in the engine's own terms, which reports show beside the query of a defect."""
@@ -203,9 +217,15 @@ def answer_line(line: bytes | str, started: Json, languages: Mapping[str, Answer
         return started
     if command == "stop":
         return None
-    if command != "run":
+    if command not in ("run", "measure"):
         return {"id": message.get("id"), "error": {"code": "unsupported", "message": f"no command {command!r}"}}
-    return answer_run(RunMessage(message), languages)
+    run = RunMessage(message)
+    answer = answer_run(run, languages)
+    if command == "run" or "matches" not in answer:
+        return answer
+    if not run.cpu:
+        return {"id": answer["id"], "error": {"code": "unsupported", "message": "the adapter times nothing"}}
+    return {"id": answer["id"], "count": len(answer["matches"]), "cpu": run.cpu}
 
 
 def answer_run(run: RunMessage, languages: Mapping[str, Answering]) -> Json:
@@ -403,7 +423,9 @@ def on_chains(search: Search) -> Answering:
         known: set[str] = set()
         for chain in chains_of(run.tree):
             ways: set[tuple[int, tuple[tuple[int, ...], ...]]] = set()
-            for at, taken in search(run, chain):
+            with run.timed():
+                found = list(search(run, chain))
+            for at, taken in found:
                 match = chain.match(at, taken, run.wants_bindings)
                 way, text = (at, tuple(map(tuple, taken))), json.dumps(match, sort_keys=True)
                 if way in ways or text not in known:

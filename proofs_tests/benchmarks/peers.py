@@ -1,9 +1,9 @@
 """Speed beside other engines: Q1 to Q8 over the same streams, by processor time; the numbers of matches are compared.
 
 `python -m proofs_tests.benchmarks peers [--quick] [--write docs]` asks every engine that ships with an adapter
-for CEL or SASE+ and is built on this machine. Each gets the streams of LADDER until one takes SHORT seconds, or the
-next has more than MOST matches. With a folder, what was measured is written there, engine after engine: speed.json, and
-from it speed.md and speed.svg; the rows of engines that are not on this machine stay.
+for CEL or SASE+ and is built or installed on this machine. Each gets the streams of LADDER until one takes SHORT
+seconds, or the next has more than MOST matches. With a folder, what was measured is written there, engine after engine:
+speed.json, and from it speed.md and speed.svg; the rows of engines that are not on this machine stay.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 from cerify import protocol
 from cerify.automata.evaluate.compiled import CompiledCelEvaluator
 from cerify.conformance.cases import tree_of_text
-from cerify.conformance.engines import SHIPPED, command_of, missing_for
+from cerify.conformance.engines import SHIPPED, cache_folder, command_of
 from cerify.conformance.harness import EngineFailure, EngineProcess, Limits
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.events import Stream
@@ -143,7 +143,7 @@ def peers(quick: bool, folder: Path | None = None) -> Iterator[Figure]:
     for name in QUERIES:  # so that what is compiled is loaded
         ours(name, streams[0])
     for engine in SHIPPED:
-        if missing_for(engine) is not None:
+        if not SHIPPED[engine].is_ready(cache_folder(os.environ)):
             continue
         peer, rows = Peer(engine), list[Json]()
         for name in QUERIES if peer.language is not None else ():
@@ -186,7 +186,8 @@ The engine and the compiled evaluator of cerify read the same stream in turns, {
 {runs} times; the median is shown. The times are those of the processor from the first event to the last match, when all
 matches are listed as the engine hands them over; the query is compiled before. *CPU of the thread* is that of the
 thread that evaluates; *of the process* includes collecting garbage, compiling at run time and logging. (Java counts it
-in steps of 10 ms; it is taken to be no less than that of the thread.) *Times ours* is the time of the process divided
+in steps of 10 ms; it is taken to be no less than that of the thread. Of adapters in Python it includes writing the
+query and the events in the engine's form.) *Times ours* is the time of the process divided
 by ours, with the least and the greatest of the {runs}. Each engine gets streams of {ladder}
 events, until one takes its process {short:g} s or more when it is first read, or the next one has more than {most:,}
 matches; the last one is shown, so that rows of different engines are not about the same stream. Where the numbers of
@@ -241,7 +242,7 @@ def plot(rows: Sequence[Json], path: Path) -> None:
     figure, axes = pyplot.subplots(figsize=(6, 3.4))
     comparable = [row for row in rows if row.get("matches") == row.get("found", -1)]
     axes.plot(list(QUERIES), [1.0] * len(QUERIES), color="grey", label="cerify")
-    for engine, marker in zip(dict.fromkeys(row["engine"] for row in comparable), "os^vD*", strict=False):
+    for engine, marker in zip(dict.fromkeys(row["engine"] for row in comparable), "os^vD*PXhp<>", strict=False):
         mine = [row for row in comparable if row["engine"] == engine]
         axes.plot([row["query"] for row in mine], [row["ratio"] for row in mine], marker, label=engine)
     axes.set_yscale("log")

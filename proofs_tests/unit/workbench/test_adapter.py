@@ -223,7 +223,7 @@ def test_the_loop_answers_every_line(tmp_path: Path) -> None:
     )
     run = {"cmd": "run", "id": "x", "language": "cel", "events": [{"type": "A"}], "output": "matches"}
     lines = [
-        json.dumps({"cmd": "start", "protocol": 1}), "nonsense", "[]", "", json.dumps({"cmd": "measure", "id": "m"}),
+        json.dumps({"cmd": "start", "protocol": 1}), "nonsense", "[]", "", json.dumps({"cmd": "fly", "id": "m"}),
         *(json.dumps(run | {"query": query}) for query in ("boom", "nan", "skip", "deep", "late", "A")),
         json.dumps(run | {"query": "A", "language": "sase"}), json.dumps(run | {"query": "A", "selection": "max"}),
         json.dumps({"cmd": "stop"}), json.dumps({"cmd": "start"}),
@@ -244,6 +244,21 @@ def test_the_loop_answers_every_line(tmp_path: Path) -> None:
     assert answers[8]["translation"] == "SELECT 1"
     assert "more noise" in ran.stderr
     assert "RuntimeError: boom" in ran.stderr
+
+
+def test_the_number_of_matches_is_measured_with_the_time_of_the_search() -> None:
+    def search(run: adapter.RunMessage, chain: adapter.Chain) -> Iterator[adapter.Found]:
+        for position in range(len(run.events)):
+            sum(range(50_000))
+            yield position, [[position]]
+
+    message = {"cmd": "measure", "id": "m", "language": "cel", "tree": tree_of_text("cel", "A"), "query": "A"}
+    line = json.dumps(message | {"events": [{"type": "A"}] * 20, "output": "matches"})
+    answer = adapter.answer_line(line, {}, {"cel": adapter.on_chains(search)}) or {}
+    assert (answer["id"], answer["count"], sorted(answer["cpu"])) == ("m", 20, ["process", "thread"])
+    assert min(answer["cpu"].values()) > 0.001
+    untimed = adapter.answer_line(line, {}, {"cel": lambda run: []}) or {}
+    assert untimed["error"] == {"code": "unsupported", "message": "the adapter times nothing"}
 
 
 def test_the_library_needs_no_package() -> None:

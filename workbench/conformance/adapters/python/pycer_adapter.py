@@ -293,13 +293,18 @@ def matches(run: RunMessage) -> list[Json]:
     stream = server.declare_stream(query.declaration())
     server.add_query(query.text)
     ids = [one.id for one in stream.events_info]
+    sent = []
     for position, (event, time) in enumerate(zip(run.events, query.times(), strict=True)):
         of = event["type"]
         cells = [values[query.kinds[of, a]](event[a]) for a in query.attributes if (of, a) in query.kinds]
         number = ids[query.types.index(of)]
-        server.send_event(pycer.PyEvent(number, [pycer.PyIntValue(position), *cells], pycer.PyIntValue(time)))
+        sent.append(pycer.PyEvent(number, [pycer.PyIntValue(position), *cells], pycer.PyIntValue(time)))
+    with run.timed():
+        for one in sent:
+            server.send_event(one)
+        output = server.get_output()
     found = []
-    for line in server.get_output().splitlines():
+    for line in output.splitlines():
         told = re.match(r"\[(\d+),(\d+)\], \(", line)
         if told is None:
             raise Skip(f"refused: {line[:200]}")
