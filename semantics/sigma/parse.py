@@ -7,7 +7,7 @@ taken, as the specification has it. A detection becomes a condition of EQL; what
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from functools import lru_cache
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.errors import CerifyError, IllFormed, ParseError, Span, Unsupported
 from cerify.semantics.packages import naming_extras
+from cerify.semantics.predicates import find_nearest_name
 from cerify.semantics.sigma.syntax import (
     KINDS,
     TEMPORAL,
@@ -65,6 +66,7 @@ def parse(text: str) -> SigmaQuery:
                 "a correlation has its type, rules, group-by, timespan and condition below `correlation:`, indented"
             )
             raise ParseError(message, _line_at(text, max(text.find("\ntype:", start) + 1, start)))
+        _require_known_keys(text, start, document)
         for name in set(document) & LISTS:  # without a meaning, so that a text in their place does not matter
             document[name] = document[name] if isinstance(document[name], list) else []
         if isinstance(document.get("correlation"), dict) and "generate" in document:  # as the specification's schema
@@ -99,7 +101,8 @@ def parse(text: str) -> SigmaQuery:
         raise IllFormed(f"{_message(error)}; put the rule into the same file or folder", span) from None
     made: dict[int, SigmaRule] = {}
     try:
-        return SigmaQuery(tuple(_rule(rule, more, made, ()) for rule in built.rules if rule._output), text=text)
+        rules = tuple(_rule(rule, more, made, ()) for rule in built.rules if rule._output)
+        return SigmaQuery(rules, text=text, unnamed=tuple(_unnamed_in(built.rules)))
     except CerifyError as error:
         name, _, _ = error.message.partition(": ")
         named = re.search(rf"(?m)^(?:name|title|id):\s*['\"]?{re.escape(name)}['\"]?\s*$", text)
@@ -109,6 +112,8 @@ def parse(text: str) -> SigmaQuery:
         raise type(error)(error.message, _line_at(text, max(condition, start))) from None
 
 
+CORRELATION = ("type", "rules", "group-by", "timespan", "condition", "aliases", "generate")
+"""The keys of a correlation."""
 LISTS = frozenset({"references", "tags", "falsepositives", "fields"})
 """The metadata of a rule that are lists."""
 
@@ -117,6 +122,18 @@ def _loader() -> Any:
     from sigma.rule.base import SigmaYAMLLoader
 
     return SigmaYAMLLoader
+
+
+def _require_known_keys(text: str, start: int, document: Mapping[str, Any]) -> None:
+    """Raise Unsupported for a key that a correlation does not have: a misspelt `group-by` would mean nothing."""
+    body = document.get("correlation")
+    for key in map(str, body) if isinstance(body, dict) else ():
+        if key not in CORRELATION:
+            meant = find_nearest_name(key, CORRELATION)
+            message = f"{key!r} has no meaning in a correlation, which has {', '.join(CORRELATION)}"
+            place = re.compile(rf"""[\s{{,'"]{re.escape(key)}['"]?\s*:""").search(text, start)
+            span = _line_at(text, text.rfind("\n", 0, place.start() + 1) + 1 if place else start)
+            raise Unsupported(message if meant is None else f"{message}; did you mean {meant}?", span)
 
 
 def _condition_of(document: Mapping[str, Any]) -> dict[Any, Any]:
@@ -230,6 +247,14 @@ def _field_of(rule: Any, referred: Any, name: str) -> str:
                 if target.reference in own:
                     return str(field)
     return name
+
+
+def _unnamed_in(rules: Iterable[Any]) -> Iterator[tuple[str, str]]:
+    """Yield the detections that no condition of their rule names, each with the rule in front."""
+    from sigma.validators.core.condition import DanglingDetectionValidator
+
+    for rule in rules:
+        yield from ((_name(rule), issue.detection_name) for issue in DanglingDetectionValidator().validate(rule))
 
 
 def _detection(rule: Any) -> SigmaDetection:

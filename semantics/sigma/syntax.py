@@ -54,11 +54,15 @@ SigmaRule: TypeAlias = SigmaDetection | SigmaCorrelation
 
 
 class SigmaQuery(Tree):
-    """The rules of a text that raise alerts: no correlation refers to them, or `generate` is set."""
+    """The rules of a text that raise alerts: no correlation refers to them, or `generate` is set.
+
+    text: the YAML. unnamed: the detections that no condition names, each with its rule. Neither is part of its value.
+    """
 
     operands: ClassVar = ("rules",)
     rules: tuple[SigmaRule, ...]
-    text: str = field(default="", kw_only=True)  # the YAML; no part of a tree's value
+    text: str = field(default="", kw_only=True)
+    unnamed: tuple[tuple[str, str], ...] = field(default=(), kw_only=True)
 
 
 def rules_of(query: SigmaQuery) -> Iterator[SigmaRule]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from cerify.languages.language import (
     Syntax,
     TestLogs,
 )
-from cerify.semantics.arguments import Budget
+from cerify.semantics.arguments import Budget, format_names
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.conditions import CATEGORY, TIMESTAMP
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
@@ -29,6 +30,7 @@ from cerify.semantics.events import TIME, Match, Schema, Stream, result_of
 from cerify.semantics.packages import installed
 from cerify.semantics.predicates import Problem, find_nearest_name
 from cerify.semantics.sase.syntax import Reading
+from cerify.semantics.schemas import ObservedSchema
 from cerify.semantics.sigma import syntax as sigma
 from cerify.semantics.sigma.denote import alerts_of
 from cerify.semantics.sigma.parse import parse
@@ -59,14 +61,14 @@ class SigmaSyntax(Syntax[sigma.SigmaQuery]):
         return query.text
 
     def problems(self, query: sigma.SigmaQuery, schema: Schema | None, /) -> list[Problem]:
+        found = _unnamed_detections(query)
         if schema is None:
-            return []
+            return found
         known = schema.attributes
-        found = [
-            Problem("attribute", f"no event has the field {name!r}", None, find_nearest_name(name, known), partial=True)
-            for name in dict.fromkeys(field.name for field in _fields(query))
-            if name not in known and name not in (CATEGORY, TIMESTAMP, TIME)
-        ]
+        observed = isinstance(schema, ObservedSchema)
+        names = dict.fromkeys(field.name for field in _fields(query, observed))
+        absent = [name for name in names if name not in (*known, CATEGORY, TIMESTAMP, TIME)]
+        found += (replace(problem, partial=not observed) for problem in _absent_fields(absent, known))
         for what, name in dict.fromkeys(_of_numbers(query)):
             if known.get(name) == "string":
                 message = f"{what} is of numbers, and {name} is a text in these events, which it passes over"
@@ -77,9 +79,12 @@ class SigmaSyntax(Syntax[sigma.SigmaQuery]):
             found.append(Problem("attribute", message, None, advice=advice))
         return found
 
+    def stream_problems(self, query: sigma.SigmaQuery, S: Stream, /) -> list[Problem]:
+        return _unnamed_detections(query)
+
     def require_typed(self, query: sigma.SigmaQuery, schema: Schema, /) -> None:
         for problem in self.problems(query, schema):
-            if not problem.partial:
+            if problem.rule != "unused" and not problem.partial:
                 raise IllFormed(problem.hinted)
 
     reads_documents = True
@@ -224,10 +229,37 @@ def _conditions(query: sigma.SigmaQuery) -> list[eql.Condition]:
     return [rule.condition for rule in sigma.rules_of(query) if isinstance(rule, sigma.SigmaDetection)]
 
 
-def _fields(query: sigma.SigmaQuery) -> Iterable[eql.EventField]:
-    """Yield the fields that the rules of a query look at, without those that an alert has by its group."""
+def _unnamed_detections(query: sigma.SigmaQuery) -> list[Problem]:
+    """Return the problems of detections that no condition names."""
+    advice = "name it in `condition`, or leave it out"
+    return [
+        Problem("unused", f"{rule}: the condition does not name the detection {name!r}", None, advice=advice)
+        for rule, name in query.unnamed
+    ]
+
+
+def _absent_fields(names: Sequence[str], known: Collection[str]) -> list[Problem]:
+    """Return the problem of the fields that no event has, if there are some."""
+    near = {name: one for name in names if (one := find_nearest_name(name, known)) is not None}
+    if len(names) < 2:
+        return [Problem("attribute", f"no event has the field {name!r}", None, near.get(name)) for name in names]
+    meant = ", ".join(f"{one} for {name}" for name, one in near.items())
+    message = f"no event has the fields {format_names(names)}"
+    return [Problem("attribute", f"{message}; did you mean {meant}?" if meant else message, None)]
+
+
+ABSENT = eql.FieldConstant(None)
+
+
+def _fields(query: sigma.SigmaQuery, needed: bool = False) -> Iterable[eql.EventField]:
+    """Yield the fields that the rules of a query look at, without those that an alert has by its group.
+
+    needed: without those that a condition wants to be absent, too.
+    """
     for condition in _conditions(query):
-        yield from eql.fields_of(condition)
+        tests = (node for node in subtrees(condition) if needed and isinstance(node, eql.FieldComparison))
+        absent = {node.left for node in tests if node.comparator == "==" and node.right == ABSENT}
+        yield from (field for field in eql.fields_of(condition) if field not in absent)
     for rule in sigma.rules_of(query):
         if isinstance(rule, sigma.SigmaCorrelation):
             for part, keys, values in zip(rule.rules, rule.keys, rule.values, strict=True):

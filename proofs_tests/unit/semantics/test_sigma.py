@@ -150,6 +150,40 @@ def test_a_log_without_times_warns() -> None:
         assert not cerify.match(text, [{"type": "event", "kind": "a", "ts": 3}], language="sigma")
 
 
+def test_fields_that_no_event_has_warn_and_are_errors_if_strict() -> None:
+    """A field that a rule wants to be absent is none of these."""
+    body = {"type": "event_count", "rules": ["u"], "group-by": ["usr"], "condition": {"gte": 1}}
+    text = rules(body, detection("u", {"knd": "a", "error": None}))
+    log = [{"type": "event", "kind": "z", "user": "x", "time": 1}]
+    said = "no event has the fields knd, usr; did you mean kind for knd, user for usr?"
+    with pytest.warns(QueryWarning, match=re.escape(said)):
+        assert not cerify.match(text, log, language="sigma")
+    with pytest.raises(IllFormed, match=re.escape(said)):
+        cerify.match(text, log, language="sigma", strict=True)
+    with pytest.raises(IllFormed, match=re.escape("no event has the field 'kin'; did you mean kind?")):
+        cerify.match(show_documents([detection("u", {"kin": "a"})]), log, language="sigma", strict=True)
+
+
+def test_a_detection_that_no_condition_names_warns() -> None:
+    text = show_documents([detection("u", {"kind": "a"}, other={"kind": "b"})])
+    with pytest.warns(QueryWarning, match="u: the condition does not name the detection 'other'"):
+        assert cerify.match(text, [{"type": "event", "kind": "a"}], language="sigma")
+    with pytest.raises(IllFormed, match="does not name the detection 'other'"):
+        cerify.match(text, [{"type": "event", "kind": "a"}], language="sigma", strict=True)
+    assert not parse(text.replace("condition: s", "condition: 1 of them")).unnamed
+
+
+@pytest.mark.parametrize("written", ["group_by: [user]", "groupby:\n  - user", "'groupby' : [user]"])
+def test_a_misspelt_key_of_a_correlation_is_refused_at_its_line(written: str) -> None:
+    """pySigma passes over it, so that the alerts were those of a rule without groups."""
+    body = f"correlation:\n  timespan: 5s\n  {written}\n  type: event_count\n  rules: [a]\n  condition: {{gte: 2}}\n"
+    text = f"title: t\n{body}---\n{show_documents([detection('a', {'kind': 'a'})])}"
+    with pytest.raises(Unsupported, match=r"has no meaning in a correlation.*did you mean group-by\?") as raised:
+        parse(text)
+    assert raised.value.span is not None
+    assert text.count("\n", 0, raised.value.span.start) == 3
+
+
 @pytest.mark.parametrize("sign", ["gt", "gte", "lt", "lte"])
 def test_a_text_that_is_compared_with_a_number_warns(sign: str) -> None:
     text = show_documents([detection("big", {f"n|{sign}": 3})])
