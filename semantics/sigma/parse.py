@@ -24,11 +24,14 @@ from cerify.semantics.sigma.syntax import (
     SigmaQuery,
     SigmaRule,
     Threshold,
+    rules_of,
 )
 
 KEYWORDS = "message"
 """The field in which a keyword, a value without a field, is looked for."""
 OPERATORS = ("gt", "gte", "lt", "lte", "eq", "neq")
+DOCUMENT = re.compile(r"(?m)^---[ \t]*(?:#.*)?$")
+"""What stands between the rules of a text."""
 LONGEST = 1_000_000  # characters of a text of rules
 
 
@@ -110,6 +113,24 @@ def parse(text: str) -> SigmaQuery:
         of_condition = isinstance(error, ParseError) or "condition" in error.message
         condition = text.find("condition:", start) if of_condition else -1
         raise type(error)(error.message, _line_at(text, max(condition, start))) from None
+
+
+def split_by_alerts(query: SigmaQuery) -> list[SigmaQuery]:
+    """Return each rule that raises alerts with those to which it refers; the query itself where that cannot be done."""
+    with naming_extras():
+        import yaml
+    named: list[tuple[str, str]] = []
+    for text in DOCUMENT.split(query.text) if len(query.rules) > 1 else ():
+        if body := yaml.safe_load(text):
+            named.append((str(body.get("name") or body.get("title") or body.get("id")), text.strip("\n")))
+    found: list[SigmaQuery] = []
+    for rule in query.rules if named else ():
+        own = {one.name for one in rules_of(SigmaQuery((rule,)))}
+        part = parse("\n---\n".join(text for name, text in named if name in own) + "\n")
+        if part.rules != (rule,):
+            return [query]
+        found.append(part)
+    return found or [query]
 
 
 CORRELATION = ("type", "rules", "group-by", "timespan", "condition", "aliases", "generate")

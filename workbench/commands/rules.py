@@ -26,6 +26,7 @@ from cerify.semantics.row_pattern.check import column_types, types_of, with_days
 from cerify.semantics.row_pattern.scalars import RowReading
 from cerify.semantics.row_pattern.statement import WindowColumn, is_statement
 from cerify.semantics.row_pattern.syntax import show as show_clause
+from cerify.semantics.sigma.parse import DOCUMENT, split_by_alerts
 from cerify.semantics.sigma.syntax import SigmaQuery
 from cerify.statements import Pasted, read_pasted, reading_texts, split_duration, written_out
 from cerify.terminal import echo
@@ -110,8 +111,8 @@ def read_rule(source: str) -> DetectionRule:
 def cases_of_rules(path: Path) -> tuple[list[Case], tuple[UnreadableRule, ...]]:
     """Return a case for each test log that `cerify vectors` writes for the rules of a file or a folder.
 
-    The feature of a case is the name of its rule, or its path. The rules of a folder that cannot be read come with
-    them. Raises InputError where none has a test log.
+    The feature of a case is the name of its rule, or its path. A file of Sigma has cases for each rule that raises
+    alerts. The rules of a folder that cannot be read come with them. Raises InputError where none has a test log.
     """
     from cerify.conformance.model import Case, evaluated_output, of_output
 
@@ -122,20 +123,25 @@ def cases_of_rules(path: Path) -> tuple[list[Case], tuple[UnreadableRule, ...]]:
     for rule in folder.rules.values():
         language = LANGUAGES[rule.language]
         output: AnswerOutput = "valuations" if language.results else "matches"
-        with errors_in(rule.text):
-            logs = language.explanations.test_logs(rule.query).lines
-        for number, line in enumerate(logs, 1):
-            S = Stream([event_of_document(document, rule.path) for document in line["log"]])
-            clause = f"finds {'; '.join(line['kills'])}" if line["kills"] else "a log on which it fires"
-            meant = language.evaluators.matches(rule.query, S, DENOTATIONAL, Options(evaluated_output(output)))
-            events = [json_of_event(event) for event in S]
-            if not _has_one_type_a_field(events):  # as the protocol asks of a stream
-                mixed += 1
-                continue
-            text, name = (rule.text, rule.name or rule.path)
-            id_ = f"{rule.path}:{number}"
-            matches = of_output(meant, rule.language, output)
-            cases.append(Case(id_, name, clause, rule.language, text, None, events, output, matches))
+        queries = split_by_alerts(rule.query) if isinstance(rule.query, SigmaQuery) else [rule.query]
+        number = 0
+        for query in queries:
+            text, name = rule.text, rule.name or rule.path
+            if len(queries) > 1 and isinstance(query, SigmaQuery):
+                text, name = query.text, query.rules[0].name
+            with errors_in(text):
+                logs = language.explanations.test_logs(query).lines
+            for line in logs:
+                number += 1
+                S = Stream([event_of_document(document, rule.path) for document in line["log"]])
+                clause = f"finds {'; '.join(line['kills'])}" if line["kills"] else "a log on which it fires"
+                meant = language.evaluators.matches(query, S, DENOTATIONAL, Options(evaluated_output(output)))
+                events = [json_of_event(event) for event in S]
+                if not _has_one_type_a_field(events):  # as the protocol asks of a stream
+                    mixed += 1
+                    continue
+                id_, matches = f"{rule.path}:{number}", of_output(meant, rule.language, output)
+                cases.append(Case(id_, name, clause, rule.language, text, None, events, output, matches))
     if not cases:
         raise InputError(f"{path}: no rule in EQL or Sigma has a test log")
     if mixed:
@@ -303,7 +309,7 @@ def with_referenced_rules(file: Path, text: str) -> str:
         if others and not wanted:
             break
         with suppress(InputError):
-            for document in re.split(r"(?m)^---[ \t]*(?:#.*)?$", text_of(other)):
+            for document in DOCUMENT.split(text_of(other)):
                 names = set(re.findall(NAMED, document))
                 if names & set(wanted):
                     known |= names

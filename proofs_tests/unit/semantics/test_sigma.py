@@ -39,7 +39,7 @@ from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, Pars
 from cerify.semantics.events import Event, Stream, result_of
 from cerify.semantics.json_events import stream_of_json
 from cerify.semantics.sigma.denote import alerts_of, detection_test
-from cerify.semantics.sigma.parse import parse, show_documents
+from cerify.semantics.sigma.parse import parse, show_documents, split_by_alerts
 from cerify.semantics.sigma.reading import SigmaReading
 from cerify.semantics.sigma.syntax import SigmaCorrelation, SigmaDetection
 from proofs_tests.campaigns.sigma import differences
@@ -680,6 +680,24 @@ def test_test_logs_that_are_no_cases_are_counted(tmp_path: Path, capsys: pytest.
     rule.write_text(show_documents(list(yaml.safe_load_all(rules(body, *numbers)))[:3]), encoding="utf-8")
     assert cases_of_rules(rule)[0]
     assert "test logs are no cases: a field has texts and numbers there" in capsys.readouterr().err
+
+
+def test_each_rule_of_a_file_that_raises_alerts_has_cases_of_its_own(tmp_path: Path) -> None:
+    """Converters are compared by one correlation at a time, and passed over files with two."""
+    text = rules(COUNT, {"title": "u", "correlation": {**COUNT, "rules": ["b"], "timespan": "5s"}}).partition(
+        "---\ntitle: c"
+    )[0]
+    one, other = split_by_alerts(parse(f"# of two\n{text}"))
+    assert [*one.rules, *other.rules] == [*parse(text).rules]
+    (tmp_path / "two.yml").write_text(text, encoding="utf-8")
+    cases, _ = cases_of_rules(tmp_path)
+    assert {(case.feature, case.query) for case in cases} == {
+        ("t", one.text.removeprefix("# of two\n")),
+        ("u", other.text),
+    }
+    assert len({case.id for case in cases}) == len(cases)
+    own_alerts = text.replace("correlation:\n", "correlation:\n  generate: true\n", 1)
+    assert split_by_alerts(parse(own_alerts)) == [parse(own_alerts)]  # what it refers to raises alerts with it
 
 
 def test_a_text_where_numbers_are_added_is_named(tmp_path: Path, run: Run) -> None:

@@ -52,8 +52,10 @@ def correlation_of(rules: Any) -> Any:
     from sigma.correlations import SigmaCorrelationRule
 
     raising = [rule for rule in rules.rules if rule._output]
-    if len(raising) != 1 or not isinstance(raising[0], SigmaCorrelationRule):
+    if len(raising) != 1:
         raise Skip("one correlation is compared at a time")
+    if not isinstance(raising[0], SigmaCorrelationRule):
+        raise Skip("correlations alone are compared, and this is a rule about one event")
     return raising[0]
 
 
