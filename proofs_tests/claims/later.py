@@ -906,8 +906,9 @@ def _(effort: Effort) -> Finding:
                 cases += 1
         except Unsupported:
             refused += 1
-    bound = f"{len(queries) - refused} queries carried, {refused} refused, all of one component and every {every}. of "
-    bound += f"two: {cases} cases, all streams of 3 events of three kinds"
+    bound = f"{len(queries) - refused} queries carried, {refused} refused, with one condition at most: all of one "
+    bound += f"component, and every {every}. of two with mixed strategies, negations and a window: {cases} cases, all "
+    bound += "streams of 3 events of three kinds"
     return Finding("holds", "random", bound)
 
 
@@ -1072,7 +1073,8 @@ def _(effort: Effort) -> Finding:
             if len({events for _, events in found}) < len(found):
                 return Finding("refuted", "random", f"{show_sase(q)} over {S.events}")
     again = [(m.at, m.events) for m in matches(parse("PROJECT[A](A ; B)"), Stream(map(Event, "ABB")))]
-    bound = f"{cases} matches: all queries of one component and every {every}. of two, all streams of 3 events; A B B"
+    bound = f"{cases} matches: all queries of one component and every {every}. of two, with one condition at most, all "
+    bound += "streams of 3 events; A B B"
     return Finding("holds" if again == [(1, (0,)), (2, (0,))] else "refuted", "random", bound)
 
 

@@ -52,7 +52,8 @@ def _(effort: Effort) -> Finding:
         for word in words:
             known[word] = N.after(known[word[:-1]], word[-1])
             wrong += N.accepts(known[word]) != Runs(A, Stream(letters[x] for x in word)).accepts()
-    bound = f"{len(texts)} queries, every {every}. of all, all words of 1 to {length} events; at most {largest} states"
+    bound = f"{len(texts)} queries, every {every}. of all {small.KINDS}, all words of 1 to {length} events; at most "
+    bound += f"{largest} states"
     return passed(not wrong, bound, "random")
 
 
@@ -423,9 +424,9 @@ def _named_by_proceeding(id_: str, title: str, strategies: tuple[str, ...], comp
             if len(names) < len(made):
                 return Finding("refuted", "exhaustive", "", {"query": text, "why": "two runs with one name"})
         bound = (
-            f"{runs:,} runs of {len(texts[::every])} queries, every {every}. of all, on streams drawn (seed 7): "
-            f"where a run starts, how many steps it has, and where it proceeds, at most {choices} times, say which run "
-            f"it is; that there is a complete problem is {complete}"
+            f"{runs:,} runs of {len(texts[::every])} queries, every {every}. of all {small.KINDS}, on streams drawn "
+            f"(seed 7): where a run starts, how many steps it has, and where it proceeds, at most {choices} times, say "
+            f"which run it is; that there is a complete problem is {complete}"
         )
         return passed(choices > 0, bound, "random")
 
