@@ -35,7 +35,7 @@ def codes(ids: tuple[str, ...]) -> str:
 # What an erratum is: the part that is told, beside the claims whose checks find the rest.
 
 TEXTS = {
-    "tods21": "the authors' version of January 2021 (49 pages), as text that was read from its pages",
+    "tods21": "the authors' version of January 2021 (49 pages), as text that was read from its annotated pages",
     "cep17": "a web version of arXiv:1709.05369, whose formulas and listings are lost",
     "sase07": "the technical report, as text that was read from its pages; Queries 2 to 5 are lost",
     "icde08": "the short paper of four pages, as text that was read from its pages",
