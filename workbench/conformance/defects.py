@@ -292,9 +292,11 @@ def _standing(
     stands = _settle_choices(inquiry, kernels, failing, choices, answered) if asks else []
     judge = ChoiceScorer(choices, [*answered, *smallest, *inquiry.asked], _unexplained(choices, stands, kernels))
     if _is_open(choices, stands, smallest):
-        further, unfit = inquiry.identify() if asks else (judge.climb(), ())
+        found, unfit = inquiry.identify() if asks else ([[choice] for choice in judge.climb()], [])
+        further = [alike[0] for alike in found]
         unexplained = _unexplained(choices, further, kernels)
         judge = ChoiceScorer(choices, [*answered, *smallest, *inquiry.asked], unexplained, unfit)
+        further = [_least_contradicted(judge, alike, further) for alike in found]
         choices.nearly = choices.nearly or further
         together = judge.confirm(list({**dict(stands), **dict(further)}.items()), helped=not asks)
         if _number_given(choices, together, smallest) > _number_given(choices, stands, smallest):
@@ -312,6 +314,12 @@ def _standing(
     with suppress(DiagnosisStopped):
         _doubt(suite, stands, [choice for choice in choices.nearly if choice not in stands], failing)
     return stands
+
+
+def _least_contradicted(judge: ChoiceScorer, alike: Sequence[Choice], beside: Sequence[Choice]) -> Choice:
+    """Return the first of the choices on one axis that has fewest answers against it, beside those on other axes."""
+    others = [other for other in beside if other[0] != alike[0][0]]
+    return min(alike, key=lambda choice: len(judge.weigh(choice, others).against))
 
 
 def _is_silence_explained(choices: Choices, name: str, stands: Sequence[Choice], failing: Sequence[CaseResult]) -> bool:
@@ -435,6 +443,7 @@ def _group_kernels(
             if not all(_is_given(choices, chosen, kernel.result) for kernel in new):
                 chosen = _standing(peeler, found, failing, choices, answered) or chosen
         found = _split_by_choice(found, chosen, choices, failing)
+        found = _lead_by_need(peeler, found, chosen, choices, failing)
     except (DiagnosisStopped, KeyboardInterrupt) as error:
         peeler.stop(error)
         stopped = peeler.stopped
@@ -490,6 +499,32 @@ def _split_by_choice(
     return [*(kernel for kernel in left if kernel.cases), *moved]
 
 
+def _lead_by_need(
+    peeler: Peeler,
+    kernels: Sequence[Kernel],
+    chosen: Sequence[Choice],
+    choices: Choices,
+    failing: Sequence[CaseResult],
+) -> list[Kernel]:
+    """Return kernels such that the smallest case of each choice needs it, where one of its cases does.
+
+    Of two choices each may give the answers to the smallest cases, and other answers need both.
+    """
+    by_id, leading = {one.case.id: one for one in failing}, list[Kernel]()
+    for group in _together(kernels, chosen, choices):
+        given_by_others = partial(choices.reproduces, [choice for choice in chosen if choice != group.choice])
+        if group.choice is None or not all(given_by_others(kernel.result) for kernel in group.kernels):
+            continue
+        cases = (by_id[id_] for id_ in group.cases if id_ in by_id)
+        needing = [one for one in cases if choices.reproduces([group.choice], one) and not given_by_others(one)]
+        if needing:
+            smallest = min(needing, key=lambda one: (len(one.case.events), len(one.case.query), one.case.id))
+            leading += peeler.kernels_beside([smallest], given_by_others)[:1]
+    ids = {id_ for kernel in leading for id_ in kernel.cases}
+    left = (replace(kernel, cases=tuple(id_ for id_ in kernel.cases if id_ not in ids)) for kernel in kernels)
+    return [*leading, *(kernel for kernel in left if kernel.cases)]
+
+
 def _find_necessary_choice(
     choices: Choices, chosen: Sequence[Choice], result: CaseResult, known: Container[object]
 ) -> Choice | None:
@@ -513,7 +548,13 @@ def _causes(choices: Choices, results: Sequence[CaseResult], group: DefectGroup)
 
 def _defect(id_: str, group: DefectGroup, choices: Choices, by_id: dict[str, CaseResult], hurried: bool) -> Defect:
     """Return the defect of a group; hurried: without an explanation, which may take long."""
-    kernels = sorted(group.kernels, key=lambda k: (len(k.result.case.query), len(k.result.case.events)))
+
+    def rank(kernel: Kernel) -> tuple[bool, int, int]:
+        """Those that need the choice come first, then the smallest."""
+        needless = group.choice is not None and choices.reproduces(group.beside, kernel.result)
+        return needless, len(kernel.result.case.query), len(kernel.result.case.events)
+
+    kernels = sorted(group.kernels, key=rank)
     first = kernels[0]
     others = tuple(r for k in kernels for r in (k.result, *k.variants) if r is not first.result)
     recorded = [by_id[case] for case in group.cases if case in by_id]

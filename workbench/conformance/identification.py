@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count, product
+from itertools import count, islice, product
 from random import Random
 from typing import Any
 
@@ -40,6 +40,7 @@ RESERVED = 60  # questions that are kept for the end, where the best hypotheses 
 FEW = 40  # questions of a template among which those are that no value asks for
 FURTHER = 3  # of these, at most
 CORROBORATING = 3  # questions, at least, that separate what is found from each other value of an axis
+CORROBORATED = 12  # questions with each query about a value that is not the definition's, as far as there are some
 CONFIRMATIONS = 2  # questions of a stage on which what is left agrees
 RICH = 4  # events of the stream of a question that confirms
 LOOKED_AT = 60  # questions of one length among which the best is looked for, if one of them splits
@@ -98,6 +99,8 @@ class Identification:
                     self.confirm(stage)
                 self._end_step()
             self.settle(stages)
+            if self.corroborate(stages):
+                self.settle(stages)
             progress("asking", len(stages), len(stages))
         except KeyboardInterrupt:
             self.interrupted = True
@@ -225,6 +228,24 @@ class Identification:
                 self.answered.append(Answered(question, answer, differing, settles=True))
                 self.left = self.best()
 
+    def corroborate(self, stages: Sequence[Stage]) -> bool:
+        """Ask further about the values that are not the definition's; return whether an answer contradicts them.
+
+        An engine may have a meaning that is near to such a value, and that few streams tell from it.
+        """
+        best, contradicted = self.left[0], False
+        asked = {(one.question.query, one.question.key) for one in self.answered}
+        for stage in stages:
+            if all(best[name] == self.predictor.default[name] for name in stage.axes):
+                continue
+            for template in stage.templates:
+                some = Pool((template,), self.skipped).matched(self.predictor, CORROBORATED)
+                for question in (one for one in some if (one.query, one.key) not in asked):
+                    if len(self.answered) < self.most and (answer := self.put(question)) is not None:
+                        self.answered.append(Answered(question, answer, stage.axes))
+                        contradicted |= self.predictor.answer(question, best) != answer
+        return contradicted
+
     def best(self) -> list[Choices]:
         """Hill-climb from the best remaining hypothesis; return the hypotheses that explain the most answers.
 
@@ -292,7 +313,8 @@ class Identification:
                 break
             unfit.remove(ranked[0][2])
         torn = {name for name in suspected - unfit if self.is_torn(name, unfit, about[name])}
-        clear |= {name: about[name] for name in torn}
+        unfit |= torn
+        clear = {name: found if name in torn else self.without(unfit - {name}, found) for name, found in about.items()}
         findings = {name: self.finding(name, found, about[name], unfit - {name}) for name, found in clear.items()}
         return {name: finding for name, finding in findings.items() if finding is not None}
 
@@ -446,6 +468,10 @@ class Pool:
         if not short:
             return None
         return max(short, key=lambda question: len(predictor.answer(question, hypothesis)))
+
+    def matched(self, predictor: Predictor, most: int) -> list[EngineQuestion]:
+        """Return the shortest questions to which the definition has a match."""
+        return list(islice((q for q in self.unskipped() if predictor.answer(q, predictor.default)), most))
 
     def further(self, hypothesis: Choices, predictor: Predictor) -> list[EngineQuestion]:
         """Choose a few long questions of a template: those with the most matches, and one without any.

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from cerify.conformance.choices import Choice, Choices
-from cerify.conformance.identification import Identification, Pool
+from cerify.conformance.identification import CORROBORATED, Identification, Pool
 from cerify.conformance.judgement import ChoiceScorer
 from cerify.conformance.model import Case, CaseResult
 from cerify.conformance.peeling import Elements, Peeler
@@ -26,7 +26,7 @@ from cerify.semantics.errors import CerifyError
 
 SHOWING = 4  # questions about each cause on which it changes the answer, with other queries first
 SEPARATING = 6  # questions that tell a cause from one other choice
-LOOKED_AT = 24  # questions about each cause on which it need not show
+LOOKED_AT = 72  # questions about each cause on which it need not show
 LOOKED_NEAR = 40  # questions about other axes of the same operators
 MOST = 300  # questions about the causes of a language
 BOUNDED = {"plus": "repeat", "cplus": "crepeat"}  # operators that engines evaluate as they do iterations
@@ -81,9 +81,9 @@ class Inquiry:
             if question is None or self.ask(question):
                 return
 
-    def identify(self) -> tuple[list[Choice], list[Elements]]:
+    def identify(self) -> tuple[list[list[Choice]], list[Elements]]:
         """Return the choices that `identify` finds, except expected and open ones, and the operators of axes without a
-        value.
+        value. Beside each choice are those that no question tells from it.
 
         It finds choices that have an effect only together, such as a filter that decides which events a sequence takes.
         """
@@ -104,7 +104,8 @@ class Inquiry:
 
         findings = Identification(self.predictor, answer).run(STAGES.get(self.choices.language, ()))
         expected = self.point(())
-        chosen = [(name, f.value) for name, f in findings.items() if f.value not in (None, expected[name])]
+        named = {name: f for name, f in findings.items() if f.value not in (None, expected[name])}
+        chosen = [[(name, value) for value in (f.value, *f.alike) if value] for name, f in named.items()]
         axes = [self.predictor.interpretation.axes[n] for n, f in findings.items() if f.value is None and not f.alike]
         unfit = {operator for axis in axes for operator in axis.operators}
         return chosen, [frozenset([name]) for name in (*unfit, *(BOUNDED[name] for name in unfit & BOUNDED.keys()))]
@@ -124,7 +125,11 @@ class Inquiry:
         near = [s for s in stages if name not in s.axes and own and any(axes[a].operators == own for a in s.axes)]
         for about, most, each in (([s for s in stages if name in s.axes], LOOKED_AT, None), (near, LOOKED_NEAR, 1)):
             for template in (template for stage in about for template in stage.templates):
-                for question in Pool((template,), self.pool.skipped).further(point, self.predictor)[:each]:
+                pool = Pool((template,), self.pool.skipped)
+                some = pool.further(point, self.predictor)[:each]
+                known = {question.key for question in some}
+                more = [] if each else pool.matched(self.predictor, CORROBORATED)
+                for question in (*some, *(one for one in more if one.key not in known)):
                     if most == 0 or len(self.asked) >= MOST or self.peeler.stopped:
                         break
                     if self.ask(question):

@@ -471,6 +471,8 @@ class CelVariant:
                 for mu, end in self.backtrack(psi, i):
                     if all(self.same_key(self.S[p].get(a), self.S[q].get(a)) for p in sup(mu) for q in sup(mu)):
                         yield mu, end
+            case cel.Strict(psi) if self.choices["selection@strict"] == "as-defined":
+                yield from ((mu, end) for mu, end in self.backtrack(psi, i) if KEEPS["strict"](sup(mu), set()))
             case cel.Derived():
                 yield from self.backtrack(phi.expansion, i)
             case _:
@@ -1011,7 +1013,11 @@ STAGES = (
     ),
     Stage(
         ("window@events",),
-        (Template("(A ; B) WITHIN 2 EVENTS", ABC, 5), Template("(A : B) WITHIN 2 EVENTS", ABC, 4)),
+        (
+            Template("(A ; B) WITHIN 2 EVENTS", ABC, 5),
+            Template("(A : B) WITHIN 2 EVENTS", ABC, 4),
+            Template("(A ; B ; C) WITHIN 3 EVENTS", types("B C"), 4, before=types("A")),
+        ),
     ),
     Stage(
         ("window@time",),
@@ -1019,6 +1025,7 @@ STAGES = (
             Template("(A ; B) WITHIN 2 seconds", events("A B", after=(1, 2, 3)), 3),
             Template("(A ; B) WITHIN 2 seconds", events("A B", after=(0.5, 1.0, 1.5)), 3),
             Template("(A ; B) WITHIN 1.5 minutes", events("A B", after=(1, 60, 90)), 2),
+            Template("(A ; B ; C) WITHIN 2 seconds", events("B C", after=(1, 2)), 3, before=events("A", after=(0,))),
         ),
     ),
     Stage(("window@attribute",), (Template("(A ; B) WITHIN 2 [x]", events("A B", x=(0, 1, 2, 3, 2.5, 3.5)), 2),)),
@@ -1086,7 +1093,7 @@ STAGES = (
     ),
     Stage(
         ("partition@unless",),
-        (Template("((A ; C) UNLESS B) PARTITION BY [k]", events("A B C", k=(1, 2)), 4),),
+        (Template("((A ; C) UNLESS B) PARTITION BY [k]", events("A B C", k=(1, 2)), 3),),
     ),
     Stage(
         ("partition@absent",),
@@ -1103,7 +1110,7 @@ STAGES = (
     *selections(
         ("A ; B", ABC, 5),
         ("A OR (A ; B)", AB, 4),
-        ("A ; B ; C", ABC, 6),
+        ("A ; B ; C", ABC, 5),
         ("A OR (A ; A) OR (A ; A ; A)", AB, 5),
         ("B OR (A ; B) OR (A ; A ; B)", AB, 5),
     ),

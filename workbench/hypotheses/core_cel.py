@@ -279,7 +279,7 @@ STAGES = (
     *selections(
         ("A AS a ; B AS b", ABC, 5),
         ("A AS a OR (A AS b ; B AS c)", AB, 4),
-        ("A AS a ; B AS b ; C AS c", ABC, 6),
+        ("A AS a ; B AS b ; C AS c", ABC, 5),
         ("B AS a OR (A AS b ; B AS c) OR (A AS d ; A AS e ; B AS f)", AB, 5),
     ),
     Stage(

@@ -688,8 +688,8 @@ class Template:
     """A query and the events of which its streams consist.
 
     letters: events as JSON. The key "after" is the number of seconds since the event before; the stream then has
-    times: whole seconds, or ISO 8601 if some "after" is a float. longest: the length of the longest stream. before:
-    events with which every stream begins.
+    times: whole seconds, or ISO 8601 if some "after" is a float. longest: the length of the longest stream; some
+    of this length are left out where there are more than MOST_STREAMS. before: events with which every stream begins.
     """
 
     query: str

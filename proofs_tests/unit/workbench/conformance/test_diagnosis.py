@@ -196,6 +196,13 @@ def test_no_defect_hides_another() -> None:
 
 
 @pytest.mark.thorough
+def test_the_smallest_case_of_a_choice_needs_it() -> None:
+    """Either choice gives the answer to A+ on A A; and no question tells the latest from the shortest match here."""
+    counted, _ = judged("cel", {"overlap": "once-per-step", "emit": "latest-per-position"}, hidden=False)
+    assert (counted["right"], counted["hidden"], counted["too many"]) == (2, 0, 0)
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", sampled(ENGINES, (3, 5, 9, 11)))
 def test_a_meaning_without_a_name_gets_none(seed: int) -> None:
     """The values of the engine are not among those that are searched; all: the campaign with --hidden."""
