@@ -72,7 +72,7 @@ def unseal(saved: bytes, kind: str, query: str) -> bytes:
 
 
 def _difference(header: dict[str, Any], kind: str) -> str:
-    """Explain why an undamaged state is not the expected one, and what to do."""
+    """Return why an undamaged state is not the expected one, and what to do."""
     if header.get("version") != VERSION:
         return (
             f"a state of version {header.get('version')}; this version reads {VERSION}: restore it with the release of "
@@ -94,7 +94,7 @@ def _difference(header: dict[str, Any], kind: str) -> str:
 
 
 def _checksum(header: dict[str, Any], data: bytes) -> str:
-    """SHA-256 of all of the header but the checksum, and of the data."""
+    """Return the SHA-256 of the data and of the header without its checksum."""
     rest = json.dumps({name: value for name, value in header.items() if name != "sha256"})
     return sha256(rest.encode() + b"\n" + data).hexdigest()
 
@@ -271,7 +271,7 @@ class Evaluator(ABC):
     @property
     @abstractmethod
     def identity(self) -> str:
-        """The query and the options, as a text that is the same for evaluators that can exchange saved states."""
+        """Return the query and the options as a text that is equal for evaluators that can exchange saved states."""
 
     @abstractmethod
     def dump(self) -> bytes:
@@ -336,7 +336,7 @@ class Evaluator(ABC):
         self._kinds = found
 
     def _fits(self, S: Stream) -> bool:
-        """Return whether the check of the first batch has nothing to say."""
+        """Return whether the check of the first batch finds nothing."""
         assert self.check is not None
         try:
             with warnings.catch_warnings():

@@ -230,12 +230,12 @@ def _columns(rows: FunnelRows) -> tuple[Any, ...]:
 
 
 def _for_loops(*columns: np.ndarray | None) -> tuple[Any, ...]:
-    """Return the columns as the loops read them: as lists if Python runs them, which is twice as fast."""
+    """Return the columns in the form that the loops read: lists if Python runs them, which is twice as fast."""
     return columns if installed("numba") else tuple(None if c is None else c.tolist() for c in columns)
 
 
 def _limit(window: int | float | None, times: np.ndarray) -> Any:
-    """Return the window as a number of the kind of the times, larger than any difference if there is none."""
+    """Return the window as a number of the kind of the times; without a window, one larger than any difference."""
     if times.dtype.kind == "f":
         return np.inf if window is None else float(window)
     return 2**62 if window is None else min(int(window), 2**62)

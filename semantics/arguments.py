@@ -175,7 +175,7 @@ def timed_items(items: Iterable[T], together: int = CHECKED_TOGETHER) -> Iterato
 
 @contextmanager
 def depth_limited(span: Span | None = None) -> Iterator[None]:
-    """Inside, a tree nested deeper than Python's own limit on recursion is a BudgetExceeded."""
+    """Raise BudgetExceeded where the code inside nests deeper than Python's limit on recursion."""
     try:
         yield
     except RecursionError:

@@ -106,7 +106,7 @@ def _numbers(text: pa.ChunkedArray, value_type: ValueType, field: str, place: Ro
 
 
 def _timestamps(text: pa.ChunkedArray, field: str, place: RowLocation) -> pa.ChunkedArray:
-    """Arrow reads the usual forms at once; whatever it does not know goes through parse_time, the definition."""
+    """Parse texts as times: Arrow reads the usual forms at once, and parse_time, the definition, reads all others."""
     offset = pc.if_else(pc.match_substring_regex(text, ZONE), "", "Z")
     rest = pc.if_else(pc.match_substring_regex(text, DATE), "T00:00:00Z", offset)
     try:
@@ -173,7 +173,7 @@ def _converted(source: Any, unread: dict[str, str] | None) -> pa.Table:
 
 
 def _parts_of_pandas(frame: Any, unread: dict[str, str]) -> pa.Table:
-    """Return the table of the columns that a table of Arrow can have; the others are added to unread."""
+    """Return the table of the columns that Arrow can represent; the reasons for the others are added to unread."""
     try:
         return _of_pandas(frame)
     except (InputError, pa.ArrowException, TypeError, ValueError):
@@ -209,7 +209,7 @@ def _of_pandas(frame: Any) -> pa.Table:
 
 
 def _whole_numbers_with_gaps(table: pa.Table, frame: Any) -> pa.Table:
-    """Return the table with whole numbers where pandas has floats only because a column of integers has gaps."""
+    """Return the table with integers where pandas has floats only because some cells are missing."""
     for at, name in enumerate(table.column_names):
         column = table.column(at)
         if not 0 < column.null_count < len(column) or str(frame.dtypes.iloc[at]) != "float64":
@@ -220,7 +220,9 @@ def _whole_numbers_with_gaps(table: pa.Table, frame: Any) -> pa.Table:
 
 
 def _misfit(column: Any) -> str | None:
-    """The first value that no column of Arrow has beside the first one, if there is any, with the rows of both."""
+    """Return a sentence about the first value that cannot share a column of Arrow with the first
+    one; None if all can.
+    """
     values = [(row, value) for row, value in enumerate(column) if value is not None]
     for row, value in values:
         try:
@@ -261,7 +263,9 @@ def table_of_values(
     value_types: Mapping[str, ValueType],
     values: Mapping[str, Sequence[Value | None]],
 ) -> pa.Table:
-    """The table of a stream with these event types and attributes. Raises InputError for a value of another type."""
+    """Return the table of a stream with these event types and attributes. Raises InputError for
+    other types of values.
+    """
     arrays = {type_column: pa.array(types, pa.string())}
     for name, value_type in value_types.items():
         # Arrow would make 1 of true, and of 1.5
@@ -301,7 +305,7 @@ def values_in(column: pa.ChunkedArray) -> list[Value | None]:
 
 
 def _with_value_types(table: pa.Table) -> pa.Table:
-    """The table of a stream with every column of a type in ARROW; dictionaries of texts may stay. Raises InputError."""
+    """Return the table with every column in a type of ARROW; texts may stay dictionaries. Raises InputError."""
     names, types = table.column_names, table.schema.types
     if len(set(names)) < len(names):
         doubled = next(name for name in names if names.count(name) > 1)
@@ -356,7 +360,7 @@ def _of_plain_texts(chunk: pa.DictionaryArray) -> pa.DictionaryArray:
 
 
 def _bytes_of_texts(chunk: pa.DictionaryArray) -> int:
-    """Return the bytes of the texts for which the indices of a chunk stand."""
+    """Return the number of bytes that the texts of a chunk take without the dictionary."""
     lengths = pc.binary_length(chunk.dictionary.cast(pa.large_string()))
     return pc.sum(pc.take(lengths, chunk.indices)).as_py() or 0
 

@@ -72,7 +72,9 @@ def rows_of_table(
 
 
 def _paths(type_: pa.DataType, path: str = "") -> list[str]:
-    """Return the paths to the values in an element of a list that can be asked for, "" for one that is a value."""
+    """Return the paths to the values in an element of a list that queries can test; "" for an
+    element that is a value.
+    """
     if pa.types.is_struct(type_):
         return [found for one in type_ for found in _paths(one.type, f"{path}.{one.name}" if path else one.name)]
     if is_list(type_):
@@ -118,7 +120,7 @@ def flat_table(table: pa.Table, name: str, place: RowLocation) -> pa.Table:
 def _types(
     types: pa.ChunkedArray, origin: str, name: str, place: RowLocation, coded: bool, default_type: str | None
 ) -> pa.ChunkedArray:
-    """Return the event types, as texts; those that are numbers are written as such."""
+    """Return the event types as texts; numbers become their texts."""
     if coded and not types.null_count and has_each_text_once(types):
         empty = any(pc.any(pc.equal(chunk.dictionary, "")).as_py() for chunk in types.chunks)
         if not empty:
@@ -158,7 +160,9 @@ def _readable(
     place: RowLocation,
     found: ReadTable,
 ) -> pa.ChunkedArray | None:
-    """Return a column in the Arrow type of its value type, None for lists. Raises InputError for what has none."""
+    """Return a column in the Arrow type of its value type, None for lists. Raises InputError for an
+    unsupported type.
+    """
     if is_list(values.type):
         return None
     kind = values.type
@@ -175,7 +179,7 @@ def _readable(
 
 
 def _cut(values: pa.ChunkedArray, reading: FieldReading) -> pa.ChunkedArray:
-    """Return the times of a column without digits beyond microseconds, if the reading asks for that."""
+    """Return the times of a column without digits beyond microseconds, if the options say so."""
     cuts = reading.times.round_times and is_nanoseconds(values.type)
     return pc.floor_temporal(values, unit="microsecond") if cuts else values
 

@@ -46,7 +46,7 @@ def times_if_text(
 def times_of_text_column(
     column: pa.ChunkedArray, field: str, place: RowLocation, round_times: bool = False
 ) -> pa.ChunkedArray:
-    """Return a column of texts as times. Raises InputError, with the row, for a text that is no time."""
+    """Return a column of texts as times. Raises InputError, with the row, for a text that is not a time."""
     if not round_times:
         return values_of_text(column, "timestamp", field, place)
     try:
@@ -104,7 +104,7 @@ def _of_nanoseconds(column: pa.ChunkedArray, field: str, how: TimeReading, place
 
 
 def _remainder(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return each whole number modulo 1000, from 0 on, as Python has it."""
+    """Return each integer modulo 1000, never negative, as in Python."""
     thousand = pa.scalar(1000, pa.int64())
     rest = pc.subtract(column, pc.multiply(pc.divide(column, thousand), thousand))  # Arrow's division truncates
     return pc.if_else(pc.less(rest, 0), pc.add(rest, thousand), rest)
@@ -125,7 +125,7 @@ def _checked_years(
 def _by_values(
     column: pa.ChunkedArray, field: str, how: TimeReading, place: RowLocation, declared: bool = False
 ) -> tuple[pa.ChunkedArray, str | None]:
-    """Return the column by the definition on Python's values: for texts, and where something is wrong."""
+    """Parse the column value by value with Python's definition: for texts, and to find the value that is wrong."""
     if column.type == ARROW["string"] and how == TimeReading():
         start = next(cell.as_py() for chunk in column.chunks for cell in chunk if cell.is_valid)
         if IS_DATE_TIME.fullmatch(start):

@@ -41,7 +41,7 @@ FLOAT: Mapping[pred.Operator, Callable[[Column, Column], Column]] = {"+": pc.add
 
 
 class _Inexact(Exception):
-    """Arrow's answer to this test might not be the exact one."""
+    """Raised where Arrow's answer to a test might not be the exact one."""
 
 
 def mask(predicate: pred.Predicate, table: pa.Table) -> pa.BooleanArray:
@@ -152,7 +152,7 @@ def _compare(comparator: pred.Comparator, left: Column, right: Column) -> Column
 
 
 def _exact_as_floats(column: Column) -> bool:
-    """Return whether every number of the column is one that a float carries."""
+    """Return whether a float can represent every number of the column exactly."""
     if column.type == ARROW["float"]:
         return True
     if isinstance(column, pa.Scalar):

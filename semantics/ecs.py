@@ -172,7 +172,7 @@ def document_of_event(event: Event) -> dict[str, Any]:
 
 
 def _set_nested(document: dict[str, Any], name: str, value: Any) -> None:
-    """Put a value under a name with dots into nested objects, where no other value is in the way."""
+    """Put a value under a dotted name into nested objects, unless another value is in the way."""
     first, dot, rest = name.partition(".")
     if dot and rest and first and isinstance(document.setdefault(first, {}), dict):
         _set_nested(document[first], rest, value)
@@ -276,7 +276,7 @@ def _array(text: str, name: str) -> Iterable[Any]:
 
 
 def _parsed(line: str) -> Any:
-    """Return the value of a line; None where it has to be read again for its error."""
+    """Return the parsed value of a line; None if the line must be parsed again to report its error."""
     try:
         value, end = _SCAN(line, 0)
     except (ValueError, RecursionError, StopIteration):

@@ -23,7 +23,7 @@ class Span:
 
 
 class _Located(Exception):
-    """A message about a query, with its place there where it has one."""
+    """A message about a query, with its place in the query if known."""
 
     text: str | None = None  # the query's text, once somebody who knows it has added it
 
@@ -32,7 +32,7 @@ class _Located(Exception):
         self.message, self.span = message, span
 
     def described(self) -> str:
-        """The message; below it the place in the query's text, underlined, where both are known and there is any."""
+        """Return the message; below it the place in the query's text, underlined, if both are known."""
         if self.span is None or self.text is None or not self.text.strip():
             return self.message
         return f"{self.message}\n{underline(self.text, self.span)}"

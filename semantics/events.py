@@ -97,7 +97,7 @@ class Match:
     result: Result | None = field(default=None, repr=False)
 
     def more(self) -> dict[str, Any]:
-        """Return the fields that the match adds to its form as JSON."""
+        """Return the fields that this kind of match adds to its JSON form."""
         return {}
 
 
@@ -237,7 +237,7 @@ class Stream(Sequence[Event]):
             self.columns = None if self.columns is None else [*self.columns, name]
 
     def known_attributes(self, names: Iterable[str]) -> list[str]:
-        """Return the names, where each test for an element that no list has is replaced by the likely spellings."""
+        """Return the names; a test for an element that no list has is replaced by the likely spellings."""
         meant = [name for others in self._meant.values() for name in others]
         return list(dict.fromkeys([*(name for name in names if name not in self._meant), *meant]))
 
@@ -264,11 +264,11 @@ class Stream(Sequence[Event]):
 
     @property
     def is_columnar(self) -> bool:
-        """Return whether the stream has its Arrow table already."""
+        """Return whether the Arrow table of the stream is already made."""
         return self._table is not None
 
     def part(self, start: int, length: int) -> Stream:
-        """Return the stream of the length events from position start on; their positions start at 0 again."""
+        """Return the stream of `length` events from position `start` on; its positions start at 0."""
         part = Stream((), self.schema, self.columns)
         part.fits, part.unread, part.renamed = self.fits, self.unread, self.renamed
         part._events = None if self._events is None else self._events[start : start + length]
@@ -333,7 +333,7 @@ def _same(one: Event, other: Event) -> bool:
 
 
 def _checked(event: Event | Mapping[str, object], position: int, schema: Schema | None) -> Event:
-    """Return the event with values that are of our types, each by its class. Raises InputError."""
+    """Return the event with its values converted to the supported types. Raises InputError."""
     if isinstance(event, Mapping):
         event = _of_mapping(event, position, schema)
     if not isinstance(event, Event):
@@ -354,7 +354,9 @@ def _checked(event: Event | Mapping[str, object], position: int, schema: Schema 
 
 
 def _of_mapping(obj: Mapping[str, Any], position: int, schema: Schema | None) -> Event:
-    """The event of a mapping; text is parsed as a time under the key "time" and where the schema has a timestamp."""
+    """Return the event of a mapping; text is parsed as a time under the key "time" and where the schema has a
+    timestamp.
+    """
     if TYPE not in obj:
         keys = ", ".join(map(str, obj))
         raise InputError(f"event {position}: no key {TYPE!r} for the event type; the keys are {keys}")
@@ -393,7 +395,7 @@ def _events_of(table: pa.Table) -> Iterator[Event]:
 
 
 def observed(S: Stream) -> ObservedSchema:
-    """Return the schema that a stream shows.
+    """Return a schema with the types and attributes that occur in a stream.
 
       >>> import cerify
       >>> dict(cerify.observed(cerify.as_stream([{"type": "A", "x": 1}])).types)
@@ -475,7 +477,8 @@ def _types_in(column: Any) -> list[str]:
 
 
 def text_among_numbers(S: Stream, name: str) -> tuple[int, str] | None:
-    """Return the first event, with its value, whose attribute is no number; None unless others have texts of numbers.
+    """Return the first event, with its value, whose text is not a number; None unless other events have texts of
+    numbers.
 
     The values of the attribute are texts.
     """

@@ -15,7 +15,7 @@ Parts = Sequence[tuple[str, Stream]]
 
 
 def text_in_some(parts: Parts) -> frozenset[str]:
-    """Return the attributes that are texts in some files and times in others: in all together they are texts."""
+    """Return the attributes that are texts in some files and times in others; the joined stream has them as texts."""
     kinds: dict[str, set[str]] = {}
     for _, S in parts:
         for name, value_type in observed(S).attributes.items():

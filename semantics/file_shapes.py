@@ -120,7 +120,7 @@ def unpacked(source: CsvSource) -> CsvSource:
 
 
 def _without_actions(source: CsvSource) -> CsvSource:
-    """Return documents as Elasticsearch's bulk API takes them without the lines of its actions; others as they are."""
+    """Return documents in the form of Elasticsearch's bulk API without the lines of actions; other files unchanged."""
     with source.open() as file:
         if not ACTION.fullmatch(next(_lines(file), b"")):
             return source
@@ -157,7 +157,7 @@ def require_known_kind(source: CsvSource) -> None:
 
 
 def what_line_log(source: CsvSource) -> str:
-    """Say what kind of log without columns a file is, and what to do; "" if the kind is unknown."""
+    """Return which kind of log without columns a file is, and what to do; "" if the kind is unknown."""
     with source.open() as file:
         start = file.read(4096)
     if is_access_log(start.partition(b"\n")[0]):
@@ -203,7 +203,7 @@ def with_commas(source: CsvSource) -> Shape:
 
 
 def with_header(source: CsvSource, names: Sequence[str]) -> CsvSource:
-    """Return a file of text with separators with a line of names before it. Raises InputError."""
+    """Return a separated text file with a line of column names put before it. Raises InputError."""
     if isinstance(names, str) or not all(isinstance(name, str) and name.strip() for name in names):
         raise InputError(f"header: expected the names of the columns, as ['type', 'time'], not {names!r}")
     with source.open() as file:
@@ -243,7 +243,7 @@ def _cells(source: CsvSource, separator: str) -> Iterator[list[str]]:
 
 
 def _decimal_commas(rows: Sequence[Sequence[str]]) -> set[int]:
-    """Return the columns whose cells are all numbers, of which some have a comma."""
+    """Return the columns of numbers in which some have a decimal comma."""
     found = set[int]()
     for i in range(len(rows[0]) if rows else 0):
         cells = [row[i] for row in rows[1:] if i < len(row) and row[i]]
@@ -393,7 +393,7 @@ def _is_json(line: bytes) -> bool:
 
 
 def _values(text: str, name: str) -> list[Any] | None:
-    """Return the values that a text writes one after the other; None if it does not write such."""
+    """Return the values that a text writes one after the other; None if the text is something else."""
     decoder, at, found = json.JSONDecoder(), 0, list[Any]()
     blank = re.compile(r"[\s,]*")
     while (at := blank.match(text, at).end()) < len(text):  # type: ignore[union-attr]

@@ -170,7 +170,7 @@ def as_stream(
 
 
 def _finish(S: Stream, source: object, reading: FieldReading, sort: bool) -> Stream:
-    """Return the stream in the order asked for; it knows which field its time is from."""
+    """Return the stream, sorted by time if wanted; notes the field from which its time was read."""
     # In EQL and Sigma @timestamp is the time, whatever field it is read from.
     if reading.time_column not in (None, TIME, "@timestamp") and S is not source:
         S.renamed = {reading.time_column: TIME}
@@ -289,7 +289,7 @@ def _convert_events(source: Events, reading: FieldReading, schema: Schema | None
 
 
 def _renamed(obj: Mapping[str, Any], reading: FieldReading) -> Mapping[str, Any]:
-    """Return the object with the type by which it is read."""
+    """Return the object with its type replaced by the one under which it is read."""
     type_ = obj.get(TYPE)
     return {**obj, TYPE: reading.types[type_]} if isinstance(type_, str) and type_ in reading.types else obj
 
@@ -369,7 +369,7 @@ def read_schema(
 
 
 def open_source(path: str) -> CsvSource:
-    """Return the source of a file, or of standard input, which is read. Raises InputError, OSError."""
+    """Return the source of a file, or the content of standard input. Raises InputError, OSError."""
     if path == STDIN:
         data = sys.stdin.buffer.read()
         return CsvSource("standard input", lambda: io.BytesIO(data))
@@ -384,7 +384,7 @@ def open_source(path: str) -> CsvSource:
 
 @contextmanager
 def naming_file(path: str) -> Iterator[None]:
-    """Errors of the operating system inside, when a file is opened or later, become InputErrors that name the file."""
+    """Turn errors of the operating system inside into InputErrors that name the file."""
     try:
         yield
     except FileNotFoundError:
@@ -419,8 +419,7 @@ def _is_ocel(source: CsvSource) -> bool:
 
 
 def _csv(source: CsvSource, schema: Schema | None, reading: FieldReading) -> Stream:
-    """Return the stream of a CSV file: of a small one in plain Python, if it is clear what each column is; else by
-    Arrow.
+    """Return the stream of a CSV file: of a small file with clear columns in plain Python, else by Arrow.
 
     Rows without a type of their own are read by Arrow where it is installed, which keeps the order of the columns.
     """
@@ -549,7 +548,7 @@ def bounds_in_parquet(source: str | Path, name: str) -> tuple[int, int] | None:
 
 
 def _reads_alone(field: Any) -> bool:
-    """Return whether the values of a column mean the same without those of other rows."""
+    """Return whether a part of the column can be read without the rest."""
     kind = field.type
     if field.name == TYPE:
         return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind))
@@ -586,7 +585,7 @@ def _batch_rows(parquet: Any) -> int:
 
 
 def _open_parquet(source: CsvSource, reserved: Mapping[str, str], attributes: Set[str] | None) -> tuple[Any, Any]:
-    """Return the file, and the names of the columns that are wanted, None for all."""
+    """Return the file, and the names of the columns to read, None for all."""
     from cerify.semantics.arrow_columns import is_text
 
     with naming_extras():
@@ -631,7 +630,7 @@ def _read_ipc(source: CsvSource) -> pa.Table:
 
 @contextmanager
 def _errors_of_arrow(source: CsvSource, kind: str) -> Iterator[None]:
-    """Errors that Arrow raises inside, for a damaged file, become InputErrors that name the file."""
+    """Turn errors that Arrow raises for a damaged file into InputErrors that name the file."""
     try:
         yield
     except (pa.ArrowException, OSError, ValueError, MemoryError) as error:  # ValueError: a name that is not UTF-8
@@ -699,7 +698,7 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Replace what is in a file by these bytes; as `write_whole`. Raises InputError."""
+    """Replace the content of a file by these bytes, in the way of `write_whole`. Raises InputError."""
     try:
         if path.exists() and not path.is_file():
             path.write_bytes(data)

@@ -219,7 +219,7 @@ def _quoted(name: str) -> str:
 
 
 def query_constructs(query: KeyedQuestion) -> frozenset[str]:
-    """Return the names of what a query has: sequence, funnel or the parts of its mode, clauses, and conditions."""
+    """Return the names of the constructs of a query: sequence, funnel, parts of its mode, clauses, conditions."""
     found = {"condition"} if any(step.predicate is not None for step in query.steps) else set[str]()
     if query.by is not None:
         found.add("partition")
@@ -240,7 +240,7 @@ def query_constructs(query: KeyedQuestion) -> frozenset[str]:
 
 
 def step_problems(question: KeyedQuestion, schema: Schema) -> Iterator[Problem]:
-    """Yield what of the steps does not fit the events: types and attributes that none has, and values of two kinds."""
+    """Yield the problems of steps for these events: types and attributes that none has, values of two kinds."""
     between = question.between if isinstance(question, FunnelQuestion) else None
     for step in (*question.steps, *([between] if between is not None else [])):
         of_step = f"of the step {step.text!r}"
@@ -266,7 +266,7 @@ def step_problems(question: KeyedQuestion, schema: Schema) -> Iterator[Problem]:
 
 
 def is_of_step(step: FunnelStep, event: Event) -> bool:
-    """Tell whether an event is of a step."""
+    """Return whether an event satisfies the condition of a step."""
     if step.type is not None and step.type != event.type:
         return False
     return step.predicate is None or satisfied(step.predicate, lambda attribute: event.get(attribute.name), event.type)

@@ -50,7 +50,7 @@ HALF_OF_A_PAIR = re.compile("[\ud800-\udfff]")
 
 
 class _Doubled(Exception):
-    """An object has a key twice."""
+    """Raised for an object with a key twice."""
 
 
 def text_of(path: Path) -> str:
@@ -304,7 +304,7 @@ class SchemaProblem(NamedTuple):
 
 
 class JsonSchema:
-    """A schema, prepared to be held against many values. Raises MissingPackage without the extra conform."""
+    """A JSON schema, prepared for many values. Raises MissingPackage without the extra conform."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
         with naming_extras():

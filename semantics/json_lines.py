@@ -27,7 +27,7 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def read_json_lines(source: CsvSource, schema: Schema | None, reading: FieldReading) -> Stream:
-    """Read a file of JSON Lines; a large one by Arrow, if that surely reads the same."""
+    """Read a file of JSON Lines; a large one by Arrow, if that certainly gives the same events."""
     require_text(source)
     if schema is not None:
         return _fitting(source, schema, reading)
@@ -129,7 +129,7 @@ class _Columns:
         self._large: dict[str, tuple[int, str]] = {}  # the first integer that no float carries, and its place
 
     def see(self, event: Event, place: str, where: str) -> None:
-        """Take note of an event. Raises InputError."""
+        """Record an event. Raises InputError."""
         for name, value in event.attributes.items():
             new = value_type_of(value)
             if name == TIME and new not in ("int", "float", "timestamp"):
@@ -168,7 +168,7 @@ FIRST = 2**20  # bytes that tell which columns look like times; others that do a
 
 
 def table_of_json_lines(source: CsvSource, reading: FieldReading) -> ReadTable | None:
-    """Return the table of a stream's events; None where the file is to be read line by line."""
+    """Return the table of a stream's events; None if the file must be read line by line."""
     with source.open() as file:
         data = file.read()
     try:
@@ -182,7 +182,7 @@ def table_of_json_lines(source: CsvSource, reading: FieldReading) -> ReadTable |
 
 
 def _as_written(data: bytes) -> pa.Table | None:
-    """Return the values of the objects in the lines; None if they may be others than those that are written."""
+    """Return the values of the objects in the lines; None if Arrow may have changed some."""
     lines = data.count(b"\n") + (not data.endswith(b"\n"))
     if not _has_flat_objects(data, lines):
         return None

@@ -206,7 +206,7 @@ def table_of_columns(columns: Mapping[str, Sequence[Any]]) -> pa.Table:
 
 
 def _array_of(values: Sequence[Any], kind: pa.DataType | None) -> pa.Array:
-    """Return an array, of nanoseconds where a time, an interval or one in a list has some, which Arrow would drop."""
+    """Return an array; with nanoseconds if some time or interval has them, which Arrow would drop."""
     known = [value for cell in values for value in (cell if isinstance(cell, list) else [cell]) if value is not None]
     of_times = has_nanoseconds(known) and all(isinstance(value, datetime) for value in known)
     fine = {NanosecondTime, NanosecondInterval} & set(map(type, known))

@@ -76,14 +76,14 @@ def _addresses(groups: Sequence[Interval], end: str, i: int = 0) -> str:
 
 
 def _after_zeros(optional: Sequence[Interval], rest: Sequence[Interval], end: str) -> str:
-    """Return a pattern for what follows `::`: any number of the optional groups, then the rest."""
+    """Return a pattern for the part after `::`: any number of the optional groups, then the rest."""
     if rest or end:
         return _last_of(optional) + ":".join(map(_group, rest)) + (end if rest else end.removeprefix(":"))
     return f"(?:{_last_of(optional[:-1])}{_group(optional[-1])})?" if optional else ""
 
 
 def _last_of(groups: Sequence[Interval]) -> str:
-    """Return the pattern of the last of some groups, or all or none of them, each with a colon after it."""
+    """Return the pattern of any number of the last of some groups, each with a colon after it."""
     if len({*groups}) == 1:
         return f"(?:{_group(groups[0])}:){{0,{len(groups)}}}"
     return reduce(lambda text, group: f"(?:{text}{_group(group)}:)?", groups, "")
@@ -105,7 +105,9 @@ def _group(interval: Interval) -> str:
 
 
 def _digits(low: str, high: str) -> str:
-    """The pattern of numbers of one length: their first digits are the same, one is in a range, the rest are free."""
+    """Return the pattern of numbers of one length: their first digits are the same, one is in a range, the rest are
+    free.
+    """
     text = ""
     for a, b in zip(low, high, strict=True):
         between = "0123456789abcdef"[int(a, 16) : int(b, 16) + 1]

@@ -167,7 +167,9 @@ def _paths(element: Any) -> Iterator[str]:
 
 
 def asked_element(name: str, lists: Collection[str]) -> tuple[str, str, str] | None:
-    """Return the list that an attribute asks about, the path in its elements ("" for none) and the element's text."""
+    """Return the list, the path in its elements ("" for none) and the element's text in an attribute like
+    "tags.any.new".
+    """
     at = name.find(ANY)
     while at > 0:
         path, element = name[:at], name[at + len(ANY) :]
@@ -194,7 +196,7 @@ def elements_of(name: str, lists: Mapping[str, Sequence[Sequence[Any] | None]]) 
 
 
 def meant_elements(name: str, lists: Mapping[str, Sequence[Sequence[Any] | None]]) -> list[str] | None:
-    """Return likely spellings of an attribute like "items.any.x1" that no element can match; None if an element can.
+    """Return likely spellings of an attribute like "items.any.x1" that matches no element; None if it matches some.
 
       >>> meant_elements("items.any.x1", {"items": [[{"sku": "x1"}], []]})
       ['items.sku.any.x1']
@@ -309,7 +311,7 @@ class ObjectRows:
         raise InputError(f"{self.where(row)}: its type is {what}")
 
     def _see(self, name: str, attributes: dict[str, Any], row: int) -> None:
-        """Check a value, put it into the form that values have, and note its class."""
+        """Check and convert a value, and record its class."""
         if name not in self._classes and not is_text(name):
             raise InputError(f"{self.where(row)}: the attribute name {name!r} is not a string")
         value = attributes[name]
@@ -408,7 +410,7 @@ class ObjectRows:
                 attributes.pop(name, None)
 
     def _join(self, name: str, classes: Mapping[type, int]) -> None:
-        """Make numbers of one type of whole numbers and floats; set aside what has several kinds."""
+        """Turn integers into floats in attributes with both; set aside attributes of several kinds."""
         (seen, first), *others = ((value_type_of(self._rows[row][name]), row) for row in classes.values())
         known: ValueType = seen
         for new, row in others:

@@ -54,7 +54,7 @@ EXTRAS: Mapping[str, str] = {
 
 
 def installed(name: str) -> bool:
-    """Return whether a package is there to be imported."""
+    """Return whether a package can be imported."""
     try:
         return name in sys.modules or find_spec(name) is not None
     except ModuleNotFoundError:  # a finder that refuses it
@@ -63,7 +63,7 @@ def installed(name: str) -> bool:
 
 @contextmanager
 def naming_extras() -> Iterator[None]:
-    """A package of EXTRAS that is imported inside and not installed becomes MissingPackage."""
+    """Turn the failed import of a package of EXTRAS inside into MissingPackage."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -226,7 +226,7 @@ def _one_sign(text: str, span: Span, tokens: list[Token], parser: Lark) -> Parse
 
 
 def _ends_condition(tokens: list[Token]) -> bool:
-    """Return whether a comparison stands before the end of these tokens, and is not closed by a bracket."""
+    """Return whether these tokens have a comparison with no ] after it."""
     kinds = [token.type for token in tokens]
     compared = [kinds.index(kind) for kind in ("COMPARATOR", "EQUALS") if kind in kinds]
     return bool(compared) and "RSQB" not in kinds[min(compared) :]
@@ -240,7 +240,7 @@ def _is_sentence(text: str, parser: Lark) -> bool:
 
 
 def _other_case(word: str, span: Span, keywords: Set[str]) -> ParseError | None:
-    """Return the error for a keyword in capitals that is written in small letters, or the other way round."""
+    """Return the error for a keyword written in the wrong case."""
     for other, letters in ((word.upper(), "capitals"), (word.lower(), "small letters")):
         if other in keywords and word not in keywords:
             return ParseError(f"{word!r} is not expected here; keywords are written in {letters}: {other}", span)
@@ -248,7 +248,7 @@ def _other_case(word: str, span: Span, keywords: Set[str]) -> ParseError | None:
 
 
 def _keywords(accepted: Set[str], parser: Lark) -> set[str]:
-    """Return the words that terminals match, also in the plural. A terminal for names has none."""
+    """Return the words that terminals match, also in the plural; none for a terminal of names."""
     patterns = {t.pattern.to_regexp() for t in parser.terminals if t.name in accepted}
     found = ((pattern, word + s) for pattern in patterns for word in _WORD.findall(pattern) for s in ("", "s"))
     return {word for pattern, word in found if re.fullmatch(pattern, word)}
@@ -338,7 +338,9 @@ def parsed(
 
 
 def node(class_: type[Any], spanned: bool = True) -> Any:
-    """A rule that makes a node of the class: its fields are the operands and names of the rule, in their order."""
+    """Return a rule that makes a node of the class: its fields are the operands and names of the
+    rule, in their order.
+    """
 
     def rule(self: PredicateBuilder, meta: Meta, *children: Any) -> Any:
         written = (child for child in children if not isinstance(child, Token) or child.type == "NAME")

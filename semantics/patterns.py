@@ -61,11 +61,11 @@ _CLASS_NAME = re.compile(r"\[:(\^?)(.*?):\]", re.DOTALL)
 
 
 class PatternError(ValueError):
-    """The text is no regular expression."""
+    """The text is not a regular expression."""
 
 
 class NotCovered(PatternError):
-    """The regular expression, if it is one, has to be matched by RE2."""
+    """Only RE2 can match this regular expression, if it is one."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ class _Parser:
         return found
 
     def _choice(self, flags: _Flags) -> Node:
-        """Alternatives up to the end, or to a closing parenthesis, which is left."""
+        """Parse alternatives up to the end, or up to a closing parenthesis, which is not consumed."""
         parts: list[Node] = []
         sequence: list[Node] = []
         repeated = False  # whether the last part has a repetition operator already
@@ -253,7 +253,7 @@ class _Parser:
             yield self._literal(self._escaped(), flags)
 
     def _shorthand(self, flags: _Flags) -> Ranges | None:
-        """Return the set of characters that an escape names, if it does."""
+        """Return the set of characters for an escape that names one, such as d, w or s; None for other escapes."""
         c = self._text[self._at : self._at + 1]
         if c in ("p", "P", "C"):
             raise NotCovered(f"the escape \\{c}")
@@ -318,7 +318,7 @@ class _Parser:
         return _folded(((low, high),)) if flags.fold else ((low, high),)
 
     def _single(self) -> int:
-        """One character inside brackets."""
+        """Parse one character inside brackets."""
         c = self._text[self._at : self._at + 1]
         if not c:
             raise PatternError(f"missing ]: {self._text}")
@@ -388,7 +388,7 @@ class Pattern:
 
 
 def _kind(c: str) -> str:
-    """Return the kind of a character for assertions: "" for none, a newline, "w" for one of a word, "." for others."""
+    """Return the kind of a character for assertions: "" for none, a newline, "w" in a word, "." for others."""
     return c if c in ("", "\n") else "w" if contains(WORD, ord(c)) else "."
 
 
@@ -434,7 +434,7 @@ class _Automaton:
         return self._size - 1
 
     def _before(self, node: Node, then: int) -> int:
-        """Return the state from which a text of the node leads to the state `then`."""
+        """Return the state from which a text that matches the node leads to the state `then`."""
         match node:
             case Characters(ranges):
                 q = self._new()
@@ -533,5 +533,5 @@ def _matcher(pattern: str) -> Callable[[str], bool]:
 
 
 def whole(pattern: str) -> str:
-    """Return the pattern that matches a string as a whole where the given one does."""
+    """Return a pattern that matches the whole string if the given pattern does."""
     return rf"\A(?:{pattern})\z"

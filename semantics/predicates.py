@@ -42,7 +42,7 @@ class Attribute:
 
 
 class _Written:
-    """Has a place for its hash; values written in it are equal only with their types: in Python True == 1 == 1.0."""
+    """Remembers its hash. Values in it are equal only if their types are: in Python True == 1 == 1.0."""
 
     __slots__ = ("_hash",)
 
@@ -302,7 +302,7 @@ def combined(
 
 
 def outcomes(predicate: Predicate, of_atom: Callable[[Atomic], tuple[bool, bool]]) -> tuple[bool, bool]:
-    """Whether it can be true and whether it can be false, given that of its atomic predicates, as free choices."""
+    """Return whether the predicate can be true, and whether it can be false, if atomic predicates are free choices."""
     return combined(
         predicate,
         of_atom,
@@ -313,7 +313,7 @@ def outcomes(predicate: Predicate, of_atom: Callable[[Atomic], tuple[bool, bool]
 
 
 def about(predicate: Predicate, variable: str | None) -> Predicate:
-    """Return the same predicate with every attribute that of the variable, or of the one event if it is None."""
+    """Return the predicate with all its attributes those of the variable, or of the one event if it is None."""
     return mapped_predicate(predicate, lambda attribute: Attribute(attribute.name, variable))
 
 
@@ -380,7 +380,7 @@ RESERVED_VARIABLES = frozenset({"true", "false"})
 
 
 class WrittenTerm(Attribute):
-    """A term whose name is its text already."""
+    """A term given by its text."""
 
     __slots__ = ()
 
@@ -549,7 +549,9 @@ class Problem:
 
     @property
     def hinted(self) -> str:
-        """The message, with the name that was probably meant, or what to write for an operand of another kind."""
+        """Return the message, with the name that was probably meant, or what to write for an
+        operand of another kind.
+        """
         if self.meant is not None:
             return f"{self.message}; did you mean {format_names([self.meant])}?"
         return f"{self.message}; {self.advice}" if self.rule == "kind" and self.advice else self.message
@@ -742,7 +744,8 @@ def number_problems(term: Term, schema: Schema | None, span: Span | None) -> Ite
 def _compared_with(
     term: Term, values: tuple[Value, ...], comparator: str, schema: Schema, span: Span | None
 ) -> Iterator[Problem]:
-    """Yield the problems of the first value that does not fit.
+    """Yield the problems of the first value that does not fit; one is enough, since all are compared with the same
+    term.
 
     It is enough, because all are compared with the same term.
     """

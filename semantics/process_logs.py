@@ -190,7 +190,7 @@ class _XesLog:
 
 
 def _xes_value(kind: str, text: str, where: str, name: str, unread: dict[str, str]) -> Any:
-    """Return the value of a field; a malformed one stays a text, and the field is unread."""
+    """Return the value of a field; a malformed one stays text, and the field is noted as unreadable."""
     try:
         match kind:
             case "date":
@@ -273,7 +273,7 @@ def _ocel_of_json(source: CsvSource) -> _OcelLog:
 
 
 def _declared(types: Any) -> dict[tuple[str, str], str]:
-    """Return the kinds of attributes by type of event and name."""
+    """Return the declared value types by event type and attribute name."""
     found = {}
     for type_ in types if isinstance(types, list) else ():
         for attribute in type_.get("attributes") or ():

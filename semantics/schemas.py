@@ -92,7 +92,7 @@ class Schema:
 
     @cached_property
     def attributes(self) -> Mapping[str, ValueType]:
-        """Every attribute of every type, with its value type."""
+        """Return every attribute of every type, with its value type."""
         return {name: value_type for attributes in self.types.values() for name, value_type in attributes.items()}
 
     def has(self, type_: str, attribute: str) -> bool:
@@ -149,11 +149,11 @@ class ObservedSchema(Schema):
     mixed: frozenset[str] = field(default=frozenset())  # type: ignore[misc]
 
     def __post_init__(self) -> None:
-        """Nothing is checked: what events have is a schema, or in mixed."""
+        """Skip the check of Schema: what events have is valid, or in mixed."""
 
 
 def items_of(events: object) -> Iterable[Any]:
-    """The events one by one, as they are given. Raises InputError for what cannot be iterated, BudgetExceeded."""
+    """Yield the given events one by one. Raises InputError for an object that cannot be iterated, BudgetExceeded."""
     if isinstance(events, str) or not isinstance(events, Iterable):
         raise InputError(
             f"events are a Stream, a list or a table, not {events!r}; a file is read by cerify.read_stream"

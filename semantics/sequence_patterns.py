@@ -97,7 +97,7 @@ def show_sequence_pattern(parts: Sequence[SequencePart]) -> str:
 
 
 def sequence_match(parts: Sequence[SequencePart], rows: Rows) -> bool:
-    """Tell whether some rows of the key match the pattern."""
+    """Return whether some rows of the key match the pattern."""
     return next(_matches(_search(parts, rows)), None) is not None
 
 
@@ -120,7 +120,7 @@ def sequence_rows(parts: Sequence[SequencePart], rows: Rows) -> tuple[int, ...] 
 
 
 def longest_attempt(parts: Sequence[SequencePart], rows: Rows) -> tuple[int, ...] | None:
-    """Return the rows that the parts `(?N)` take where the most are taken, the first of such; None without one.
+    """Return the rows taken by the parts `(?N)` of the attempt that takes the most, the first of several; None if none.
 
     ClickHouse's sequenceMatchEvents answers so, also for a key with a match: where a pattern ends in `.`, an attempt
     that failed there has as many rows, and counts if it comes first. Rows are numbered as in `sequence_rows`.

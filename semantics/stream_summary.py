@@ -56,7 +56,7 @@ class AttributeSummary:
         return likely_formats(self.values) if is_named and self.values else []
 
     def see(self, value: Value) -> None:
-        """Take note of a value."""
+        """Count a value."""
         self.present += 1
         new = value_type_of(value)
         if self.value_type is None and not self.mixed:
@@ -159,7 +159,7 @@ class StreamSummary:
 
 
 def summarized(S: Stream) -> StreamSummary:
-    """Return what the events of a stream have. Raises BudgetExceeded."""
+    """Return the summary of a stream. Raises BudgetExceeded."""
     types: Counter[str] = Counter()
     of_types: dict[str, dict[str, None]] = {}
     attributes: dict[str, AttributeSummary] = {}

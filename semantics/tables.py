@@ -101,7 +101,7 @@ class CsvSource:
 
     @property
     def is_large(self) -> bool:
-        """Whether a file of text is read by Arrow if it can be; else plain Python takes less time than its import."""
+        """Return whether a text file is large enough that Arrow is faster, counting the time of its import."""
         with self.open() as file:
             return len(file.read(SMALL + 1)) > SMALL
 
@@ -110,7 +110,7 @@ NEEDS_ARROW = "take Arrow's reader: pip install 'cerify[columns]'; or give a sch
 
 
 def what_else(data: bytes) -> str:
-    """Return a sentence about a file that begins so, if it is known to be no text in UTF-8; else ""."""
+    """Return a sentence on the kind of a file that begins so and is not text in UTF-8; "" if unknown."""
     return next((what for mark, what in MARKS.items() if data.startswith(mark)), "")
 
 
@@ -289,7 +289,7 @@ def _warn_of_unnamed(file: str, unnamed: Sequence[int], has_values: bool) -> Non
 
 @dataclass(frozen=True)
 class _Column:
-    """The cells of a column, with what its file and the column are called there, and the place of each cell."""
+    """The cells of a column, the names of its file and column for messages, and the place of each cell."""
 
     file: str
     field: str
@@ -344,7 +344,7 @@ class _Column:
         return "string"
 
     def _deviating(self, forms: Sequence[re.Pattern[str]]) -> int:
-        """Return the first row whose cell is not of one form with those before it."""
+        """Return the first row whose cell is written in another form than those before it."""
         for row, cell in enumerate(self.cells):
             forms = [form for form in forms if not cell or form.fullmatch(cell)]
             if not forms:
@@ -400,7 +400,7 @@ def native_buffer(data: bytes) -> pa.Buffer:
 
 
 def native_file(file: BinaryIO) -> pa.NativeFile:
-    """Return the file from its beginning: by its name if it has one, else its bytes. It has to be one that can seek."""
+    """Return the file from its beginning, for Arrow: by its name if it has one, else its bytes."""
     if (name := getattr(file, "name", None)) is not None:
         return pa.OSFile(os.fsencode(name))
     file.seek(0)
@@ -561,7 +561,7 @@ def _types(types: pa.ChunkedArray, field: str, schema: Schema | None, place: Row
 
 
 def _times(times: pa.ChunkedArray, field: str, place: RowLocation) -> pa.ChunkedArray:
-    """The times as integer seconds or timestamps; a column of text is read as the first of its cells is written."""
+    """Return the times as integer seconds or timestamps; a column of text is read in the form of its first cell."""
     if times.type == ARROW["string"]:
         cell = next((cell.as_py() for cell in times if cell.is_valid), "")
         return values_of_text(times, "int" if cell.lstrip("-").isdecimal() else "timestamp", field, place)
@@ -576,7 +576,7 @@ def _times(times: pa.ChunkedArray, field: str, place: RowLocation) -> pa.Chunked
 def _fitted(
     column: pa.ChunkedArray, attribute: str, field: str, types: pa.ChunkedArray, schema: Schema, place: RowLocation
 ) -> pa.ChunkedArray:
-    """The column in the type that the schema gives it, after a check that only events that have it hold a value."""
+    """Return the column in the schema's type, after a check that no event of another type has a value."""
     owners = [type_ for type_, attributes in schema.types.items() if attribute in attributes or attribute == TIME]
     foreign = pc.and_(column.is_valid(), pc.invert(pc.is_in(types, pa.array(owners, ARROW["string"]))))
     if (row := first(foreign)) is not None:

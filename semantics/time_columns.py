@@ -57,7 +57,7 @@ TYPE_OPTION = (
 
 
 def type_option(fields: Iterable[object], reserved: Iterable[str]) -> str:
-    """Return how to name the field of the type, and that of the time where no field is called or named so."""
+    """Return the options that name the field of the type, and that of the time, if no field has that name."""
     named = TIME in (*fields, *reserved)
     return TYPE_OPTION + ("" if named else "; and the time, if there is one: --time, in Python time_column")
 
@@ -128,7 +128,7 @@ class FieldReading:
         return {self.type_column: TYPE} | ({} if self.time_column is None else {self.time_column: TIME})
 
     def hidden(self, names: Iterable[str]) -> set[str]:
-        """Return the reserved names, among those of columns, that other columns take."""
+        """Return the reserved names that are columns of the data and are taken by other columns."""
         there = set(names)
         return {meant for column, meant in self.reserved.items() if column != meant and column in there} & there
 
@@ -152,7 +152,7 @@ class FieldReading:
         return times
 
     def field(self, name: str) -> str:
-        """Return what the data calls an attribute."""
+        """Return the name of an attribute in the data."""
         if name == TYPE:
             return self.type_column
         return self.time_column or TIME if name == TIME else name
@@ -427,7 +427,7 @@ def rename_fields(names: Sequence[str], reserved: Mapping[str, str], name: str) 
 
 
 def first_doubled(names: Sequence[str]) -> str | None:
-    """Return the first name that is there twice."""
+    """Return the first name that occurs twice."""
     counts = Counter(names)
     return next((name for name in names if counts[name] > 1), None)
 
@@ -437,7 +437,7 @@ NO_TYPE = f"empty; every event has a type: {GIVE_TYPE}"
 
 
 def with_type(table: pa.Table, type_column: str, default_type: str | None) -> pa.Table:
-    """Return the table, with the default, if there is one, as the type of rows without a type."""
+    """Return the table in which rows without a type get the default, if there is one."""
     if default_type is None or table.column_names.count(type_column) > 1:
         return table
     if type_column in table.column_names:
@@ -452,12 +452,12 @@ def with_type(table: pa.Table, type_column: str, default_type: str | None) -> pa
 
 
 def typed(obj: Mapping[str, Any], type_column: str, default_type: str | None) -> Mapping[str, Any]:
-    """Return the object with a type: its own, or else the default, if there is one."""
+    """Return the object with its own type, or else the default, if there is one."""
     return obj if default_type is None or not is_blank(obj.get(type_column)) else {**obj, type_column: default_type}
 
 
 def how_to_type(field: str, fields: Iterable[object], reserved: Iterable[str]) -> str:
-    """Return what a message advises where an object has no field for its type."""
+    """Return the advice for an object without a field for its type."""
     names = list(map(str, fields))
     if field == TYPE:
         return type_option(names, reserved)
@@ -465,5 +465,5 @@ def how_to_type(field: str, fields: Iterable[object], reserved: Iterable[str]) -
 
 
 def is_blank(type_: object) -> bool:
-    """Return whether this value of the field of the type says none."""
+    """Return whether a value in the field of the type means that there is no type."""
     return type_ is None or (isinstance(type_, str) and not type_)

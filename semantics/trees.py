@@ -199,7 +199,7 @@ class Operator:
         return bool(self.node.operands) and self.node.operands == getattr(self.node, "__match_args__", ())
 
     def instances(self) -> tuple[Callable[..., Any], ...]:
-        """Functions from operands to nodes of this operator, one at least."""
+        """Return functions from operands to nodes of this operator, at least one."""
         return self.samples if self.samples or not self.plain else (self.node,)
 
 
@@ -218,7 +218,7 @@ def index_by_name(operators: Operators) -> Mapping[str, Operator]:
 
 
 def spelt(operators: Operators, *positions: Position) -> dict[str, Any]:
-    """Return the classes of the nodes by symbol and alias, of the operators in one of the positions."""
+    """Return the classes of nodes by symbol and alias, of the operators with one of these positions."""
     found = (operator for operator in operators.values() if operator.position in positions)
     return {symbol: operator.node for operator in found for symbol in (operator.symbol, *operator.aliases)}
 
@@ -249,7 +249,9 @@ def printed(root: T, operators: Operators, field: Callable[[Any], str]) -> str:
 
 
 def _place(operator: Operator, below: type, number: int) -> int:
-    """The level that the operand of that number is printed at: an infix chain of one operator is left-associative."""
+    """Return the level at which the operand of that number is printed: an infix chain of one operator is
+    left-associative.
+    """
     match operator.position:
         case "infix":
             return operator.level if number == 0 and (operator.chains or below is operator.node) else operator.level + 1
@@ -272,7 +274,9 @@ def with_operands(operators: Operators, number: int) -> tuple[type[Any], ...]:
 
 
 def ranks(operators: Operators) -> dict[type[Any], int]:
-    """By class the place of each operator among those with as many operands; those with other fields come last."""
+    """Return by class the place of each operator among those with as many operands; those with
+    other fields come last.
+    """
     found: dict[type[Any], int] = {}
     for number in {len(o.node.operands) for o in operators.values()}:
         alike = [o for o in operators.values() if len(o.node.operands) == number]

@@ -83,7 +83,7 @@ def quote_text(text: str) -> str:
 
 
 def blanks_around(cell: str) -> str:
-    """The end of a message about a cell, where a number, a truth value or a date has blanks around it; else ""."""
+    """Return the end of a message about a cell with blanks around a number, a truth value or a date; else ""."""
     forms = (*(pattern for pattern, _ in PATTERNS.values()), r"\d{4}-\d\d-\d\d.*")
     if (bare := cell.strip()) == cell or not any(re.fullmatch(form, bare) for form in forms):
         return ""
@@ -131,7 +131,7 @@ def value_of(value: Any, where: str) -> Value | None:
 
 
 def _of_numpy(scalar: Any, where: str) -> object:
-    """Return the Python value of a scalar of NumPy. Of a time that Python does not have `item` makes a whole number."""
+    """Return the Python value of a scalar of NumPy. For a time that Python does not have, `item` returns an integer."""
     match scalar.dtype.kind:
         case "m":
             return scalar  # a value of no type
@@ -208,7 +208,9 @@ def is_exact_float(number: int) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """A result's value as JSON has it: a time as its text, a whole number without point, NaN and infinity as null."""
+    """Return a result's value in JSON: a time as its text, an integral number without point, NaN
+    and infinity as null.
+    """
     if isinstance(value, Mapping):
         return {name: plain(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
@@ -303,7 +305,9 @@ def has_nanoseconds(values: Iterable[object]) -> bool:
 
 
 def first_out_of_range(values: Sequence[object]) -> int | None:
-    """Return the first row whose time no column of nanoseconds has, in one where others have nanoseconds."""
+    """Return the first row whose time does not fit a column of nanoseconds, in a column where
+    others have nanoseconds.
+    """
     if not has_nanoseconds(values):
         return None
     times = ((row, nanoseconds(value)) for row, value in enumerate(values) if isinstance(value, datetime))

@@ -88,7 +88,9 @@ def _event_types(named: list[pred.OfType], schema: Schema | None) -> list[str]:
 
 
 def _event(R: str, values: Values, schema: Schema | None) -> Event:
-    """Return the event with these values; what they leave open gets the default of its type, if there is a schema."""
+    """Return the event with these values; attributes without one get the default of their type, if
+    there is a schema.
+    """
     defaults = {} if schema is None else {name: DEFAULT[value_type] for name, value_type in schema.types[R].items()}
     return Event(R, {name: value for name, value in {**defaults, **values}.items() if value is not None})
 
@@ -103,7 +105,7 @@ class _Search:
         self._known: dict[tuple[Residuals, tuple[tuple[str, ValueType], ...]], dict[Truth, Values | None]] = {}
 
     def types(self, residuals: Residuals, allowed: Allowed) -> dict[Truth, Values | None]:
-        """Each truth that the residuals can have together, with values that show it."""
+        """Return each combination of truth values that the residuals can have, with attribute values that show it."""
         tests = list(dict.fromkeys(test for P in residuals if not isinstance(P, bool) for test in tests_of(P)))
         if not tests:
             return {tuple(P is True for P in residuals): {}}
@@ -131,7 +133,7 @@ class _Search:
     def _cut(
         self, residuals: Residuals, tests: list[Test], attribute: str, allowed: Allowed
     ) -> Iterator[tuple[Truth, Values | None]]:
-        """Yield the attribute set to a value of each piece, and then the rest."""
+        """Yield for one attribute a value of each piece, and continue with the other attributes."""
         about = [test for test in tests if tested_attribute(test) == attribute]
         if allowed is not None and attribute not in allowed and attribute != TIME:
             cut: dict[Truth, Value | None] = {tuple(False for _ in about): None}
@@ -145,7 +147,7 @@ class _Search:
     def _solve_tests(
         self, residuals: Residuals, tests: list[Test], allowed: Allowed
     ) -> Iterator[tuple[Truth, Values | None]]:
-        """Each choice of the tests that decides the residuals, if a solver does not exclude it."""
+        """Yield each choice of truth values of the tests that decides the residuals, unless the solver excludes it."""
         pending: list[tuple[Residuals, dict[Test, bool]]] = [(residuals, {})]
         while pending:
             check_time()
@@ -166,7 +168,7 @@ class _Search:
 
 
 def tests_of(predicate: pred.Predicate) -> Iterator[Test]:
-    """Return the tests that a predicate combines, left to right, with repetitions; `3 < x` is the test `x > 3`."""
+    """Return the tests in a predicate, left to right, with repetitions; `3 < x` is the test `x > 3`."""
     parts = (predicate,) if isinstance(predicate, pred.Atomic) else atoms(predicate)
     return (_oriented(atom) for atom in parts if not isinstance(atom, pred.Anything))
 
@@ -230,7 +232,7 @@ TYPES = 4096  # that is twelve tests that have nothing to do with each other; ea
 
 
 def types(predicates: Sequence[Predicate], budget: Budget = Budget()) -> list[tuple[frozenset[int], Predicate]]:
-    """types(P) of Definition 5.6: each satisfiable choice of the predicates, by index, with its predicate.
+    """Compute types(P) of Definition 5.6: each satisfiable choice of the predicates, by index, with its predicate.
 
     The predicates returned exclude each other, and every event is in one of them. Raises BudgetExceeded.
     """
@@ -278,7 +280,9 @@ class Algebra:
         return {predicate: self.mask(predicate) for predicate in predicates}
 
     def mask(self, predicate: Predicate) -> Mask:
-        """The types whose events are in the predicate, a combination of the generators. Raises BudgetExceeded."""
+        """Return the types whose events are in the predicate, a combination of the generators.
+        Raises BudgetExceeded.
+        """
         everything = self.everything  # fills in the generators' masks
         if (mask := self._masks.get(predicate)) is None:
             match predicate:
@@ -305,7 +309,7 @@ class Algebra:
         return predicate
 
     def types(self, predicates: Sequence[Predicate]) -> list[tuple[frozenset[int], Predicate]]:
-        """types(P) of Definition 5.6 for combinations of the generators. Raises BudgetExceeded."""
+        """Compute types(P) of Definition 5.6 for combinations of the generators. Raises BudgetExceeded."""
         split: list[tuple[frozenset[int], Mask]] = [(frozenset(), self.everything)]
         for i, P in enumerate(predicates):
             mask = self.mask(P)
@@ -327,7 +331,7 @@ def _undecided(among: Mask, wanted: Mask) -> bool:
 
 
 def _choice(P: Predicate, yes: Decision, no: Decision) -> Predicate:
-    """yes for the events in P, no for the others."""
+    """Return `yes` for the events in P and `no` for the others."""
     if yes is True and no is False:
         return P
     if isinstance(yes, bool):

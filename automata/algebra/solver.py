@@ -103,7 +103,7 @@ def _solve(
 
 
 def _possible(names: Sequence[str], kinds: Sequence[Sequence[Sort | None]], tests: Mapping[Test, bool]) -> Solution:
-    """Ask the solver about each choice of kinds; return the first solution, or whether some choice was too hard."""
+    """Solve for each choice of kinds; return the first solution, or whether some choice was too hard."""
 
     unknown = False
     for count, shape in enumerate(product(*kinds)):
@@ -148,7 +148,7 @@ def _kinds(name: str, allowed: Allowed, ordered: bool, number: bool) -> tuple[So
 
 
 def _fitting(name: str, tests: Mapping[Test, bool], allowed: Allowed) -> list[Value | None]:
-    """Values with the wanted results of the simple tests of the attribute: none if no value has them."""
+    """Return values of the attribute with the wanted results of its simple tests, None if no value has them."""
     simple = {test: wanted for test, wanted in tests.items() if tested_attribute(test) == name}
     if not _may_have(name, allowed):
         return [] if any(simple.values()) else [None]
@@ -160,7 +160,7 @@ _pieces = lru_cache(maxsize=1_000)(pieces)  # the same tests, each time with oth
 
 
 def _plain(value_type: ValueType | None) -> list[Value | None]:
-    """Values that are often right."""
+    """Return values that satisfy many tests, to be tried first."""
     match value_type:
         case "int":
             return [0, 1, -1, 2, None]
@@ -231,7 +231,7 @@ BOUNDS: Mapping[Sort | None, tuple[int, int]] = {
 
 
 class Symbol(NamedTuple):
-    """A term as the solver knows it: its kind, its expression, and when it has a value.
+    """A term for the solver: its kind, its expression, and the condition under which it has a value.
 
     With a divisor, which is positive, the term is the expression, an integer, divided by it and rounded to a float.
     """
@@ -348,7 +348,7 @@ def _quotient(a: Symbol, b: Symbol, defined: Any) -> Symbol | None:
 
 
 def _divided(n: int, divisor: int) -> float:
-    """Return the quotient, infinite where it is too large for a float and has no value."""
+    """Return the quotient; infinity if it is too large for a float and so has no value."""
     try:
         return n / divisor
     except OverflowError:
@@ -356,7 +356,7 @@ def _divided(n: int, divisor: int) -> float:
 
 
 def _least(divisor: int, reached: Callable[[float], bool]) -> int:
-    """Return the least integer from which on it is true of the quotient, or one whose quotient has no value."""
+    """Return the least integer from which on the quotient satisfies a test or has no value."""
     below, at = -divisor << MAX_EXPONENT, divisor << MAX_EXPONENT
     while at - below > 1:
         middle = (below + at) // 2

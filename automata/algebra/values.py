@@ -169,7 +169,7 @@ def _letters(languages: Iterable[_Language], constants: Iterable[str]) -> list[s
 
 
 class _Language:
-    """The strings of a pattern, by its positions: one for each character class that is written out.
+    """The strings of a pattern, by its positions: one for each occurrence of a character class in the pattern.
 
     V. M. Glushkov, The abstract theory of automata, 1961. fits: false once there are too many positions, or parts; then
     not all have been made.
@@ -195,11 +195,11 @@ class _Language:
         return then
 
     def accepts(self, reached: Reached) -> bool:
-        """Return whether a string that ends with these positions is one of the pattern."""
+        """Return whether a string with these positions at its end is in the language."""
         return not self._accepting.isdisjoint(reached)
 
     def _add(self, part: Pattern | Charclass) -> tuple[set[int], set[int], bool]:
-        """Return the positions with which a part can begin and end, and whether it may be empty."""
+        """Return the positions at which a part can begin and end, and whether the part may be empty."""
         from greenery import Charclass
 
         self._parts += 1
@@ -237,7 +237,7 @@ class _Language:
 
 @lru_cache(maxsize=256)
 def _language(pattern: str) -> _Language | None:
-    """Return the strings of a pattern; None for one that is not of the core, or too long to be parsed."""
+    """Return the language of a pattern; None if it uses unsupported syntax or is too long."""
     from greenery import parse
 
     translated = _translated(pattern)
@@ -245,7 +245,7 @@ def _language(pattern: str) -> _Language | None:
 
 
 def _translated(pattern: str) -> str | None:
-    """The pattern in greenery's syntax, where a dot is every character; None if it is not of the core, or too long."""
+    """Return the pattern in greenery's syntax, in which a dot is every character; None if unsupported or too long."""
     flags = _FLAGS.match(pattern)
     at = flags.end() if flags is not None else 0
     fold, dot_all = (flags is not None and flag in flags[1] for flag in "is")
@@ -268,7 +268,7 @@ def _translated(pattern: str) -> str | None:
 
 
 def _token(token: re.Match[str], fold: bool) -> str | None:
-    """Return a token as greenery writes it; None for a character beyond ASCII where the case of letters is ignored."""
+    """Return a token in greenery's syntax; None for a character beyond ASCII in a pattern that ignores case."""
     match token.lastgroup:
         case "any":
             return r"[^\n]"
@@ -360,7 +360,7 @@ def pieces(tests: Sequence[pred.Predicate], value_type: ValueType | None) -> dic
 
 
 def _compile_test(test: pred.Predicate) -> Callable[[Value | None], bool]:
-    """Whether the attribute passes the test with a value; thousands of constants are looked up, not gone through."""
+    """Return a function that tests a value of the attribute; thousands of constants are looked up in a set."""
     if isinstance(test, pred.OneOf):
         constants = {(kind(c), c) for c in test.values if not _is_nan(c)}
         return lambda value: value is not None and (kind(value), value) in constants
@@ -408,7 +408,7 @@ def _constants(test: pred.Predicate) -> Iterator[Value]:
 
 
 def _numbers(constants: list[Number], value_type: ValueType | None) -> Iterator[Number]:
-    """Each constant, and a number of each open interval between them and outside."""
+    """Return each constant, and a number of each open interval between and outside them."""
     bounds: list[Number] = [-math.inf, *constants, math.inf]
     wanted = [(c, c) for c in constants] + [(a, b) for a, b in pairwise(bounds) if a < b]
     for low, high in wanted:
@@ -459,7 +459,7 @@ def _float_above(low: Number) -> float:
 
 
 def _times(constants: list[datetime]) -> Iterator[datetime]:
-    """Each constant, and a time of each open interval between them and outside, in steps that a person can read."""
+    """Return each constant, and a time of each open interval between and outside them, rounded where possible."""
     yield from constants
     for low, high in pairwise(constants):
         yield from [low + step for step in STEPS if step < high - low][:1]

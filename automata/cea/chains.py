@@ -55,7 +55,7 @@ class EventChain:
 
     @classmethod
     def join(cls, runs: Iterable[Run], guard: Link | None = None) -> EventChain:
-        """Return the chain of some runs; neighbours of one kind become one run."""
+        """Return the chain of some runs; adjacent runs of one kind become one run."""
         joined: list[Run] = []
         for link, least, most in runs:
             if joined and joined[-1][0] == link:
@@ -93,12 +93,12 @@ def _guarded(phi: cel.Formula) -> EventChain | None:
 
 
 def _parts(phi: cel.Formula) -> list[cel.Formula]:
-    """Return the operands of a sequence, in their order, whatever parentheses stand around them."""
+    """Return the operands of a sequence in order, whatever parentheses are around them."""
     return [*_parts(phi.left), *_parts(phi.right)] if isinstance(phi, cel.Seq) else [phi]
 
 
 def _rounds(phi: cel.Formula) -> tuple[cel.Formula, int, int | None]:
-    """Return what an iteration repeats, and how often; another formula once."""
+    """Return the operand and the number of rounds of an iteration; another formula with one round."""
     match phi:
         case cel.Plus(psi):
             return psi, 1, None
@@ -215,7 +215,7 @@ def _runs(phi: cel.Formula) -> Runs | None:
 
 
 def _each_link(runs: Runs | None, way: Callable[[Predicate, Marks], tuple[Predicate, Marks]]) -> Runs | None:
-    """Return the runs with another way to mark an event for each."""
+    """Return the runs with `way` applied to the predicate and the marks of each event."""
     if runs is None:
         return None
     return tuple((tuple(way(P, L) for P, L in link), least, most) for link, least, most in runs)

@@ -68,7 +68,7 @@ def is_marked(t: Transition) -> bool:
 
 
 def strict(A: CEA, selects: Callable[[Transition], bool] = is_marked) -> CEA:
-    """STRICT: nothing selected, then everything, then nothing: a copy of the automaton for each part."""
+    """Build STRICT: a copy of the automaton that selects nothing, one that selects all, one that selects nothing."""
     n = A.states
     parts = {False: ((0, 0), (1, 2), (2, 2)), True: ((0, 1), (1, 1))}
     return CEA(
@@ -84,17 +84,17 @@ def strict(A: CEA, selects: Callable[[Transition], bool] = is_marked) -> CEA:
 
 
 def next_(A: CEA, algebra: Algebra) -> CEA:
-    """NXT: no other support marks the first event in which the two differ."""
+    """Build NXT: no other support marks the first event in which the two differ."""
     return _dominated(A, after_next, algebra)
 
 
 def last(A: CEA, algebra: Algebra) -> CEA:
-    """LAST: no other support marks the last event in which the two differ."""
+    """Build LAST: no other support marks the last event in which the two differ."""
     return _dominated(A, after_last, algebra)
 
 
 def max_(A: CEA, algebra: Algebra) -> CEA:
-    """MAX: no other support is a strict superset."""
+    """Build MAX: no other support is a strict superset."""
     return _dominated(A, after_max, algebra)
 
 
@@ -123,7 +123,7 @@ def after_max(monitor: DominanceMonitor, marked: bool, delta: Delta) -> Dominanc
 
 
 def _dominated(A: CEA, step: MonitorStep, algebra: Algebra) -> CEA:
-    """Return the automaton beside its monitor: a run accepts if the automaton does and no winner does."""
+    """Return the product of the automaton and its monitor: a run accepts if the automaton does and no winner does."""
     types = [(P, _Steps(A, {A.predicates[i] for i in chosen})) for chosen, P in algebra.types(A.predicates)]
     final = subset(A.final)
 
@@ -228,7 +228,7 @@ def state_explosion_error(
 
 
 def symbol(phi: cel.Formula | core.Formula) -> str:
-    """Return the operator as it is written."""
+    """Return the operator as written in a query."""
     return _OPERATORS[type(phi)].symbol
 
 
@@ -360,20 +360,20 @@ def _case(phi: cel.Formula, operands: list[CEA], algebra: Algebra) -> CEA:
 
 
 def _event(R: str) -> CEA:
-    """Figure 5: skip anything, then mark one event of type R."""
+    """Build Figure 5: skip anything, then mark one event of type R."""
     skip, take = Transition(0, Anything(), UNMARKED, 0), Transition(0, OfType(R), frozenset({R}), 1)
     return CEA(2, (skip, take), frozenset({0}), frozenset({1}))
 
 
 def _bind(A: CEA, variable: str) -> CEA:
-    """IN: whatever is marked is marked with the variable too."""
+    """Build IN: every marked event is marked with the variable too."""
     if variable.startswith((FIRST_OF, LAST_OF)):
         return _bind_edge(A, variable)
     return A.remarked({L: L | {variable} if L else L for L in A.marks})
 
 
 def _bind_edge(A: CEA, variable: str) -> CEA:
-    """Mark the first event alone, or the last one: a copy of the automaton for the time before it and one for after."""
+    """Mark only the first or the last event: one copy of the automaton before it and one after."""
     n = A.states
     marking = {(0, 1): True, (1, 1): False} if variable.startswith(FIRST_OF) else {(0, 0): False, (0, 1): True}
     steps = {True: marking, False: {(0, 0): False, (1, 1): False}}
@@ -392,7 +392,9 @@ def _bind_edge(A: CEA, variable: str) -> CEA:
 
 
 def _filter(A: CEA, condition: cel.Condition) -> CEA:
-    """FILTER: an event marked with the variable has to satisfy the predicate; AND and OR by the sugar of section 4."""
+    """Build FILTER: an event marked with the variable has to satisfy the predicate; AND and OR by the sugar of section
+    4.
+    """
     match condition:
         case cel.Every(variable, P) if variable == VISIBLE:
             return _among(A, P)
@@ -441,13 +443,15 @@ def _iterate(A: CEA) -> CEA:
 
 
 def _single_start(A: CEA, bridges: int) -> CEA:
-    """With one initial state, if that leaves fewer transitions when `bridges` of them lead to each one."""
+    """Return the automaton with one initial state, if that needs fewer transitions for `bridges`
+    transitions to each.
+    """
     leaving = sum(t.source in A.initial for t in A.transitions)
     return separate_start(A) if bridges * len(A.initial) > bridges + leaving else A
 
 
 def _contiguous_sequence(A: CEA, B: CEA) -> CEA:
-    """A and B meet in a fresh state, which is entered and left by marking only."""
+    """Join A and B at a fresh state that only marking transitions enter and leave."""
     meeting, B = A.states + B.states, B.shifted(A.states)
     ending = (t._replace(target=meeting) for t in A.transitions if t.marks and t.target in A.final)
     starting = (t._replace(source=meeting) for t in B.transitions if t.marks and t.source in B.initial)
@@ -455,7 +459,7 @@ def _contiguous_sequence(A: CEA, B: CEA) -> CEA:
 
 
 def _contiguous_iterate(A: CEA) -> CEA:
-    """Return the rounds meet in a fresh state, which is entered and left by marking only."""
+    """Join rounds at a fresh state that only marking transitions enter and leave."""
     meeting = A.states
     ending = [t._replace(target=meeting) for t in A.transitions if t.marks and t.target in A.final]
     starting = [t._replace(source=meeting) for t in A.transitions if t.marks and t.source in A.initial]
@@ -464,12 +468,12 @@ def _contiguous_iterate(A: CEA) -> CEA:
 
 
 def _project(A: CEA, L: frozenset[str]) -> CEA:
-    """PROJECT: the marks that are kept."""
+    """Build PROJECT: only marks of these variables are kept."""
     return A.remarked({marks: marks & L for marks in A.marks})
 
 
 def _anchor(A: CEA) -> CEA:
-    """START: the first step marks."""
+    """Build START: the first step marks."""
     A = separate_start(A)
     return replace(A, transitions=tuple(t for t in A.transitions if t.marks or t.source not in A.initial))
 
@@ -536,7 +540,7 @@ class CachedCompiler(Generic[F, Made]):
 
 
 def _suffices(made: object, allowed: Budget, budget: Budget) -> bool:
-    """Return whether what was made within one budget is what would be made within another one."""
+    """Return whether a result computed within one budget is the result for another one."""
     return allowed == budget or (not isinstance(made, CerifyError) and allowed.states <= budget.states)
 
 

@@ -212,7 +212,7 @@ def apply_strategy(A: CEA, W: Variables, step: MonitorStep, algebra: Algebra) ->
 
 
 def iterate_automaton(A: CEA, W: Variables, algebra: Algebra) -> CEA:
-    """One round of A after the other, all with the same W, which need positions. Raises BudgetExceeded.
+    """Build one round of A after the other, all with the same W, which need positions. Raises BudgetExceeded.
 
     Each round reads the whole stream, but selects nothing before its first event and nothing after its last. So the
     rounds to come are a set of states, those of any run that has selected nothing yet (waiting); of the rounds that are
@@ -256,11 +256,11 @@ class _Rounds:
         return begun and q is None and not pending & ~self.final
 
     def _pending(self, q: int) -> Subset:
-        """Return the state of a round that is over; nothing if it accepts whatever follows."""
+        """Return the state of a finished round; nothing if it accepts whatever follows."""
         return NO_STATES if q in self.settled else 1 << q
 
     def _over(self, pending: Subset, kind: EventClass, L: Marks) -> set[tuple[Predicate, Subset]]:
-        """Return the ways for all rounds that are over to continue, each with the events that allow it."""
+        """Return the ways for all finished rounds to continue, each with the events that allow it."""
         ways = {(kind[0], NO_STATES)}
         for q in members(pending):
             steps = [t for t in self.A.leaving[q] if t.marks == L]
@@ -296,7 +296,7 @@ class _Rounds:
 
 
 def merged(A: CEA, algebra: Algebra) -> CEA:
-    """Return the automaton with one transition for those that select nothing and differ in their predicates only."""
+    """Return the automaton with one transition for all that select nothing and differ only in their predicates."""
     beside: dict[Transition, list[Predicate]] = {}
     for t in A.transitions:
         beside.setdefault(t if selects(t) else t._replace(predicate=Anything()), []).append(t.predicate)
@@ -355,7 +355,7 @@ class _Follow:
 
 
 def _met(kind: EventClass, P: Predicate) -> Predicate | None:
-    """Return the events of the kind that are in P; None if there are none."""
+    """Return the events of the kind that satisfy P; None if there are none."""
     predicate, satisfied, looked_at = kind
     if P in looked_at:
         return predicate if P in satisfied else None
@@ -391,7 +391,7 @@ LOOKING = (core.CorePlus, core.CoreNext, core.CoreLast, core.CoreMax)  # their a
 
 
 def compile_core(phi: core.Formula, budget: Budget = Budget()) -> CEA:
-    """A CEA with the complex events of phi at every position of every stream, marked with one variable.
+    """Build a CEA with the complex events of phi at every position of every stream, marked with one variable.
 
     Raises Unsupported where phi compares events with each other, or looks ahead (then see whole_stream), and
     BudgetExceeded as compile_cel does.
@@ -409,7 +409,9 @@ def compile_core(phi: core.Formula, budget: Budget = Budget()) -> CEA:
 
 
 def whole_stream(phi: core.Formula, budget: Budget = Budget()) -> CEA:
-    """A CEA that at the end of a stream has all complex events of phi over it. Raises Unsupported, BudgetExceeded."""
+    """Build a CEA that at the end of a stream has all complex events of phi over it. Raises Unsupported,
+    BudgetExceeded.
+    """
     with depth_limited(phi.span):
         A = _compiled(phi, Algebra(_generators(phi), budget))
         return quotient(trim(A.remarked({L: L & MARKED for L in A.marks})))
@@ -491,7 +493,7 @@ def _case(phi: core.Formula, operands: list[CEA], algebra: Algebra) -> CEA:
 
 
 def _event(R: str, x: str) -> CEA:
-    """R AS x: skip anything, take one event of type R, which x holds, and skip anything."""
+    """Build R AS x: skip anything, take one event of type R, which x holds, and skip anything."""
     before, after = (Transition(q, Anything(), UNMARKED, q) for q in (0, 1))
     return CEA(2, (before, Transition(0, OfType(R), MARKED | {x}, 1), after), frozenset({0}), frozenset({1}))
 

@@ -50,7 +50,7 @@ class CEA:
 
     @property
     def size(self) -> int:
-        """|A|: the number of states plus the number of transitions."""
+        """Return |A|: the number of states plus the number of transitions."""
         return self.states + len(self.transitions)
 
     def remarked(self, other: Mapping[Marks, Marks]) -> CEA:
@@ -156,7 +156,7 @@ def quotient(A: CEA) -> CEA:
 
 
 def _blocks(A: CEA) -> list[int]:
-    """For each state its block, where the states of a block behave alike.
+    """Return the block of each state; the states of a block accept the same.
 
     Of a block only the states in doubt are looked at, those of which a step leads to a block that was split; all
     others are alike. The largest part keeps the number, so that a state gets a new one no more than log n times.
@@ -272,7 +272,7 @@ def io_determinize(A: CEA, budget: Budget = Budget(), algebra: Algebra | None = 
 
 
 def _step(A: CEA, subset: Subset, type_: int) -> Iterable[tuple[Marks, Subset]]:
-    """For each set of marks, the states that the subset reaches on an event of the type with these marks."""
+    """Return for each set of marks the states that the subset reaches on an event of the type."""
     targets: dict[Marks, set[int]] = {}
     for q in subset:
         for bit, marks, target in A.steps[q]:
@@ -373,7 +373,7 @@ PRODUCT = "the product automaton"
 
 
 def conjunction(A: CEA, B: CEA, budget: Budget) -> CEA:
-    """AND: both make the same marks."""
+    """Build AND: both make the same marks."""
 
     def successors(pair: Pair) -> Iterator[Step]:
         for t in A.leaving[pair[0]]:
@@ -411,7 +411,7 @@ def interleaving(A: CEA, B: CEA, budget: Budget) -> CEA:
 
 
 def _skips_first(A: CEA) -> bool:
-    """Return whether each run may as well begin later: any event may be skipped in each initial state."""
+    """Return whether each run may also begin later: each initial state can skip any event."""
     return all((q, Anything(), UNMARKED, q) in A.leaving[q] for q in A.initial)
 
 
@@ -449,7 +449,7 @@ def separate_start(A: CEA) -> CEA:
 
 
 def _with_rests(A: CEA) -> CEA:
-    """With two more states: one to wait in before the run, the last but one, and one to rest in after it, the last."""
+    """Add two states: one to wait in before the run, the last but one, and one to rest in after it, the last."""
     A = separate_start(A)
     wait, done = A.states, A.states + 1
     skip = Anything()
@@ -480,13 +480,13 @@ def _anywhere(A: CEA) -> CEA:
 
 
 def union(A: CEA, B: CEA) -> CEA:
-    """Return the valuations of either: the two side by side."""
+    """Return the union of two automata, side by side."""
     states, B = A.states + B.states, B.shifted(A.states)
     return CEA(states, A.transitions + B.transitions, A.initial | B.initial, A.final | B.final)
 
 
 def intersect_automata(A: CEA, B: CEA, budget: Budget = Budget()) -> CEA:
-    """Return the valuations of both. Raises BudgetExceeded."""
+    """Return an automaton with the valuations that both have. Raises BudgetExceeded."""
     return conjunction(A, B, budget)
 
 

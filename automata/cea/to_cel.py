@@ -39,7 +39,7 @@ STEPS = 50  # looks at a part or an edge, for each node that an expression may h
 
 
 class CeaLetter(NamedTuple):
-    """One event of the letter's kind."""
+    """An event of this kind."""
 
     number: int
 
@@ -104,7 +104,7 @@ class Expressions:
             self._too_large()
 
     def letter(self, number: int) -> Expression:
-        """One event of the letter's kind."""
+        """Build the expression for one event of the letter's kind."""
         return self._make(CeaLetter(number), 1)
 
     def union(self, expressions: Iterable[Expression]) -> Expression:
@@ -140,15 +140,15 @@ class Expressions:
         return self._make(CeaUnion(tuple(sorted(parts))), sum(self.sizes[e] for e in parts) + len(parts) - 1)
 
     def join(self, gap: bool, left: Expression, right: Expression) -> Expression:
-        """One and then the other."""
+        """Build a sequence."""
         return self._make(Join(gap, left, right), self.sizes[left] + self.sizes[right] + 1)
 
     def repeated(self, gap: bool, part: Expression) -> Expression:
-        """Once or more often."""
+        """Build an iteration of at least one round."""
         return self._make(Repeated(gap, part), self.sizes[part] + 1)
 
     def through(self, gap: bool, before: Expression, loop: Expression | None, after: Expression) -> Expression:
-        """One, then the loop any number of times, then the other."""
+        """Build one, then the loop any number of times, then the other."""
         if loop is None:
             return self.join(gap, before, after)
         if (grown := self._grown(before, gap, loop)) is not None:
@@ -158,7 +158,7 @@ class Expressions:
         return self.join(gap, before, led)
 
     def then_maybe(self, gap: bool, before: Expression, loop: Expression | None) -> Expression:
-        """One, then the loop any number of times."""
+        """Build one, then the loop any number of times."""
         if loop is None:
             return before
         if (grown := self._grown(before, gap, loop)) is not None:
@@ -166,7 +166,7 @@ class Expressions:
         return self.union((before, self.join(gap, before, self.repeated(gap, loop))))
 
     def _grown(self, e: Expression, gap: bool, loop: Expression) -> Expression | None:
-        """e, then the loop any number of times, if that is e with its last part repeated."""
+        """Return e, then the loop any number of times, if e can be written so by repeating its last part; else None."""
         if e == loop:
             return self.repeated(gap, loop)
         if isinstance(node := self.nodes[e], Join) and (grown := self._grown(node.right, gap, loop)) is not None:
@@ -174,7 +174,9 @@ class Expressions:
         return None
 
     def _led(self, gap: bool, loop: Expression, e: Expression) -> Expression | None:
-        """Return the loop any number of times, then e, if that is e with its first part repeated."""
+        """Return the loop any number of times, then e, if e can be written so by repeating its
+        first part; else None.
+        """
         if e == loop:
             return self.repeated(gap, loop)
         if isinstance(node := self.nodes[e], Join) and (led := self._led(gap, loop, node.left)) is not None:
@@ -239,7 +241,7 @@ def eliminated(edges: Edges, gaps: Mapping[int, bool], final: Collection[int], e
 
 
 def _eliminate(q: int, edges: Edges, gap: bool, end: int | None, all_: Expressions) -> None:
-    """Leave a state out: the ways through it become edges, and those that may end in it lead to the end, if given."""
+    """Remove a state: paths through it become edges, and paths that may end in it become edges to the end, if given."""
     loop = edges.pop((q, q), None)
     before = [(p, edges.pop((p, q))) for p, target in list(edges) if target == q]
     after = [(r, edges.pop((q, r))) for source, r in list(edges) if source == q]
@@ -316,7 +318,7 @@ class _Kind:
 
 
 class _Rewriting:
-    """One automaton on its way to a formula."""
+    """The conversion of one automaton into a formula."""
 
     def __init__(self, A: CEA, level: Level, schema: Schema | None, budget: Budget) -> None:
         self.A = A
@@ -410,7 +412,7 @@ class _Rewriting:
         return {number: self._event(kind) for number, kind in kinds.items()}
 
     def _event(self, kind: _Kind) -> cel.Formula:
-        """One event of the kind, bound to its variables, and if need be to others that are not kept."""
+        """Build one event of the kind, bound to its variables, and if needed to others that are projected away."""
         alike: dict[tuple[Marks, bool], list[cel.Formula]] = {}
         for R in self._find_types(kind):
             among = dict(self.types)[R]
@@ -431,7 +433,7 @@ class _Rewriting:
         return reduce(cel.Or, found)
 
     def _find_types(self, kind: _Kind) -> list[str]:
-        """Return the event types of the kind. Raises Unsupported where others are of it too."""
+        """Return the event types of the kind. Raises Unsupported if events of unnamed types are of it too."""
         rest = kind.types
         for _, mask in self.types:
             rest &= ~mask
@@ -454,7 +456,7 @@ class _Rewriting:
 
 
 def _joined(labels: dict[tuple[int, int], Label], edge: tuple[int, int], label: Label) -> None:
-    """Add the label to that of the edge."""
+    """Add the label to those of the edge."""
     known = labels.setdefault(edge, {})
     for marks, types in label.items():
         if types:
@@ -475,7 +477,7 @@ def _names(name: str) -> Iterator[str]:
 
 
 def star(A: CEA) -> CEA:
-    """A CEA whose valuations are those of A under the *-semantics."""
+    """Build a CEA whose valuations are those of A under the *-semantics."""
     end = A.states
     marking = [t for t in A.transitions if t.marks]
     waiting = [Transition(q, Anything(), UNMARKED, q) for q in range(A.states)]

@@ -98,7 +98,7 @@ def before(A: DFA, budget: Budget) -> DFA:
 
 
 def happened(A: DFA, budget: Budget) -> DFA:
-    """(n) The first event of A and every one after it."""
+    """Build (n): the first event of A and every one after it."""
 
     def step(q: int | None, a: int, here: Names) -> int | None:
         p = None if q is None else A.step(q, a, here)
@@ -160,7 +160,7 @@ def automata_of(
 
 
 def _ground(E: expr.Expression, schema: Schema | None, budget: Budget) -> expr.Expression:
-    """E without names and arguments."""
+    """Return E without names and arguments."""
     definitions = {d.name: d for d in E.definitions} if isinstance(E, expr.Let) else {}
     body = E.body if isinstance(E, expr.Let) else E
     if own := ranging_variables(body):
@@ -308,7 +308,7 @@ class _Compiler:
         return built(self.alphabet, A.variables, frozenset({0}), step, accepts, self.budget)
 
     def _pipe(self, A: DFA, B: DFA) -> DFA:
-        """B moves on the events of A only."""
+        """Build E | B: B moves only on the events of A."""
 
         def step(q: tuple[int, int], a: int, here: Names) -> tuple[int, int]:
             p = A.step(q[0], a, here)
@@ -320,7 +320,7 @@ class _Compiler:
         return built(self.alphabet, A.variables | B.variables, (0, 0), step, accepts, self.budget)
 
     def _nth(self, n: int, A: DFA) -> DFA:
-        """Beside the state, how many events there have been of A, up to one too many."""
+        """Build <n> A: the state also counts the events of A, up to n + 1."""
 
         def step(q: tuple[int, int], a: int, here: Names) -> tuple[int, int]:
             p = A.step(q[0], a, here)
@@ -329,7 +329,7 @@ class _Compiler:
         return built(self.alphabet, A.variables, (0, 0), step, lambda q: q[0] in A.accepting and q[1] == n, self.budget)
 
     def _every(self, n: int, A: DFA) -> DFA:
-        """Beside the state, how many events there have been of A since the last n-th."""
+        """Build every <n> A: the state also counts the events of A since the last n-th."""
 
         def step(q: tuple[int, int], a: int, here: Names) -> tuple[int, int]:
             p = A.step(q[0], a, here)
@@ -338,7 +338,9 @@ class _Compiler:
         return built(self.alphabet, A.variables, (0, 0), step, lambda q: q[0] in A.accepting and q[1] == 0, self.budget)
 
     def _between(self, A: DFA, B: DFA) -> DFA:
-        """A /+ B: with each event of B, A begins anew; B reads the whole history, which the printed one does not."""
+        """Build A /+ B: with each event of B, A begins anew; B reads the whole history, which the printed construction
+        does not.
+        """
 
         def step(q: tuple[int | None, int], a: int, here: Names) -> tuple[int | None, int]:
             p = B.step(q[1], a, here)
@@ -351,7 +353,7 @@ class _Compiler:
         return built(self.alphabet, variables, before, step, lambda q: q[0] in A.accepting, self.budget)
 
     def _prefix(self, A: DFA) -> DFA:
-        """Accepting is every state from which events to come, one or more, lead to an accepting one."""
+        """Build prefix(A): a state accepts if one or more events lead from it to an accepting one."""
         if any(minterm.witness is None for minterm in self.alphabet.types):
             raise Unsupported(
                 "z3 could not decide which events satisfy the conditions; inside prefix, compare attributes "

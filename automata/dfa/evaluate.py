@@ -99,7 +99,7 @@ class Classes:
         return _looked_up([self._class(*outcome) for outcome in outcomes], codes)
 
     def _class(self, T: str, passed: int) -> int:
-        """Return the class of the events of type T that pass these masks, as bits."""
+        """Return the class of the events of type T that satisfy these masks, given as bits."""
         name = T if T in self._masks_of else None
         key = (name, passed & self._masks_of[name])
         if (number := self._known.get(key)) is None:
@@ -136,7 +136,7 @@ def _parts(P: Predicate) -> tuple[str, Predicate | None]:
 
 
 def _octet(columns: list[pa.BooleanArray]) -> NDArray[np.uint8]:
-    """Up to eight columns as the bits of one."""
+    """Pack up to eight Boolean columns into one of bytes."""
     found = np.zeros(len(columns[0]), np.uint8)
     for i, column in enumerate(columns):
         found |= column.to_numpy(zero_copy_only=False).view(np.uint8) << i
@@ -149,7 +149,7 @@ def _looked_up(classes: list[int], codes: NDArray[np.int32]) -> NDArray[np.int32
 
 
 def _with(outcomes: list[tuple[str, int]], code: int, bits: int, m: int) -> tuple[str, int]:
-    """Return the outcome that a code stands for; its last bits are the outcomes of the masks from m on."""
+    """Return the truth values of the masks from the bits of a code, from mask m on."""
     T, passed = outcomes[code >> bits]
     return T, passed | (code & (1 << bits) - 1) << m
 
@@ -198,7 +198,9 @@ class TableRunner:
         self.states, self.position = list(states), position
 
     def push(self, event: Event) -> list[int]:
-        """Return the expressions that take place at the next event. Raises InputError for a late start event."""
+        """Return the numbers of the expressions that take place at the next event. Raises InputError for a late start
+        event.
+        """
         require_first(event, self.position)
         return self._advance(self.classes.of_event(event))
 
@@ -224,19 +226,21 @@ class TableRunner:
         return list(map(coaccessible_states, self.automata))
 
     def _advance(self, c: int) -> list[int]:
-        """Read an event of the class."""
+        """Read an event of this class."""
         self._tabulate()
         self.states = [steps[q] for steps, q in zip(self._steps[c], self.states, strict=True)]
         self.position += 1
         return [k for k, A in enumerate(self.automata) if self.states[k] in A.accepting]
 
     def _tabulate(self) -> None:
-        """Extend the tables to the classes that are new."""
+        """Extend the tables by the new classes."""
         for types in self.classes.types[len(self._steps) :]:
             self._steps.append([column(A, a) for A, a in zip(self.automata, types, strict=True)])
 
     def _require_starts(self, places: Iterable[int]) -> None:
-        """None of the start events among the next events, which are at these places there, is a late one."""
+        """Raise InputError if one of the start events at these places among the next events is not the first of the
+        stream.
+        """
         for i in islice(places, 2):
             require_first(Event(START), self.position + i)
 

@@ -52,7 +52,7 @@ class Alphabet:
 
     @cached_property
     def coming(self) -> tuple[int, ...]:
-        """Return the types of events that may come at any time, which excludes start events."""
+        """Return the types of events that may come at any time, all but start events."""
         return tuple(a for a, minterm in enumerate(self.types) if 0 not in minterm.chosen)
 
     @cached_property
@@ -123,7 +123,7 @@ def late_start(position: int) -> InputError:
 
 
 def symbols(variables: Names, types: Iterable[int]) -> list[Symbol]:
-    """Return all symbols with these types of events; a variable may be at any event or at none."""
+    """Return all symbols over these types of events; a variable may hold any event or none."""
     names = sorted(variables)
     subsets = [frozenset(here) for size in range(len(names) + 1) for here in combinations(names, size)]
     return [(a, here) for a in types for here in subsets]
@@ -224,7 +224,7 @@ def shortest_extension(A: DFA, q: int, among: Collection[int] | None = None, bud
 
 
 def coaccessible_states(A: DFA, among: Collection[int] | None = None) -> frozenset[int]:
-    """Return the states from which some events to come, one or more, lead to an accepting state."""
+    """Return the states from which one or more events lead to an accepting state."""
     coming = _restrict_types(A.alphabet.coming, among)
     sources: dict[int, list[int]] = {}
     for q in range(len(A.following)):

@@ -252,7 +252,7 @@ class ParametricMonitor:
                     yield keys
 
     def _values_of(self, event: Event) -> dict[int, list[KindedValue]]:
-        """Return the values that the event gives to each variable."""
+        """Return for each variable the values that the event gives it."""
         found: dict[int, list[KindedValue]] = {}
         for X, name in self.symbolic.sources.get(event.type, ()):
             if (v := event.get(name)) is not None:
@@ -260,7 +260,7 @@ class ParametricMonitor:
         return found
 
     def _spawn(self, X: int, v: KindedValue) -> None:
-        """A choice with the value for each choice without a value of the variable."""
+        """Add a choice with the value for each choice in which the variable has none."""
         for key in list(self._having[X][None]):
             child = (*key[:X], v, *key[X + 1 :])
             for Y, w in enumerate(child):
@@ -468,7 +468,7 @@ def collected(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> pa.Ta
 
 
 def _has_prefix(E: expr.Expression) -> bool:
-    """Return whether E has prefix, which depends on the values, so that one automaton does not serve all of them."""
+    """Return whether E uses prefix, which depends on the values, so that each choice needs its own automaton."""
     return any(isinstance(F, expr.Prefix) for F in expr.subexpressions(E))
 
 

@@ -149,7 +149,7 @@ class EqlColumns:
         return self._encoded[name]
 
     def _codes_of_rows(self, name: str, rows: Any) -> tuple[Any, list[Any]]:
-        """Return the numbers of some rows: of a column that is not encoded yet, these rows alone are."""
+        """Return the numbers of some rows; if the column is not encoded yet, only these rows are encoded."""
         if name in self._encoded or pa.types.is_dictionary(self.table[name].type) or 2 * len(rows) > self.rows:
             codes, values = self._codes(name)
             return codes[rows], values
@@ -163,7 +163,7 @@ class EqlColumns:
             raise Unsupported(NANOSECONDS_IN_LOOPS.format(name))
 
     def _looked_up(self, name: str, test: Any) -> Mask:
-        """Which rows have a value in a column for which a test is true; a row without one does not."""
+        """Return which rows have a value in a column for which a test is true; a row without a value has none."""
         codes, values = self._codes(name)
         answers = np.zeros(len(values) + 1, np.bool_)  # the last one is that of null, whose number is -1
         answers[: len(values)] = [value is not None and test(value) for value in values]
@@ -230,7 +230,9 @@ class EqlColumns:
         return true, false
 
     def _compared(self, test: eql.Condition, name: str) -> tuple[Mask, Mask] | None:
-        """The truth of a comparison of numbers with a number of their type, row by row; None for another test."""
+        """Return the truth of a comparison of numbers with a number of their type, row by row; None
+        for another test.
+        """
         match test:
             case eql.FieldComparison(comparator, eql.EventField(), eql.FieldConstant(int() | float() as value)):
                 kind_ = self.table[name].type

@@ -127,7 +127,7 @@ class SlotMachine(Evaluator):
         return found
 
     def _after(self, event: Event) -> list[Match]:
-        """Return the matches that the next event makes certain."""
+        """Return the matches that become certain with the next event."""
         if self._filter is not None:
             return [Match(self.position, (self.position,))] if self._filter(event) else []
         if self._sample is not None:
@@ -177,7 +177,9 @@ class SlotMachine(Evaluator):
                 self._places[K].pending = [None] * len(program.steps)
 
     def _move(self, program: SlotProgram, at: Places, i: int, time: Microseconds | None) -> Pending | None:
-        """The sequence that the event at step i makes: a new one, or that from the place before, which is emptied."""
+        """Return the sequence that the event makes at step i: a new one, or that of the step
+        before, which it leaves.
+        """
         if i == 0:
             return Pending((self.position,), time, before=at.before)
         if (waiting := at.pending[i - 1]) is None:
@@ -201,7 +203,7 @@ class SlotMachine(Evaluator):
         return ended.before is None or ended.before < time - program.window
 
     def _miss(self, program: SlotProgram, event: Event, time: Microseconds | None) -> None:
-        """Note an event of a missing step for its key."""
+        """Record an event of a missing step for its key."""
         for j, (before, step) in enumerate(program.missing):
             for K in program.keys_at(step, event):
                 if before > 0 and K not in self._places:
@@ -217,7 +219,7 @@ class SlotMachine(Evaluator):
                     at.waiting = [p for p in at.waiting if p.positions[-1] == self.position or (p.time or 0) < limit]
 
     def _released(self) -> list[Match]:
-        """Return the matches that waited for missing events until a time that is over, and stop waiting for them."""
+        """Return the waiting matches whose time for missing events is over, and remove them."""
         found: list[Match] = []
         while self._deadlines and self._latest is not None and self._deadlines[0][0] < self._latest:
             deadline, last, _, K = heappop(self._deadlines)

@@ -106,7 +106,7 @@ class Bottom:
 
 
 class CesOutput:
-    """Each complex event of the child, and a position marked with marks."""
+    """Extends each complex event of the child by a position, with marks."""
 
     __slots__ = ("child", "latest", "marks", "position")
 

@@ -124,7 +124,7 @@ class CheckedEvaluator(ReadableEvaluator):
         return total
 
     def _by_position(self, S: Stream) -> Iterator[Iterator[Match]]:
-        """Read all events; the matches at each position, each once."""
+        """Read all events; yield the matches at each position, each once."""
         checker = CorrelatedFilterChecker(self.checks, self.kept, Spending(self.budget))
         made, base = self.evaluation.node_count, self.position
         for p in self._pushed(S):
@@ -136,7 +136,7 @@ class CheckedEvaluator(ReadableEvaluator):
             self._sweep(p)
 
     def _matches_at(self, p: int, checker: CorrelatedFilterChecker) -> Iterator[Match]:
-        """Yield the matches at the position that was read last."""
+        """Yield the matches at the last position read."""
         mus: set[Valuation] | None = None if not self.collecting else set(self._valuations(checker))
         for operator in reversed(self.collecting):
             assert mus is not None
@@ -158,7 +158,7 @@ class CheckedEvaluator(ReadableEvaluator):
                 yield without_marks(valuation(path))
 
     def _sweep(self, p: int) -> None:
-        """Let go of events before all windows."""
+        """Delete events before all windows."""
         if p - self._swept >= SWEEP and self.reports_at_last_event:
             low, self._swept = self.overall, p
             for q in [q for q in self.kept if q < low]:
@@ -182,7 +182,7 @@ class CheckedEvaluator(ReadableEvaluator):
 
 
 def _find_attributes(check: ResidualFilter) -> Iterator[str]:
-    """Yield the attributes that a filter asks for."""
+    """Yield the attributes used in a filter."""
     if isinstance(check.condition, cel.TimeWindow | cel.AttributeWindow):
         yield width_of(check.condition)[0]
         return

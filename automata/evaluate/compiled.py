@@ -151,7 +151,7 @@ class CompiledState(AutomatonEvaluator):
         self._begin()
 
     def _begin(self) -> None:
-        """Be at the beginning of a stream."""
+        """Set the state to the beginning of a stream."""
         self.range_windows = [RangeWindowState(a, width) for a, width in self.scope.widths]
         self.keys = KeyTable(self.scope.keys or self.scope.attributes)
         self.key_window = KeyWindowState(self.scope.key_events or 0)
@@ -311,7 +311,7 @@ class CompiledState(AutomatonEvaluator):
         self.__dict__.update(fresh.__dict__)
 
     def _load_rest(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """For arrays that a subclass adds."""
+        """Load the arrays that a subclass adds."""
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -384,7 +384,7 @@ class CompiledEvaluator(CompiledState):
             yield at, number
 
     def _limited(self, S: Stream, limit: int | None, classes: Classes | None = None) -> Iterator[MatchBatch]:
-        """The complex events of a batch, a chunk at a time, as far as the limit; the batch is read to its end."""
+        """Yield the complex events of a batch in chunks, up to the limit; the batch is read to its end."""
         most = self.budget.matches if limit is None else limit
         found = 0
         for roots in self.advance(S, classes):
@@ -629,7 +629,7 @@ class CompiledCoreEvaluator(CoreEvaluator, CompiledEvaluator):
         return super()._arrays() | {"last": self._last_roots()}
 
     def _last_roots(self) -> NDArray[np.int64]:
-        """Return the roots at the position that was read last; nodes of others may be gone."""
+        """Return the roots at the last position read; nodes of earlier roots may be deleted."""
         roots: NDArray[np.int64] = self.last[self.last[:, 0] == self.position - 1]
         return roots
 

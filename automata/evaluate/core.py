@@ -99,7 +99,7 @@ def iterate_core_matches(phi: core.Formula, S: Stream, budget: Budget, candidate
 
 
 class _Check:
-    """Which complex events of a stream are those of a formula; all that is looked at counts against one budget."""
+    """Tests which complex events of a stream belong to a formula; all work counts against one budget."""
 
     def __init__(self, S: Stream, budget: Budget, candidates: Candidates) -> None:
         self.S, self._budget, self._candidates = S, budget, candidates
@@ -150,14 +150,16 @@ class _Check:
                 assert_never(phi)
 
     def _rounds(self, psi: core.Formula, U: Variables, C: Positions, nu: Places) -> Iterator[Places]:
-        """One round of an iteration or more, each with positions of its own for the variables in U."""
+        """Yield one or more rounds of an iteration, each with its own positions for the variables in U."""
         yield from (_outside(mu, U) for mu in self._ways(psi, C, nu))
         for k in range(1, len(C)):
             for mu in self._ways(psi, C[:k], nu):
                 yield from self._rounds(psi, U, C[k:], _outside(mu, U))
 
     def _rivals_of(self, phi: Choice, nu: Places, last: int) -> list[Positions]:
-        """The complex events of the operand that end at a position, with these positions of what surrounds it."""
+        """Return the complex events of the operand that end at a position, with these positions of the variables around
+        it.
+        """
         key = id(phi), frozenset(nu.items()), last
         if key not in self._rivals:
             ending = self._ending(phi.phi).get(last, [])
@@ -196,7 +198,7 @@ class _Check:
 
 
 def _selected(phi: Choice, C: Positions, rivals: list[Positions]) -> bool:
-    """Return whether none of the rivals is above C in the order of the strategy (cep17, section 4)."""
+    """Return whether no rival is above C in the order of the strategy (cep17, section 4)."""
     events = set(C)
     differences = (events ^ set(D) for D in rivals if D != C)
     match phi:

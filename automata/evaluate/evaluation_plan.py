@@ -196,7 +196,7 @@ def scope_of_counts(phi: Formula) -> Scope | None:
 
 
 def agreeing(equations: Iterable[Equation], h: BindingAnalysis) -> bool:
-    """Return whether the equations of an attribute make all events agree on it, by (1) and (2)."""
+    """Return whether the equations of an attribute make all events equal in it, by (1) and (2)."""
     equations = set(equations)
     alone = {A for A, B in equations if A == B}
     for A in sorted({A for equation in equations for A in equation}):
@@ -208,7 +208,7 @@ def agreeing(equations: Iterable[Equation], h: BindingAnalysis) -> bool:
 
 
 def _partitioned(psi: Formula, conditions: list[Condition]) -> Formula | None:
-    """psi with the conditions, some of them as PARTITION BY; None if all of them stay filters."""
+    """Return psi with the conditions, some of them as PARTITION BY; None if all of them stay filters."""
     h = analyze_bindings(psi)
     equations: dict[str, set[Equation]] = {}
     for condition in conditions:
@@ -241,7 +241,7 @@ def _filters(phi: Formula) -> tuple[Formula, list[Condition]]:
 
 
 def _filtered(phi: Formula, psi: Formula) -> Formula:
-    """psi in the filters that phi begins with."""
+    """Return psi inside the outermost filters of phi."""
     filters: list[cel.Filter] = []
     while isinstance(phi, cel.Filter):
         filters.append(phi)
@@ -252,7 +252,7 @@ def _filtered(phi: Formula, psi: Formula) -> Formula:
 
 
 def _equation(condition: Condition) -> Iterator[tuple[str, Equation]]:
-    """Yield the attribute and the variables of A.x = B.x; nothing of other conditions."""
+    """Yield the attribute and the variables of A.x = B.x; nothing for other conditions."""
     match condition:
         case cel.Correlated(Comparison("=", Attribute(a, str(A)), Attribute(b, str(B)))) if a == b:
             yield a, (A, B)
@@ -265,7 +265,7 @@ def _both_ways(equations: Iterable[Equation]) -> Iterator[Equation]:
 
 
 def _connected(A: str, equations: Iterable[Equation], among: Variables) -> Variables:
-    """Return the variables that equations between some variables lead to from A."""
+    """Return the variables connected with A by equations."""
     found, edges = {A}, [(B, C) for B, C in _both_ways(equations) if B in among and C in among]
     while new := {C for B, C in edges if B in found} - found:
         found |= new
@@ -346,7 +346,7 @@ class _Decorrelator:
         self._iterations = 0
 
     def outer(self, phi: Formula) -> Formula:
-        """phi, if nothing stands around it but operators that `strip_windows` passes."""
+        """Remove the filters of phi, around which are only operators that `strip_windows` removes."""
         match phi:
             case cel.PartitionBy(psi, a):
                 return cel.PartitionBy(self._whole(self.outer(psi), phi), a, span=phi.span)
@@ -435,7 +435,7 @@ class _Decorrelator:
         return f"{MARK}{len(self.checks)}.{A}"
 
     def _decorrelate_iteration(self, phi: cel.Plus | cel.ContiguousPlus, rounds: tuple[Colours, ...]) -> Formula:
-        """Rounds of two colours in turn: one, or one and two again and again, or these and one more."""
+        """Give rounds two colours in turn: one round, or any number of pairs, or pairs and one more."""
         colours = f"{MARK}+{self._iterations}", f"{MARK}-{self._iterations}"
         self._iterations += 1
         psi = self._decorrelate(phi.phi, (*rounds, colours))
@@ -451,7 +451,7 @@ class _Decorrelator:
         return cel.Or(cel.Or(one, pairs), seq(pairs, one))
 
     def _joined(self, phi: cel.And, rounds: tuple[Colours, ...]) -> Formula:
-        """Both sides have the same valuation; so what one side marks, the other may mark in any way."""
+        """Join two sides with the same valuation: what one side marks, the other may mark in any way."""
         left, right = (self._whole(self._decorrelate(psi, rounds), phi) for psi in (phi.left, phi.right))
         return cel.And(self._freed(left, right, phi), self._freed(right, left, phi))
 
@@ -473,7 +473,7 @@ class _Decorrelator:
         return freed
 
     def _whole(self, psi: Formula, around: Formula) -> Formula:
-        """psi, if each event that it marks is one that it binds: the operator around it depends on the support."""
+        """Return psi if it binds every event that it marks, since the operator around it depends on the support."""
         if not self.refused and any(all(map(is_mark, kind)) for kind in analyze_bindings(psi).possible):
             self._refuse(
                 "a PROJECT in this formula drops events that a filter inside compares; the operator around it depends "
@@ -492,7 +492,7 @@ class _Decorrelator:
 
 
 def _equal(a: str) -> Condition:
-    """Return all events of a variable agree on an attribute: W.a = W.a (section 4)."""
+    """Return the condition W.a = W.a, that all events of a variable have the same value (section 4)."""
     return cel.Correlated(Comparison("=", Attribute(a, ""), Attribute(a, "")))
 
 
@@ -544,7 +544,7 @@ def _mark_variables(phi: Formula, marks: Mapping[str, str]) -> Formula:
 
 
 def _at_events(phi: Formula, event: Callable[[Formula], Formula], kept: Variables) -> Formula:
-    """phi with other formulas for its event types, whose variables PROJECT keeps."""
+    """Return phi with other formulas in place of event types; PROJECT keeps its variables."""
     match phi:
         case cel.EventAtom():
             return event(phi)
@@ -704,7 +704,7 @@ def _automaton_plan(phi: Formula, budget: Budget) -> AutomatonPlan | Unsupported
 
 
 def _candidates(phi: Formula, budget: Budget) -> AutomatonPlan:
-    """The plan of a formula with all valuations of phi: with the comparisons that are left of phi, if it has one."""
+    """Return the plan of a formula that has at least the valuations of phi, with fewer comparisons if needed."""
     psi = _pointwise(phi)
     for candidate in (psi, _without_comparisons(psi)):
         found = _automaton_plan(candidate, budget)

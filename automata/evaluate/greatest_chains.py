@@ -55,7 +55,7 @@ class NewestValues:
         return ((nan if isinstance(name, tuple) else name, p) for name, p in self.events.items())
 
     def is_complete(self, low: int) -> bool:
-        """Return whether these are the events of a match that begins at the position low or later."""
+        """Return whether the events make a match that begins at position low or later."""
         return len(self.events) == self._count and not self.late and next(iter(self.events.values())) >= low
 
 
@@ -79,7 +79,7 @@ class GreatestChains:
             self.unordered |= len(set(map(kind, present))) > 1
 
     def find(self) -> Iterator[tuple[int, Chosen]]:
-        """Yield the positions with a match, and it."""
+        """Yield each position with a match, and the match."""
         if self._values:
             yield from self._newest_values()
             return

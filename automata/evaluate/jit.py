@@ -85,7 +85,9 @@ def fingerprint(module: str) -> str:
 
 @lru_cache(maxsize=64)
 def _imports(source: bytes) -> tuple[str, ...]:
-    """The modules that a source imports, by absolute names; for `from a import b` both a and a.b, as b may be one."""
+    """Return the modules that a source imports, by absolute names; for `from a import b` both a and a.b, as b may be
+    one.
+    """
 
     def names() -> Iterator[str]:
         for node in ast.walk(ast.parse(source)):

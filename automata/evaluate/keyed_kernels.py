@@ -28,7 +28,7 @@ NODES_MADE, STREAMS, NODES_SHORT, ROOTS_SHORT, COUNTERS = range(5)
 
 @part
 def _merge(flat, row, beside, other, nodes, tree):  # type: ignore[no-untyped-def]
-    """Add the series of a row of `beside` to a row; returns the number of nodes."""
+    """Add the series of a row of `beside` to a row; return the number of nodes."""
     size, rest = beside[other + SIZE], 0
     if flat[row + SIZE] > 0 and tree[beside[other + NODES]].latest <= tree[flat[row + NODES]].latest:
         rest, nodes = _whole(beside, other, nodes, tree)

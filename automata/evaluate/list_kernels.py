@@ -52,7 +52,7 @@ def _node(tree, n, position, child, following, label):  # type: ignore[no-untype
 
 @part
 def _joined(l, r, tree, nodes):  # type: ignore[no-untyped-def]
-    """The reference of two lists as one, and the number of nodes."""
+    """Join two lists; return the reference of the result and the number of nodes."""
     flag = -1 if l < 0 or r < 0 else 0
     l, r = (~l if l < 0 else l), (~r if r < 0 else r)
     if l == 0 or r == 0:
@@ -68,7 +68,7 @@ def _joined(l, r, tree, nodes):  # type: ignore[no-untyped-def]
 
 @part
 def _operation(ops, row, n, p, l, q, empty, refs):  # type: ignore[no-untyped-def]
-    """Add to the n operations of a class that an event marks the runs of p, which then are in q; how many there are.
+    """Add to the n operations of a class one that marks the event in the runs of p and leads to q; return their number.
 
     A list and the empty complex event, in another state, have one node together if it is marked alike.
     """
@@ -86,7 +86,9 @@ def _operation(ops, row, n, p, l, q, empty, refs):  # type: ignore[no-untyped-de
 
 @part
 def _replaced(c, row, n, skip, ended, refs, ops):  # type: ignore[no-untyped-def]
-    """Whether each list that a skip moves ends there, and one of the n operations of the class replaces it."""
+    """Return whether each list that a skip moves ends there, and is replaced by one of the n
+    operations of the class.
+    """
     for p in range(refs.size):
         if refs[p] != 0 and not ended[p] and skip[c, p] != p:
             o = row
@@ -100,7 +102,7 @@ def _replaced(c, row, n, skip, ended, refs, ops):  # type: ignore[no-untyped-def
 
 @part
 def _plan(mask, skip, begin, marks, finals, ended, moving, busy, refs, code, ops):  # type: ignore[no-untyped-def]
-    """Write what an event of each class does while the same states have runs."""
+    """Write what an event of each class does as long as the same states have runs."""
     silent = True  # no state reports without a mark
     for f in range(finals.size):
         silent = silent and refs[finals[f]] == 0
@@ -142,7 +144,7 @@ def _scan(classes, index, end, code, found):  # type: ignore[no-untyped-def]
 
 @part
 def _apply(found, number, base, offset, ops, tree, nodes, refs, runs, roots, completed):  # type: ignore[no-untyped-def]
-    """Make a node for each of the operations found; returns the number of nodes and of roots."""
+    """Make a node for each of the operations found; return the number of nodes and of roots."""
     n, done = np.uintp(nodes), np.uintp(completed)
     for x in range(number):
         i, o = found[x] >> 32, np.uintp(found[x] & 0xFFFFFFFF)
@@ -158,7 +160,7 @@ def _apply(found, number, base, offset, ops, tree, nodes, refs, runs, roots, com
 
 @part
 def _write_nodes(c, begin, marks, refs, runs, made):  # type: ignore[no-untyped-def]
-    """Write (children, label, target, number) for each node that an event of the class makes; how many there are."""
+    """Write (children, label, target, number) for each node that an event of the class makes; return how many."""
     count = 0
     for t in range(begin[c], begin[c + 1]):
         p, l, q = marks[t, 0], marks[t, 1], marks[t, 2]
@@ -183,7 +185,7 @@ def _bit(q):  # type: ignore[no-untyped-def]
 
 @part
 def _moved(skip, c, ended, live, alive, tree, nodes, refs, runs, had, ran):  # type: ignore[no-untyped-def]
-    """Take all lists along a skip; how many states have one that stays, the mask of these, and the number of nodes."""
+    """Move all lists along a skip; return how many states keep one, the mask of these, and the number of nodes."""
     for a in range(alive):
         p = live[a]
         had[p], ran[p] = refs[p], runs[p]
@@ -323,7 +325,7 @@ HEIGHT, BOUND, FILLED, REST = range(4)
 
 @part
 def _common(position, number, size, path, marks, depth, found, written, at, offsets, events, labels):  # type: ignore[no-untyped-def]
-    """Write the common part of a run of complex events of one size: all but their first positions."""
+    """Write the shared part of some complex events of one size: all but their first positions."""
     begin, step, end = np.uintp(found), np.uintp(size), np.uintp(written)
     for x in range(np.uintp(number)):
         end += step
@@ -343,7 +345,7 @@ def _common(position, number, size, path, marks, depth, found, written, at, offs
 
 @part
 def _firsts(firsts, w, number, size, written, events):  # type: ignore[no-untyped-def]
-    """Write the first positions of a run of complex events of one size."""
+    """Write the first positions of some complex events of one size."""
     to, step = np.uintp(written), np.uintp(size)
     for x in range(np.uintp(w), np.uintp(w + number)):
         events[to] = firsts[x]
@@ -367,7 +369,7 @@ def _position(n, tree, eras):  # type: ignore[no-untyped-def]
 
 @part
 def _leaves_of_list(n, tree, eras, leaves, firsts, places):  # type: ignore[no-untyped-def]
-    """Write the leaves from a node on; returns how many there are, and the node after them or 0."""
+    """Write the leaves from a node on; return how many there are, and the node after them or 0."""
     filled, node, last = np.uintp(0), np.uintp(n), np.uintp(places.size - 1)
     while filled < leaves.size and node > 0 and tree[CHILD, node] == -1:
         following = tree[NEXT, node]
@@ -444,7 +446,7 @@ def enumerate_lists(  # type: ignore[no-untyped-def]
 
 @part
 def _leaves_of_set(n, low, tree, leaves, firsts, places):  # type: ignore[no-untyped-def]
-    """Write the leaves from a node on, down to a position; returns how many there are, and the node after them or 0."""
+    """Write the leaves from a node on, down to a position; return how many there are, and the node after them or 0."""
     filled = 0
     while filled < leaves.size and n > 0 and tree[n].latest >= low:
         left, right = n, np.int32(0)
@@ -542,7 +544,7 @@ def enumerate_scoped(  # type: ignore[no-untyped-def]
 
 @compiled
 def _number(root, tree, counts, stamp, pending):  # type: ignore[no-untyped-def]
-    """The number of complex events of a root; -1 past 62 bits, -2 if pending is too small.
+    """Count the complex events of a root; -1 past 62 bits, -2 if pending is too small.
 
     counts [N] holds for the bound stamp [N] how many of a node's complex events begin there or later. With the bound
     the count stays valid, so that nodes below earlier roots are not counted again.
@@ -595,7 +597,7 @@ def _number(root, tree, counts, stamp, pending):  # type: ignore[no-untyped-def]
 
 @compiled
 def numbers_of_roots(roots, done, tree, counts, stamp, pending, found):  # type: ignore[no-untyped-def]
-    """The number of each root from the one of this index on; returns the index at which pending is too small."""
+    """Write the number of each root from this index on; return the index at which pending is too small."""
     for i in range(done, roots.shape[0]):
         found[i] = _number(roots[i, 1], tree, counts, stamp, pending)
         if found[i] == -2:
@@ -640,7 +642,7 @@ def _multiply(matrix, old, c, marking, forward, skip, begin, marks, moving):  # 
 
 @part
 def _ways(row, matrix, p):  # type: ignore[no-untyped-def]
-    """A row times column p of a matrix that is given transposed."""
+    """Return the product of a row and column p of a matrix given transposed."""
     total = 0
     for x in range(row.size):
         if row[x] > 0 and matrix[p, x] > 0:

@@ -99,7 +99,7 @@ class UnwindowedStore(MatchStore):
         self._exact = -1, []
 
     def _compact(self, bound: int) -> NDArray[np.bool_]:
-        """There is no bound without a window, and one key."""
+        """Delete unreachable nodes; there is no bound without a window, and one key."""
         self._nodes = kernels.compact_lists(self.tree, self._nodes, self.refs, self.eras)
         return np.ones(1, np.bool_)
 
@@ -201,7 +201,7 @@ STATES = 16  # of the automata for which matrices are used, at most
 
 
 def numbers(roots: NDArray[np.int64], tree: NDArray[np.void]) -> NDArray[Any]:
-    """The exact number of complex events of each root. What passes 61 bits is counted again in Python's integers."""
+    """Return the exact number of complex events of each root."""
     found, counts = np.empty(len(roots), np.int64), np.zeros(tree.size, np.int64)
     stamp, pending, done = np.full(tree.size, -1, np.int64), np.zeros(1024, np.int32), 0
     while True:

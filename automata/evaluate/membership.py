@@ -63,7 +63,7 @@ class Spending:
         self._until = None if budget.seconds is None else time.monotonic() + budget.seconds
 
     def spend(self) -> None:
-        """Count one more event of a path, combination of events, or part of a candidate. Raises BudgetExceeded."""
+        """Count one step, and raise BudgetExceeded if there are too many."""
         self._left -= 1
         if self._left < 0:
             raise BudgetExceeded(
@@ -77,7 +77,7 @@ class Spending:
 
 
 def _missing_bounds(plan: EvaluationPlan | None) -> str:
-    """Return what would bound the matches of a query and is not in it, as a part of a message."""
+    """Return what to add to a query to bound its matches, for a message."""
     if isinstance(plan, AutomatonPlan):
         windowed, keyed = plan.scope.windowed, bool(plan.scope.keys or plan.scope.attributes)
     else:
@@ -347,7 +347,7 @@ class _Read:
         self._rest: Iterator[tuple[int, set[Valuation]]] = iter(())
 
     def to(self, j: int) -> dict[int, set[Valuation]]:
-        """Return the valuations over the intervals that end at j or before, by the end, if there are any."""
+        """Return the valuations over the intervals that end at j or before, by their end, None if there are none."""
         if j >= self._end:
             self._end = self._begin + max(SHORTEST, 2 * (j + 1 - self._begin))
             self._rest = self._ahead(self._end)
@@ -489,7 +489,7 @@ class Membership:
         return inner
 
     def _joined(self, left: Formula, right: Formula, mu: Valuation, i: int, j: int, ends: Iterable[int]) -> bool:
-        """Return whether the events of mu up to some end are one of left, and those after it are one of right."""
+        """Return whether mu is a valuation of left up to some end and one of right after it."""
         for k in ends:
             before = frozenset(pair for pair in mu if pair[1] <= k)
             if self.has(left, before, i, k) and self.has(right, mu - before, k + 1, j):
@@ -509,7 +509,7 @@ class Membership:
         return False
 
     def _somewhere(self, phi: Formula, i: int, j: int) -> bool:
-        """Return whether there is a valuation over any interval inside that from i to j."""
+        """Return whether there is a valuation over some interval inside that from i to j."""
         if id(phi) not in self._anywhere:
             types: list[Formula] = [cel.EventAtom(R) for R in sorted({event.type for event in self.S})]
             first = reduce(cel.Or, types)
@@ -587,7 +587,7 @@ class _Runs:
         return state is not None and self._automaton.final[state]
 
     def _before(self, i: int, begin: int) -> int | None:
-        """Return the state after the events from i to the one before begin, none of which is marked."""
+        """Return the state after the events from i to the one before `begin`, none of them marked."""
         states = self._unmarked.setdefault(i, [0])
         while len(states) <= begin - i:
             last = states[-1]
@@ -636,7 +636,7 @@ def _ends(left: Formula, mu: Valuation, i: int, j: int) -> Iterable[int]:
 
 
 def _meetings(mu: Valuation) -> Iterable[int]:
-    """Return the positions of mu that are followed by another one at once."""
+    """Return the positions of mu whose next position is in mu too."""
     C = sup(mu)
     return sorted(p for p in C if p + 1 in C)
 

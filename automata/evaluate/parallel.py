@@ -138,7 +138,9 @@ class ParallelEvaluator(Evaluator):
         return cuts
 
     def _low(self, S: Stream, start: int, attribute: str, width: float) -> int:
-        """The first row that is in a window on the attribute with the row at start; 0 if it may begin before row 1."""
+        """Return the first row that is in a window on the attribute with the row at start; 0 if an earlier batch may
+        be.
+        """
         length = self._least
         while length < start:
             first = self.position + start - length
@@ -191,7 +193,7 @@ class ParallelEvaluator(Evaluator):
 
 
 class _Threads:
-    """Threads of a pool, in the context of the call: its time is theirs too."""
+    """Runs threads of a pool in the context of the caller, so that its time limit holds for them too."""
 
     def __init__(self, pool: ThreadPoolExecutor) -> None:
         self._pool = pool
@@ -238,7 +240,7 @@ def shares_of(table: pa.Table, name: str, workers: int) -> NDArray[np.uint8]:
 
 
 def _with_keys(S: Stream, name: str, rows: NDArray[np.bool_]) -> Stream:
-    """Return the stream in which only these rows have a value of an attribute."""
+    """Return the stream in which only these rows have a value of the key attribute."""
     if name not in S.table.column_names:
         return S
     column = S.table[name]

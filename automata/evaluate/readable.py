@@ -70,7 +70,7 @@ class AutomatonEvaluator(Evaluator):
 
     @abstractmethod
     def _start(self, automaton: Determinized) -> None:
-        """Be at the beginning of a stream, with this automaton."""
+        """Set the state to the beginning of a stream, with this automaton."""
 
     @property
     @abstractmethod
@@ -181,12 +181,12 @@ class ReadableEvaluator(AutomatonEvaluator):
         return total
 
     def _ends(self, S: Stream) -> Iterator[Node]:
-        """Read all events; the sets of complex events at each."""
+        """Read all events; yield the sets of complex events at each."""
         for _ in self._pushed(S):
             yield from self._completed()
 
     def _pushed(self, S: Stream) -> Iterator[int]:
-        """Read all events; the position of each, once it is read. A batch that is out of order changes nothing."""
+        """Read all events; yield the position of each after it is read. A batch out of order changes nothing."""
         self._require_whole()
         bounds = self.bounds.copy()
         reached = [bounds.advance(self.position + i, event) for i, event in enumerate(S)]
@@ -205,7 +205,7 @@ class ReadableEvaluator(AutomatonEvaluator):
                 self.low.clear()
 
     def _completed(self) -> Iterator[Node]:
-        """Yield the sets of complex events at the position that was read last."""
+        """Yield the sets of complex events at the last position read."""
         found = False
         for node in self.evaluation.ends():
             found = found or next(enumerate_(node, self.low), None) is not None
@@ -315,7 +315,7 @@ class ReadableCoreEvaluator(CoreEvaluator, ReadableEvaluator):
 
 
 def _load_values(E: ValuesEvaluation, saved: Any, position: int) -> None:
-    """Keep the newest events of the newest values, as a saved state has them."""
+    """Restore the newest events of the newest values from a saved state."""
     for stream, rows in saved:
         newest, types = E.part(_key(stream))
         for value, p, type_, is_late in rows:

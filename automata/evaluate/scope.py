@@ -174,7 +174,7 @@ def refuse_inside(core: Formula) -> Unsupported | None:
 
 
 def width_of(window: cel.TimeWindow | cel.AttributeWindow) -> tuple[str, Width]:
-    """Return the attribute that a window is on, and its width in that attribute's unit, seconds for the time."""
+    """Return the attribute of a window, and its width in the attribute's unit, seconds for the time."""
     match window:
         case cel.TimeWindow(amount, unit):
             return TIME, amount * SECONDS[unit]
@@ -313,7 +313,7 @@ def measurable(value: Value | None) -> bool:
 
 @lru_cache(maxsize=64)
 def _whole_nanoseconds(width: Width) -> float:
-    """Return the nanoseconds of a width in seconds, rounded down: what whole numbers of them are compared with."""
+    """Return a width in seconds as nanoseconds, rounded down."""
     return floor(Fraction(width) * 10**9) if isfinite(width) else width
 
 

@@ -127,14 +127,14 @@ def decreasing_rows(table: pa.Table, name: str, begins: Longs, greatest: Any = N
 
 
 def ascends(table: pa.Table, name: str) -> bool:
-    """Return whether the measurable values of a column never decrease, so that a window on it is one on positions."""
+    """Return whether the values of a column never decrease, so that a window on it is one on positions."""
     values, marks, _ = _measured(table, name)
     known = values[marks]
     return bool((known[1:] >= known[:-1]).all())
 
 
 def _measured(table: pa.Table, name: str) -> tuple[NDArray[Any], NDArray[np.bool_], str]:
-    """Return the values of a column as numbers, which of them can be in a window at all, and their kind."""
+    """Return the values of a column as numbers, a mask of those that can be in a window, and their kind."""
     nothing = np.zeros(table.num_rows), np.zeros(table.num_rows, np.bool_), ""
     if name not in table.column_names:
         return nothing
@@ -155,7 +155,7 @@ def _measured(table: pa.Table, name: str) -> tuple[NDArray[Any], NDArray[np.bool
 
 
 def _from_zero(values: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return whole numbers in the same order from 0 on, so that no difference overflows."""
+    """Return the integers minus the least one, so that no difference overflows."""
     return values.view(np.uint64) ^ np.uint64(1 << 63)
 
 
@@ -301,7 +301,7 @@ class KeyTable:
         ]
 
     def load(self, size: int, saved: list[Any]) -> None:
-        """Continue from saved rows (kinds, keys, numbers). Raises ValueError if the numbers are no keys' numbers."""
+        """Continue from saved rows (kinds, keys, numbers). Raises ValueError for invalid numbers."""
         self.size = size
         for kinds, keys, numbers in saved:
             keys = [tuple(map(_key_of_json, key)) if isinstance(key, list) else _key_of_json(key) for key in keys]
@@ -333,7 +333,7 @@ class KeyTable:
 
 
 def _json_of_key(key: Any) -> Any:
-    """Return a key as JSON: a time that has nanoseconds is a fraction of microseconds here."""
+    """Return a key as JSON; a time with nanoseconds is a fraction of microseconds here."""
     if isinstance(key, tuple):
         return [_json_of_key(value) for value in key]
     return {"nanoseconds": int(key * 1000)} if isinstance(key, Fraction) else key

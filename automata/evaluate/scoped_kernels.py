@@ -75,7 +75,7 @@ def _union(l, r, nodes, tree):  # type: ignore[no-untyped-def]
 
 @part
 def _whole(flat, row, nodes, tree):  # type: ignore[no-untyped-def]
-    """The safe node of all that is in the series of a row (ces_window.merge), and the number of nodes.
+    """Return the safe node of the union of a row's series (ces_window.merge), and the number of nodes.
 
     It is made once, and stays until the series changes.
     """
@@ -120,7 +120,7 @@ def _insert(flat, row, node, nodes, tree):  # type: ignore[no-untyped-def]
 
 @part
 def _enter(flat, row, k, s, first, keys):  # type: ignore[no-untyped-def]
-    """Have a row for the key in the slot; returns the number of keys that are new there."""
+    """Create a row for the key in the slot if it has none; return the number of new keys."""
     if flat[row + NEXT] != OUT:
         return 0
     flat[row + NEXT], flat[row + SIZE] = first[s], 0
@@ -144,7 +144,7 @@ def _add_output(flat, row, node, nodes, tree):  # type: ignore[no-untyped-def]
 
 @part
 def _empty(rows, s, first, keys):  # type: ignore[no-untyped-def]
-    """Take all keys out of a slot."""
+    """Remove all keys from a slot."""
     k = first[s]
     while k != END:
         next_ = rows[k, s, NEXT]
@@ -155,7 +155,7 @@ def _empty(rows, s, first, keys):  # type: ignore[no-untyped-def]
 
 @part
 def _pour(rows, s, into, first, keys, nodes, tree):  # type: ignore[no-untyped-def]
-    """Add a slot to another one, key by key; returns the number of nodes, and of keys that are new there."""
+    """Add a slot to another one, key by key; return the number of nodes, and of keys that are new there."""
     flat, width, new = rows.reshape(-1), rows.shape[2], 0
     k = first[s]
     while k != END:
@@ -179,7 +179,7 @@ def _pour(rows, s, into, first, keys, nodes, tree):  # type: ignore[no-untyped-d
 
 @part
 def _forget(alive, live, slot, rows, first, keys, free, spare):  # type: ignore[no-untyped-def]
-    """Empty the slots of all live states, and list them as free; the number of free ones."""
+    """Empty the slots of all live states, and list them as free; return the number of free ones."""
     for a in range(alive):
         s = slot[live[a]]
         _empty(rows, s, first, keys)

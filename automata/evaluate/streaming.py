@@ -141,7 +141,7 @@ class ScopedEvaluation:
         return (q for marks, q in self.automaton.step(p, type_) if not marks)
 
     def _sweep(self, low: int) -> None:
-        """Let go of what begins before low, here and inside: no later event reaches so far back."""
+        """Delete partial matches that begin before low, here and inside: no later event needs them."""
         for table in self.T.values():
             for key, series in list(table.items()):
                 series[:] = [node for node in series if node.latest >= low]
@@ -202,7 +202,7 @@ class KeyedEvaluation:
         return iter(()) if self._last is None else self._last.ends()
 
     def _sweep(self, low: int) -> None:
-        """Let go of streams in which nothing is left that an event could add to."""
+        """Delete the streams of keys without partial matches that an event could extend."""
         for stream, part in list(self.parts.items()):
             if part.is_spent(low):
                 self._made += part.made

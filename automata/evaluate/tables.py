@@ -230,7 +230,7 @@ def dictionary_of(column: pa.ChunkedArray) -> pa.DictionaryArray:
 
 
 def _numbered(values: NDArray[Any], bound: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
-    """Return the values as numbers from 0 on, and the value of each number; all are from 0 up to the bound."""
+    """Return the values as numbers from 0 on, and the value of each number; all values are from 0 up to the bound."""
     if bound > DENSE:
         distinct, numbers = np.unique(values, return_inverse=True)
         return numbers.astype(np.int32), distinct
@@ -240,7 +240,7 @@ def _numbered(values: NDArray[Any], bound: int) -> tuple[NDArray[np.int32], NDAr
 
 
 def _of_types(P: pred.Predicate) -> bool:
-    """Return whether a predicate depends on the type of an event only."""
+    """Return whether a predicate depends only on the type of an event."""
     return isinstance(P, TYPED) or all(isinstance(atom, TYPED) for atom in atoms(P))
 
 
@@ -265,7 +265,7 @@ class _Columns:
         return _Columns(table, names, codes.astype(np.uint8 if len(names) <= 256 else np.int32))
 
     def mask(self, P: pred.Predicate) -> Mask:
-        """Return whether each row is in the predicate."""
+        """Return which rows satisfy the predicate."""
         return combined(P, self._of_atom, operator.invert, operator.and_, operator.or_)
 
     def _of_atom(self, P: pred.Atomic) -> Mask:
@@ -318,12 +318,12 @@ class EventBatch:
     values: NDArray[np.int32] | None = None
 
     def part(self, start: int, end: int) -> EventBatch:
-        """Return the events from one index to before another."""
+        """Return the events from one index up to, but not including, another."""
         rows = slice(start, end)
         return EventBatch(self.base + start, self.classes[rows], self.keys[rows], self.admitted[rows], self.low[rows])
 
     def then(self, other: EventBatch) -> EventBatch:
-        """These events, and others that follow them."""
+        """Return these events followed by others."""
         return EventBatch(
             self.base,
             np.concatenate([self.classes, other.classes]),
@@ -352,7 +352,7 @@ class MatchBatch:
     labels: NDArray[np.int32]
 
     def first(self, number: int) -> MatchBatch:
-        """Return the first complex events, a number of them."""
+        """Return the first so many complex events."""
         end = self.offsets[number]
         return MatchBatch(self.at[:number], self.offsets[: number + 1], self.events[:end], self.labels[:end])
 
@@ -389,7 +389,9 @@ class Enumeration:
         self._labelled, self._room = labelled, 4 * CHUNK
 
     def match_batches(self, kernel: Any, roots: NDArray[np.int64], nodes: Any) -> Any:
-        """The complex events of the roots in these nodes, by a loop such as enumerate_lists or enumerate_scoped."""
+        """Yield the complex events of the roots in these nodes, by a loop such as enumerate_lists
+        or enumerate_scoped.
+        """
         r = -1
         while r < roots.shape[0]:
             at, offsets = np.empty(CHUNK, np.int64), np.empty(CHUNK + 1, np.int64)
@@ -467,7 +469,7 @@ class MatchStore(ABC):
     @property
     @abstractmethod
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all arrays, by the names under which they are saved."""
+        """Return all arrays, by their names in saved states."""
 
     @property
     @abstractmethod
@@ -510,7 +512,7 @@ class MatchStore(ABC):
 
     @abstractmethod
     def match_batches(self, roots: NDArray[np.int64], labelled: bool) -> Iterator[MatchBatch]:
-        """Return the complex events of roots that `advance` has returned last."""
+        """Yield the complex events of roots returned by the last call of `advance`."""
 
     @abstractmethod
     def numbers(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[Numbers]:
@@ -523,7 +525,7 @@ class MatchStore(ABC):
     def _compact(self, bound: int) -> NDArray[np.bool_]: ...
 
     def _make_room(self, more: int, bound: int) -> None:
-        """Room for more nodes, by compaction or a larger array. Raises BudgetExceeded."""
+        """Make room for more nodes, by compaction or a larger array. Raises BudgetExceeded."""
         size = self.tree.shape[-1]
         if bound > 0 or size >= self._compact_from:
             self.compact(bound)

@@ -154,7 +154,7 @@ def _layout(q: sase.SaseQuery, components: tuple[sase.Component, ...], tests: It
 
 
 def _predicates(q: sase.SaseQuery) -> Iterator[tuple[sase.Conjunct, Predicate]]:
-    """Yield the conjuncts of WHERE that are no equivalence tests."""
+    """Yield the conjuncts of WHERE other than equivalence tests."""
     for block in q.where:
         for conjunct in block.conjuncts:
             if not isinstance(conjunct.condition, sase.Equivalence):
@@ -214,7 +214,7 @@ class _Rules:
     # --- relevant event definition ---
 
     def select(self, state: nfab.NfabState, k: sase.Component) -> nfab.Formula:
-        """θ_select: all predicates of WHERE whose last identifier the state awaits, and the window."""
+        """Return θ_select: all predicates of WHERE whose last identifier the state awaits, and the window."""
         tests = [test for test, _ in self.tests(state)]
         return nfab.NfabConjunction((nfab.TypeTest(state, k.type), *tests, *self.window(state)))
 
@@ -249,7 +249,7 @@ class _Rules:
     # --- event selection strategy ---
 
     def skip(self, state: nfab.NfabState, k: sase.Component) -> nfab.Formula:
-        """θ_skip: Table 1."""
+        """Return θ_skip of Table 1."""
         match self.layout.strategies[k.variable]:
             case "strict_contiguity":
                 return nfab.FALSE
@@ -276,7 +276,7 @@ class _Rules:
     # --- termination criteria ---
 
     def forced_stop(self, state: nfab.NfabState, k: sase.Component) -> nfab.Formula:
-        """θ_forced-stop: the window, and with `!` the condition on the last event or the next component's."""
+        """Return θ_forced-stop: the window, and with `!` the condition on the last event or the next component's."""
         stops = [*self.window(state, over=True)]
         if k.variable in self.layout.cuts:
             end, following = self.end(k), self.following(state)
@@ -289,7 +289,9 @@ class _Rules:
         return nfab.NfabDisjunction(tuple(stops))
 
     def proceed(self, state: nfab.NfabState, k: sase.Component) -> nfab.Formula:
-        """θ_proceed: the condition on the last event if there is one; else the next component's, or auto-stop."""
+        """Return θ_proceed: the condition on the last event if there is one; else the next
+        component's, or auto-stop.
+        """
         if end := self.end(k):
             return nfab.NfabConjunction(end)
         if self.following(state) != FINAL:
@@ -302,7 +304,7 @@ class _Rules:
         return nfab.TRUE if self.reading.last_kleene == "every" else nfab.Theta(nfab.NfabLabel(state, "auto-stop"))
 
     def end(self, k: sase.Component) -> tuple[nfab.Formula, ...]:
-        """Return the predicates on a[a.LEN] and on whole aggregates of a: they look at the buffer alone."""
+        """Return the predicates on a[a.LEN] and on whole aggregates of a, which read only the buffer."""
         return tuple(nfab.NfabTest(test.predicate, None) for test in self.layout.on(k.variable, "proceed"))
 
 

@@ -50,7 +50,7 @@ class Memory:
         self.labels, self.events = np.empty(4096, np.uint8), np.empty(4096, np.int64)
 
     def make_room(self, key: int) -> None:
-        """Enlarge the array that was too short at an event of that partition."""
+        """Enlarge the array that was too short at an event of this partition."""
         numbers, at_most = self.numbers, 3 * int(self.head[key, 1]) + 4
         match numbers[op.NEEDED]:
             case op.ROOM_FOR_PENDING:
@@ -120,7 +120,7 @@ class MatchArrays(NamedTuple):
         return len(self.offsets) - 1
 
     def those(self, some: NDArray[np.bool_]) -> MatchArrays:
-        """Some of the matches."""
+        """Return some of the matches."""
         lengths = np.diff(self.offsets)
         of = np.repeat(some, lengths)
         return MatchArrays(np.append(0, np.cumsum(lengths[some])), self.labels[of], self.events[of])
@@ -251,7 +251,7 @@ class NegatedComponents:
         self.start += without
 
     def _over(self, found: MatchArrays) -> NDArray[np.bool_]:
-        """Return whether the window of each match is over at some event after it."""
+        """Return for each match whether its window is over at some later event."""
         firsts, behind = found.events[found.offsets[:-1]] - self.start, found.events[found.offsets[1:] - 1] + 1
         times = self._times[: self._stored]
         latest = np.append(np.fmax.accumulate(times[::-1])[::-1], -np.inf)
@@ -298,7 +298,7 @@ class CompiledBlockRunner:
         return runner
 
     def begin(self, start: int) -> None:
-        """Begin with the event at that position of the stream. To be called before the first event."""
+        """Start with the event at that position of the stream; to be called before the first event."""
         self.position = start
 
     def bound(self, S: Stream) -> list[Bindings]:
@@ -414,7 +414,7 @@ class CompiledBlockRunner:
         return found
 
     def _piece(self, S: Stream, listed: bool) -> MatchArrays | Unsupported:
-        """Return the matches that some events complete; empty unless they are listed."""
+        """Return the matches that some events complete; empty if they are only counted."""
         if self._encoder is None and (refused := self._prepare(S.table)) is not None:
             return refused
         assert self._encoder is not None
@@ -445,7 +445,7 @@ class CompiledBlockRunner:
         data: NDArray[np.float64],
         listed: bool,
     ) -> MatchArrays | Unsupported:
-        """Return the matches of the components that are not negated."""
+        """Return the matches, regardless of negated components."""
         with numba_required():
             from cerify.automata.nfab.kernels import advance
         assert self._encoder is not None
@@ -481,7 +481,7 @@ class CompiledBlockRunner:
         return MatchArrays(memory.offsets[: found + 1].copy(), memory.labels[:end].copy(), memory.events[:end].copy())
 
     def _standing(self, negated: NegatedComponents, found: MatchArrays, at_end: bool) -> MatchArrays | Unsupported:
-        """Those of the matches that no negated component forbids."""
+        """Return the matches that no negated component forbids."""
         stands = negated.standing(found, at_end)
         return _inexact() if negated.inexact else stands
 
@@ -503,7 +503,7 @@ class CompiledBlockRunner:
         return None
 
     def _keys(self, table: pa.Table) -> NDArray[np.int32]:
-        """The number of the partition of each event, int32 [rows]; partitions without runs are dropped now and then."""
+        """Return the number of the partition of each event, int32 [rows]; sometimes drops partitions without runs."""
         assert self._encoder is not None
         alive = self._memory.head[:, 0] >= 0
         if self._negated is not None:
@@ -517,7 +517,7 @@ class CompiledBlockRunner:
         return keys
 
     def _renumber_strings(self, new: NDArray[np.float64]) -> None:
-        """Give strings new numbers, by their old ones, wherever they stand."""
+        """Give strings new numbers, by their old ones, in all arrays."""
         programs, registers = self._layout.programs, self._memory.registers
         for register in programs.string_registers:
             registers[:, 2 * register + 1] = new[registers[:, 2 * register + 1].astype(np.int64)]
@@ -545,7 +545,9 @@ def bindings(
     budget: Budget = Budget(),
     operations: Operations = NO_OPERATIONS,
 ) -> set[Bindings]:
-    """The bindings of a query over a stream; by the readable evaluator where the compiled one does not take them."""
+    """Return the bindings of a query over a stream, by the readable evaluator if the compiled one does not support
+    them.
+    """
     found = tried_bindings(q, S, reading, budget)
     return evaluate.bindings(q, S, reading, budget, operations) if isinstance(found, Unsupported) else found
 
@@ -574,7 +576,7 @@ def _inexact() -> Unsupported:
 
 
 def _certain(found: T | Unsupported) -> T:
-    """Return the result. Raises it where it is Unsupported."""
+    """Return the result, or raise it if it is Unsupported."""
     if isinstance(found, Unsupported):
         raise found
     return found

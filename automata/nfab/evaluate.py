@@ -91,7 +91,7 @@ class NfabAbsences:
             del k.noted[: bisect_left(k.noted, start)]
 
     def forbid(self, M: Bindings) -> bool:
-        """Return whether the events of a negated component are there, or events to come may be such."""
+        """Return whether events of a negated component occur, or events to come may be such."""
         return any(k.is_there(M) for k in self.components)
 
 
@@ -111,7 +111,7 @@ class _Absence:
         self.noted: list[int] = []
 
     def note(self, event: Event, position: int) -> None:
-        """Store the position of the event if it could be the first of what the component describes."""
+        """Store the position of the event if the negated component may begin with it."""
         if event.type == self.k.type and all(satisfied(p, lambda a: event.get(a.name)) for p in self.on_event):
             self.noted.append(position)
 
@@ -181,7 +181,7 @@ class BlockRunner:
     # --- the interface ---
 
     def begin(self, start: int) -> None:
-        """Begin with the event at that position of the stream. To be called before the first event."""
+        """Start with the event at that position of the stream; to be called before the first event."""
         self.position = start
         if self.absences is not None:
             self.absences.past.start = start
@@ -223,7 +223,7 @@ class BlockRunner:
         return sum(node.count for event in S for node in self.nodes(event))
 
     def nodes(self, event: Event) -> list[BufferNode]:
-        """Nodes of the buffer that stand for the matches that one more event completes.
+        """Return the nodes of the buffer for the matches that one more event completes.
 
         Negated components may forbid some of these matches; `listed` leaves those out.
         """
@@ -254,7 +254,7 @@ class BlockRunner:
         return self._found
 
     def end(self) -> list[BufferNode]:
-        """Nodes of the buffer that stand for the matches that the end of the stream completes."""
+        """Return the nodes of the buffer for the matches that the end of the stream completes."""
         self._found = [node for nodes in self._withheld.values() for node in nodes]
         last = self.plan.states[-1]
         if last.stops_at_end:
@@ -266,7 +266,7 @@ class BlockRunner:
     # --- one event ---
 
     def _advance(self, tables: list[Table], at: EventContext) -> None:
-        """Move every run of a partition; the states in their order, as a run that proceeds looks at the event again."""
+        """Move every run of a partition; states in their order, as a run that proceeds looks at the event again."""
         before = sum(map(len, tables))
         old, tables[:] = tables[:], [{} for _ in tables]
         for state in self.plan.states[1:]:
@@ -297,7 +297,7 @@ class BlockRunner:
             self.starts.append((at.event, key))
 
     def _await(self, state: StatePlan, group: RunGroup, at: EventContext, tables: list[Table]) -> None:
-        """A run that awaits the first event of a component."""
+        """Move a run that awaits the first event of a component."""
         selected = self._selection.select(state, group.values, at)
         if selected is not None:
             self._enter(state, selected, self._node(state, group, at), tables)
@@ -305,7 +305,7 @@ class BlockRunner:
             self._add(tables, state.number, group.values, group.nodes)
 
     def _more(self, state: StatePlan, group: RunGroup, at: EventContext, old: list[Table], tables: list[Table]) -> None:
-        """A run in a Kleene plus: it takes or ignores the event unless it must stop, and proceeds if it may."""
+        """Move a run in a Kleene plus: it takes or ignores the event unless it must stop, and proceeds if it may."""
         by_condition = state.leaving == "by_condition"
         following = self._selection.follows(state, group.values, at)
         complete = by_condition and self._selection.is_complete(state, group.values)
@@ -339,7 +339,7 @@ class BlockRunner:
         self._add(tables, following.number, values, {id(node): node})
 
     def _add(self, tables: list[Table], number: int, values: RegisterValues, nodes: dict[int, BufferNode]) -> None:
-        """Add runs to a state; with others there that have the same future they become one."""
+        """Add runs to a state, merged with runs there that have the same future."""
         key = self.plan.states[number].key(values)
         there = tables[number].get(key)
         if there is None:

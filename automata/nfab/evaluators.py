@@ -141,7 +141,7 @@ def _composed(event: Event, names: tuple[str, ...]) -> Composed:
 
 
 def _result_event(m: Match, type_: str, last: Event) -> Event:
-    """The event that a match becomes in a named stream, with the time of its last event unless RETURN gives one."""
+    """Return the event of a match in a named stream, with the time of its last event unless RETURN gives one."""
     made = {} if m.result is None else dict(m.result.attributes)
     attributes = {TIME: last.get(TIME), **{name: value for name, value in made.items() if value is not None}}
     return Event(type_, {name: value for name, value in attributes.items() if value is not None})
@@ -186,7 +186,7 @@ def _overlap(left: tuple[int, ...], right: tuple[int, ...]) -> bool:
 
 
 def _rank(positions: tuple[int, ...], reading: Reading) -> tuple[int, ...]:
-    """Smaller for the better match."""
+    """Return a sort key that is smaller for the better match."""
     first, last = positions[0], positions[-1]
     match reading.non_overlap:
         case "earliest_end":
@@ -321,7 +321,9 @@ class BlockEvaluator(Evaluator):
 
     @property
     def counters(self) -> Counters:
-        """nodes: those of the shared buffer, or in compiled loops of each run. states: those of the automaton."""
+        """Return counts; nodes: those of the shared buffer, or in compiled loops of each run; states: those of the
+        automaton.
+        """
         return Counters(self.position - self._first, self._runner.node_count, len(self._runner.plan.states))
 
     # --- for both -----------------------------------------------------------------------------------------------------
@@ -378,7 +380,7 @@ class CompiledSaseEvaluator(BlockEvaluator):
         return CompiledBlockRunner(self.q, self.reading, self.budget)
 
     def count_all(self, S: Stream) -> int:
-        """Count; of events that the loops cannot read by the readable evaluator, as `compiled.bindings` does."""
+        """Count the matches; for events that the loops cannot read, by the readable evaluator."""
         from cerify.automata.nfab.compiled import bindings
 
         if self.q.having is not None or any(k.negated for k in self.q.pattern):

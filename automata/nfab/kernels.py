@@ -36,7 +36,7 @@ from cerify.automata.nfab import opcodes as op
 
 @inlined
 def holds(low, high, plan, work, data, e, registers, run, numbers):  # type: ignore[no-untyped-def]
-    """Whether the conditions with code from low to high are true of event e and the registers of a run."""
+    """Return whether the conditions with code from low to high are true of event e and the registers of a run."""
     if low == high:
         return True
     top = -2
@@ -126,7 +126,7 @@ def remember(place, plan, data, e, registers, run, numbers):  # type: ignore[no-
 
 @inlined
 def agrees(place, marked, plan, data, e, registers, run):  # type: ignore[no-untyped-def]
-    """Whether event e passes the equivalence tests, or those that define the partition."""
+    """Return whether event e passes the equivalence tests, or those that define the partition."""
     for at in range(plan[place + op.TESTED], plan[place + op.TESTED + 1], 3):
         register, column = plan[at], plan[at + 1]
         if (not marked or plan[at + 2] != 0) and not (
@@ -140,7 +140,7 @@ def agrees(place, marked, plan, data, e, registers, run):  # type: ignore[no-unt
 
 @inlined
 def twin(run, runs, registers, numbers):  # type: ignore[no-untyped-def]
-    """A copy of a run."""
+    """Copy a run."""
     new = numbers[op.FREE]
     numbers[op.FREE] = runs[new, 0]
     numbers[op.ALIVE] += 1
@@ -168,7 +168,7 @@ def add(run, key, runs, head):  # type: ignore[no-untyped-def]
 
 @inlined
 def matched(node, pending, numbers):  # type: ignore[no-untyped-def]
-    """Report the match that ends with the node."""
+    """Write the match that ends with the node."""
     pending[numbers[op.PENDING]] = node
     numbers[op.PENDING] += 1
 
@@ -208,7 +208,7 @@ def select(run, s, key, position, plan, work, data, e, registers, runs, nodes, h
 
 @inlined
 def selects(bit, s, run, plan, work, data, e, registers, numbers):  # type: ignore[no-untyped-def]
-    """Whether the event is one that state s selects for the run."""
+    """Return whether state s selects the event for the run."""
     place = s * op.WIDTH
     return (
         (bit >> s) & 1 != 0
@@ -219,7 +219,7 @@ def selects(bit, s, run, plan, work, data, e, registers, numbers):  # type: igno
 
 @inlined
 def skips(s, selected, run, plan, work, data, e, registers, numbers):  # type: ignore[no-untyped-def]
-    """Whether the event may be passed over (Table 1)."""
+    """Return whether the run may skip the event (Table 1)."""
     place = s * op.WIDTH
     strategy = plan[place + op.STRATEGY]
     if strategy == op.NEXT:
@@ -234,7 +234,7 @@ def skips(s, selected, run, plan, work, data, e, registers, numbers):  # type: i
 
 @inlined
 def look(run, bit, key, position, plan, work, data, e, registers, runs, nodes, head, pending, numbers):  # type: ignore[no-untyped-def]
-    """Move a run by one event: it takes, ignores, proceeds, several of these, or is deleted."""
+    """Move a run by one event: it takes, ignores or proceeds, does several of these, or is deleted."""
     s, node = np.int64(runs[run, 1]), runs[run, 2]
     place = s * op.WIDTH
     more, last, has_end = plan[place + op.KIND] == op.MORE, plan[place + op.IS_LAST] != 0, plan[place + op.HAS_END] != 0
@@ -443,7 +443,7 @@ def advance(  # type: ignore[no-untyped-def]
 
 @inlined
 def in_scope(side, p, first, last, times, scale, width, closed):  # type: ignore[no-untyped-def]
-    """Whether the window lets a component look at event p: it ends with the match, or begins with it."""
+    """Return whether the window lets a component look at event p: it ends with the match, or begins with it."""
     if side == op.BETWEEN:
         return True
     since = (times[last] - times[p] if side == op.IN_FRONT else times[p] - times[first]) / scale
@@ -462,7 +462,8 @@ def completes(  # type: ignore[no-untyped-def]
     begin, end, s, side, first, last, base, following, times, bits, data, plan, work, match, now, then, numbers, scale,
     width, closed,
 ):  # fmt: skip
-    """1 if a series of the component whose first state is s, from event `begin` on, is complete before event `end`.
+    """Return 1 if a series of the component whose first state is s, from event `begin` on, is complete before event
+    `end`.
 
     0 if none is, -1 if there are more of them under way than there are rows. Events of other partitions are skipped:
     where a strategy forbids that, there is one partition.

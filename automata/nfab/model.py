@@ -89,7 +89,7 @@ class NfabDisjunction:
 
 @dataclass(frozen=True, slots=True)
 class TypeTest:
-    """The event looked at, as the one that the state awaits, is of the type that PATTERN gives."""
+    """Tests whether the current event has the type of the component that the state awaits."""
 
     state: NfabState
     type: str
@@ -97,7 +97,9 @@ class TypeTest:
 
 @dataclass(frozen=True, slots=True)
 class NfabTest:
-    """A predicate of WHERE, the event looked at being the one that the state awaits; of the buffer alone if None."""
+    """Tests a predicate of WHERE on the buffer and the current event, as the one that the state awaits; only on the
+    buffer if None.
+    """
 
     predicate: Predicate
     state: NfabState | None
@@ -105,7 +107,7 @@ class NfabTest:
 
 @dataclass(frozen=True, slots=True)
 class Elapsed:
-    """The event looked at comes within the window of the first event of the buffer, or, if over, after it."""
+    """Tests whether the current event is within the window of the first event of the buffer, or, if over, after it."""
 
     state: NfabState
     first: NfabState
@@ -116,7 +118,7 @@ class Elapsed:
 
 @dataclass(frozen=True, slots=True)
 class Theta:
-    """The formula of that name, written by its name."""
+    """Refers to a formula by its name."""
 
     label: NfabLabel
 
@@ -160,7 +162,7 @@ class NFAb:
 
 
 def line(states: tuple[NfabState, ...]) -> tuple[NfabEdge, ...]:
-    """Return the edges that a line of states has (A.2): loops to ignore but on q1 and F, begin, take and proceed."""
+    """Return the edges of a line of states (A.2): loops to ignore, except on q1 and F, begin, take and proceed."""
     edges: list[NfabEdge] = []
     for q, following in pairwise(states):
         if q.kind == "more":
@@ -230,7 +232,7 @@ def show_formula(f: Formula) -> str:
 
 
 def _flat(parts: tuple[Formula, ...]) -> list[Formula]:
-    """Return the parts of conjunctions inside a conjunction, as if they were its own."""
+    """Return the parts of a conjunction with those of conjunctions inside it."""
     found: list[Formula] = []
     for part in parts:
         found += _flat(part.parts) if isinstance(part, NfabConjunction) else [part]

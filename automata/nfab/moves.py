@@ -58,7 +58,9 @@ class Fold:
 
 
 def fold_of(aggregate: SaseAggregate, operations: Operations = NO_OPERATIONS) -> Fold:
-    """The fold of an aggregate. Raises Unsupported for a name that is not registered, IllFormed without a rank."""
+    """Return the fold of an aggregate. Raises Unsupported for a name that is not registered,
+    IllFormed without a rank.
+    """
     match aggregate.function:
         case "count":
             return Fold(0, _one_more, _itself)
@@ -221,7 +223,9 @@ def instantiated(form: Identifier, positions: Sequence[int]) -> int | None:
 
 
 def in_window(window: sase.SaseWindow, closed: bool, first: Event, event: Event) -> bool | None:
-    """Whether the event is within the window that begins with the first; None where their times cannot be compared."""
+    """Return whether the event is within the window that begins with the first; None where their times cannot be
+    compared.
+    """
     elapsed = _seconds(first.get(TIME), event.get(TIME))
     if elapsed is None:
         return None
@@ -344,7 +348,9 @@ class Runs:
     def reached(
         self, initial: Iterable[NfabConfiguration], looking: Callable[[NfabConfiguration], bool] = lambda now: True
     ) -> Iterator[NfabConfiguration]:
-        """All configurations that runs from these come to through configurations that pass `looking`, each once."""
+        """Return all configurations, each once, that runs from these reach through configurations
+        that pass `looking`.
+        """
         seen: set[NfabConfiguration] = set()
         pending = list(initial)
         while pending:
@@ -357,7 +363,9 @@ class Runs:
             pending.extend(following for _, following in self.moves(now))
 
     def accepts(self) -> bool:
-        """Whether the stream, as a word, is in L(A): some accepting run reads it from its first event to its last."""
+        """Return whether the stream, as a word, is in L(A): some accepting run reads it from its first event to its
+        last.
+        """
         end = len(self.S)
         return end > 0 and any(run.now.at == end for run in self.accepting(0))
 
@@ -384,7 +392,7 @@ class Runs:
                 assert_never(q.kind)
 
     def holds(self, part: nfab.Part, now: NfabConfiguration) -> bool:
-        """Return whether θ_{q, part} holds in the state reached."""
+        """Return whether θ_{q, part} holds in the configuration."""
         return self.label(nfab.NfabLabel(now.state, part), now)
 
     def label(self, label: nfab.NfabLabel, now: NfabConfiguration) -> bool:
@@ -463,7 +471,7 @@ def _within(now: NfabConfiguration, M: Bindings) -> bool:
 
 
 def present(q: sase.SaseQuery, k: sase.Component, M: Bindings, runs: Runs) -> bool:
-    """Return whether events in the scope of the negated component are as it describes, or events to come may be."""
+    """Return whether the scope of the negated component has events that it describes, or events to come may be such."""
     scope = scope_of(q, k, M, runs)
     if not scope:
         return scope is None
@@ -492,7 +500,7 @@ def scope_of(q: sase.SaseQuery, k: sase.Component, M: Bindings, runs: Runs) -> l
 
 
 def neighbours(q: sase.SaseQuery, k: sase.Component, M: Bindings, start: int, end: int) -> tuple[int, int]:
-    """From where to where the positions between the neighbours' events lie; start and end are those of the stream."""
+    """Return the bounds of the positions between the neighbours' events; start and end are those of the stream."""
     bound = dict(M)
     at = q.pattern.index(k)
     before = [c.variable for c in q.pattern[:at] if not c.negated]
@@ -503,7 +511,7 @@ def neighbours(q: sase.SaseQuery, k: sase.Component, M: Bindings, start: int, en
 def is_unfinished(
     q: sase.SaseQuery, k: sase.Component, M: Bindings, S: Sequence[Event], reading: Reading, positions: Iterable[int]
 ) -> bool:
-    """Whether no event after the match is past its window yet, so that an event to come may still be in scope."""
+    """Return whether an event to come may still be in scope, since no event after the match is past its window."""
     window = q.within
     if window is None or reading.stream_end == "stops" or not _is_at_end(q, k):
         return False
@@ -514,7 +522,7 @@ def is_unfinished(
 def in_scope(
     q: sase.SaseQuery, k: sase.Component, M: Bindings, S: Sequence[Event], reading: Reading, positions: Iterable[int]
 ) -> list[int]:
-    """Those of the positions, all between the neighbours' events, at which the window lets a component look."""
+    """Return those of the positions between the neighbours' events at which the window lets a component look."""
     window, closed = q.within, reading.window == "closed"
     first, last = M[0][1][0], M[-1][1][-1]
     if window is None:

@@ -131,7 +131,9 @@ class NfabRegisters:
 
 
 def _key(value: Any) -> object:
-    """Equal for values that no condition tells apart; states of a user's operation only if they are one object."""
+    """Return a key that is equal for values that no condition tells apart; states of a user's operation must be one
+    object.
+    """
     class_ = type(value)
     if class_ in SCALARS or isinstance(value, datetime):
         return class_, value
@@ -182,7 +184,7 @@ class StatePlan:
 
     @property
     def stops_at_end(self) -> bool:
-        """Return whether such a one is a match at the end of the stream."""
+        """Return whether it is a Kleene plus in last place that is a match at the end of the stream."""
         return self.stops_by_itself and self.at_stream_end == "stops"
 
 
@@ -192,7 +194,7 @@ class QueryPlan:
     def __init__(
         self, q: sase.SaseQuery, reading: Reading, operations: Operations, layout: EdgeLayout | None = None
     ) -> None:
-        """layout: that of a negated component, for the states of its automaton."""
+        """Make the plan; layout: that of a negated component, for the states of its automaton."""
         self.q, self.reading = q, reading
         self.layout = match_layout(q) if layout is None else layout
         self.pattern = self.layout.components
@@ -292,7 +294,7 @@ def _leaving(kind: StateKind, at_end: tuple[Predicate, ...], is_last: bool, read
 
 
 def _is_on_event(test: EdgeTest, kind: StateKind) -> bool:
-    """Return whether a test mentions the event that is awaited, and no other."""
+    """Return whether a test uses the awaited event and no other."""
     awaited = ("a[i]",) if kind == "more" else ("a", "a[1]", "a[i]")
     return all(a.variable == test.variable and identifier(a) in awaited for a in mentions(test.predicate))
 
@@ -341,7 +343,7 @@ class NfabSelection:
     def skips(
         self, state: StatePlan, values: RegisterValues, at: EventContext, selected: RegisterValues | None
     ) -> bool:
-        """Return whether the event may be passed over (θ_skip: Table 1)."""
+        """Return whether the run may skip the event (θ_skip: Table 1)."""
         match state.strategy:
             case "strict_contiguity":
                 return False
@@ -365,7 +367,7 @@ class NfabSelection:
         return all(satisfied(p, read) for p in state.in_partition)
 
     def follows(self, state: StatePlan, values: RegisterValues, at: EventContext) -> bool:
-        """Whether the event is one for the next component (θ_begin of the next state), where that is of consequence."""
+        """Return whether the event fits the next component (θ_begin of the next state), if that matters."""
         if state.is_last or (state.leaving == "by_condition" and state.skips_next):
             return False
         return self.select(self.plan.states[state.number + 1], values, at) is not None
@@ -376,7 +378,9 @@ class NfabSelection:
         return all(satisfied(p, read) for p in state.at_end)
 
     def spans(self, first: Event, event: Event) -> bool | None:
-        """Whether an event is within the window of the first of a run; None where their times cannot be compared."""
+        """Return whether an event is within the window of the first of a run; None where their times cannot be
+        compared.
+        """
         if self.q.within is None:
             return True
         return in_window(self.q.within, self.reading.window == "closed", first, event)

@@ -49,7 +49,7 @@ STATES = 62  # bits of a number
 
 
 def why_not(q: sase.SaseQuery) -> Unsupported | None:
-    """Return why the compiled evaluator does not take the query, whatever the stream; None if it takes it."""
+    """Return why the compiled evaluator does not support the query, on any stream; None if it does."""
     if sum(1 + k.kleene for k in q.pattern) > STATES:
         return Unsupported(f"the compiled evaluator has at most {STATES} states; use the readable one")
     conditions = [conjunct.condition for block in q.where for conjunct in block.conjuncts]

@@ -32,7 +32,7 @@ DURATION: pa.DataType = pa.duration("us")
 
 
 class SeveralTypes(Exception):
-    """Values of several types, beyond 64 bits, or with nanoseconds: no Arrow array here has them without loss."""
+    """No Arrow array here can hold the values without loss: several types, beyond 64 bits, or with nanoseconds."""
 
 
 def array_of(values: Sequence[Nullable]) -> pa.Array:
@@ -71,7 +71,7 @@ class PartitionedTable:
 
     @classmethod
     def from_stream(cls, q: MatchRecognize, S: Stream) -> PartitionedTable:
-        """The table of a stream as the clause, whose columns have the names of the table, divides and orders it."""
+        """Divide and order the table of a stream by a clause whose columns are already named as in the table."""
         table = cls(S, None, np.array([0, len(S)] if len(S) else [0], np.int64))
         order = table._sorted(q.order)
         if not q.partition:
@@ -122,7 +122,7 @@ class PartitionedTable:
         return array if self.order is None else array.take(pa.array(self.order))
 
     def shifted(self, array: pa.Array, rows: int) -> pa.Array:
-        """For each row the value `rows` rows after it, before it if negative; null outside of its partition."""
+        """Return for each row the value `rows` rows after it, before it if negative; null outside its partition."""
         length = len(self)
         far = min(abs(rows), length)
         if not far:
@@ -137,7 +137,9 @@ class PartitionedTable:
         return pc.if_else(pa.array(inside), found, pa.scalar(None, array.type))
 
     def _groups(self, keys: Sequence[rows.Expression]) -> tuple[NDArray[np.int64], int]:
-        """For each row the number of its group, from 0 in the order of their first rows; and how many there are."""
+        """Return for each row the number of its group, from 0 in the order of their first rows; and
+        how many there are.
+        """
         codes, distinct = self._encoded(keys[0])
         for e in keys[1:]:
             own, its = self._encoded(e)
@@ -145,13 +147,13 @@ class PartitionedTable:
         return codes, len(distinct)
 
     def _sorted(self, order: Sequence[Order]) -> NDArray[np.int64] | None:
-        """Return the rows in order, ties as they were; None where they are."""
+        """Return the order of the rows, stable for ties; None if they are in order already."""
         if not order or (len(order) == 1 and self._ascends(order[0])):
             return None
         return np.lexsort([self._ranks(one) for one in reversed(order)]).astype(np.int64)
 
     def _ascends(self, one: Order) -> bool:
-        """Return whether the rows are in the order of a column, as far as a look at numbers and times shows."""
+        """Return whether the rows are certainly in the order of a column of numbers or times."""
         try:
             array = self._key(one.column)
         except SeveralTypes:
@@ -163,7 +165,7 @@ class PartitionedTable:
         return bool((before <= after).all())
 
     def _ranks(self, one: Order) -> NDArray[Any]:
-        """For each row the place of its value in the order of a column, NULL above all values."""
+        """Return for each row the rank of its value in a column, NULL above all values."""
         nulls_first = one.descending if one.nulls is None else one.nulls == "FIRST"
         try:
             codes, distinct = _encoded(self._key(one.column))
@@ -238,11 +240,11 @@ class ColumnConditions:
     found: dict[rows.Expression, Column] = field(default_factory=dict)
 
     def values(self, e: rows.Expression) -> Column:
-        """For each row the value of an expression on columns there. Raises SeveralTypes."""
+        """Return for each row the value of an expression on columns. Raises SeveralTypes."""
         return _Rowwise(self, "").value(e)
 
     def truths(self, e: rows.Expression, variable: str) -> NDArray[np.bool_]:
-        """For each row whether the condition of a variable is true there."""
+        """Return for each row whether the condition of a variable is true."""
         own = _Rowwise(self, variable)
         try:
             column = own.value(e)
@@ -283,7 +285,9 @@ class _Rowwise:
         return found
 
     def by_value(self, e: rows.Expression) -> Column | None:
-        """Evaluate an expression that looks up one value of the row, once per value; None if it looks up more."""
+        """Evaluate an expression that looks up one value of the row, once for each value; None for
+        other expressions.
+        """
         looked_up = set(rows.lookups(e))
         if isinstance(e, rows.Lookup) or len(looked_up) != 1:
             return None
@@ -397,7 +401,7 @@ def _negated(column: Column, negated: bool) -> Column:
 
 
 def _alike(columns: list[Column]) -> list[Column]:
-    """Return the columns, all of one type; of several types the mixture would be of none."""
+    """Return the columns, all of one type; values of mixed types would not be exact."""
     types = {column.type for column in columns if not pa.types.is_null(column.type)}
     if len(types) > 1:
         raise Inexact

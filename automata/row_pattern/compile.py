@@ -60,7 +60,7 @@ class Automaton:
 
 @dataclass(eq=False)
 class _Accept:
-    """The end of the pattern."""
+    """Accept: the end of the pattern."""
 
 
 @dataclass(eq=False)
@@ -72,7 +72,7 @@ class _Take:
 
 @dataclass(eq=False)
 class _Check:
-    """An anchor."""
+    """Check an anchor."""
 
     end: bool
     after: _Node
@@ -80,21 +80,21 @@ class _Check:
 
 @dataclass(eq=False)
 class _Branch:
-    """One of several ways, the preferred one first."""
+    """Choose one of several ways, the preferred one first."""
 
     options: tuple[_Node, ...]
 
 
 @dataclass(eq=False)
 class _Enter:
-    """An iteration of an unbounded quantifier begins."""
+    """Begin an iteration of an unbounded quantifier."""
 
     loop: _Loop
 
 
 @dataclass(eq=False)
 class _Loop:
-    """An iteration has ended: after one without rows only the exit is open, else another iteration is too."""
+    """End an iteration: after one without rows only the exit is possible, else also another iteration."""
 
     after: _Node
     greedy: bool
@@ -120,7 +120,7 @@ class _Graph:
         self.excluded: list[bool] = []
 
     def built(self, p: rows.Pattern, after: _Node, excluded: bool) -> _Node:
-        """Return the node at which p begins, if `after` comes after it."""
+        """Return the first node of p, given the node `after` it."""
         self._count()
         match p:
             case rows.RowVariable():
@@ -146,13 +146,13 @@ class _Graph:
                 assert_never(p)
 
     def _in_order(self, parts: Iterable[rows.Pattern], after: _Node, excluded: bool) -> _Node:
-        """Return the node at which the first of parts begins; they are in the order from the last to the first."""
+        """Return the first node of a sequence, whose parts are given from the last to the first."""
         for part in parts:
             after = self.built(part, after, excluded)
         return after
 
     def _unbounded(self, p: rows.Quantified, after: _Node, excluded: bool) -> _Node:
-        """Return the iterations that are needed but the last, then one that is repeated."""
+        """Return all required iterations but the last, then one that may be repeated."""
         loop = _Loop(after, p.greedy)
         loop.body = self.built(p.pattern, loop, excluded)
         if p.low == 0:
@@ -160,7 +160,7 @@ class _Graph:
         return self._in_order((p.pattern for _ in range(p.low - 1)), _Enter(loop), excluded)
 
     def _bounded(self, p: rows.Quantified, high: int, after: _Node, excluded: bool) -> _Node:
-        """Return the iterations that are needed, then each of the others inside the one before it."""
+        """Return the required iterations, then each optional one nested in the one before it."""
         node = after
         for _ in range(high - p.low):
             more = self.built(p.pattern, node, excluded)
@@ -244,7 +244,7 @@ def searched_pattern(q: MatchRecognize) -> rows.Pattern:
 
 
 def last_place(q: MatchRecognize) -> int:
-    """Return the last place of a row in its frame that conditions distinguish, or that there is."""
+    """Return the last place in a frame that conditions tell apart, or that exists."""
     if q.window is None:
         return 0
     if q.window.following is not None:
@@ -283,7 +283,9 @@ def framed(q: MatchRecognize, budget: Budget = Budget()) -> Framed:
 
 
 def in_frame(e: rows.Expression, A: str, d: int, end: int | None) -> rows.Expression:
-    """The condition of A in the row d of a frame, whose last row is `end`, over the columns of the whole partition."""
+    """Return the condition of A in row d of a frame, whose last row is `end`, over the columns of
+    the whole partition.
+    """
     if isinstance(e, rows.Classifier):
         return rows.RowConstant(A)
     if isinstance(e, rows.Physical):
@@ -311,18 +313,20 @@ def why_not(q: MatchRecognize) -> Unsupported | None:
 
 
 def on_columns(q: MatchRecognize, variable: str) -> bool:
-    """Return whether the condition of a variable looks at columns alone, in rows at fixed distances."""
+    """Return whether the condition of a variable uses only columns, in rows at fixed distances."""
     return _beyond_columns(q, variable) is None
 
 
 def _beyond_columns(q: MatchRecognize, variable: str) -> rows.Expression | None:
-    """Return what looks beyond columns in rows at fixed distances in a variable's condition; None if nothing does."""
+    """Return what a variable's condition uses besides columns in rows at fixed distances; None if nothing."""
     its = {A for A, members in q.unions.items() if variable in members}
     return next((e for e in rows.lookups(q.conditions[variable]) if not _fixed(e, its)), None)
 
 
 def why_not_compiled(q: MatchRecognize, budget: Budget) -> Unsupported | None:
-    """Return why the compiled loops cannot carry the automaton of a clause; None if they can. Raises BudgetExceeded."""
+    """Return why the compiled loops do not support the automaton of a clause; None if they do.
+    Raises BudgetExceeded.
+    """
     if q.longest:
         return Unsupported("the compiled loops find the preferred match, not the longest one", q.pattern.span)
     states = len(compile_pattern(searched_pattern(q), budget).places) * (last_place(q) + 1)
@@ -354,7 +358,7 @@ ROWS_TOGETHER = 16  # between two looks at the clock
 
 
 def truths(e: rows.Expression, variable: str, columns: Columns, length: int) -> list[bool]:
-    """For each row of a partition whether the condition of a variable is true there. Raises BudgetExceeded."""
+    """Return for each row of a partition whether the condition of a variable is true. Raises BudgetExceeded."""
     found = []
     for r in range(length):
         if r % ROWS_TOGETHER == 0:  # an IN may have thousands of items
@@ -551,7 +555,7 @@ def expression_of(predicate: pred.Predicate) -> rows.Expression:
 
 
 def _has_order(*operands: rows.Expression | pred.Term) -> bool:
-    """Return whether the constants among the operands are ordered alike in both languages."""
+    """Return whether both languages order the constants among the operands alike."""
     return _is_ordered(*(one.value for one in operands if isinstance(one, rows.RowConstant | pred.Constant)))
 
 

@@ -116,7 +116,7 @@ class CompiledRun:
         return sum(len(block.begins) for block in self.blocks())
 
     def blocks(self, together: int = MATCHES_TOGETHER) -> Iterator[LabelArrays]:
-        """All matches, some at a time. Raises IllFormed where AFTER MATCH SKIP leads nowhere, and BudgetExceeded."""
+        """Yield all matches in blocks. Raises IllFormed where AFTER MATCH SKIP leads nowhere, and BudgetExceeded."""
         with numba_required():
             from cerify.automata.row_pattern import kernels
         longest = int(np.diff(self.table.starts).max(initial=0))
@@ -175,7 +175,7 @@ class CompiledRun:
 
     @property
     def _skip_targets(self) -> NDArray[np.uint8]:
-        """1 for the states of the variable to skip to, 2 for those of rows before a match."""
+        """Return 1 for the states of the variable to skip to, 2 for those of rows before a match."""
         its = self.q.unions[self.q.skip.variable] if self.q.skip.variable is not None else ()
         wanted = [2 if A == BEFORE else A in its for A in self.automaton.variables]
         return np.resize(np.array(wanted, np.uint8), len(self.framed.automaton.variables))
@@ -207,7 +207,7 @@ def _tables(A: Automaton, conditioned: Sequence[str]) -> tuple[NDArray[Any], ...
 
 
 def _packed(states: NDArray[np.bool_]) -> NDArray[np.uint64]:
-    """Sets of states, a Boolean for each, as words of 64 bits."""
+    """Pack sets of states, a Boolean for each state, into words of 64 bits."""
     missing = 64 * _words(states.shape[-1]) - states.shape[-1]
     padded = np.pad(states, [*[(0, 0)] * (states.ndim - 1), (0, missing)])
     packed: NDArray[np.uint64] = np.packbits(padded, axis=-1, bitorder="little").view("<u8").astype(np.uint64)
@@ -263,7 +263,7 @@ class MatchRows:
         self.places = np.where(seen, self.labelled[self.ends - 1], self.begins) if q.window is None else self.searched
 
     def measure(self, e: rows.Expression) -> pa.Array | None:
-        """The values of a measure; None where columns do not hold it: values of several types, or beyond 64 bits."""
+        """Return the values of a measure; None if columns cannot hold them: several types, or beyond 64 bits."""
         try:
             return self._spread(self._value(e), len(self.of))
         except (Inexact, SeveralTypes, pa.ArrowException):
@@ -317,7 +317,9 @@ class MatchRows:
         return self.block.offsets[self.of], self.ends if semantics == "RUNNING" else self.block.offsets[self.of + 1]
 
     def _rows_of(self, A: str | None) -> tuple[RowPlaces, Mask]:
-        """For each labelled row, and after the last, how many rows of a variable are before it; and which they are."""
+        """Return how many rows of a variable are before each labelled row, and after the last; and
+        which rows they are.
+        """
         if A not in self._places_of:
             its = [A is None or v in self.q.unions[A] for v in self.variables]
             mask = np.array(its, np.bool_)[self.block.states]
@@ -329,7 +331,7 @@ class MatchRows:
         return {}
 
     def _led_to(self, e: rows.Logical) -> tuple[RowPlaces, Mask]:
-        """Return the row of the table to which FIRST or LAST leads, and whether there is one."""
+        """Return the row of the table that FIRST or LAST refers to, and whether there is one."""
         number, mask = self._rows_of(rows.variable_of(e.argument))
         first, end = (number[one] for one in self._range(e.semantics))
         offset = min(e.offset, len(mask) + 1)
@@ -339,7 +341,7 @@ class MatchRows:
         return self.labelled[its[np.where(there, wanted, -1)]], there
 
     def _in_rows(self, e: rows.Expression, places: RowPlaces, there: Mask) -> pa.Array:
-        """The values of an expression in these rows of the table. Raises Inexact for one on labels beside others."""
+        """Return the values of an expression in these rows of the table. Raises Inexact if it also uses labels."""
         if not isinstance(e, rows.Classifier):
             return self._of_rows(e).take(pa.array(np.where(there, places, 0), mask=~there))
         first, end = self._range("FINAL")
@@ -390,7 +392,7 @@ class MatchRows:
 
     @cached_property
     def _codes(self) -> RowPlaces:
-        """For each labelled row the number of its variable's name."""
+        """Return for each labelled row the number of its variable's name."""
         codes = np.array([self._names.index(v) for v in self.variables], np.int64)
         return np.append(codes[self.block.states], 0)
 

@@ -111,7 +111,9 @@ class Lookahead:
         return None if way is None else taken
 
     def _choose_way(self, ways: Sequence[Way], r: int, at_start: bool) -> Way | None:
-        """The first of the ways at the row r that can be completed, and as far as any other if the clause says so."""
+        """Return the first of the ways at row r that can be completed; with longest match, the
+        first of the farthest.
+        """
         possible = self.possible(ways, r, at_start)
         if self.q.longest:  # of several that lead equally far max takes the first, which is preferred
             return max(possible, key=lambda way: self._end(way, r, self.farthest), default=None)
@@ -319,14 +321,14 @@ def _labelled(e: rows.Expression) -> bool:
 
 
 def nth(function: str, offset: int, there: Sequence[tuple[int, str | None]]) -> tuple[int, str | None] | None:
-    """Return the row and label that FIRST or LAST leads to; None if there is none."""
+    """Return the row and label that FIRST or LAST refers to; None if there is none."""
     if offset >= len(there):
         return None
     return there[offset] if function == "FIRST" else there[-1 - offset]
 
 
 def _folded(function: str, state: View, value: Value | timedelta) -> View:
-    """An aggregate with one more value. How the sum or the best is written distinguishes 1 and 1.0, 0.0 and -0.0."""
+    """Return an aggregate after one more value."""
     if not state:
         return 1, kind(value), value, repr(value)
     number, its, so_far, _ = state
@@ -376,7 +378,7 @@ class Backtracking:
 
     @cached_property
     def registers(self) -> RowRegisters:
-        """Return the registers for the conditions that look at what the match has so far."""
+        """Return the registers for the conditions that depend on the match so far."""
         q = self.ahead.q
         return RowRegisters(
             [q.conditions[A] for A in self._contextual], q.unions, self.ahead.columns, self.ahead.length
@@ -408,7 +410,7 @@ class Backtracking:
         return None
 
     def take_row(self, r: int, state: int, view: View) -> View | None:
-        """The view after the row r is taken in a state; None if its condition is not true, or it leads nowhere."""
+        """Return the view after a state takes row r; None if its condition is not true, or no match follows."""
         self.steps += 1
         if self.steps % ROWS_TOGETHER == 0:
             check_time()
@@ -422,12 +424,12 @@ class Backtracking:
 
     @cached_property
     def _contextual(self) -> frozenset[str]:
-        """Return the variables whose conditions look at what the match has so far."""
+        """Return the variables whose conditions depend on the match so far."""
         q = self.ahead.q
         return frozenset(A for A in q.conditions if not on_columns(q, A))
 
     def give_back(self, s: int, r: int, state: int, view: View) -> None:
-        """Remember that the row r in a state leads to no match. Raises BudgetExceeded as match_at does."""
+        """Record that row r in a state leads to no match. Raises BudgetExceeded as match_at does."""
         self.failed.add((r, state, view))
         if len(self.failed) > self.limit:
             self.failed = {other for other in self.failed if other[0] >= s}
@@ -549,7 +551,7 @@ def key_values(e: rows.Expression, columns: Columns, length: int) -> Sequence[Nu
 
 
 def ranks(values: Sequence[Any] | None, length: int, descending: bool, nulls_first: bool) -> list[int]:
-    """For each row the place of its value among the distinct ones of its column."""
+    """Return for each row the rank of its value among the distinct ones of its column."""
     if values is None:
         return [0] * length
     keys = [None if value is None else _key(value) for value in values]
@@ -757,7 +759,7 @@ class Thread:
 
 @dataclass(frozen=True)
 class ThreadAttempt:
-    """The states of a thread (the last one may take the row), and what becomes of it."""
+    """The states of a thread, of which the last may take the row, and the outcome."""
 
     states: tuple[int, ...]
     fate: Fate
@@ -786,7 +788,7 @@ class ThreadSimulation:
     length: int
 
     def layers(self, s: int) -> Iterator[Layer]:
-        """Yield the search for the match that starts at a row: row by row until no thread is left.
+        """Search for the match that starts at a row; yield a layer for each row until no thread is left.
 
         The first layer, without attempts, is the one before that row.
         """
@@ -809,7 +811,9 @@ class ThreadSimulation:
         return {A: truths(e, A, self.columns, self.length) for A, e in self.q.conditions.items()}
 
     def _thread(self, states: tuple[int, ...], ways: Sequence[Way], r: int, at_start: bool) -> Thread:
-        """The thread after these states, before the row r; a way is open where its anchors hold and it has a row."""
+        """Return the thread after these states, before row r; a way is possible if its anchors hold
+        and it has a row.
+        """
         onward: list[Way] = []
         complete = False
         for way in ways:

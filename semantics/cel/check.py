@@ -50,7 +50,7 @@ def is_unary(phi: cel.Formula) -> bool:
 
 
 def problems(phi: cel.Formula, schema: Schema | None = None) -> list[Problem]:
-    """Return all that is wrong with the formula; its type errors only if there is a schema. Raises BudgetExceeded.
+    """Return all problems of the formula; type errors only if there is a schema. Raises BudgetExceeded.
 
     What unused.py finds has a meaning, and is for whoever asks what a formula may have been meant to say.
     """
@@ -94,7 +94,9 @@ def types_held(phi: cel.Formula) -> Types:
 
 
 def _types(phi: cel.Formula, schema: Schema | None, found: list[Problem]) -> Types:
-    """The event types that the valuations of phi may bind, clause by clause as in Figure 3; adds the problems found."""
+    """Return the event types that the valuations of phi may bind, clause by clause as in Figure 3; adds problems to a
+    list.
+    """
     match phi:
         case cel.EventAtom(R):
             if schema is not None and R not in schema.types:
@@ -217,7 +219,7 @@ def _in_atom(atom: cel.Atom, types: Types, definite: Types, schema: Schema | Non
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """The variables that the formula around uses: all (`only` is None) or some, without hidden ones."""
+    """The variables of which the formula around makes use: all (`only` is None) or some, without hidden ones."""
 
     only: frozenset[str] | None = None
     hidden: frozenset[str] = frozenset()

@@ -100,7 +100,7 @@ def in_relation(atom: cel.Named, sets: tuple[Events, ...], predicates: Predicate
 
 
 def _as_set(events: Events) -> Events:
-    """Return the events without those that have the type and the values of one before."""
+    """Return the events, of several with the same type and values only the first."""
     found: dict[object, Event] = {}
     for event in events:
         values = ((name, kind(value), value) for name, value in sorted(event.attributes.items()))
@@ -159,7 +159,7 @@ class Facts:
         return in_relation(atom, tuple(tuple(self.S[p] for p in sorted(C)) for C in Cs), self.predicates)
 
     def same_key(self, names: tuple[str, ...], j: int) -> tuple[int, ...]:
-        """Return the positions with the key of the event at j."""
+        """Return the positions of the events that have the key of the event at j."""
         return same_key(names, j, self.S)
 
 
@@ -181,7 +181,7 @@ class RememberedFacts(Facts):
         return found
 
     def same_key(self, names: tuple[str, ...], j: int) -> tuple[int, ...]:
-        """Return the positions with the key of the event at j."""
+        """Return the positions of the events that have the key of the event at j."""
         if names not in self._keys:
             of_key: dict[object, list[int]] = {}
             for p in range(len(self.S)):
@@ -287,7 +287,7 @@ def per_key(phi: cel.Formula, P: tuple[int, ...], i: int, j: int, part: Part) ->
 
 
 def _by_clauses(S: Stream, facts: Facts | None) -> Part:
-    """Return the meaning over the streams of keys by the clauses alone."""
+    """Return the meaning over the streams of keys, computed by the clauses alone."""
     predicates = facts.predicates if facts else NO_PREDICATES
     return lambda psi, P, l, m: meaning(psi, Stream([S[p] for p in P]), l, m, predicates)
 
@@ -365,7 +365,9 @@ def spans_at_most(window: cel.Window, C: ComplexEvent, S: Stream) -> bool:
 
 
 def _within(width: int | float, values: list[Value | None]) -> bool:
-    """Whether the values are all numbers or all times, and the last is at most the width (seconds) after the first."""
+    """Return whether the values are all numbers or all times, and the last is at most the width (seconds) after the
+    first.
+    """
     present = [value for value in values if value is not None]
     if not present or len(present) < len(values) or len(set(map(kind, present))) > 1:
         return False
@@ -414,22 +416,22 @@ def sup(mu: Valuation) -> ComplexEvent:
 
 
 def first(mu: Valuation) -> int:
-    """min(sup(mu)), where mu binds something."""
+    """Return min(sup(mu)); mu must bind something."""
     return min([p for _, p in mu])
 
 
 def last(mu: Valuation) -> int:
-    """max(sup(mu)), where mu binds something."""
+    """Return max(sup(mu)); mu must bind something."""
     return max([p for _, p in mu])
 
 
 def next_at_most(C1: ComplexEvent, C2: ComplexEvent) -> bool:
-    """C1 <=next C2: they are equal, or the first position in which they differ is one of C2 (section 7.1)."""
+    """Return whether C1 <=next C2: they are equal, or the first position in only one of them is in C2 (section 7.1)."""
     return C1 == C2 or min(C1 ^ C2) in C2
 
 
 def last_at_most(C1: ComplexEvent, C2: ComplexEvent) -> bool:
-    """C1 <=last C2: they are equal, or the last position in which they differ is one of C2 (section 7.1)."""
+    """Return whether C1 <=last C2: they are equal, or the last position in only one of them is in C2 (section 7.1)."""
     return C1 == C2 or max(C1 ^ C2) in C2
 
 

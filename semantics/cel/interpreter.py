@@ -118,7 +118,9 @@ def valuations(phi: cel.Formula, S: Stream, n: int, budget: Budget = Budget()) -
 
 
 def complex_events(phi: cel.Formula, S: Stream, n: int, budget: Budget = Budget()) -> frozenset[ComplexEvent]:
-    """The complex events of phi at position n: the supports of its valuations (section 4). Raises BudgetExceeded."""
+    """Return the complex events of phi at position n: the supports of its valuations (section 4). Raises
+    BudgetExceeded.
+    """
     return frozenset(map(sup, valuations(phi, S, n, budget)))
 
 
@@ -216,7 +218,7 @@ class Interpreter:
         return found
 
     def _compared(self, phi: cel.Formula, i: int, j: int) -> Valuations:
-        """Return the meaning as the clause of a strategy asks for it."""
+        """Return the valuations that a strategy compares."""
         return TimedValuations(self.meaning(phi, i, j))
 
     def of_part(self, phi: cel.Formula, positions: tuple[int, ...], l: int, m: int) -> Valuations:
@@ -230,14 +232,14 @@ class Interpreter:
         return self._parts[positions].meaning(phi, l, m)
 
     def _inherited(self, memo: _Memo, i: int, j: int) -> Valuations:
-        """Those of the next longer interval that is computed, without those that use an event before i."""
+        """Return the valuations of the next longer computed interval that use no event before i."""
         h = i - 1
         while (longer := memo.valuations.get((h, j))) is None:
             h -= 1
         return frozenset([mu for mu in longer if first(mu) >= i]) if longer else NONE
 
     def _new(self, phi: cel.Formula) -> _Memo:
-        """Return the memo of a formula that is new to the interpreter; its predicates have to be registered."""
+        """Return a memo for a formula not seen before, after checking that its predicates are registered."""
         require_registered(phi, self.facts.predicates)
         found = extents(phi)
         for psi in cel.subformulas(phi):
@@ -245,7 +247,7 @@ class Interpreter:
         return self._memos[id(phi)]
 
     def _collected(self, memo: _Memo, i: int, j: int) -> Valuations:
-        """Return the valuations by the formula's clause, as long as the budget lasts."""
+        """Return the valuations by the formula's clause. Raises BudgetExceeded."""
         self._spent.followed += 1
         try:
             meaning = self._compared if memo.compares else self.meaning

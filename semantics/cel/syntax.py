@@ -265,7 +265,7 @@ class Derived(_Node):
         return iter(())
 
     def load(self) -> int:
-        """Return the distance of the fields from the simplest, for shrinking."""
+        """Return a number that grows with the fields; shrinking lowers it."""
         return 0
 
 
@@ -329,7 +329,7 @@ def split_guard(phi: Formula) -> tuple[Formula, Formula] | None:
 
 
 def split_projection(phi: Formula) -> tuple[Formula, frozenset[str] | None]:
-    """Return the operand of PROJECT and the variables that it keeps; another formula and None, for all of them."""
+    """Return the operand of PROJECT and the variables that it keeps; for other formulas the formula itself and None."""
     return (phi.phi, phi.variables) if isinstance(phi, Project) else (phi, None)
 
 
@@ -475,7 +475,7 @@ class Until(Derived, _WithOperands):
 
 
 def _over_before(phi: Formula, last: Formula) -> Formula:
-    """Return phi, and later an event with which `last` can end: so phi is over before the last event of `last`."""
+    """Return phi followed by an event that may end `last`, so that phi ends before the last event of `last`."""
     types = dict.fromkeys(psi.type for psi in subformulas(last) if isinstance(psi, EventAtom))
     events: list[Formula] = [EventAtom(R) for R in types]
     return Seq(phi, reduce(Or, events))
@@ -602,7 +602,9 @@ RESERVED = frozenset({"PROJECT", "π", "START", "STRICT", "NXT", "NEXT", "LAST",
 
 
 def show(phi: Formula) -> str:
-    """The text of a formula, with no more parentheses than needed. Raises BudgetExceeded where it is too deep."""
+    """Return the text of a formula, with no more parentheses than needed. Raises BudgetExceeded for
+    too deep nesting.
+    """
     with depth_limited(phi.span):
         return printed(phi, OPERATORS, _show_field)
 

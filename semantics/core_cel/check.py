@@ -29,7 +29,7 @@ def mentioned(condition: core.Condition) -> Variables:
 
 
 def variables(phi: core.Formula) -> Variables:
-    """vars(phi): all variables that occur in phi, its filters included (section 3)."""
+    """Return vars(phi): all variables that occur in phi, its filters included (section 3)."""
     match phi:
         case core.CoreEventAtom(_, x):
             return frozenset({x})
@@ -50,7 +50,7 @@ def variables(phi: core.Formula) -> Variables:
 
 
 def defined(phi: core.Formula) -> Variables:
-    """vdef(phi): the variables x of the sub-formulas R AS x (section 3)."""
+    """Return vdef(phi): the variables x of the sub-formulas R AS x (section 3)."""
     return frozenset(node.variable for node in core.subformulas(phi) if isinstance(node, core.CoreEventAtom))
 
 
@@ -95,7 +95,7 @@ def free(phi: core.Formula) -> Variables:
 
 
 def bound(phi: core.Formula) -> Variables:
-    """bound(phi): the variables that hold an event of every complex event of phi (section 5.1)."""
+    """Return bound(phi): the variables that hold an event of every complex event of phi (section 5.1)."""
     match phi:
         case core.CoreEventAtom(_, x):
             return frozenset({x})
@@ -188,7 +188,7 @@ def _twice_defined(phi: core.Formula) -> Variables:
 
 
 def _local(phi: core.Formula) -> str | None:
-    """x, where phi is R AS x with nothing but unary filters of x on it."""
+    """Return x if phi is R AS x, with at most unary filters of x around it; None otherwise."""
     match phi:
         case core.CoreEventAtom(_, x):
             return x
@@ -209,7 +209,7 @@ def _local(phi: core.Formula) -> str | None:
 
 
 def _after(condition: core.Condition, x: str | None) -> str | None:
-    """x, where a formula that is local to x is so still under the filter."""
+    """Return x if the formula is local to x, and still is under the filter; None otherwise."""
     match condition:
         case core.Unary(y, _):
             return x if x == y else None
@@ -222,7 +222,9 @@ def _after(condition: core.Condition, x: str | None) -> str | None:
 
 
 def _unary_on(condition: core.Condition, x: str | None) -> bool:
-    """Whether every unary atom stands on the definition of its variable, where the filtered formula is local to x."""
+    """Return whether every unary atom stands directly on the definition of its variable; x: the variable to which the
+    filtered formula is local.
+    """
     match condition:
         case core.Unary(y, _):
             return x == y

@@ -98,12 +98,12 @@ def changed(nu: Valuation, U: Variables, S: Stream) -> Iterator[Valuation]:
 
 
 def next_at_most(C1: ComplexEvent, C2: ComplexEvent) -> bool:
-    """C1 <=next C2: they are equal, or the first position in which they differ is one of C2 (section 4)."""
+    """Return whether C1 <=next C2: they are equal, or the first position in only one of them is in C2 (section 4)."""
     return C1 == C2 or min(C1 ^ C2) in C2
 
 
 def last_at_most(C1: ComplexEvent, C2: ComplexEvent) -> bool:
-    """C1 <=last C2: they are equal, or the last position in which they differ is one of C2 (section 4)."""
+    """Return whether C1 <=last C2: they are equal, or the last position in only one of them is in C2 (section 4)."""
     return C1 == C2 or max(C1 ^ C2) in C2
 
 

@@ -118,7 +118,7 @@ def _broken_tests(condition: eql.Condition) -> Iterator[Broken]:
 
 
 def _no_truth(condition: eql.Condition) -> Iterator[Broken]:
-    """Yield the terms that stand in place of a condition: a number, a text, a function that returns one."""
+    """Yield the terms used as conditions that are none: a number, a text, a function that returns one."""
     match condition:
         case eql.AllConditions(parts) | eql.AnyConditions(parts):
             for part in parts:
@@ -162,7 +162,7 @@ def _unfit(filter_: eql.EventFilter, schema: Schema) -> Iterator[Problem]:
 def _note_absent(
     field: eql.EventField, category: str | None, schema: Schema, absent: dict[str | None, dict[str, eql.EventField]]
 ) -> None:
-    """Note a field that no event has, or none of the category; one written with `?` may be absent."""
+    """Record a field that no event has, or none of the category; a field written with `?` may be absent."""
     if field.optional or field.name in (CATEGORY, TIMESTAMP, TIME):
         return
     if field.name not in schema.attributes:

@@ -145,7 +145,7 @@ def is_plain(test: eql.Condition) -> bool:
 
 
 def _test(test: eql.Condition, reading: EqlReading) -> Callable[[Event], Truth]:
-    """Return the truth of one test: that of some values of its fields."""
+    """Return the function from an event to the truth of one test."""
     match test:
         case eql.FieldComparison(comparator, left, right) if _null(left) or _null(right):
             return _null_test(comparator, right if _null(left) else left, reading)
@@ -204,7 +204,7 @@ def _null_test(comparator: str, term: eql.Condition, reading: EqlReading) -> Cal
 
 
 def _term(node: eql.Condition, reading: EqlReading) -> Term:
-    """Return the function from the values of the fields, one each, to that of a term; None is null."""
+    """Return a function from one value for each field to the value of a term; None is null."""
     folded = reading.case == "folded"
     match node:
         case eql.EventField(name):

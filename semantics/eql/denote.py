@@ -119,7 +119,7 @@ def _by_key(
 
 
 def _runs(view: _KeyView, meter: _Meter) -> Iterator[Run]:
-    """Yield the runs of a key, in the order in which they begin: each takes the next event at the next step."""
+    """Yield the runs of a key in the order in which they begin; each takes the next event that fits its next step."""
     for begin in view.steps[0]:
         run = [begin]
         for places in view.steps[1:]:
@@ -132,14 +132,16 @@ def _runs(view: _KeyView, meter: _Meter) -> Iterator[Run]:
 
 
 def _ended_between(run: Run, view: _KeyView, reading: EqlReading) -> bool:
-    """Return whether an event of `until` ends a run: from its first event on, before the last, or by the reading."""
+    """Return whether an event of `until` ends a run: from its first event on and before the last, or as the reading
+    says.
+    """
     if reading.until == "last":
         return any(run[0] < p <= run[-1] for p in view.until)
     return any(run[0] <= p < run[-1] for p in view.until)
 
 
 def _holds(run: Run, view: _KeyView, times: Sequence[Microseconds | None], w: int | None) -> bool:
-    """Return whether a run is within the span, and no missing event is in its gap."""
+    """Return whether a run is within the span, with no event of a missing step in its gap."""
     begin, end = times[run[0]], times[run[-1]]
     if w is not None and (begin is None or end is None or end - begin > w):
         return False
@@ -172,7 +174,7 @@ def _of_sample(query: eql.EventSample, S: Sequence[Event], reading: EqlReading, 
 
 
 def _choice(places: list[list[int]], meter: _Meter, taken: frozenset[int] = frozenset()) -> tuple[int, ...] | None:
-    """Return the first choice of different positions, one from each list; None if there is none."""
+    """Return the first choice of one position from each list, all different; None if there is none."""
     if not places:
         return ()
     for p in meter.limit_items(places[0]):
@@ -182,7 +184,7 @@ def _choice(places: list[list[int]], meter: _Meter, taken: frozenset[int] = froz
 
 
 class _Meter:
-    """Counts what is looked at against the budget."""
+    """Counts steps against the budget."""
 
     def __init__(self, budget: Budget) -> None:
         self.budget, self.count = budget, 0

@@ -46,7 +46,7 @@ def same_folded(c: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def _folded_to() -> Mapping[str, tuple[str, ...]]:
-    """Return the characters by what they are folded to, where that is another character."""
+    """Return the map from a folded character to the other characters that fold to it."""
     found: dict[str, list[str]] = {}
     for c in map(chr, range(BEYOND_CASED)):
         if len(low := c.lower()) == 1 and low != c:
@@ -73,7 +73,7 @@ def _arithmetic(compute: Callable[[Any, Any], Any]) -> Function:
 
 
 def _divided(a: Any, b: Any) -> Any:
-    """Return the quotient; of two integers without its fraction."""
+    """Return the quotient; for two integers, truncated."""
     if isinstance(a, int) and isinstance(b, int):
         return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
     return a / b

@@ -184,7 +184,7 @@ class _EqlBuilder(PredicateBuilder):
 
 
 class _Until:
-    """The step of `until`, in a class of its own so that it is not taken for a step of the sequence."""
+    """The step of `until`; its own class tells it from a step of the sequence."""
 
     def __init__(self, step: eql.SequenceStep) -> None:
         self.step = step
@@ -199,7 +199,7 @@ def _step(meta: Meta, filter_: eql.EventFilter, more: tuple[Any, ...], missing: 
 
 
 def _text(token: Token) -> str:
-    """Return the text of a string, or of a raw string. Raises ParseError for an escape that there is not."""
+    """Return the text of a string, or of a raw string. Raises ParseError for an unknown escape."""
     if token.startswith('"""'):
         return str(token)[3:-3]
     start = span_of(token).start + 1

@@ -217,7 +217,7 @@ _LOOSE, _AND, _NOT, _SUM, _PRODUCT, _FACTOR = range(6)
 
 
 def show(query: EqlQuery) -> str:
-    """Return the text of a query, on one line; parse reads it back as the same tree."""
+    """Return the text of a query, on one line; parsing it gives the same tree."""
     return " ".join([_show_body(query.body), *(f"| {pipe.name} {pipe.count}" for pipe in query.pipes)])
 
 
@@ -294,7 +294,7 @@ def show_condition(condition: Condition) -> str:
 
 
 def _show(node: Condition, level: int) -> str:
-    """Return the text of a node where one of at least this level may stand without parentheses."""
+    """Return the text of a node, in parentheses unless its operator binds at least as tightly as the level."""
     text, own = _text(node)
     return text if own >= level else f"({text})"
 

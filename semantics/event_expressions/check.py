@@ -74,7 +74,7 @@ def _in_scope(
 
 
 def _variables(E: expr.Expression) -> Iterator[Problem]:
-    """Section 5, items 3 and 7; and a variable that is bound in vain."""
+    """Yield breaches of section 5, items 3 and 7, and variables that are bound but not used."""
     match E:
         case expr.RelativePlus(F) if free := free_variables(F):
             message = (
@@ -110,7 +110,7 @@ def _types(E: expr.Expression, schema: Schema) -> Iterator[Problem]:
 
 
 def _kinds(body: expr.Expression, known: Mapping[str, expr.ExpressionDefinition], schema: Schema) -> Iterator[Problem]:
-    """The attribute variables that would need values of two kinds, and the constraints that compare two kinds."""
+    """Yield the attribute variables that would need values of two kinds, and the constraints that compare two kinds."""
     attributes = in_order(schema)
 
     def kinds(X: str) -> list[str]:

@@ -265,7 +265,9 @@ def _pasts(E: expr.Expression, of_names: Mapping[str, int]) -> int:
 
 
 def _some(variables: int, pasts: int) -> int:
-    """For some event as the variable: the class for none of them yet, and the set of those for each event so far."""
+    """Return the number of classes if so many variables are bound: for each, one class for no event yet, and the set of
+    those for each event so far.
+    """
     for _ in range(variables):
         pasts = min(pasts * _subsets(pasts), 1 << LARGE)
     return pasts
@@ -289,7 +291,7 @@ SILENT = "silent"  # of F /+ E: no delimiter yet
 
 
 class ExpressionLetter(NamedTuple):
-    """An event, and the correlation variables that are at it."""
+    """An event, and the correlation variables that hold it."""
 
     event: Event
     variables: frozenset[str] = frozenset()
@@ -426,7 +428,7 @@ class Machine:
         return self._futures[key]
 
     def _reaches(self, E: expr.Expression, state: State, b: Bindings) -> bool:
-        """Return whether some events from the state on make E take place."""
+        """Return whether E can take place after some more events from this state."""
         pending, seen = deque([state]), {state}
         while pending:
             check_time()
@@ -443,7 +445,7 @@ class Machine:
         return False
 
     def _body(self, E: expr.ExpressionNamed) -> expr.Expression:
-        """Return the body of the definition, in which correlation variables that nothing binds are bound."""
+        """Return the body of the definition, with `exists` for each free correlation variable."""
         if (body := self._instead.get(id(E))) is None:
             body = self.definitions[E.name].body
             for x in sorted(free_variables(body)):

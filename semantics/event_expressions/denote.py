@@ -169,7 +169,7 @@ def places_of(S: Stream) -> Places:
 
 
 def in_order(schema: Schema) -> Places:
-    """Return the attributes of each type of a schema but for the time, in order."""
+    """Return the attributes of each type of a schema without the time, in order."""
     return {T: tuple(name for name in names if name != TIME) for T, names in schema.types.items()}
 
 
@@ -213,7 +213,7 @@ class Context(Protocol):
 
 
 def clause(E: expr.Expression, h: History, b: Bindings, context: Context) -> Events:
-    """E[h] under the bindings b, from the meaning of the expressions below E."""
+    """Return E[h] under the bindings b, from the meaning of the expressions below E."""
     if not h:
         return NOWHERE  # 1: E[null] = null
     if isinstance(E, expr.Derived):

@@ -41,7 +41,7 @@ def takes_place(E: expr.Expression, S: Stream, budget: Budget = Budget(), *, pla
 
 
 def matches_of(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> list[Match]:
-    """One match for each position at which E takes place, in order. Raises BudgetExceeded, Unsupported."""
+    """Return one match for each position at which E takes place, in order. Raises BudgetExceeded, Unsupported."""
     return [Match(e, (e,)) for e in sorted(takes_place(E, S, budget))]
 
 
@@ -78,7 +78,7 @@ class ExpressionInterpreter:
         return self._events[e]
 
     def meaning(self, E: expr.Expression, h: History, b: Bindings) -> Events:
-        """E[h] under the bindings b. Raises BudgetExceeded, Unsupported."""
+        """Return E[h] under the bindings b. Raises BudgetExceeded, Unsupported."""
         if not self.plain:
             b = self._about(E, b)
             if (remembered := self._meanings.get((id(E), h, b))) is not None:
@@ -107,7 +107,7 @@ class ExpressionInterpreter:
             yield (*h, *range(begin, len(self._events)))
 
     def _viable_prefixes(self, E: expr.Prefix, h: History, b: Bindings) -> Events:
-        """Return the events of h after which the operand can still take place, by a machine."""
+        """Return the events of h after which the operand can still take place, found by an automaton."""
         F = E.operand
         values = frozenset(pair for pair in b if pair[1][0] != "position")
         if (machine := self._machines.get((id(F), values))) is None:

@@ -66,7 +66,9 @@ class Occurrence:
 
 
 def occurrences(E: expr.Expression, S: Stream, e: int, budget: Budget = Budget()) -> Iterator[Occurrence]:
-    """All occurrences of E at the event e of S, each once; none where it does not take place. Raises BudgetExceeded."""
+    """Return all occurrences of E at the event e of S, each once; none if E does not take place there. Raises
+    BudgetExceeded.
+    """
     with depth_limited(E.span):
         search = Occurrences(E, S, budget)
         for b in search.choices(search.whole, (), search.history, e, NOTHING_BOUND):
@@ -252,7 +254,7 @@ class Occurrences:
             yield from (Occurrence(E, h[0], e, parts, bindings) for parts in self._product(goals))
 
     def _product(self, goals: Sequence[Goal | None]) -> Iterator[tuple[Occurrence | None, ...]]:
-        """Yield the product, made lazily and without recursion."""
+        """Yield the Cartesian product, lazily and without recursion."""
 
         def begun(goal: Goal | None) -> Iterator[Occurrence | None]:
             return iter((None,)) if goal is None else self.at(*goal)
@@ -275,7 +277,7 @@ class Occurrences:
     def _chain(
         self, E: expr.Relative | expr.Prior | expr.Sequence, h: History, e: int, b: Bindings
     ) -> Iterator[Occurrence]:
-        """Yield all operands but the last at some d, as an operator with one operand less, and the last at e."""
+        """Yield the occurrences of a chain at e: all operands but the last at some d, and the last at e."""
         if (first := self._split.get(id(E))) is None:
             self._alive[id(E)] = E
             first = self._split[id(E)] = E.parts[0] if len(E.parts) == 2 else type(E)(E.parts[:-1])
@@ -290,7 +292,7 @@ class Occurrences:
                 yield found if front is None or len(E.parts) == 2 else replace(found, parts=(*front.parts, back))
 
     def _reached(self, E: expr.RelativePlus, h: History, b: Bindings) -> Events:
-        """Return the events of h at which a round may end."""
+        """Return the events of h at which a round can end."""
         found, new = frozenset[int](), self.events(E.operand, h, b)
         while new:
             found |= new

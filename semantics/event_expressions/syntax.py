@@ -266,7 +266,7 @@ def children(E: Expression) -> tuple[Expression, ...]:
 
 
 def rebuilt(E: Expression, below: tuple[Expression, ...]) -> Expression:
-    """Return the same expression, with its span, and with others directly below it, in the order of children."""
+    """Return the expression, with its span, on other operands, given in the order of children."""
     if isinstance(E, Let):
         changed = tuple(replace(d, body=body) for d, body in zip(E.definitions, below[:-1], strict=True))
         return replace(E, definitions=changed, body=below[-1])
@@ -419,7 +419,7 @@ def show(E: Expression) -> str:
 
 
 def brief(E: Expression) -> str:
-    """Return the text of an expression for an error, cut where it is long."""
+    """Return the text of an expression for an error, shortened if long."""
     return shorten(show(E), SHOWN)
 
 
@@ -458,7 +458,7 @@ Row: TypeAlias = tuple[int, tuple[KindedValue, ...]]
 
 
 class Relation(NamedTuple):
-    """The names of the variables, and a row for each event and each choice of values, in the order of the names."""
+    """A table of bindings: the names of the variables, and a row for each event and each choice of values."""
 
     variables: tuple[str, ...]
     rows: frozenset[Row]

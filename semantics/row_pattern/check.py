@@ -199,7 +199,7 @@ def with_meant_operands(
     truncates: bool = False,
     text_casts: bool = False,
 ) -> rows.Expression:
-    """Return an expression as `with_days` has it."""
+    """Return an expression with its operands converted as `with_days` says."""
 
     def kind(e: rows.Expression) -> ValueKind | None:
         return kind_of_type(type_of(e, types))
@@ -232,7 +232,7 @@ def with_meant_operands(
 
 
 def _cast_text(e: rows.Expression) -> rows.Expression | None:
-    """Return what a CAST to a whole number is of, also where a dialect makes a CASE of it."""
+    """Return the operand of a CAST to an integer, also if the dialect writes the CAST as a CASE."""
     match e:
         case rows.Cast(operand, "BIGINT"):
             return operand
@@ -242,7 +242,7 @@ def _cast_text(e: rows.Expression) -> rows.Expression | None:
 
 
 def _rounded_text(e: rows.Expression) -> rows.Expression:
-    """Return the whole number that a text is; one with a fraction is rounded, halves away from zero."""
+    """Return the integer in a text; a fraction is rounded, halves away from zero."""
     whole, number = (rows.Cast(e, type_, span=e.span) for type_ in ("BIGINT", "DOUBLE"))
     return rows.Coalesce((whole, rows.Cast(number, "BIGINT", span=e.span)), span=e.span)
 
@@ -287,7 +287,7 @@ def _takes_numbers(e: rows.Expression, kinds: Collection[ValueKind | None], text
 
 
 def number_of_text(e: rows.Expression, text_numbers: TextNumbers) -> rows.Expression:
-    """Return the number that a text is, else the text itself, which is unknown beside a number."""
+    """Return the number in a text; a text without one stays, and gives NULL beside a number."""
     if isinstance(e, rows.RowConstant):
         value = combined(rows.Cast(e, "BIGINT"), [e.value], STANDARD)
         value = combined(rows.Cast(e, "DOUBLE"), [e.value], STANDARD) if value is None else value
@@ -446,7 +446,7 @@ def _raise_first(found: Iterable[Problem]) -> None:
 
 
 def _names(q: MatchRecognize) -> Iterator[Problem]:
-    """Names that are given twice."""
+    """Yield the problems of names that are given twice."""
     order = [one.column for one in q.order if isinstance(one.column, rows.RowColumn)] if q.all_columns else []
     keys = dict.fromkeys(rows.key_name(e).lower() for e in (*q.partition, *order))
     output = [*keys, *(one.name for one in q.measures)]
@@ -465,7 +465,7 @@ def _span(parts: Sequence[RowDefinition | Measure | Subset]) -> Span | None:
 
 
 def _variables(q: MatchRecognize) -> Iterator[Problem]:
-    """Variables that are not of the pattern, and unions that are none."""
+    """Yield the problems of variables that are not in the pattern, and of unions without meaning."""
     for subset in q.subsets:
         if subset.name in q.primary:
             yield Problem("subset", f"the union variable {subset.name} is a variable of the pattern too", subset.span)
@@ -501,7 +501,9 @@ def _keys(q: MatchRecognize) -> Iterator[Problem]:
 
 
 def _navigation(q: MatchRecognize) -> Iterator[Problem]:
-    """PREV, NEXT, FIRST, LAST and aggregates inside each other, or around two variables or none; FINAL in DEFINE."""
+    """Yield misplaced PREV, NEXT, FIRST, LAST and aggregates: inside each other, around no or two variables; FINAL in
+    DEFINE.
+    """
     for one in q.define:
         for node in subtrees(one.condition):
             if isinstance(node, rows.Logical | rows.Count | rows.RowAggregate) and node.semantics == "FINAL":
@@ -629,7 +631,7 @@ EMPTY: Shapes = frozenset({LabellingShape()})
 
 
 def skip_failures(q: MatchRecognize) -> list[str]:
-    """In which ways the skip of a clause can fail, each as a sentence; none if it cannot."""
+    """Return the ways in which the skip of a clause can fail, each as a sentence; none if it cannot."""
     A = q.skip.variable
     if A is None or A not in q.unions:
         return []

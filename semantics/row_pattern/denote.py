@@ -116,7 +116,7 @@ def value(e: rows.Expression, f: Frame, r: int | None = None) -> Nullable:
 
 
 def row_of(e: rows.Logical, f: Frame) -> int | None:
-    """Return the row to which FIRST or LAST leads; None if there is none."""
+    """Return the row at which FIRST or LAST looks; None if there is none."""
     found = f.rows_of(rows.variable_of(e.argument), e.semantics)
     if e.offset >= len(found):
         return None
@@ -155,7 +155,7 @@ class RowMatch:
 
     @property
     def end(self) -> int:
-        """Return the row after its last one."""
+        """Return the number of the row after the last one."""
         return self.start + len(self.labelling)
 
 
@@ -232,7 +232,9 @@ class Meaning:
                 path.append((v, ways(v, len(path), u)))
 
     def feasible(self, w: Labelling) -> bool:
-        """Whether the condition of the last label is true of its row; without a condition it is, if there is a row."""
+        """Return whether the last label's condition is true of its row; without a condition it is,
+        if there is a row.
+        """
         if self.s + len(w) > self.visible.stop:
             return False
         condition = self.q.conditions.get(w[-1].variable)
@@ -273,7 +275,7 @@ def matches(q: MatchRecognize, P: Sequence[Row], reading: RowReading, watch: Wat
 def searched(
     q: MatchRecognize, r: int, length: int, last: int, reading: RowReading, match_at: MatchAt
 ) -> RowMatch | None:
-    """Search at the row r of a partition of that length; last is the number of the match before."""
+    """Search for the match at row r of a partition of that length; last: the number of the match before."""
     visible = visible_rows(q, r, length)
     seek = q.window is not None and q.window.seek
     for s in range(r, visible.stop) if seek else (r,):
@@ -284,7 +286,9 @@ def searched(
 
 
 def visible_rows(q: MatchRecognize, r: int, length: int) -> range:
-    """The rows that a search at the row r labels and looks at: of the partition, in WINDOW of the frame of the row."""
+    """Return the rows that a search at row r can label or look at: of the partition, or with WINDOW
+    of the row's frame.
+    """
     if q.window is None:
         return range(length)
     return range(r, length if q.window.following is None else min(length, r + 1 + q.window.following))
@@ -322,7 +326,9 @@ def resumed(q: MatchRecognize, found: RowMatch, reading: RowReading) -> int:
 
 @dataclass(frozen=True)
 class LabelAttempt:
-    """A row that was given a label after the labels before it, and whether its condition is true; None for unknown."""
+    """A label that was tried on a row after the labels before it, and whether its condition is
+    true; None for unknown.
+    """
 
     labels: tuple[str, ...]
     outcome: bool | None

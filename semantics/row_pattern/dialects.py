@@ -394,7 +394,7 @@ def dialect_named(name: str) -> SqlDialect:
 
 
 def meant_reading(expressions: Iterable[rows.Expression], dialect: SqlDialect) -> RowReading:
-    """Return the reading of expressions in a dialect; what they do not depend on is as it is decided."""
+    """Return the reading of expressions in a dialect; other questions keep the decided answers."""
     divides = any(isinstance(e, rows.Product) and e.operator == "/" for root in expressions for e in subtrees(root))
     return RowReading(integer_division=dialect.integer_division if divides else "truncated")
 
@@ -462,7 +462,7 @@ def plain_texts(text: str, dialect: SqlDialect) -> str:
 
 
 def _unescaped(found: re.Match[str], dialect: SqlDialect, span: Span) -> str:
-    """Return the character of an escape."""
+    """Return the character for an escape."""
     code = found[1] or found[2] or found[3]
     if code is not None:
         if int(code, 16) > 0x10FFFF:
@@ -613,7 +613,7 @@ def plain_add_months(e: rows.Expression, dialect: SqlDialect) -> rows.Expression
 
 
 def _dateadd(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
-    """DATEADD(unit, number, time), and DATE_ADD(time, number) in days where there are two arguments: of DATEs."""
+    """Build DATEADD(unit, number, time); with two arguments DATE_ADD(time, number), in days, of DATEs."""
     if len(arguments) == 2:
         return _shift_time(day_of(arguments[0], dialect, span), arguments[1], rows.RowConstant("DAY"), span)
     return _shift_time(arguments[2], arguments[1], arguments[0], span)
@@ -808,7 +808,7 @@ def _formatted(name: str) -> Builder:
 
 
 def _part_of(written: str, parts: Mapping[str, str], own: Mapping[str, str]) -> str:
-    """Return a part of a format as TO_CHAR has it, in the case in which it is written."""
+    """Return the text of a part of TO_CHAR's format, in the case in which the part is written."""
     if parts is not _ORACLE:
         return parts[written]
     known = own.get(written.upper(), written)
@@ -930,12 +930,12 @@ def _is_whole(e: rows.Expression, dialect: SqlDialect) -> bool:
 
 
 def _interval_of(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
-    """NUMTODSINTERVAL(number, 'MINUTE')."""
+    """Build the interval for NUMTODSINTERVAL(number, 'MINUTE')."""
     return rows.Product(arguments[0], "*", rows.RowConstant(LENGTHS[_unit_name(arguments[1], span, LENGTHS)]))
 
 
 def _decode(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
-    """DECODE(e, search, result, …, default): equal, or both NULL."""
+    """Build the CASE for DECODE(e, search, result, …, default), in which NULL equals NULL."""
     e, *pairs = arguments
     found: rows.Expression = pairs.pop() if len(pairs) % 2 else rows.RowConstant(None)
     for search, result in reversed(list(zip(pairs[::2], pairs[1::2], strict=True))):
@@ -951,7 +951,7 @@ ORACLE_UNITS = {"DD": "DAY", "DDD": "DAY", "J": "DAY", "MM": "MONTH", "MON": "MO
 
 
 def _to_time(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
-    """TO_DATE and TO_TIMESTAMP: of a text in a format that is written out, else a CAST."""
+    """Build TO_DATE and TO_TIMESTAMP: of a constant text with a format, else a CAST."""
     if len(arguments) == 1:
         return rows.Cast(arguments[0], "TIMESTAMP")
     text, written = arguments
@@ -991,7 +991,7 @@ def _date_diff(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Ex
 
 
 def unit_of(e: rows.Expression, span: Span, units: Collection[str]) -> rows.Expression:
-    """Return one of these units of time as a text: a word, as MINUTE, or a text, as 'minute'. Raises Unsupported."""
+    """Return a unit of time as a text, from a word such as MINUTE or a text such as 'minute'. Raises Unsupported."""
     return rows.RowConstant(_unit_name(e, span, units), span=e.span)
 
 
@@ -1012,7 +1012,7 @@ _NOW_CALLS = NOW | {"NOW", "TODAY", "GETDATE", "GETUTCDATE", "SYSDATE", "SYSTIME
 
 
 def require_not_now(name: str, dialect: SqlDialect, span: Span | None, called: bool) -> None:
-    """Raise Unsupported for the time at which the query runs."""
+    """Raise Unsupported if the query asks for the current time."""
     words = _NOW_CALLS if called else NOW | ({"SYSDATE", "SYSTIMESTAMP"} if dialect.name == "oracle" else set())
     if name.upper() in words:
         mark = "`" if dialect.backticks else '"'
@@ -1098,7 +1098,7 @@ BARE: Mapping[str, Callable[[], rows.Expression]] = {
 
 
 def require_function(name: str, dialect: SqlDialect, span: Span | None) -> None:
-    """Raise Unsupported for the name of a function that the dialect does not have."""
+    """Raise Unsupported if the dialect has no function of that name."""
     if name in (dialect.refused or {}) and name not in dialect.functions:
         what = "EXTRACT(EPOCH FROM …)" if name == "EPOCH" else name
         raise Unsupported(f"{dialect.title} does not have {what}", span)
@@ -1231,5 +1231,5 @@ def _ends(pattern: rows.Pattern) -> Iterator[int]:
 
 
 def default_skip(dialect: SqlDialect) -> RowSkip:
-    """Return what AFTER MATCH SKIP is where it is left out."""
+    """Return the AFTER MATCH SKIP that a dialect uses by default."""
     return RowSkip(dialect.default_skip)

@@ -73,7 +73,7 @@ def _ordered(places: list[int], table: Sequence[Row], one: Order, reading: RowRe
 
 
 def _key(value: Nullable) -> Any:
-    """Return a key by which values are ordered, and which is equal for values that are not distinct.
+    """Return a key by which values are sorted and grouped; NaN comes after all numbers.
 
     NaN comes after all numbers.
     """
@@ -148,7 +148,7 @@ class RowOutput:
 
     @cached_property
     def place(self) -> dict[int, tuple[list[Row], int]]:
-        """For each position the rows of its partition, and the number of its row there."""
+        """Return for each position the rows of its partition, and the number of its row there."""
         found: dict[int, tuple[list[Row], int]] = {}
         for places in self.partitions:
             partition = [self.table[place] for place in places]
@@ -171,7 +171,7 @@ class RowOutput:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the names of the columns. Raises IllFormed where a measure is called as a column of the table."""
+        """Return the names of the columns. Raises IllFormed if a measure has the name of a column of the table."""
         for one in self.q.measures:
             if (
                 doubled := next((name for name in self.other_columns if name.lower() == one.name.lower()), None)
@@ -224,7 +224,9 @@ class RowOutput:
         return Frame(partition, visible, s, labels, current, match.match_number, self.q.unions, self.reading)
 
     def with_result(self, match: NumberedMatch) -> NumberedMatch:
-        """The match with the measures by name as its result; with ALL ROWS the list of the values in its rows."""
+        """Return the match with its measures as result, by name; with ALL ROWS each is the list of the values in its
+        rows.
+        """
         if not self.q.measures:
             return match
         shown = [measures for _, measures in self.measured(match)]
@@ -267,7 +269,7 @@ def _value_text(v: Nullable) -> str:
 
 
 def labels_text(labels: Iterable[str]) -> str:
-    """Return the labels of rows; of one in more than three rows in a row the number, as in A{4}."""
+    """Return the labels of rows as text; more than three equal labels in a row are written as A{4}."""
     runs = ((A, len(list(run))) for A, run in groupby(labels))
     texts = (f"{A}{{{n}}}" if n > 3 else " ".join([A] * n) for A, n in runs)
     return " ".join(texts) or "the empty match"

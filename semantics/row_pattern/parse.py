@@ -145,7 +145,7 @@ class ListedMeasure:
 
 @dataclass(frozen=True)
 class Identifier:
-    """A name as it is written, and whether in quotation marks."""
+    """A name, and whether it is written in quotation marks."""
 
     name: str
     quoted: bool
@@ -153,7 +153,7 @@ class Identifier:
 
     @property
     def variable(self) -> str:
-        """Return the name of a variable that it is."""
+        """Return the identifier as the name of a variable."""
         return self.name if self.quoted else self.name.upper()
 
 
@@ -234,7 +234,7 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
         return rows.RowLike(e, pattern, escape, negated, span=span_of(meta))
 
     def like_list(self, meta: Meta, e: rows.Expression, *rest: Any) -> rows.Expression:
-        """e LIKE ANY (p, q) is e LIKE p OR e LIKE q, and with ALL it is AND; so it is where each has NOT."""
+        """Build e LIKE ANY (p, q) as e LIKE p OR e LIKE q, and ALL with AND; NOT stands before each LIKE."""
         negated = rest[:1] if is_token(rest[0], "NOT") else ()
         mark, *patterns = rest[len(negated) :]
         escape = (patterns.pop(),) if isinstance(patterns[-1], Token) else ()
@@ -703,7 +703,7 @@ def explained_clause(error: UnexpectedInput, text: str, parser: Lark) -> ParseEr
 
 
 def _other_query(rest: str) -> str | None:
-    """Return what to write for a construct of other databases, where leaving it out would change the question."""
+    """Return advice on a construct of other databases that cannot simply be left out."""
     if re.match(r"(?i)LIMIT\s+DURATION\b", rest):
         return "it is LIMIT DURATION(minute, 5), before all other parts of the clause, in the dialect azure"
     if re.match(r"(?i)OVER\b", rest):
@@ -748,7 +748,9 @@ def _argument(text: str, span: Span, tokens: Sequence[Token]) -> str | None:
 
 
 def _begun(text: str, at: int, tokens: Sequence[Token]) -> tuple[str, Span] | None:
-    """Return the part of a clause that begins at an error or the name before it, and the place of its first words."""
+    """Return the part of a clause that begins at an error, or at the name before it, and the place
+    of its first words.
+    """
     starts = [at]
     if tokens[-1].type in ("NAME", "OTHER_FUNCTION"):
         starts.append(tokens[-1].start_pos or 0)
@@ -838,7 +840,7 @@ MISPLACED = {
 
 @dataclass(frozen=True)
 class _Clause:
-    """A clause by the field of MatchRecognize that it is."""
+    """The value of one field of MatchRecognize."""
 
     field: str
     value: Any
@@ -923,7 +925,7 @@ class _Builder(ExpressionBuilder):
         return _Clause("measures", tuple(chain.from_iterable(measures)))
 
     def measure(self, meta: Meta, e: rows.Expression, one: Identifier) -> tuple[Measure, ...]:
-        """One measure; of an ARRAY_AGG of structures one for each field."""
+        """Build one measure; from an ARRAY_AGG of structures, one measure for each field."""
         with depth_limited(span_of(meta)):
             e = _in_the_match(e, self.shifted) if self.shifted else e
             e = _positions(e) if self.dialect.structures else e
@@ -1127,7 +1129,7 @@ def _labels(e: rows.Expression) -> rows.Expression:
 
 
 def _positions(e: rows.Expression) -> rows.Expression:
-    """Return a measure in which the first and the last number of a row are numbers."""
+    """Replace the first and the last MATCH_ROW_NUMBER() in a measure by 1 and the number of rows."""
     if not e.operands:
         return e
     e = replace(trees.rebuilt(e, [_positions(one) for one in rows.below(e)]), span=e.span)

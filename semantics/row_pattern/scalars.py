@@ -126,19 +126,19 @@ def truth(value: Nullable) -> bool | None:
 
 
 def both(one: bool | None, other: bool | None) -> bool | None:
-    """AND."""
+    """Return the AND of two truth values."""
     if one is False or other is False:
         return False
     return None if one is None or other is None else True
 
 
 def either(one: bool | None, other: bool | None) -> bool | None:
-    """OR."""
+    """Return the OR of two truth values."""
     return inverted(both(inverted(one), inverted(other)))
 
 
 def inverted(one: bool | None) -> bool | None:
-    """NOT."""
+    """Return the NOT of a truth value."""
     return None if one is None else not one
 
 
@@ -246,7 +246,9 @@ def _is_quantity(value: Nullable) -> bool:
 
 
 def _finite(compute: Callable[[], Any]) -> Nullable:
-    """A value; None for a number beyond a 64-bit float, a time outside the years 1 to 9999, or a division by zero."""
+    """Return a value; None for a number beyond a 64-bit float, a time outside the years 1 to 9999, or a division by
+    zero.
+    """
     try:
         value: Nullable = compute()
     except (OverflowError, ValueError, ZeroDivisionError):
@@ -329,8 +331,8 @@ def _complete_units(part: str, start: datetime, end: datetime) -> int | None:
 
 
 def _boundaries(part: str, start: datetime, end: datetime) -> int | None:
-    """Return the number of boundaries of a unit between two times: from 9:59 to 10:01 is one hour. Weeks begin on
-    Monday.
+    """Return the number of boundaries of a unit between two times: one hour from 9:59 to 10:01.
+    Weeks begin on Monday.
     """
     if part.upper() in MONTHS:
         months = (12 * time.year + time.month - 1 for time in (start, end))
@@ -381,14 +383,14 @@ def extracted(part: rows.TimePart, value: Nullable) -> Nullable:
 
 
 def _regexp_like(text: str, pattern: str) -> bool | None:
-    """Return whether a part of a text matches a regular expression; None where the pattern is none."""
+    """Return whether a part of a text matches a regular expression; None for an invalid pattern."""
     searched = searched_pattern(pattern)
     return None if searched is None else patterns.matches(searched, text)
 
 
 @lru_cache(maxsize=1000)
 def searched_pattern(pattern: str) -> str | None:
-    """Return the regular expression of the texts that have a part which matches; None where the pattern is none."""
+    """Return the regular expression of the texts in which some part matches; None for an invalid pattern."""
     if patterns.flaw(pattern) is not None:
         return None
     start, inner, end = _ANCHORED.fullmatch(pattern).groups()  # type: ignore[union-attr]  # it matches any text

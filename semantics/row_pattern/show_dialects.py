@@ -152,7 +152,7 @@ def _is_whole_cast(e: rows.Expression) -> TypeGuard[rows.Cast]:
 
 
 def _own_add_months(e: rows.Expression, target: SqlDialect) -> rows.Expression:
-    """Return what ADD_MONTHS means in a dialect."""
+    """Return a call of ADD_MONTHS with the dialect's meaning; other expressions unchanged."""
     if not isinstance(e, rows.RowCall) or e.function != "ADD_MONTHS":
         return e
     return add_months(e.arguments, target, e.span or Span(0, 0))
@@ -177,7 +177,7 @@ def _plain_mean(e: rows.Expression) -> rows.Expression:
 
 
 def _plain_call(e: rows.Expression) -> rows.Expression:
-    """Return a function for what has NULL in place of its empty text."""
+    """Return the plain function call, without the CASE that replaces its empty text by NULL."""
     plain = e.otherwise if isinstance(e, rows.RowCase) else e
     return plain if isinstance(plain, rows.RowCall) and null_if_empty(plain) == e else e
 
@@ -196,7 +196,7 @@ def _require_labels(e: rows.Expression, target: SqlDialect) -> None:
 
 
 def _spellings(target: SqlDialect) -> Iterator[Change]:
-    """Yield the changes from what a clause means to what a dialect writes."""
+    """Yield the rewrites from the meaning of a clause to the dialect's text."""
     yield from (unwrap for _, _, unwrap in _choices(target, target))
     if target.name in ("snowflake", "databricks"):  # their DATEADD adds months as the standard's ADD_MONTHS here
         yield lambda e: _rename(e, plain) if (plain := plain_add_months(e, target)) is not e else e
@@ -214,7 +214,9 @@ def _spellings(target: SqlDialect) -> Iterator[Change]:
 
 
 def _without_escape(text: str, target: SqlDialect) -> str:
-    r"""Return a text without ESCAPE '\\', which is meant there. Raises Unsupported for another character."""
+    r"""Return a text without an ESCAPE clause that names the default character. Raises Unsupported for another
+    character.
+    """
     text = text.replace(r" ESCAPE '\\'", "")
     if re.search(r"' ESCAPE '", text):
         raise Unsupported(f"{target.title} has no ESCAPE after LIKE: write a backslash before % and _")
@@ -281,7 +283,7 @@ def show_table(
 
 
 def _literal_text(cells: Sequence[Sequence[str]], names: Sequence[str], target: SqlDialect) -> tuple[str, str]:
-    """Return a query whose rows have these cells, and the names of its columns, "" where the query says them.
+    """Return a query for a table of constants, and the names of its columns, "" where the query names them.
 
     Raises Unsupported for a dialect without tables in the text, and for a table without rows.
     """
@@ -348,7 +350,7 @@ def _select_text(q: PlainSelect, source: SqlDialect, target: SqlDialect, clause:
 
 
 def _table_text(q: PlainSelect, source: SqlDialect, target: SqlDialect, of_clause: bool) -> tuple[str, str]:
-    """Return what stands after FROM, and what the output of a clause is called."""
+    """Return the text after FROM, and the name of the clause's output."""
     called = "" if q.alias is None else f"AS {_name_text(q.alias, target)}"
     if target.name == "oracle":
         called = called.removeprefix("AS ")  # a table has an alias without AS there
@@ -363,7 +365,7 @@ def _table_text(q: PlainSelect, source: SqlDialect, target: SqlDialect, of_claus
 
 
 def _source_text(source_: TableSource, source: SqlDialect, target: SqlDialect) -> tuple[str, str]:
-    """Return the query of a table in FROM, and the names of its columns, "" where it says them."""
+    """Return the query of a table in FROM, and the names of its columns, "" where the query names them."""
     names = f"({', '.join(_name_text(one, target) for one in source_.names)})" if source_.names else ""
     match source_:
         case LiteralTable(columns, cells):
@@ -441,7 +443,7 @@ def _column_type(column: rows.RowColumn, values: Sequence[Value | None], empty: 
 
 
 def _spelt_name(column: rows.RowColumn, target: SqlDialect) -> str:
-    """Return the name of a column, in quotation marks where the clause has it so."""
+    """Return the name of a column, in quotation marks if the clause has them."""
     return _TOKEN.sub(lambda found: _spelt(found, target), show_expression(column))
 
 
@@ -549,7 +551,7 @@ def _own_list(e: rows.Expression, target: SqlDialect) -> rows.Expression:
 
 
 def _nullif(e: rows.Expression) -> rows.Expression:
-    """Return a name that is written as the call of NULLIF."""
+    """Return a CASE as a call of NULLIF."""
     match e:
         case rows.RowCase(rows.RowComparison(a, "=", b), rows.RowConstant(None), otherwise) if otherwise == a:
             return rows.RowColumn(f"NULLIF({show_expression(a)}, {show_expression(b)})")
@@ -557,12 +559,12 @@ def _nullif(e: rows.Expression) -> rows.Expression:
 
 
 def _rename(e: rows.Expression, written: rows.Expression) -> rows.Expression:
-    """Return a name that is written as another expression."""
+    """Return the expression under the name that the dialect uses."""
     return rows.RowColumn(show_expression(written), span=e.span)
 
 
 def _dateadd(e: rows.Expression) -> rows.Expression:
-    """Return a name that is written as the call of DATEADD in months."""
+    """Return an addition of months as a call of DATEADD."""
     if isinstance(e, rows.RowCall) and e.function == "ADD_MONTHS":
         time, months = map(show_expression, e.arguments)
         return rows.RowColumn(f"DATEADD(MONTH, {months}, {time})")
@@ -570,7 +572,7 @@ def _dateadd(e: rows.Expression) -> rows.Expression:
 
 
 def _modulo(e: rows.Expression) -> rows.Expression:
-    """Return a name that is written as the call of MOD."""
+    """Return % as a call of MOD."""
     if isinstance(e, rows.Product) and e.operator == "%":
         return rows.RowColumn(f"MOD({show_expression(e.left)}, {show_expression(e.right)})")
     return e

@@ -133,7 +133,7 @@ def expressions_in(source: TableSource | None) -> tuple[rows.Expression, ...]:
 
 
 def reads_file(source: TableSource | None) -> bool:
-    """Tell whether a table in FROM has rows of the file or frame: one that stands in the text has not."""
+    """Return whether a table in FROM has rows of the file or frame, and is not written in the text."""
     match source:
         case LiteralTable():
             return False
@@ -159,7 +159,7 @@ class Statement(PlainSelect):
 
 
 def is_statement(text: str) -> bool:
-    """Tell whether a text is a statement rather than a clause alone: it begins with SELECT, or with WITH."""
+    """Return whether a text is a statement rather than a clause alone: it begins with SELECT, or with WITH."""
     return re.match(r"(SELECT|WITH)\b", _blanked(text).lstrip(), re.I) is not None
 
 
@@ -248,7 +248,9 @@ class _Reader:
         return common, at
 
     def source(self, start: int, end: int, common: Mapping[str, TableSource]) -> TableSource:
-        """The table that a part of the text writes, in FROM or in WITH: SELECTs or VALUES with UNION ALL between."""
+        """Return the table that a part of the text writes, in FROM or in WITH: SELECTs or VALUES with UNION ALL
+        between.
+        """
         marks = list(_outside(self.plain, _UNION, start, end))
         for mark in marks:
             if mark["all"] is None:
@@ -258,7 +260,7 @@ class _Reader:
         return parts[0] if len(parts) == 1 else UnionTable(parts, tuple(map(Span, starts, ends)))
 
     def part(self, start: int, end: int, common: Mapping[str, TableSource]) -> TableSource:
-        """One of the tables between UNION ALL."""
+        """Parse one of the tables between UNION ALL."""
         if (values := _VALUES.match(self.plain, start, end)) is not None:
             return self.values(values.end(), end)[0]
         head = self.head(start, end, common)
@@ -305,7 +307,7 @@ class _Reader:
         return _literal(names, cells, places), closing
 
     def head(self, start: int, end: int, common: Mapping[str, TableSource]) -> _Head:
-        """SELECT, the list, FROM and the table."""
+        """Parse SELECT, the list, FROM and the table."""
         select = re.compile(r"\s*SELECT\b", re.I).match(self.plain, start, end)
         place = next(_outside(self.plain, _FROM, start, end), None)
         if select is None:
@@ -377,7 +379,7 @@ class _Reader:
 
 @dataclass(frozen=True)
 class _Head:
-    """Places in a SELECT: its list, its table (a name, or what is read instead), and where these end."""
+    """Places in a SELECT: its list, its table (a name, or the parsed table), and where these end."""
 
     listed: Span
     table: str
@@ -395,7 +397,7 @@ def _span_of(found: re.Match[str]) -> Span:
 
 @lru_cache(maxsize=8)
 def _blanked(text: str) -> str:
-    """Return the text of the same length without what stands in quotation marks or in comments."""
+    """Return the text with blanks in place of quotations and comments, so that places stay."""
 
     def blanks(found: re.Match[str]) -> str:
         quote = found[0][0]
@@ -405,7 +407,7 @@ def _blanked(text: str) -> str:
 
 
 def _outside(plain: str, pattern: re.Pattern[str], start: int, end: int) -> Iterator[re.Match[str]]:
-    """Yield where a pattern is found in a part of a text outside of parentheses."""
+    """Yield the occurrences of a pattern in a part of a text, outside parentheses."""
     depth, at = 0, start
     for found in pattern.finditer(plain, start, end):
         depth += plain.count("(", at, found.start()) - plain.count(")", at, found.start())
@@ -425,14 +427,14 @@ def _literal(
 
 
 def _renamed(source: TableSource | None, names: tuple[str, ...], span: Span) -> TableSource:
-    """Return a table whose columns are called otherwise; that of the file is a selection then. Raises ParseError."""
+    """Return a table with other names of its columns; for the table of the file, a selection. Raises ParseError."""
     if isinstance(source, LiteralTable) and len(names) != len(source.rows[0]):
         raise ParseError(f"there are {len(names)} names, and a row has {len(source.rows[0])} values", span)
     return PlainSelect((SelectItem(None),), "", names=names) if source is None else replace(source, names=names)
 
 
 def _parts_after(plain: str, start: int, end: int) -> dict[str, Span]:
-    """Return where WHERE, ORDER BY and LIMIT or FETCH stand after a table. Raises ParseError for other words."""
+    """Return the places of WHERE, ORDER BY and LIMIT or FETCH after a table. Raises ParseError for other words."""
     end = len(plain[:end].rstrip().removesuffix(";").rstrip()) if end == len(plain) else end
     marks = [
         (found.start(), found.end(), " ".join(found[0].upper().split()))
@@ -498,7 +500,7 @@ def _shape(head: str, start: int, end: int) -> CerifyError:
 def _parsed(
     text: str, start: int, end: int, before: str, after: str, dialect: SqlDialect, **options: Any
 ) -> MatchRecognize:
-    """Return the clause of a part of the text between two others; errors have their place in the whole text."""
+    """Return the clause in a part of the text; errors have their place in the whole text."""
     try:
         return parse(f"{before}{text[start:end]}{after}", dialect, **options)
     except CerifyError as error:
@@ -516,7 +518,7 @@ _LITERAL = re.compile(
 
 
 def _expression(text: str, span: Span, dialect: SqlDialect, aggregates: bool = False) -> rows.Expression:
-    """Return the expression of a part of the text; aggregates: whether it may have some, of the output's rows."""
+    """Return the expression in a part of the text; aggregates: whether it may have some, over the output's rows."""
     if (plain := _LITERAL.fullmatch(text, span.start, span.end)) is not None:  # a table in the text has many of them
         value: Any = {"NULL": None, "TRUE": True, "FALSE": False}.get((plain["word"] or "").upper())
         if plain["text"] is not None:
@@ -543,7 +545,7 @@ def _moved(e: rows.Expression, by: int) -> rows.Expression:
 
 
 def _without_table(e: rows.Expression, table: str) -> rows.Expression:
-    """Return a key without what the table is called: PARTITION BY s.sym is PARTITION BY sym."""
+    """Return a key without the name of the table: PARTITION BY s.sym is PARTITION BY sym."""
     if isinstance(e, rows.RowColumn):
         return replace(e, variable=None) if (e.variable or "").lower() == table.lower() else e
     return replace(trees.rebuilt(e, [_without_table(one, table) for one in rows.below(e)]), span=e.span)
@@ -668,5 +670,5 @@ def cut_windows(text: str, dialect: SqlDialect) -> tuple[str, tuple[WindowColumn
 
 
 def _offset(bound: str) -> int:
-    """Return the row of a bound from the row at hand on: 3 PRECEDING is -3."""
+    """Return the offset of a window's bound from the current row: 3 PRECEDING is -3."""
     return 0 if bound == "CURRENT ROW" else int(bound.split()[0]) * (-1 if bound.endswith("PRECEDING") else 1)

@@ -123,7 +123,7 @@ def _literal(e: rows.Expression, reading: RowReading) -> Nullable:
 def _named_items(
     statement: PlainSelect, names: Sequence[str], chosen: Sequence[rows.Expression]
 ) -> Iterator[tuple[SelectItem, str, rows.Expression]]:
-    """Yield the items that are no *, with their names and expressions."""
+    """Yield the items other than *, with their names and expressions."""
     others = [item for item in statement.items if item.expression is not None]
     pairs = list(zip(names, chosen, strict=True))
     starred = len(pairs) - len(others)
@@ -138,7 +138,7 @@ def _named_items(
 
 
 def _resolved(e: rows.Expression, statement: PlainSelect, columns: Sequence[str]) -> rows.Expression:
-    """Return the expression with the output's names of its columns. Raises IllFormed."""
+    """Return the expression with its columns named as in the output. Raises IllFormed."""
     if isinstance(e, rows.RowColumn):
         known = {name.upper() for name in (statement.alias, statement.table.split(".")[-1].strip()) if name}
         if e.variable is not None and e.variable.upper() not in known:

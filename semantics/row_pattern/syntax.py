@@ -514,7 +514,7 @@ class MatchRecognize:
 
     @cached_property
     def unions(self) -> dict[str, frozenset[str]]:
-        """For each variable, primary ones too, the primary variables that it stands for."""
+        """Return for each variable, primary ones too, the primary variables that it stands for."""
         return {A: frozenset({A}) for A in self.primary} | {one.name: frozenset(one.members) for one in self.subsets}
 
     @cached_property

@@ -71,7 +71,7 @@ def derived_types(q: sase.Tree, schema: Schema | None) -> Mapping[str, Types]:
 
 
 def _with_types(q: sase.Tree, schema: Schema | None) -> Iterator[tuple[sase.SaseQuery | sase.SaseUnion, Types | None]]:
-    """Each query with the types of the stream that it reads, None for the input without a schema."""
+    """Return each query with the types of the stream that it reads, None for the input without a schema."""
     streams: dict[str, Types] = {}
     queries = in_order(q)
     for query in queries:
@@ -327,7 +327,7 @@ def _strategies(q: sase.SaseQuery) -> Iterator[Problem]:
 
 
 def _conjunct(q: sase.SaseQuery, p: Predicate, underlined: bool, span: Span | None) -> Iterator[Problem]:
-    """A good formula, whose identifiers fit the pattern and the edge on which they stand (sections A.1 and A.2)."""
+    """Yield the problems of a formula: its identifiers must fit the pattern and its edge (sections A.1 and A.2)."""
     text = show_condition(p)
     mentioned = list(mentions(p))
     if not mentioned:
@@ -400,7 +400,7 @@ def _check_returned(q: sase.SaseQuery) -> Iterator[Problem]:
 
 
 def _complete(q: sase.SaseQuery, mentioned: Iterable[Attribute], clause: str, span: Span | None) -> Iterator[Problem]:
-    """References to a match as a whole: none depends on i, and none is to a negated component."""
+    """Yield the problems of references to a match as a whole: none may use i or a negated component."""
     for a in mentioned:
         if wrong := list(_unfit(q, [a], span)):
             yield from wrong
@@ -413,7 +413,7 @@ def _complete(q: sase.SaseQuery, mentioned: Iterable[Attribute], clause: str, sp
 
 
 def _unfit(q: sase.SaseQuery, mentioned: Iterable[Attribute], span: Span | None) -> Iterator[Problem]:
-    """Yield the identifiers that no component of the pattern has."""
+    """Yield the identifiers that name no component of the pattern."""
     arrays = {k.variable: k.kleene for k in q.pattern}
     for a in mentioned:
         variable = a.variable or ""
@@ -425,7 +425,7 @@ def _unfit(q: sase.SaseQuery, mentioned: Iterable[Attribute], span: Span | None)
 
 
 def _moving(a: Attribute) -> bool:
-    """Return whether it depends on i."""
+    """Return whether the formula depends on i."""
     return a.running if isinstance(a, sase.SaseAggregate) else isinstance(a, sase.Reference) and rank(a) in (1, 2)
 
 

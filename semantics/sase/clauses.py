@@ -171,7 +171,7 @@ def _in_block(used: Callable[[sase.SaseQuery], bool]) -> Callable[[sase.Tree], b
 
 
 def _in_conjunct(used: Callable[[list[Attribute]], bool]) -> Callable[[sase.Tree], bool]:
-    """Return whether some predicate of WHERE has references and aggregates like these."""
+    """Return a test whether some conjunct of WHERE has such references and aggregates."""
     return _in_block(
         lambda q: any(
             used(list(mentions(c.condition))) for c in conjuncts(q) if not isinstance(c.condition, sase.Equivalence)

@@ -43,7 +43,7 @@ T = TypeVar("T")
 
 
 class SaseStepBudget(Protocol):
-    """Passes on the steps of a search, or raises where there are too many."""
+    """Counts the steps of a search. Raises BudgetExceeded if there are too many."""
 
     def __call__(self, steps: Iterable[T], /) -> Iterable[T]: ...
 
@@ -67,7 +67,7 @@ class Counted:
 
 
 def unwatched(steps: Iterable[T], /) -> Iterable[T]:
-    """Return the steps, as many as there are."""
+    """Return the steps without counting them."""
     return steps
 
 
@@ -107,7 +107,7 @@ def operation_of(aggregate: SaseAggregate, operations: Operations = NO_OPERATION
 
 
 def extended(operation: Operation, state: State, event: Event, name: str) -> State:
-    """Return the state after one more event, whose attribute of that name counts; with name "" every event does."""
+    """Return the state after one more event with that attribute; with name "" every event counts."""
     value = 1 if name == "" else event.get(name)
     return state if value is None else operation.combine(state, operation.lift(value))
 
@@ -125,7 +125,7 @@ def folded(aggregate: SaseAggregate, events: Iterable[Event], operations: Operat
 
 
 class _Undefined:
-    """A state without a value; what it is combined with has none either."""
+    """A state without a value; combined with any state it stays so."""
 
 
 UNDEFINED = _Undefined()
@@ -254,7 +254,9 @@ end    when the component is complete: a[a.LEN], avg(a[].x)
 
 
 def value_of(bound: Bound, S: Sequence[Event], operations: Operations = NO_OPERATIONS) -> ValueOf:
-    """The values of references and aggregates over a match in part; None where an event or its attribute is absent."""
+    """Return the values of references and aggregates over a partial match; None if an event or its
+    attribute is absent.
+    """
 
     def value(attribute: Attribute) -> Value | None:
         positions = bound.get(attribute.variable or "", ())
@@ -309,7 +311,9 @@ def placed(p: Predicate, pattern: Sequence[sase.Component]) -> Placed:
 
 
 def rank(attribute: Attribute) -> int:
-    """The order of the identifiers of one array: a[1], then a[i-1] and a[..i-1], then a[i], then a[a.LEN] and a[]."""
+    """Return the rank of an identifier of one array: a[1], then a[i-1] and a[..i-1], then a[i],
+    then a[a.LEN] and a[].
+    """
     match attribute:
         case sase.SaseAggregate(running=running):
             return 1 if running else 3
@@ -345,18 +349,18 @@ class SaseAbsences:
         self.q, self.S, self.reading, self.operations, self.watch = q, S, reading, operations, watch
 
     def forbid(self, M: Bindings) -> bool:
-        """Return whether the events of some negated component are there, or events to come may be such."""
+        """Return whether the events of some negated component occur, or events to come may be such."""
         return any(self.is_there(k, M) for k in self.q.pattern if k.negated)
 
     def is_there(self, k: sase.Component, M: Bindings) -> bool:
-        """Return whether a series in the scope satisfies all clauses on the negated component, or one to come may."""
+        """Return whether a series in the scope satisfies all clauses on the negated component, or a later one may."""
         scope = self.scope(k, M)
         if scope is None:
             return True
         return any(self.satisfy(k, M, series, ("end",)) for series in self.watch(self.series(k, M, scope)))
 
     def series(self, k: sase.Component, M: Bindings, scope: list[int]) -> Iterator[tuple[int, ...]]:
-        """The events, or for a Kleene plus the series of events, that the component describes, complete or not."""
+        """Yield the series of events that the negated component describes, complete or not."""
         pending: list[tuple[int, ...]] = [(p,) for p in scope if self.describes(k, M, (p,))]
         while pending:
             series = pending.pop()
@@ -384,13 +388,13 @@ class SaseAbsences:
         return clauses.spans(window, self.S[p], self.S[r], closed=self.reading.window == "closed")
 
     def goes_on(self, k: sase.Component, M: Bindings, series: tuple[int, ...], p: int) -> bool:
-        """Return whether the event at p may be the next of the series."""
+        """Return whether the event at p can be the next of the series."""
         return self.describes(k, M, (*series, p)) and all(
             self.leaves_out(k, M, series, r) for r in range(series[-1] + 1, p)
         )
 
     def describes(self, k: sase.Component, M: Bindings, series: tuple[int, ...]) -> bool:
-        """Return whether the last event of the series, after those before it, is as the negated component describes."""
+        """Return whether the negated component describes the last event of the series, given those before it."""
         edges: tuple[Edge, ...] = ("first", "each") if len(series) == 1 else ("each", "later")
         tests = [x for x, _ in clauses.equivalences(self.q)]
         return (
@@ -398,7 +402,7 @@ class SaseAbsences:
         )
 
     def leaves_out(self, k: sase.Component, M: Bindings, series: tuple[int, ...], r: int) -> bool:
-        """Return whether a series may leave out the event at r, by the strategy of its component."""
+        """Return whether a series can skip the event at r, by the strategy of its component."""
         if self.reading.negated_series == "any":
             return True
         match clauses.strategy_of(self.q, k.variable):
@@ -518,7 +522,9 @@ class SaseDefinition:
                 yield k + 1, p
 
     def goes_on(self, chosen: Chosen, p: int) -> bool:
-        """Return whether a Kleene plus selects the event at p next: it has not stopped, and has skipped all before."""
+        """Return whether a Kleene plus selects the event at p next: it has not stopped, and has skipped all events
+        between.
+        """
         k, last = chosen[-1]
         return (
             self.selects(chosen, k, p)
@@ -527,7 +533,7 @@ class SaseDefinition:
         )
 
     def comes_next(self, chosen: Chosen, p: int) -> bool:
-        """Return whether the next component's first event is the one at p."""
+        """Return whether the event at p is the first event of the next component."""
         k = chosen[-1][0]
         if not self.selects(chosen, k + 1, p):
             return False
@@ -538,7 +544,7 @@ class SaseDefinition:
         return bool(chosen) and chosen[-1][0] == len(self.pattern) - 1 and any(self.stops(chosen, len(self.S)))
 
     def stops(self, chosen: Chosen, until: int) -> Iterator[int]:
-        """The positions, up to one, at which the component selected last may be left: where a Kleene plus stops."""
+        """Return the positions, at most one, at which the current Kleene plus may be left."""
         k, last = chosen[-1]
         if not self.pattern[k].kleene:
             yield last + 1
@@ -560,7 +566,7 @@ class SaseDefinition:
         return self.agrees(chosen, p, self.tests) and self.satisfies(chosen, k, p, self.conditions)
 
     def satisfies(self, chosen: Chosen, k: int, p: int, conditions: Conditions) -> bool:
-        """Return whether the conditions hold whose last identifier is the event at p as the next of component k."""
+        """Return whether the conditions hold that can be tested once component k selects the event at p."""
         edges: tuple[Edge, Edge] = ("each", "later") if chosen and chosen[-1][0] == k else ("first", "each")
         bound = dict(self.bindings((*chosen, (k, p))))
         return all(self.satisfied(c, bound) for edge in edges for c in conditions.get((k, edge), ()))
@@ -570,7 +576,7 @@ class SaseDefinition:
         return self.q.within is None or self.spans(first, p) is True
 
     def spans(self, first: int, p: int) -> bool | None:
-        """Whether the time between two events is within the window; None where their times cannot be compared."""
+        """Return whether two events are within the window; None where their times cannot be compared."""
         window, closed = self.q.within, self.reading.window == "closed"
         return None if window is None else clauses.spans(window, self.S[first], self.S[p], closed)
 
@@ -595,7 +601,9 @@ class SaseDefinition:
                 assert_never(strategy)
 
     def in_partition(self, chosen: Chosen, k: int, r: int) -> bool:
-        """Return whether the event at r is in the partition: by what is underlined, else by the equivalence tests."""
+        """Return whether the event at r is in the partition, by the underlined conditions or else the equivalence
+        tests.
+        """
         if any(c.underlined for c in clauses.conjuncts(self.q)):
             return self.agrees(chosen, r, self.marked_tests) and self.satisfies(chosen, k, r, self.marked_conditions)
         return self.agrees(chosen, r, self.tests)
@@ -645,7 +653,7 @@ class SaseDefinition:
         return k + 1 < len(self.pattern) and self.selects(chosen, k + 1, t)
 
     def ends(self, k: int) -> list[Predicate]:
-        """Return the conditions on a[a.LEN] and on all of a[]."""
+        """Return the conditions on a[a.LEN] and on all of a[], which are tested when a[] ends."""
         return self.conditions.get((k, "end"), [])
 
     def is_ended(self, chosen: Chosen) -> bool:
@@ -656,7 +664,7 @@ class SaseDefinition:
     # --- for all clauses ----------------------------------------------------------------------------------------------
 
     def bindings(self, chosen: Chosen) -> Bindings:
-        """Return the selection by variable."""
+        """Return the selected positions by variable."""
         return tuple(
             (self.pattern[k].variable, tuple(p for j, p in chosen if j == k)) for k in sorted({j for j, _ in chosen})
         )

@@ -19,7 +19,7 @@ from cerify.semantics.values import Microseconds, Value, exact_microseconds
 
 
 def open_test(q: sase.Tree, S: Stream, reading: Reading) -> Callable[[Match], bool] | None:
-    """Return what tells whether a match of the query over the stream is open; None if no match can be.
+    """Return a function that tells whether a match of the query over the stream is open; None if no match can be.
 
     Only single query blocks over the input are looked at.
     """
@@ -70,7 +70,7 @@ def keyless_events(q: sase.Tree, S: Stream) -> Iterator[Problem]:
 
 
 def _is_named_elsewhere(block: sase.SaseQuery, variable: str, name: str) -> bool:
-    """Return whether another condition names the attribute of the variable: it is false of an event without it."""
+    """Return whether another condition uses the attribute of the variable; it is false of an event without it."""
     return any(
         a.name == name and a.variable == variable
         for conjunct in conjuncts(block)
@@ -80,7 +80,7 @@ def _is_named_elsewhere(block: sase.SaseQuery, variable: str, name: str) -> bool
 
 
 def _ticks(time: Value | None, per_second: int) -> float | Microseconds | None:
-    """Return a time as microseconds or as the number that it is; None if it is of the other kind."""
+    """Return a time as microseconds, or a number unchanged; None for a value of the other kind."""
     if isinstance(time, datetime):
         return exact_microseconds(time)
     return time if isinstance(time, int | float) and not isinstance(time, bool) and per_second == 1 else None

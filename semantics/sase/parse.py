@@ -32,7 +32,7 @@ from cerify.semantics.sase.syntax import BUILT_IN, RANKED
 
 
 def parse(text: str) -> sase.Tree:
-    """The query, or the queries, that the text writes. Raises ParseError, IllFormed, or BudgetExceeded if too deep."""
+    """Return the query or the queries of a text. Raises ParseError, IllFormed, or BudgetExceeded if too deep."""
     parser = parser_of(PREDICATES, "cerify.semantics.sase")  # its own rules extend those of predicates
     q = cast("sase.Tree", parsed(text, parser, _Builder(text)))
     with errors_in(text):
@@ -59,7 +59,7 @@ class _Argument:
 
 @dataclass(frozen=True)
 class _Named:
-    """The name in a clause, with the kind of clause."""
+    """The name in a clause, with the word that begins the clause."""
 
     clause: str
     name: str

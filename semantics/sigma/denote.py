@@ -64,7 +64,7 @@ class SigmaAlert:
 
 @dataclass(frozen=True)
 class AlertOccurrence:
-    """An alert of the rule with this number, as a correlation sees it: its time, and its values to be counted."""
+    """An alert as a correlation sees it: the number of its rule, its time, and its values to be counted."""
 
     alert: SigmaAlert
     time: Microseconds
@@ -151,7 +151,7 @@ class LogOfRules:
         return own[field] if field in own else next(iter(values_of(self.S[alert.at], field)), None)
 
     def group_of(self, rule: SigmaCorrelation, alert: SigmaAlert, fields: tuple[str, ...]) -> Any:
-        """Return what is equal for alerts of one group; None for an alert in no group."""
+        """Return the key of an alert's group; None for an alert in no group."""
         if self.reading.groups == "ignored":
             return ()
         values = [self.value_of(alert, field) for field in fields]
@@ -170,7 +170,7 @@ class LogOfRules:
     def window(
         self, rule: SigmaCorrelation, group: list[AlertOccurrence], p: int, t: Microseconds
     ) -> list[AlertOccurrence]:
-        """Return the occurrences of a group that the window at position p, of time t, has."""
+        """Return the occurrences of a group in the window that ends at position p, at time t."""
         w, reading = rule.seconds * SECOND, self.reading
         together = reading.instant == "together"
         if self._in_order and self.window_of(rule) == "sliding":  # a shortcut: no other one can be in the window
@@ -284,7 +284,7 @@ class LogOfRules:
         return kind(value), fold(value) if folds and isinstance(value, str) else value
 
     def _identity(self, rule: SigmaCorrelation, one: AlertOccurrence) -> object:
-        """Return what is counted once: an event, whichever detections it satisfies, or an alert of a correlation."""
+        """Return the identity by which a count tells things apart: an event, or an alert of a correlation."""
         return one.at if isinstance(rule.rules[one.rule], SigmaDetection) else one.alert
 
     def longest_chain(self, window: list[AlertOccurrence], last: set[int]) -> tuple[AlertOccurrence, ...]:
@@ -328,7 +328,9 @@ def events_of(occurrences: Iterable[AlertOccurrence]) -> tuple[int, ...]:
 
 
 def _latest(chain: tuple[AlertOccurrence, ...]) -> tuple[int, list[int], list[int]]:
-    """Order chains by length, by how late their alerts are, and by the rules named first: both from the last one on."""
+    """Return the sort key of a chain: longer first, then later alerts, then rules named first, both compared from the
+    last one.
+    """
     return len(chain), [one.at for one in reversed(chain)], [-one.rule for one in reversed(chain)]
 
 

@@ -181,7 +181,7 @@ def _line_at(text: str, index: int) -> Span:
 
 
 def _place(text: str, start: int, error: Exception) -> Span:
-    """Return the line of a document that an error is about: of the value or key that it names, or the first."""
+    """Return the line of a document for an error: that of the value or key it names, or the first."""
     end = text.find("\n---", start)
     document = text[start : len(text) if end < 0 else end]
     keys = [f"\n{word}:" for word in re.findall(r"[a-z][\w-]+", str(error)) if f"\n{word}:" in f"\n{document}"]
@@ -260,7 +260,7 @@ def _correlation(rule: Any, parts: tuple[SigmaRule, ...], more: tuple[Threshold,
 
 
 def _field_of(rule: Any, referred: Any, name: str) -> str:
-    """The field of a rule that a name of the correlation stands for: by an alias, or the field with that name."""
+    """Return the field of a rule for a name of the correlation: by an alias, or the field with that name."""
     own = {referred.reference, str(referred.rule.name), str(referred.rule.id)}
     for alias in rule.aliases:
         if alias.alias == name:
@@ -360,7 +360,9 @@ def _number(value: Any) -> int | float:
 
 
 def _text(field: eql.EventField, value: Any, rule: str) -> eql.Condition:
-    """A text with wildcards; without `cased` it matches in any case, and a text of digits matches the number too."""
+    """Return a text with wildcards; without `cased` it matches in any case, and a text of digits matches the number
+    too.
+    """
     import sigma.types as types
 
     cased = isinstance(value, types.SigmaCasedString)
