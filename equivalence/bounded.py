@@ -265,13 +265,15 @@ class SymbolicMeaning:
                 assert_never(phi)
 
     def _guarded(self, left: cel.Formula, right: cel.Formula, i: int, j: int) -> Iterator[tuple[Valuation, Guard]]:
-        """left UNLESS right."""
+        """Yield the valuations of left UNLESS right."""
         rivals = [guard for a, b in _intervals(i, j) for guard in self.meaning(right, a, b).values()]
         for mu, guard in self.meaning(left, i, j).items():
             yield mu, z3.And(guard, z3.Not(z3.Or(rivals)))
 
     def _per_key(self, psi: cel.Formula, names: tuple[str, ...], i: int, j: int) -> Iterator[tuple[Valuation, Guard]]:
-        """psi over the events from i to j that have the key of the one at j: a case for each set of such events."""
+        """Yield the valuations of psi over the events from i to j with the key of the event at j: a case for each set
+        of such events.
+        """
 
         def same(p: int) -> Guard:
             return z3.And([compared("=", self.S.value(p, a), self.S.value(j, a)) for a in names])
@@ -287,7 +289,7 @@ class SymbolicMeaning:
     def _split(
         self, left: cel.Formula, right: cel.Formula, i: int, j: int, contiguous: bool
     ) -> Iterator[tuple[Valuation, Guard]]:
-        """left on i to k and right on k + 1 to j; contiguous if they meet there."""
+        """Yield left on i to k and right on k + 1 to j; if contiguous, only those that meet there."""
         for k in range(i, j):
             before, after = self.meaning(left, i, k), self.meaning(right, k + 1, j)
             if contiguous:
@@ -507,7 +509,7 @@ def _checked(solver: z3.Solver, deadline: float) -> z3.CheckSatResult:
 
 
 def _differs(left: Guarded, right: Guarded, level: Level, one_way: bool, symbolic: SymbolicMeaning) -> Guard:
-    """Return the constraint that some valuation, or complex event, is one of the left only, or of the right only.
+    """Return the constraint that some valuation, or complex event, belongs to one side only.
 
     At the level of positions: that one of the two has any. If one_way, only the first.
     """

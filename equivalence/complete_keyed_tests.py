@@ -162,7 +162,7 @@ def keyed_tests(phi: Formula, schema: Schema | None = None, budget: Budget = Bud
 
 
 def _edges(name: str, widths: Iterable[Width], measures: Measures) -> tuple[Width, ...]:
-    """Just before, at and just after the edge of each window."""
+    """Yield values just before, at and just after the edge of each window."""
     value_type = measures.type_of(name) or ("timestamp" if name == TIME else "int")
     tick = {"timestamp": Fraction(1, 10**6), "float": Fraction(1, 2**20)}.get(value_type, Fraction(1))
     cut = {Fraction(width) + step for width in widths for step in (-tick, 0, tick)}

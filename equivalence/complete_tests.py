@@ -126,7 +126,7 @@ def _determinized(automaton: MarkedNFA, budget: Budget) -> tuple[list[dict[Lette
 
 
 def minimal(steps: Sequence[dict[Letter, int]], final: Sequence[bool], events: tuple[Event, ...]) -> MarkedDFA:
-    """Return the minimal automaton of a complete one all of whose states are reachable."""
+    """Return the minimal automaton of a complete automaton without unreachable states."""
     of = classes(steps, final)
     chosen = [of.index(number) for number in range(max(of) + 1)]
     return MarkedDFA(
@@ -159,7 +159,7 @@ def vectors(automaton: MarkedDFA, states: int | None = None, budget: Budget = Bu
 
 
 def unmarked(word: Word) -> Types:
-    """Return the stream of a word."""
+    """Return the stream of a word, without its marks."""
     return tuple(type_ for type_, _ in word)
 
 

@@ -260,7 +260,7 @@ class Summary:
 
     @property
     def cases(self) -> int:
-        """Return the number of cases that were run: fewer than planned if the campaign stopped early."""
+        """Return the number of completed cases: fewer than planned if the campaign stopped early."""
         return self.outcomes.total()
 
     @property
@@ -381,7 +381,7 @@ def one_case(plan: CampaignPlan, index: int) -> Summary:
 
 @lru_cache(maxsize=4)
 def _make_case(plan: CampaignPlan, index: int) -> tuple[Query, Stream]:
-    """The case of that index; kept, since others may share the query, and be evaluated together if it is the same."""
+    """Return the case of that index; cached, since cases that share the query can be evaluated together."""
     return plan.make_case(index)
 
 

@@ -198,7 +198,7 @@ def sigma_to_cel(query: sigma.SigmaQuery, type_: str = "event") -> Formula:
 
 
 def _least(rule: sigma.SigmaCorrelation) -> int:
-    """Return the number of which the condition says "at least"."""
+    """Return the number n of a condition "at least n"."""
     bounds = dict(rule.thresholds)
     if (
         len(rule.thresholds) != 1
@@ -234,7 +234,9 @@ MOST_LOGS, MOST_LOGS_OF_TESTS, MOST_FIRING_LOGS, MOST_KEPT_EVENTS = 4_000, 1_500
 
 @dataclass(frozen=True)
 class _Draft:
-    """An event to be: its letter, the time since the one before in microseconds, and fields that replace its own."""
+    """A planned event: its letter, the microseconds since the event before, and fields that replace those of the
+    letter.
+    """
 
     letter: EventLetter
     gap: int
@@ -246,7 +248,7 @@ class _Draft:
         return Event(found.type, {n: v for n, v in found.attributes.items() if n not in absent}) if absent else found
 
     def with_letter(self, letter: EventLetter) -> _Draft:
-        """Return the draft of an event of another letter, which has its own fields."""
+        """Return the draft with another letter and its fields."""
         own = letter.attributes()
         return replace(self, letter=letter, more=tuple((n, v) for n, v in self.more if n not in own))
 
@@ -293,7 +295,7 @@ class LogSearch:
         return (bounds or [bound + 1 for name, bound in rule.thresholds if name == "gt"] or [1])[0]
 
     def _measuring(self, rule: sigma.SigmaCorrelation, wanted: float, instead: Instead = None) -> Drafts:
-        """Return events of which the number that a correlation's condition is about should be the wanted one."""
+        """Return events that give a correlation's condition the wanted number."""
         parts = [self.firing(part, instead) for part in rule.rules]
         if rule.kind in sigma.TEMPORAL:
             drafts = [draft for part in parts[: max(int(wanted), 1)] for draft in part]
@@ -309,12 +311,12 @@ class LogSearch:
         return self._within(rule, drafts)
 
     def _within(self, rule: sigma.SigmaCorrelation, drafts: Sequence[_Draft]) -> Drafts:
-        """Return drafts of events that are in one window of a correlation."""
+        """Return drafts of events inside one window of a correlation."""
         gap = min(SECOND, rule.seconds * SECOND // (2 * max(len(drafts), 1)))
         return tuple(replace(draft, gap=min(draft.gap, gap)) for draft in drafts)
 
     def _draft_near(self, rule: sigma.SigmaCorrelation) -> Iterator[Drafts]:
-        """Yield events near to a condition: one too many, the halves of a sum, or two values around a percentile."""
+        """Yield events that nearly satisfy a condition: one too many, halves of a sum, values around a percentile."""
         if rule.kind == "value_percentile":
             known = {one.percentile for one in self.correlations if one.percentile is not None}
             shares = {p + d for p in known for d in (-0.5, 0, 0.5)} | {(a + b) / 2 for a, b in pairwise(sorted(known))}
@@ -333,7 +335,7 @@ class LogSearch:
                     yield self._measuring(rule, number)
 
     def _giving(self, draft: _Draft, values: Mapping[str, Value], n: int = 0) -> _Draft:
-        """Return a draft with these values of fields, or others that its letter allows; n: different ones for each."""
+        """Return a draft with these field values, or others that its letter allows; n: a different choice for each."""
         for name, value in values.items():
             for other in (value, *self._values_of(name, n)):
                 changed = draft.having(name, other)
@@ -355,13 +357,13 @@ class LogSearch:
         return found[n:] + found[:n]
 
     def _near_values(self, draft: _Draft, name: str) -> list[Value]:
-        """Return other values of a field that conditions look at: that of the draft in other case, and another one."""
+        """Return other values of a field used in conditions: the draft's value in other case, and another one."""
         known = self._values_of(name, 1)
         own = draft.event(BEGIN).attributes.get(name)
         return [*([own.swapcase()] if known and isinstance(own, str) else []), *known[:1]]
 
     def logs(self, rng: Random) -> Iterator[list[Event]]:
-        """Yield logs on which a rule fires, these with one change and with two changes, and random logs."""
+        """Yield logs on which a rule fires, the same with one or two changes, and random logs."""
         first = [base for rule in self.roots if (base := self.firing(rule))]
         near = [(one, drafts) for one in self.correlations for drafts in self._draft_near(one)]
         bases = [*first, *(base for two in near for rule in self.roots if (base := self.firing(rule, two)))]
@@ -442,7 +444,7 @@ class LogSearch:
             yield (*base, replace(base[-1], gap=span)), 0
 
     def _fields_of_groups(self) -> Iterable[tuple[str, ...]]:
-        """Return, of each name of a group, the fields that it stands for, and all of them; those with several."""
+        """Return for each group field its fields in the rules, and all of them; those with several."""
         named = [tuple(fields) for rule in self.correlations for fields in zip(*rule.keys, strict=True)]
         return (one for one in dict.fromkeys((*named, tuple(self.groups))) if len(set(one)) > 1)
 
@@ -452,7 +454,7 @@ class LogSearch:
 
 
 def fires_on_some_log(query: sigma.SigmaQuery) -> bool | None:
-    """Return whether each rule that raises alerts does on some log; None where no log was found, and may be one.
+    """Return whether each rule that raises alerts fires on some log; None if no log was found but one may exist.
 
     Raises BudgetExceeded.
     """
@@ -487,7 +489,7 @@ def _places(alerts: Iterable[SigmaAlert]) -> set[int]:
 def find_log(
     logs: Iterable[list[Event]], one: Judge, other: Judge, said: Callable[[Iterable[SigmaAlert]], object] = _said
 ) -> list[Event] | None:
-    """Return a short log on which two judges say different things; None if none of the logs that are tried is one."""
+    """Return a short log on which two judges disagree; None if no tried log is one."""
     for log in logs:
         check_time()
         if said(one(log)) != said(other(log)):
@@ -505,12 +507,12 @@ def find_log(
 def _find_separating_log(
     logs: Sequence[list[Event]], one: Judge, other: Judge, said: Callable[[Iterable[SigmaAlert]], object]
 ) -> int | None:
-    """Return the number of the first log on which two judges say different things."""
+    """Return the number of the first log on which two judges disagree."""
     return next((n for n, log in enumerate(logs) if said(one(log)) != said(other(log))), None)
 
 
 def judge(query: sigma.SigmaQuery, reading: SigmaReading = SPECIFICATION) -> Judge:
-    """Return the function that raises the alerts of a query on a log."""
+    """Return a function from a log to the alerts that a query raises."""
     tests: DetectionTests = {}
     return lambda log: alerts_of(query, log, reading, tests=tests)
 
@@ -521,7 +523,7 @@ def judge(query: sigma.SigmaQuery, reading: SigmaReading = SPECIFICATION) -> Jud
 
 @dataclass(frozen=True)
 class SameRules:
-    """The rules mean the same on every log; how it was found out."""
+    """The rules mean the same on every log; with the reason."""
 
     reason: str
 
@@ -598,7 +600,9 @@ def _agree(left: sigma.SigmaQuery, right: sigma.SigmaQuery, search: LogSearch, c
 
 
 def _in_order(rule: sigma.SigmaCorrelation) -> sigma.SigmaCorrelation:
-    """The correlation with the fields of its group, and rules whose order means nothing, in the order of names."""
+    """Return the correlation with its group's fields sorted, and with its rules sorted by name if their order means
+    nothing.
+    """
     order = sorted(range(len(rule.group_by)), key=lambda i: rule.group_by[i])
     group_by, *keys = (tuple(fields[i] for i in order) for fields in (rule.group_by, *rule.keys))
     rule = replace(rule, group_by=group_by, keys=tuple(keys))
@@ -713,12 +717,12 @@ BEARS: Mapping[str, str] = {
 
 
 def features(query: sigma.SigmaQuery) -> frozenset[str]:
-    """Return what rules have that a reading bears on: types of correlations, and the names in `BEARS`."""
+    """Return the features of rules that a reading concerns: types of correlations, and the names in `BEARS`."""
     return frozenset(name for rule in sigma.rules_of(query) for name in features_of(rule))
 
 
 def features_of(rule: sigma.SigmaRule) -> Iterator[str]:
-    """Yield what one rule has that a reading, or another meaning of a converter, bears on."""
+    """Yield the features of one rule that a reading, or another converter's meaning, concerns."""
     if isinstance(rule, sigma.SigmaDetection):
         for node in subtrees(rule.condition):
             if isinstance(node, eql.NegatedCondition):
@@ -753,7 +757,7 @@ class SigmaTest:
 
 @dataclass(frozen=True)
 class SigmaTests:
-    """Logs that find mistakes; `same` are mistakes that change nothing, `left` those that no log was found for."""
+    """Logs that find mistakes; `same` are mistakes that change nothing, `left` those for which no log was found."""
 
     tests: tuple[SigmaTest, ...]
     mistakes: int

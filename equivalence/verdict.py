@@ -45,7 +45,7 @@ class Equivalent(Answer):
 
 @dataclass(frozen=True, eq=False)
 class Contained(Answer):
-    """Whatever the left has at a position of a stream, the right has too; states as in Equivalent."""
+    """At every position of a stream, the right has all matches of the left; states as in Equivalent."""
 
     certificate: Certificate
     states: tuple[int, int] | None = None
@@ -141,7 +141,7 @@ class Fact:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Fact:
-        """Return the fact that an object as of to_json holds."""
+        """Return the fact from the object that to_json makes."""
         letters = (frozenset((int(i), v) for v in (True, False) for i in row[str(v).lower()]) for row in data["rows"])
         return cls(tuple(letters), data["first"], data["last"])
 
@@ -168,7 +168,7 @@ class PieceProof:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> PieceProof:
-        """Return the case that an object as of to_json holds."""
+        """Return the case from the object that to_json makes."""
         keys = ((name, None if truth is None else tuple(truth)) for name, truth in data["keys"].items())
         relation = ((tuple(map(int, s)), tuple(map(int, x)), tuple(map(int, y))) for s, x, y in data["relation"])
         clocked = _nested(data["clocked"]) if "clocked" in data else None
@@ -176,7 +176,7 @@ class PieceProof:
 
 
 def _nested(data: Any, depth: int = 0) -> Any:
-    """Nested lists of whole numbers and None as tuples. Raises InputError."""
+    """Return nested lists of integers and None as tuples. Raises InputError."""
     if isinstance(data, list) and depth < DEEPEST:
         return tuple(_nested(part, depth + 1) for part in data)
     if data is not None and (isinstance(data, bool) or not isinstance(data, int)):
@@ -197,7 +197,7 @@ class RuleProof:
     certificate: Certificate | None = None
 
     def certificates(self) -> Iterator[Certificate]:
-        """Yield the proofs of deciders in it, left to right."""
+        """Yield the certificates of deciders in the proof, left to right."""
         if self.certificate is not None:
             yield self.certificate
         for part in self.parts:
@@ -220,7 +220,7 @@ class RuleProof:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], where: str) -> RuleProof:
-        """Return the derivation that an object as of to_json holds. Raises InputError."""
+        """Return the derivation from the object that to_json makes. Raises InputError."""
         inner = data.get("certificate")
         certificate = None if inner is None else Certificate.from_json(json.dumps(inner), where)
         parts = tuple(cls.from_json(part, where) for part in data.get("parts", ()))
@@ -264,7 +264,7 @@ class Certificate:
 
     @property
     def times(self) -> str:
-        """Return the streams for which the claim is proved by their times, as words after "every stream"."""
+        """Return the order of times for which the claim is proved, as words after "every stream"."""
         order = {"strict": "increase", "non-decreasing": "never decrease", "any": ""}[self.order]
         if not order:
             return ""
@@ -272,7 +272,7 @@ class Certificate:
 
     @property
     def _adds_times(self) -> bool:
-        """Whether the proof adds differences of times of any kind, which is exact where these are not rounded."""
+        """Return whether the proof adds differences of times, which is exact where these are not rounded."""
         inner = () if self.derivation is None else self.derivation.certificates()
         clocked = any(len(times) > 2 for case in self.cases or () for *_, times in case.clocked or ())
         return (clocked and self.schema is None) or any(certificate._adds_times for certificate in inner)
@@ -325,7 +325,7 @@ class Certificate:
 
     @classmethod
     def from_json(cls, text: str, where: str = "the certificate") -> Certificate:
-        """Return the certificate that a text holds. Raises InputError, which names the field that is wrong."""
+        """Return the certificate in a text. Raises InputError, which names the invalid field."""
         data: dict[str, Any] = parse_json(text, where)
         if (problem := _schema().problem(data)) is not None:
             field = "/".join(map(str, problem.path))

@@ -261,7 +261,7 @@ def version_of(distribution: str) -> str:
 
 
 def _reserved_output() -> BinaryIO:
-    """Return standard output for the answers, and let everything else that is printed go to standard error."""
+    """Return standard output for the answers; everything else that is printed goes to standard error."""
     sys.stdout.flush()
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # an engine's library may write to the descriptor, not to sys.stdout

@@ -859,7 +859,7 @@ def contained(
 
 
 def _order(order: Order | None, schema: Schema | None) -> Order:
-    """Return the order of times that is asked for, or that of the schema."""
+    """Return the requested order of times, or that of the schema."""
     require_schema(schema)
     return order or (schema.order if schema is not None else None) or "non-decreasing"
 
@@ -1033,7 +1033,7 @@ def record(
     budget: Budget = Budget(),
     strict: bool = False,
 ) -> Recording:
-    """Return the run of a query over a stream, event by event, by the evaluator in readable Python.
+    """Record the run of a query over a stream, event by event, by the evaluator in readable Python.
 
     With output="valuations", nodes keep the variables that mark their events. Raises ParseError, IllFormed, Unsupported
     where not one automaton carries the query or its language has no valuations, and BudgetExceeded for a stream or a

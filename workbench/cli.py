@@ -54,7 +54,7 @@ UNREAD = 128 + 13  # the status that shells give for SIGPIPE
 
 
 class _Commands(click.Group):
-    """Imports a command only when it is asked for, so that every command starts fast."""
+    """Imports a command only when it is called, so that every command starts fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(COMMANDS)
@@ -72,7 +72,7 @@ class _Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Return the result of the command.
+        """Run the command. Exits if nobody reads standard output any more: click's status 1 means "no".
 
         Exits where nobody reads standard output any more: click's status 1 means "no".
         """
@@ -108,7 +108,9 @@ class CompilationNotice(logging.Handler):
 
 
 def _text_argument(argument: str) -> str:
-    """Return an argument; of SQL that begins with a comment, with a blank before it, as it is no option."""
+    """Return an argument; SQL that begins with a comment gets a blank before it, so that it is not
+    taken for an option.
+    """
     pasted = re.match(r"--[^=]*?\s.*\b(SELECT|WITH|MATCH_RECOGNIZE)\b", argument, re.IGNORECASE | re.DOTALL)
     return argument if pasted is None else f" {argument}"
 
@@ -145,7 +147,7 @@ def main() -> NoReturn:
 
 
 def _discard_output() -> None:
-    """Lead standard output nowhere, so that nothing is left to fail at the exit."""
+    """Redirect standard output to nowhere, so that nothing can fail at the exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -156,7 +158,7 @@ def fail(message: str, status: int) -> NoReturn:
 
 
 def _usage(error: click.ClickException) -> str:
-    """The message of an error in the use of a command, as ours are, with the command that says how it is used."""
+    """Return the message of an error in the use of a command, with the command that prints its help."""
     message = error.format_message()
     if isinstance(error, click.NoSuchOption):  # the nearest alone, as elsewhere
         names = {option.lstrip("-"): option for option in error.possibilities or ()}

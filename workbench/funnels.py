@@ -66,7 +66,7 @@ class StepCount:
 
 @dataclass(frozen=True)
 class _Axis:
-    """The numbers by which a window and an order are measured: `unit` of them are a second, or one of an attribute."""
+    """The numbers of the window's attribute; `unit` of them are a second, or one of the attribute."""
 
     values: np.ndarray
     valid: np.ndarray | None
@@ -132,7 +132,7 @@ class Funnel:
 
     @property
     def events(self) -> Stream:
-        """Return the events; of a file those attributes that the funnel needs."""
+        """Return the events; of a file only the attributes that the funnel needs."""
         return self._source.events
 
     @cached_property
@@ -522,7 +522,7 @@ def _answer(question: FunnelQuestion, source: _Source) -> Funnel:
 
 @dataclass(frozen=True)
 class _FoundRows:
-    """The rows of a funnel, what its window is measured by, and the times that are reported."""
+    """The rows of a funnel, the axis of its window, and the times that are reported."""
 
     rows: KeyedRows
     axis: _Axis
@@ -563,13 +563,13 @@ def _read_rows(
 
 
 def _warn_of_steps(question: FunnelQuestion, source: _Source) -> None:
-    """Warn of what of the steps does not fit the events, in the program that calls `funnel`."""
+    """Warn the caller of `funnel` of steps that do not fit the events."""
     for problem in step_problems(question, source.seen) if len(source) else ():
         warnings.warn(QueryWarning(problem.hinted), stacklevel=3)
 
 
 def _column(S: Stream, name: str, what: str) -> Any:
-    """Return a column of the stream's table. Raises InputError, which says what it is needed for."""
+    """Return a column of the stream's table. Raises InputError, which says for what it is needed."""
     if name != TIME:  # an event without a time stands apart
         S.require_read([name])
     names = [column for column in S.known_attributes(S.table.column_names) if column != TYPE]
@@ -580,7 +580,7 @@ def _column(S: Stream, name: str, what: str) -> Any:
 
 
 def _axis_of(question: FunnelQuestion, S: Stream, first: int) -> tuple[_Axis, _Axis | None]:
-    """Return what the window and the order are measured by, and the times that are reported, if there are any.
+    """Return the axis of the window and the order, and the times that are reported, if there are any.
 
     first: the position of the first event of S.
     """
@@ -604,7 +604,7 @@ def _axis_of(question: FunnelQuestion, S: Stream, first: int) -> tuple[_Axis, _A
 
 
 def _is_measured(S: Stream, name: str) -> bool:
-    """Tell whether the stream has an attribute of numbers or timestamps."""
+    """Return whether the stream has an attribute of numbers or timestamps."""
     if name not in S.table.column_names:
         return False
     kind = S.table[name].type
@@ -612,7 +612,7 @@ def _is_measured(S: Stream, name: str) -> bool:
 
 
 def _numbers(S: Stream, name: str, what: str) -> _Axis:
-    """Return a column as numbers that can be subtracted: whole ones, microseconds, or floats."""
+    """Return a column as numbers that can be subtracted: integers, microseconds, or floats."""
     column = _column(S, name, what)
     unit = 1
     if pa.types.is_timestamp(column.type):
@@ -681,7 +681,7 @@ def _number_keys(source: _Source, by: str | None) -> _Keys:
 
 
 def _whole_numbers(column: Any, low: int, high: int) -> np.ndarray:
-    """Return a column of numbers from low to high; where it has none, a number beside these."""
+    """Return a column of integers from low to high; an absent one is a number outside these."""
     column = column.cast(pa.int64())
     if column.null_count:
         column = column.fill_null(low - 1 if low > 0 else high + 1)  # there is room for one: the bounds are close
@@ -727,7 +727,7 @@ def _masks(question: FunnelQuestion, S: Stream) -> tuple[np.ndarray, np.ndarray 
 
 
 def _column_names(steps: Sequence[FunnelStep]) -> list[str]:
-    """Return different names for the columns of the steps: their texts, numbered where two are alike."""
+    """Return distinct names for the columns of the steps: their texts, numbered if two are equal."""
     texts = [step.text for step in steps]
     return [f"{text} ({i + 1})" if texts.count(text) > 1 else text for i, text in enumerate(texts)]
 

@@ -45,7 +45,7 @@ MOST_LISTED = 100  # matches in a table
 
 @dataclass(frozen=True)
 class Picture:
-    """An SVG file's text with its content in words; a notebook shows it."""
+    """The text of an SVG file with a description; a notebook shows the picture."""
 
     text: str = field(repr=False)
     words: str
@@ -60,7 +60,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Page:
-    """A page of its own inside a notebook."""
+    """A separate page inside a notebook."""
 
     text: str = field(repr=False)
     title: str
@@ -83,7 +83,9 @@ def automaton(
 def timeline(
     events: Events | str | Path, matches: Collection[Match] = (), language: LanguageName | str = DEFAULT
 ) -> Picture:
-    """A stream as a timeline, with a row for each of the first matches; language: one whose rows need no type."""
+    """Return a stream as a timeline, with a row for each of the first matches; language: one whose
+    rows need no type.
+    """
     S = as_stream(events, default_type=language_named(language).row_type)
     shown = sorted(matches)[:MOST_ROWS]
     found = f" Matches: {', '.join(map(_at, shown))}." if shown else ""
@@ -175,7 +177,7 @@ def _show_error(shell: Any, kind: type, error: CerifyError, traceback: Any, tb_o
 
 
 def unload_ipython_extension(ipython: Any) -> None:
-    """Undo what load_ipython_extension has done."""
+    """Undo load_ipython_extension."""
     ipython.set_custom_exc((), None)
     html = ipython.display_formatter.formatters["text/html"]
     for type_, shown in HTML.items():
@@ -289,7 +291,7 @@ def _of_recording(run: Recording) -> Page:
 
 
 def _or_plain(shown: Callable[[Any], str]) -> Callable[[Any], str | None]:
-    """Nothing where there is too much to see, or no Graphviz: then IPython shows the value as ever."""
+    """Return None if there is too much to draw, or no Graphviz: IPython then shows the value as usual."""
 
     def html(value: Any) -> str | None:
         try:

@@ -130,7 +130,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         return json.dumps([name, text, *options, *schema])
 
     def dump(self) -> bytes:
-        """Return all events that are kept, as an Arrow stream."""
+        """Return all stored events, as an Arrow stream."""
         numbers = {"begin": str(self._begin), "forgotten": str(self._forgotten)}
         table, sink = self._events.table.replace_schema_metadata(numbers), pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, table.schema) as writer:
@@ -194,7 +194,9 @@ LONG = 50_000
 
 
 def takes_loops(evaluator: str | None, events: int) -> bool:
-    """Return whether the compiled loops are asked first: no evaluator is named, the stream is long, numba is there."""
+    """Return whether the compiled loops are tried first: no evaluator is named, the stream is long,
+    numba is installed.
+    """
     return evaluator is None and events >= LONG and without_numba() is None
 
 
@@ -465,7 +467,7 @@ def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = F
 
 
 def _times_back(query: Any, S: Stream) -> Iterator[QueryWarning]:
-    """Yield a warning if a query depends on the order of times and one goes back: a stream that is not sorted."""
+    """Yield a warning if a query depends on the order of times and the times of the stream decrease somewhere."""
     if not is_timed(query):
         return
     from cerify.semantics.eql.conditions import TIMESTAMP
@@ -540,7 +542,7 @@ def _unfit(value: Value, wanted: ValueType) -> str | None:
 
 
 def _with_text(problem: Problem, S: Stream, seen: ObservedSchema, language: Language[Any]) -> Problem:
-    """The problem, with the first event that makes texts of the other values of an attribute, which are numbers."""
+    """Return the problem, with the first event whose text is among numbers of an attribute."""
     for name, value_type in seen.attributes.items():
         named = problem.rule in KINDS and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", problem.message)
         if named and value_type == "string" and name not in seen.mixed and (found := text_among_numbers(S, name)):
@@ -644,7 +646,7 @@ def _reach(phi: Formula, below: list[Found], inherits: bool) -> Found:
 
 
 def _narrower(inside: Found, window: cel.Window) -> Found:
-    """Return the reach of valuations in a window, which may have one already; either would do."""
+    """Return the reach of valuations in a window, which may have a reach already; either would be right."""
     match window:
         case cel.EventWindow(count):
             return ReachBounds(max(1, count if inside is None or inside.widths else min(count, inside.events)))

@@ -54,7 +54,7 @@ class MatchesAnswer:
 
 @dataclass(frozen=True)
 class Skipped:
-    """The engine does not claim the feature."""
+    """The engine does not support the query."""
 
     why: str
     link: str = ""
@@ -73,7 +73,9 @@ Answer: TypeAlias = MatchesAnswer | Skipped | Failed
 
 
 def bounded(text: str) -> str:
-    """The text of an engine as it is kept and shown: cut after LONGEST_TEXT characters, with how many are left out."""
+    """Return the text of an engine for messages: cut after LONGEST_TEXT characters, with the number
+    of characters cut.
+    """
     rest = len(text) - LONGEST_TEXT
     return text if rest <= 0 else f"{text[:LONGEST_TEXT]}… ({rest:,} more characters)"
 
@@ -89,7 +91,7 @@ def parse_message(text: str | bytes, message: Message, where: str = "the message
 
 
 def checked(obj: Any, message: Message, where: str = "the message") -> Json:
-    """Return the JSON value as the message that it is by its schema. Raises InputError if it is none."""
+    """Return the JSON value as a message of its schema. Raises InputError if it is none."""
     kind = _kind_of_answer(obj, where) if message == "answer" else ""
     if (problem := _schema(message, tuple(LANGUAGES), kind).problem(obj)) is not None:
         place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in problem.path)
@@ -99,7 +101,7 @@ def checked(obj: Any, message: Message, where: str = "the message") -> Json:
 
 
 def _kind_of_answer(obj: Any, where: str) -> str:
-    """Which of KINDS the answer has. Raises InputError for none and for several."""
+    """Return which of KINDS the answer has. Raises InputError for none and for several."""
     kinds = [kind for kind in KINDS if kind in obj] if isinstance(obj, dict) else []
     if len(kinds) != 1:
         raise InputError(
@@ -138,7 +140,7 @@ def info_of_json(obj: Json) -> EngineInfo:
 
 
 def json_of_info(info: EngineInfo) -> Json:
-    """Return the answer to start, for an engine that is ours."""
+    """Return the answer to start, for a built-in engine."""
     return {
         "protocol": PROTOCOL,
         "engine": {"name": info.name, "version": info.version},
@@ -178,7 +180,9 @@ def _sort_key(match: Match) -> tuple[object, ...]:
 
 
 def matches_of_json(objs: Iterable[Any], output: str) -> list[Match]:
-    """Matches in the form of the protocol; bindings count only where the output is valuations. Raises InputError."""
+    """Return matches from the form of the protocol; bindings count only if the output is
+    valuations. Raises InputError.
+    """
     problems: list[str] = []
     matches = [_match(obj, f"matches[{i}]", output, problems) for i, obj in enumerate(objs)]
     if problems:
@@ -233,7 +237,7 @@ def json_of_match(match: Match) -> Json:
 
 
 def json_of_error(error: CerifyError) -> Json:
-    """One of our errors in the form of the protocol."""
+    """Return an error of cerify in the form of the protocol."""
     known = {"parse", "ill_formed", "unsupported", "budget", "internal"}
     return {
         "code": error.code if error.code in known else "ill_formed",

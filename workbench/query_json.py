@@ -25,7 +25,7 @@ LEFT_OUT = frozenset({"span", "having_span"})
 
 
 def query_of_json(obj: object, language: str) -> Any:
-    """Return the syntax tree for which a parsed object of JSON stands, in the language of this name.
+    """Return the syntax tree of a parsed JSON object, in the language of this name.
 
     >>> query_of_json({"node": "Seq", "left": {"node": "Event", "type": "A"}, "right": {"node": "Event", "type": "B"}},
     ...               "cel")

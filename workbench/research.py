@@ -39,7 +39,7 @@ Row: TypeAlias = dict[str, Cell]
 
 @dataclass(frozen=True)
 class ExperimentCase:
-    """A query, the stream that it is evaluated on, and the parameters that the generator made them from."""
+    """A query, its stream, and the parameters from which the generator made them."""
 
     parameters: Mapping[str, Cell]
     query: Any
@@ -64,7 +64,7 @@ PLOT_METADATA: Mapping[str, Callable[[str], dict[str, str | None]]] = {
 
 
 def random_formulas(sizes: Iterable[int], each: int, profile: str = "everything", events: int = 0) -> Generator:
-    """Random formulas of CEL: for each size, in nodes, that many, each with a random stream of that many events.
+    """Yield random formulas of CEL: so many of each size, in nodes, each with a random stream of so many events.
 
     profile: one of cerify.equivalence.generate.cel.PROFILES. Raises IllFormed for another one.
     """
@@ -149,7 +149,7 @@ def evaluation(evaluator: EvaluatorName | str) -> Measure:
 
 @dataclass(frozen=True)
 class Experiment:
-    """The rows of an experiment, and what they were made from.
+    """The rows of an experiment, and their provenance.
 
     A row has the parameters of the case, its query as text, the columns of the measures, and problem: why a measure has
     no value there, else None.

@@ -61,7 +61,7 @@ from cerify.semantics.values import ValueType, value_type_of
 
 
 class SqlTree(Protocol):
-    """A tree of sqlglot, as far as it is needed: what writes itself in a dialect."""
+    """The part of sqlglot's trees that is needed here: they write themselves in a dialect."""
 
     def sql(self, dialect: Any = ...) -> str:
         """Return the text in a dialect."""
@@ -69,7 +69,7 @@ class SqlTree(Protocol):
 
 @dataclass(frozen=True)
 class Pasted:
-    """A text as it was pasted: its statement, None for a clause alone, its clause, and what this means.
+    """A pasted text: its statement, None for a clause alone, its clause, and their meaning.
 
     In the clause an order that leaves the place of NULL open says where the dialect has it. windows: its columns that
     are aggregates with OVER. lists: its measures of which the text makes lists.
@@ -158,12 +158,12 @@ class PastedTable:
 
 
 def _in_case(name: str, dialect: SqlDialect) -> str:
-    """Return a name without quotation marks as the output of the dialect has it."""
+    """Return a name without quotation marks in the dialect's case."""
     return name.upper() if dialect.names == "upper" else name.lower() if dialect.names == "lower" else name
 
 
 def _is_quoted(item: SelectItem) -> bool:
-    """Return whether the name of an item is in quotation marks: its alias, or the column that it is."""
+    """Return whether the name of an item, its alias or its column, is in quotation marks."""
     return item.quoted if item.name else isinstance(item.expression, rows.RowColumn) and item.expression.quoted
 
 
@@ -178,7 +178,7 @@ def _without(made: OutputTable, names: Collection[str]) -> OutputTable:
 
 
 def _with_lists(made: OutputTable, lists: Sequence[ListedMeasure]) -> OutputTable:
-    """Return the table with a list in place of the measures that it is made of: NULL for no rows."""
+    """Return the table with lists in place of the measures that make them up: NULL for no rows."""
     for one in lists:
         sources = [made.columns.index(source) for _, source, _ in one.fields]
 
@@ -249,12 +249,12 @@ def _without_empty_texts(S: Stream) -> Stream:
 
 
 def truncated_divisions(q: MatchRecognize, S: Stream) -> Iterator[rows.Product]:
-    """Yield the divisions of a clause that drop what is after the point, as their parts are whole in these rows."""
+    """Yield the divisions of a clause that drop a fraction, since their operands are integers in these rows."""
     yield from _whole_divisions(q.expressions, lambda: types_in(q, S))
 
 
 def truncated_around(statement: Statement, made: OutputTable) -> Iterator[rows.Product]:
-    """Yield the divisions of a SELECT list, WHERE and ORDER BY as `truncated_divisions`, given the clause's output."""
+    """Yield such divisions in a SELECT list, WHERE and ORDER BY, given the clause's output."""
     columns = {name: [row[i] for row in made.rows] for i, name in enumerate(made.columns)}
     listed = (
         *(item.expression for item in statement.items),
@@ -337,13 +337,13 @@ def read_pasted(text: str, dialect: str = "standard", duration: Duration = "open
 
 
 def reading_texts(reading: RowReading) -> tuple[str, ...]:
-    """Return the answers of a reading that are not the decided ones, as --reading takes them."""
+    """Return the answers of a reading other than the decided ones, in the form of --reading."""
     pairs = ((one.name, getattr(reading, one.name), getattr(STANDARD, one.name)) for one in fields(reading))
     return tuple(f"{name}={answer}" for name, answer, decided in pairs if answer != decided)
 
 
 def split_duration(readings: Iterable[str]) -> tuple[Duration, tuple[str, ...]]:
-    """Return the answer to `duration` among readings as --reading takes them, and the others. Raises IllFormed."""
+    """Return the answer to `duration` among readings in the form of --reading, and the others. Raises IllFormed."""
     duration: Duration = "open"
     others = []
     for text in readings:
@@ -379,7 +379,7 @@ def written_out(q: MatchRecognize, reading: RowReading) -> MatchRecognize:
 
 
 def _has_fraction(e: rows.Expression) -> bool:
-    """Return whether an expression is a float if it is a number, by a constant in it."""
+    """Return whether an expression is a float because of a constant in it."""
     if isinstance(e, rows.RowConstant):
         return isinstance(e.value, float)
     return isinstance(e, rows.Product | rows.Sum | rows.Negative) and any(map(_has_fraction, rows.below(e)))

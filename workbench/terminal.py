@@ -26,7 +26,7 @@ LAYOUT = "\n\t"  # all that a text itself may have of characters that are not pr
 
 
 class _Unfailing(io.FileIO):
-    """A writer to standard error; its text is lost where there is no room, or nobody reads it."""
+    """Writes to standard error; its text is lost if there is no room, or nobody reads it."""
 
     def write(self, data: Any) -> int:
         try:
@@ -65,7 +65,7 @@ def printable(text: str) -> str:
 
 
 def shielded(text: str) -> str:
-    r"""Return the text with every character escaped that is not printable, but newlines and tabs.
+    r"""Return the text with all characters escaped that are neither printable nor newlines or tabs.
 
     Escapes are those of JSON, \u001b, so that JSON stays JSON and means the same.
     """
@@ -75,7 +75,7 @@ def shielded(text: str) -> str:
 
 
 def echo(text: str, *, colour: str = "", error: bool = False, newline: bool = True) -> None:
-    """Write a text to standard output, or to standard error; with a colour, it is that of the text up to a colon."""
+    """Write a text to standard output, or to standard error; a colour applies up to the first colon."""
     text = shielded(text)
     if colour:
         label, colon, rest = text.partition(":")
@@ -92,7 +92,7 @@ def echo_error(message: str) -> None:
 
 
 def picked(source: object, *names: str) -> dict[str, Any]:
-    """Return the attributes of these names, or the fields of a mapping, as a part of a JSON object."""
+    """Return these attributes, or the fields of a mapping, as a part of a JSON object."""
     return {name: source[name] if isinstance(source, Mapping) else getattr(source, name) for name in names}
 
 
@@ -110,7 +110,7 @@ codecs.register_error(JSON_ESCAPES, _escaped)
 
 
 def ending_signals() -> list[signal.Signals]:
-    """SIGTERM, and SIGHUP, which a terminal that is closed sends, where it exists and is not ignored, as by nohup."""
+    """Return SIGTERM, and SIGHUP, which a closed terminal sends, if it exists and is not ignored, as by nohup."""
     hangup = getattr(signal, "SIGHUP", None)
     return [signal.SIGTERM, *([hangup] if hangup and signal.getsignal(hangup) != signal.SIG_IGN else [])]
 
@@ -146,17 +146,17 @@ def on_terminal(error: bool = False) -> bool:
 
 
 def in_colour(error: bool = False) -> bool:
-    """Return whether what is written there is in colour: on a terminal, without the variable NO_COLOR."""
+    """Return whether output there is in colour: on a terminal, without the variable NO_COLOR."""
     return on_terminal(error) and not os.environ.get("NO_COLOR")
 
 
 def screen_width() -> int:
-    """Return the columns of the terminal; WIDEST where standard output is none."""
+    """Return the columns of the terminal; WIDEST if standard output is not a terminal."""
     return shutil.get_terminal_size().columns if on_terminal() else WIDEST
 
 
 def echo_lines(lines: Iterable[Line]) -> None:
-    """Write lines to standard output, wrapped to the width of the terminal and in colour where it is one."""
+    """Write lines to standard output; on a terminal, wrapped to its width and in colour."""
     for line in styled_lines(lines, screen_width()):
         click.echo(line, color=in_colour())
 

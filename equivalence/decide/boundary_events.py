@@ -48,7 +48,7 @@ def unlisted(predicates: Sequence[Predicate], types: Collection[frozenset[int]],
 
 
 def _events(predicates: Sequence[Predicate], schema: Schema | None) -> Iterator[Event]:
-    """Events of each type with values at the edges, all of them or MOST that are drawn."""
+    """Yield events of each type with values at the edges: all of them, or MOST at random."""
     found = [node for P in predicates for node in nodes(P)]
     tests = [node for node in found if isinstance(node, Comparison | OneOf | InRange)]
     names = list(dict.fromkeys(attribute.name for P in predicates for attribute in mentions(P)))
@@ -62,7 +62,7 @@ def _events(predicates: Sequence[Predicate], schema: Schema | None) -> Iterator[
 
 
 def _choices(pools: Sequence[Sequence[Value | None]]) -> Iterator[tuple[Value | None, ...]]:
-    """One value of each pool, in every way, or in MOST ways that are drawn."""
+    """Yield one value of each pool, in every way, or in MOST random ways."""
     if math.prod(map(len, pools)) <= MOST:
         yield from product(*pools)
         return
@@ -95,7 +95,7 @@ def _constants(name: str, tests: Sequence[Test]) -> Iterator[Value]:
 
 
 def _around(constant: Value) -> Iterator[Value]:
-    """Yield the constant, and the values of its type that are next to it; of a number also the floats next to it."""
+    """Yield the constant and the next values of its type, of a number also the next floats."""
     yield constant
     match constant:
         case int() | float() if not isinstance(constant, bool) and -math.inf < constant < math.inf:

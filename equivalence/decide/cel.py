@@ -175,7 +175,7 @@ def separate(
 
 
 def normal_form(states: Subset, relation: Sequence[Pair]) -> Subset:
-    """Return the greatest set of states that equals this one if each pair of the relation is equal."""
+    """Return the greatest set of states equal to this one, given that each pair of the relation is equal."""
     pending, grown = list(relation), True
     while grown:
         grown = False
@@ -426,7 +426,7 @@ def star_form(
 
 
 def _in_star(phi: cel.Formula, psi: cel.Formula, schema: Schema | None, budget: Budget) -> InStar | Undecided:
-    """Return the formula that was made, with the proof that it is the same."""
+    """Return the formula that was built, with the proof that it is equivalent."""
     proof = equivalent(phi, psi, "events", schema, budget)
     match proof:
         case Equivalent():
@@ -438,7 +438,7 @@ def _in_star(phi: cel.Formula, psi: cel.Formula, schema: Schema | None, budget: 
 
 
 def _sensitive(phi: cel.Formula, found: Separation, automata: MarkedNFA, stream: Stream, budget: Budget) -> NotInStar:
-    """Compare the found stream with that of its marked events alone, by the definition."""
+    """Compare the matches of the found stream with those of its marked events alone, by the definition."""
     C = frozenset(p for p, letter in enumerate(found.word) if automata.marks[letter % len(automata.marks)])
     alone = Stream([stream[p] for p in sorted(C)], stream.schema)
     sides = [(stream, C), (alone, frozenset(range(len(C))))]

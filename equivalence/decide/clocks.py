@@ -129,7 +129,7 @@ class PlainClocked:
 
     @cached_property
     def _compared_later(self) -> list[frozenset[int]]:
-        """For each state the registers that a run may still compare with before it empties them."""
+        """Return for each state the registers that a run may still compare with before it empties them."""
         asked = [frozenset[int]()] * self.A.states
         changed = True
         while changed:
@@ -327,7 +327,7 @@ def names_of(config: Any) -> dict[int, int]:
 
 
 def piece_of(value: int) -> int:
-    """Return the piece of the values of its attribute that a value in a register is in."""
+    """Return the piece of an attribute's values that contains the value of a register."""
     return ((FRESH if value <= FRESH else KEY - 1) - value) % PIECES
 
 
@@ -485,7 +485,7 @@ class ClockedComparison:
         return relation
 
     def steps(self, pair: ClockedPair, here: ClockedStep) -> Iterator[tuple[ClockedPair, ClockedStep]]:
-        """Yield the pairs after one more event, and how each is reached."""
+        """Yield the pairs after one more event, each with how it was reached."""
         number = 0 if here.letter is None else here.events[0] + 1
         for letter in self.letters:
             if (known := self.known(pair.known, letter.type)) is None:

@@ -240,12 +240,12 @@ class NestedAutomaton:
 
 
 def _numbers(marks: Marks, begin: str) -> set[int]:
-    """Return the parts of which an event so marked is the first, or the last."""
+    """Return the numbers of parts in the marks that start with `begin`."""
     return {int(name[len(begin) :]) for name in marks if name.startswith(begin)}
 
 
 def _looked_at(marks: Marks) -> list[tuple[int, str]]:
-    """Return the registers that an event so marked is compared with, each with the attribute."""
+    """Return the registers compared with an event of these marks, each with its attribute."""
     found = []
     for name in marks:
         if name.startswith(HELD):
@@ -255,7 +255,7 @@ def _looked_at(marks: Marks) -> list[tuple[int, str]]:
 
 
 def _is_equal_in(held: dict[int, int], looked: Iterable[tuple[int, str]], values: Mapping[str, int | None]) -> bool:
-    """Return whether values are those in the registers; an empty register takes the first of them."""
+    """Return whether values equal those in the registers; an empty register stores the first of them."""
     for register, attribute in looked:
         value = values[attribute]
         if value is None or held.setdefault(register, value) != value:
@@ -264,7 +264,7 @@ def _is_equal_in(held: dict[int, int], looked: Iterable[tuple[int, str]], values
 
 
 def _piece(value: int) -> int:
-    """Return the piece that a value is in."""
+    """Return the piece that contains a value."""
     return (NEW_VALUE - value if value <= NEW_VALUE else LAST_VALUE - 1 - value) % PIECES
 
 
@@ -356,7 +356,7 @@ class ClosedList:
         return self.machines[run[0]].accepts(run[1])
 
     def _check_shape(self, known: Any, pair: tuple[Any, Any], times: Any, length: int) -> None:
-        """Raise NotClosed if a pair is none of runs of these machines and of times of their clocks."""
+        """Raise NotClosed for a pair that does not consist of runs of these machines and of times of their clocks."""
         n = len(times)
         if len(known) != length or not all(isinstance(x, int) for x in known):
             raise NotClosed("a pair does not say what is known of the stream so far")
@@ -463,7 +463,7 @@ def _names(config: Any) -> frozenset[int]:
 
 
 def _rename_clocks(config: Any, names: Mapping[int, int]) -> Any:
-    """Nested tuples with other clocks."""
+    """Return nested tuples with their clocks renamed."""
     return (
         tuple(_rename_clocks(part, names) for part in config)
         if isinstance(config, tuple)

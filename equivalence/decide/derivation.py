@@ -129,7 +129,7 @@ def _look_at_variables(conditions: Sequence[cel.Condition | cel.Window | str]) -
 def is_wider(
     c: cel.Condition | cel.Window | str, known: Sequence[cel.Condition | cel.Window | str], schema: Schema | None
 ) -> bool:
-    """Return whether a condition is a window that a narrower known window of the same kind implies."""
+    """Return whether a condition is a window that follows from a narrower known one of the same kind."""
     if isinstance(c, cel.EventWindow):
         return any(isinstance(d, cel.EventWindow) and d.count < c.count for d in known)
     if not isinstance(c, cel.TimeWindow | cel.AttributeWindow):
@@ -256,7 +256,7 @@ def _same_mentions(P: Predicate, Q: Predicate) -> bool:
 
 
 def _as_one_event(P: Predicate) -> Predicate:
-    """Return the predicate across events as one on an event that has the attributes of all of them."""
+    """Return the predicate across events as a predicate on one event that has the attributes of all of them."""
     return pred.mapped_predicate(P, lambda a: Attribute(f"{a.variable}.{a.name}"))
 
 
@@ -334,7 +334,7 @@ class Derivations:
         return RuleProof("both", (there, back)) if there and back else None
 
     def _conditions(self, phi: Formula, psi: Formula, claim: Claim, level: Level) -> RuleProof | None:
-        """Return the rule for filters, windows and partitions."""
+        """Prove a claim by the rule for filters, windows and partitions."""
         (mine, phi_core), (theirs, psi_core) = stack_of(phi), stack_of(psi)
         if not theirs and not (mine and claim == "equivalent"):
             return None
@@ -363,7 +363,7 @@ class Derivations:
         return None if part is None else RuleProof("shared", (part,))
 
     def _operands(self, phi: Formula, psi: Formula, claim: Claim, level: Level) -> RuleProof | None:
-        """Return the rule for one operator on both sides."""
+        """Prove a claim by the rule for one operator on both sides."""
         if type(phi) is not type(psi) or isinstance(phi, cel.EventAtom | cel.Filter | cel.Within | cel.PartitionBy):
             return None
         if isinstance(phi, cel.In) and isinstance(psi, cel.In) and phi.variable != psi.variable and level != "events":

@@ -201,7 +201,7 @@ class DerivationCheck:
         )
 
     def _without_wider(self, parts: Sequence[Part]) -> list[Part]:
-        """Return the conditions without the windows that a narrower one of the same attribute is beside."""
+        """Return the conditions without windows that follow from a narrower one on the same attribute."""
         kept = []
         for c in parts:
             if isinstance(c, cel.EventWindow):
@@ -236,7 +236,7 @@ class DerivationCheck:
         return False
 
     def _width(self, window: cel.TimeWindow | cel.AttributeWindow) -> tuple[str, Fraction | float]:
-        """Return the attribute of a window, and the greatest distance that it lets through."""
+        """Return the attribute of a window, and the greatest distance that it allows."""
         if isinstance(window, cel.TimeWindow):
             name, width = TIME, window.amount * dict(SECONDS_IN)[window.unit]
         else:
@@ -287,7 +287,7 @@ class DerivationCheck:
         return False
 
     def _no_event(self, given: Sequence[Predicate], P: Predicate, schema: Schema | None) -> bool:
-        """Return whether no event is in all that is given, and not in P."""
+        """Return whether every event that satisfies all given predicates satisfies P."""
         for solver in (False, True):
             algebra = Algebra([*given, P], self.budget, schema, solver)
             left = algebra.everything & ~algebra.mask(P)
@@ -313,7 +313,7 @@ def _with_conditions_inside(phi: cel.Formula) -> cel.Formula:
 
 
 def _dropped(phi: cel.Formula) -> cel.Formula:
-    """Return the operand of an operator that only takes matches away from it. Raises RuleFails for other operators."""
+    """Return the operand of an operator that keeps some of its matches. Raises RuleFails for other operators."""
     match phi:
         case cel.Filter() | cel.Within() | cel.PartitionBy() | cel.Start() | cel.Strict():
             return phi.phi
@@ -339,7 +339,7 @@ def _peeled(phi: cel.Formula) -> tuple[list[Part], cel.Formula]:
 
 
 def _level_below(conditions: list[Part], level: Level) -> Level:
-    """Return the level on which what these conditions are around has to be compared: filters look at variables."""
+    """Return the level at which to compare the operand of these conditions; filters look at variables."""
     on_supports = all(isinstance(c, str | cel.EventWindow | cel.TimeWindow | cel.AttributeWindow) for c in conditions)
     return level if on_supports else "valuations"
 
@@ -387,5 +387,5 @@ def _once_each(P: Predicate) -> tuple[str, ...] | None:
 
 
 def _joined_event(P: Predicate) -> Predicate:
-    """Return the predicate as one on a single event that has the attributes of each variable's event."""
+    """Return the predicate as a predicate on one event that has the attributes of each variable's event."""
     return pred.mapped_predicate(P, lambda a: pred.Attribute(f"{a.variable} {a.name}"))

@@ -252,7 +252,7 @@ def _for_values(
 def _within(
     event: Event | None, sources_of: list[tuple[str, str]], schema: Schema, pools: Mapping[ValueType, Sequence[Value]]
 ) -> bool:
-    """Return whether the event gives the variables only such values."""
+    """Return whether the event gives the variables only these values."""
     if event is None:
         return False
     given = ((name, event.get(name)) for T, name in sources_of if event.type == T)
@@ -282,7 +282,7 @@ def _searched(
 
 
 def _together(A: DFA, B: DFA, types: set[int], budget: Budget) -> list[tuple[int, int]]:
-    """Return the pairs of states that the two are in after the same history. Raises BudgetExceeded."""
+    """Return the pairs of states that the two reach by the same history. Raises BudgetExceeded."""
 
     def successors(pair: tuple[int, int]) -> list[tuple[int, tuple[int, int]]]:
         coming = A.alphabet.coming if pair != (0, 0) else range(len(A.alphabet.types))

@@ -118,7 +118,9 @@ def always_bound(phi: Formula) -> frozenset[str]:
 def _join_variables(
     phi: Formula, in_sequence: Callable[..., frozenset[str]], in_all: Callable[..., frozenset[str]]
 ) -> frozenset[str]:
-    """Return the variables that hold something, from those of the operands of a sequence, and of ALL."""
+    """Return the variables that phi binds; the functions give those of a sequence and of ALL from those of the
+    operands.
+    """
     below = [_join_variables(psi, in_sequence, in_all) for psi in children(phi)]
     match phi:
         case cel.EventAtom(R):
@@ -341,7 +343,7 @@ USUAL: tuple[Value, ...] = (
 
 
 def _near(value: Value) -> Iterator[Value]:
-    """Values next to one, of its kind."""
+    """Return values next to one, of its kind."""
     match value:
         case bool():
             yield not value
@@ -407,7 +409,7 @@ def groups_of(formulas: Iterable[Formula]) -> list[frozenset[str]]:
 
 
 def is_alone(name: str, groups: Iterable[frozenset[str]]) -> bool:
-    """Return whether an attribute is in none of the groups."""
+    """Return whether no group contains an attribute."""
     return not any(name in group for group in groups)
 
 
@@ -584,7 +586,7 @@ class Reduction:
         return cel.In(cel.In(inner, f"{FIRST_OF}{number}"), f"{LAST_OF}{number}")
 
     def _register(self, *names: str) -> tuple[int, list[Predicate]]:
-        """A new register, and for each attribute the condition that an event has the value that the register holds."""
+        """Create a register; return it, and for each attribute the condition that an event has the register's value."""
         self.parts.append(frozenset(names))
         number = len(self.parts) - 1
         return number, [Comparison("=", Attribute(f"{HELD}{number} {a}"), Constant(True)) for a in names]
@@ -713,7 +715,7 @@ class Reduction:
 
 
 def _classes(equations: Sequence[tuple[str, str, str]]) -> list[tuple[str, set[str]]]:
-    """For each attribute the sets of variables that equations join."""
+    """Return for each attribute the sets of variables that equations connect."""
     found: list[tuple[str, set[str]]] = []
     for key, A, B in equations:
         joined = {A, B}
@@ -752,7 +754,7 @@ def _all_of(tests: Sequence[Predicate], truth: Truth) -> Predicate:
 
 
 def needs_order(phi: Formula, schema: Schema | None, flat: bool = True) -> bool:
-    """Whether a window on time stands where the reduction of an expanded formula needs that times do not decrease."""
+    """Return whether the reduction of an expanded formula is right only if times do not decrease."""
     if isinstance(phi, cel.Within) and not flat and window_of(phi.window, schema) is not None:
         return True
     judged = isinstance(
@@ -792,7 +794,7 @@ class RealStreams:
         self._far = [len(widths) for widths in reduction.measures.widths.values()]
 
     def step(self, state: Real, type_: int) -> Real | None:
-        """Return the state after one more event; None if no stream goes on like this."""
+        """Return the state after one more event; None if no real stream continues so."""
         nearest = []
         for before, zone, far in zip(state, self._zones[type_], self._far, strict=False):
             if zone < far and zone > before:
@@ -997,7 +999,7 @@ def _replay(
     phi: Formula, psi: Formula, S: Stream, reduction: Reduction, one_way: bool, level: Level, shortest: bool,
     budget: Budget,
 ) -> Different | str:  # fmt: skip
-    """The difference on a stream; or why there may be none there, where not every stream of the search is real."""
+    """Return the difference on a stream; or why there may be none, if the stream of the search may not be real."""
     try:
         return replayed(phi, psi, S, one_way, level, shortest, budget)
     except InternalError:
@@ -1241,7 +1243,9 @@ def _put_keys(rows: Sequence[dict[str, Value | None]], key: str, reduction: Redu
 
 
 def _put_held(rows: Sequence[dict[str, Value | None]], held: Sequence[Held], measures: Measures) -> bool:
-    """Give events that are to have equal values equal ones, and others different ones; whether that is possible."""
+    """Give equal values to events that must have equal ones, and different values to others; return whether that is
+    possible.
+    """
     for group in measures.groups:
         places: dict[tuple[int, int], list[tuple[dict[str, Value | None], str]]] = {}
         used: list[Value | None] = []
@@ -1322,7 +1326,9 @@ def _values_in_zones(
 
 
 def _zone(value: Value | None, last: Value | None, widths: Sequence[Width]) -> int:
-    """Return the index of the least width within which a value is of the last one; their number if there is none."""
+    """Return the index of the least width within which a value is from the last one; the number of widths if there is
+    none.
+    """
     if isinstance(value, datetime) and isinstance(last, datetime):
         distance: Width = abs((last - value).total_seconds())
     elif isinstance(value, int | float) and isinstance(last, int | float):

@@ -146,7 +146,7 @@ class ComparedAttributes:
                 self._collect_equations(part.right, phi, place)
 
     def _collect_in(self, phi: cel.Formula, place: Place) -> None:
-        """Note what a formula at a place compares events by."""
+        """Record the attributes by which a formula at a place compares events."""
         if isinstance(phi, cel.PartitionBy):
             (self.tests if self.is_of_last(phi, place) else self.held).setdefault(phi.attribute, [])
         elif isinstance(phi, cel.PerKey):
@@ -448,7 +448,7 @@ def _by_alternatives(phi: cel.Formula) -> cel.Formula:
 
 
 def _sides_of(phi: cel.Formula) -> list[cel.Formula]:
-    """Formulas that have the valuations of one together: every choice of a side of the OR in it."""
+    """Return the formulas without OR whose valuations together are those of one: one for each choice of sides."""
     if isinstance(phi, cel.Or):
         return _sides_of(phi.left) + _sides_of(phi.right)
     if isinstance(phi, cel.EventAtom | cel.Preference | cel.Iteration):
@@ -466,7 +466,7 @@ def _flattened(condition: cel.Condition) -> list[cel.Condition]:
 def _reached(
     pair: tuple[pred.Attribute, pred.Attribute], pairs: Sequence[tuple[pred.Attribute, pred.Attribute]]
 ) -> set[str]:
-    """Return the variables that are made equal to those of a pair, by the pairs."""
+    """Return the variables that the pairs make equal to those of a pair."""
     reached = {str(a.variable) for a in pair}
     for _ in pairs:
         for a, b in pairs:
@@ -491,7 +491,7 @@ def _register_mark(P: Predicate) -> str:
 
 
 def _with_all_in(phi: cel.Formula, P: Predicate) -> cel.Formula:
-    """Only those valuations whose events are all in P; the variable that says so is dropped again."""
+    """Return the formula restricted to valuations whose events are all in P; the helper variable is projected away."""
     kept = frozenset((_names_in(phi) | {_register_mark(P)}) - {MARK, ""})
     return cel.Project(kept, cel.Filter(cel.In(phi, MARK), cel.Every(MARK, P)))
 
@@ -504,7 +504,7 @@ def _conjunction(literals: Sequence[Predicate]) -> Predicate | None:
 
 
 def _one_value(compared: ComparedAttributes, key: str, wanted: Truths) -> bool:
-    """Return whether exactly one value has these truths, as one of the true tests shows."""
+    """Return whether exactly one value has these truths, as one of the true tests proves."""
     for test, yes in zip(compared.tests_of(key), wanted, strict=True):
         if yes and isinstance(test, pred.Comparison) and test.comparator == "=":
             return True
@@ -707,7 +707,9 @@ def _tick(reading: UnaryReading) -> Fraction:
 def _letters(
     compared: ComparedAttributes, reading: UnaryReading, algebra: Algebra
 ) -> list[tuple[tuple[int, ...], bool]]:
-    """For each type of events how near the last one its events are, by attribute, and whether one may be the last."""
+    """Return for each type of events its distances from the last event, by attribute, and whether
+    it may be the last.
+    """
     found = []
     for type_ in range(len(algebra.atoms)):
         zones: list[int] = []
@@ -736,7 +738,7 @@ class _Sides:
         return q in self.left.final if q < n else q - n in self.right.final
 
     def moves(self, states: States) -> Iterator[tuple[int, Marks, int]]:
-        """Yield the types of events with marks that the states have a transition for, and where it leads."""
+        """Yield the marked types of events on which the states have a transition, and its target."""
         n = self.left.states
         for q in states:
             for t in self.left.leaving[q] if q < n else self.right.leaving[q - n]:
@@ -802,7 +804,7 @@ def _are_equal(x: States, y: States, known: Sequence[tuple[States, States]]) -> 
 
 
 def _closed(states: States, known: Sequence[tuple[States, States]]) -> States:
-    """Return the set with all that equations add to it."""
+    """Return the set with all states that the equations add."""
     while True:
         check_time()
         more = states

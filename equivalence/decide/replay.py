@@ -129,7 +129,7 @@ def compared(
 
 
 def _failure(left: MatchRecognize, right: MatchRecognize, S: Stream, error: IllFormed) -> str:
-    """Return a part of a sentence for a table on which one of the two ends in an error; an empty text if both do."""
+    """Return a phrase for a table on which exactly one of the two fails; "" if both do."""
     failed = []
     for side, q in (("left", left), ("right", right)):
         with suppress(IllFormed):

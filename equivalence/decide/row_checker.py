@@ -82,7 +82,7 @@ def _flaw(certificate: Certificate, budget: Budget) -> str | None:
 
 @dataclass(frozen=True)
 class _Followed:
-    """The patterns of two clauses on all words that go against no fact."""
+    """The patterns of two clauses on all words that contradict no fact."""
 
     certificate: Certificate
     facts: tuple[Fact, ...]
@@ -111,7 +111,7 @@ class _Followed:
         return None
 
     def _after(self, now: CheckedState) -> Iterator[CheckedState]:
-        """Yield the places after another row: one where matches may start, or one of theirs."""
+        """Yield the places after another row: one where matches may start, or one inside them."""
         begins = not now.letters
         if now.sides is None and not self._impossible(letters := self._recent(now, frozenset()), last=False):
             yield CheckedState(None, letters)
@@ -149,13 +149,13 @@ class _Followed:
         return CheckedSide(tuple(left.items()), None if match is None else (match,))
 
     def _recent(self, now: CheckedState, letter: Letter) -> Word:
-        """Return the letters that facts can ask for, and one more, by which it is known whether they are all."""
+        """Return the last letters of a word that facts may need, and one more, to tell whether it has others."""
         asked = {pair for fact in self.facts for letter in fact.rows for pair in letter}
         longest = max((len(fact.rows) for fact in self.facts), default=0)
         return (*now.letters, letter & asked)[-longest - 1 :]
 
     def _impossible(self, letters: Word, last: bool) -> bool:
-        """Return whether a fact excludes the word whose last letters these are; last: as that of a whole partition."""
+        """Return whether a fact excludes words that end with these letters; last: at the end of a partition."""
         return any(
             (last or not fact.last)
             and (len(letters) == len(fact.rows) if fact.first else len(letters) >= len(fact.rows))
@@ -191,7 +191,7 @@ def _ended(side: CheckedSide) -> Hashable:
 def _ways(
     rest: Rest, begins: bool, ends: bool, seen: set[tuple[Rest, bool]]
 ) -> Iterator[tuple[str | None, Rest, bool]]:
-    """Yield the variables that may take the next row, with what is left then, the preferred first; None if all is
+    """Yield the variables that may take the next row, the preferred first, with the rest of the pattern; None if all is
     matched.
 
     ends: whether it is the end of the partition only.
@@ -237,7 +237,9 @@ def _ways(
 
 
 def _expand_iteration(now: RowIteration) -> list[Rest]:
-    """To iterate and to stop, in the order of preferment: no iteration follows one without rows that was not needed."""
+    """Yield both choices, to iterate and to stop, the preferred first; no iteration follows an unneeded one without
+    rows.
+    """
     p, number, has_rows = now
     stop: list[Rest] = [()] if number >= p.low else []
     more: list[Rest] = []
@@ -251,7 +253,7 @@ def _wrap_pattern(p: rows.Pattern) -> Rest:
 
 
 def _numbered(left: CheckedSide, right: CheckedSide) -> tuple[CheckedSide, CheckedSide]:
-    """Return the sides with numbers from 0 on in place of what tells the labels of rows apart."""
+    """Return the sides with the labels of rows replaced by numbers from 0 on."""
     numbers: dict[Hashable, int] = {}
 
     def side(one: CheckedSide) -> CheckedSide:

@@ -190,7 +190,7 @@ def threads_of(
 
 
 def _numbered(left: OrderedThreads, right: OrderedThreads) -> tuple[OrderedThreads, OrderedThreads]:
-    """Return the threads with numbers from 0 on in place of what tells their labels apart."""
+    """Return the threads with the labels of rows replaced by numbers from 0 on."""
     numbers: dict[Key, int] = {}
 
     def number(key: Key | None) -> Key | None:
@@ -343,7 +343,7 @@ def made_greedy(p: Any, quantifier: rows.Quantified) -> Any:
 
 
 def _same(q: MatchRecognize, left: rows.Pattern, right: rows.Pattern, schema: Schema | None) -> bool:
-    """Whether in all tables matches of both patterns at a row have the same labels; False where it is not decided."""
+    """Return whether both patterns match with the same labels at every row of every table; False if not decided."""
 
     def clause(p: rows.Pattern) -> MatchRecognize:
         define = ((A, conditions.get(A.removesuffix(OTHER))) for A in MatchRecognize(p).primary)
@@ -363,7 +363,7 @@ def _same(q: MatchRecognize, left: rows.Pattern, right: rows.Pattern, schema: Sc
 
 
 def _replaced(p: Any, part: Any, other: Any) -> Any:
-    """Return the pattern with another part in the place of this one."""
+    """Return the pattern with one part replaced."""
     if p is part:
         return other
     below = trees.children(p)
@@ -379,7 +379,7 @@ def _renamed(p: Any) -> Any:
 
 
 def _apart(p: Any) -> Any:
-    """Return the pattern in which variables have other names in rows that are left out of the output."""
+    """Return the pattern with other names for variables in rows that are left out of the output."""
     if isinstance(p, rows.Exclusion):
         return _renamed(p)
     below = trees.children(p)
@@ -474,7 +474,7 @@ class DefineConditions:
         return False
 
     def _last_depth(self) -> int:
-        """Return the last row of a frame that is told apart from later ones."""
+        """Return the last row of a frame that conditions tell apart from later ones."""
         assert self.q.window is not None
         inside = (node for e in self.q.conditions.values() for node in trees.subtrees(e))
         offsets = (node.offset for node in inside if isinstance(node, rows.Physical))

@@ -108,7 +108,7 @@ class ClausePair:
 
     @property
     def longest(self) -> tuple[bool, bool]:
-        """Return whether each of the two clauses takes the longest match."""
+        """Return for each of the two clauses whether it takes the longest match."""
         return self.left.longest, self.right.longest
 
     @property
@@ -179,7 +179,7 @@ def known_after(
 
 
 def may_end(facts: Sequence[Fact], known: frozenset[tuple[int, int]]) -> bool:
-    """Return whether a partition may end after rows of which this is known."""
+    """Return whether a partition may end after rows with these facts."""
     return all(n < len(facts[i].rows) for i, n in known)
 
 
@@ -264,7 +264,7 @@ class SymbolicRows:
         return [one for one in self.nodes if isinstance(one, rows.RowLike)]
 
     def _like_texts(self) -> Iterator[str]:
-        """For tables: some texts that are like the patterns, and some that are not."""
+        """Return some texts that match the LIKE patterns, and some that do not."""
         for one in self.likes if self.exact else ():
             if isinstance(one.pattern, rows.RowConstant) and isinstance(pattern := one.pattern.value, str):
                 yield from (
@@ -280,7 +280,7 @@ class SymbolicRows:
         return [one for one in self.nodes if isinstance(one, rows.RowCall) and rows.lookups(one)]
 
     def _texts_of_calls(self) -> Iterator[str]:
-        """For tables: a text of each class into which regular expressions divide them, and what functions make."""
+        """Return a text of each class that the regular expressions distinguish, and the results of functions."""
         if not self.exact or not self.calls:
             return
         patterns = {
@@ -320,7 +320,9 @@ class SymbolicRows:
         return [*ends, *literals, *(self.has_row(r) for r in range(len(word)))]
 
     def rules(self) -> Iterator[Any]:
-        """Rows have no gaps, columns their kinds, partitions one key and an order; conditions are what they say."""
+        """Return the constraints on any table: no gaps, columns of their kinds, one key, an order, and the conditions'
+        meaning.
+        """
         for r, after in pairwise(self.around):
             known = z3.And(self.has_row(r), self.has_row(after))
             if r < 0:
@@ -400,7 +402,7 @@ class SymbolicRows:
         return ValuePoint(kind, z3.If(true, z3.RealVal(1), z3.RealVal(0)))
 
     def _called(self, e: rows.RowCall, function: str, values: Sequence[ValuePoint]) -> ValuePoint:
-        """Return the value of a function: in a table that of each text, else an unknown one of its type."""
+        """Return the value of a function: computed for the texts of a table, else an unknown one of its type."""
         known = FUNCTIONS[function]
         varying = [x for x, one in zip(values, e.arguments, strict=True) if rows.lookups(one)]
         if self.exact:
@@ -479,7 +481,7 @@ class SymbolicRows:
         return found
 
     def _has_float(self, *operands: rows.Expression) -> bool:
-        """Return whether a column or constant is a float, as the schema or the text has it."""
+        """Return whether a column or constant is a float, by the schema or by its text."""
         nodes = (node for e in operands for node in subtrees(e))
         return any(
             isinstance(node.value, float)
@@ -489,7 +491,7 @@ class SymbolicRows:
         )
 
     def _is_whole(self, e: rows.Expression) -> bool:
-        """Return whether an expression is a whole number of any size, or NULL."""
+        """Return whether an expression is always an integer, of any size, or NULL."""
         match e:
             case rows.RowColumn(name):
                 return self.types.get(name) == "int"
@@ -502,7 +504,9 @@ class SymbolicRows:
         return False
 
     def _of_schema(self, schema: Schema) -> Iterator[Any]:
-        """A row has one of the event types, and values in the columns of its type alone; whole numbers have 64 bits."""
+        """Return the constraints of the schema: a row has a type and values only in its columns;
+        integers have 64 bits.
+        """
         place = {R: self.texts.index(R) for R in schema.types}
         for r in self.around:
             type_ = self.cell(TYPE, r)
@@ -567,7 +571,7 @@ COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
 
 
 def _folded(e: rows.Expression) -> Nullable:
-    """Return the value of an expression that looks at no row."""
+    """Return the value of an expression that depends on no row."""
     assert not isinstance(e, rows.Lookup)
     return combined(e, [_folded(one) for one in rows.below(e)], STANDARD)
 
@@ -577,7 +581,7 @@ def _alike(text: str, e: rows.RowLike) -> bool:
 
 
 def _flags_first(pattern: str) -> str:
-    """Return nearly the same pattern with its flags at its beginning, where `decidable` takes them."""
+    """Return nearly the same pattern with its flags at the beginning, where `decidable` allows them."""
     fold = "i" * ("(?i)" in pattern)
     return f"(?{fold}s)" + pattern.replace("(?s:.*)", ".*").replace("(?i)", "")
 
@@ -604,7 +608,7 @@ def _either(condition: Any, one: ValuePoint, other: ValuePoint) -> ValuePoint:
 
 
 def among(kind: Any, kinds: Iterable[int]) -> Any:
-    """Return the condition of z3 that a kind is one of these."""
+    """Return the z3 condition that a kind is one of these."""
     return z3.Or([kind == one for one in kinds])
 
 
@@ -702,7 +706,7 @@ class _Question:
         yield []
 
     def _expected(self, name: str) -> int:
-        """Return the kind of a column: that of the schema, or of what it is compared with, or a number."""
+        """Return the kind of a column: from the schema, or from what it is compared with, or a number."""
         if name == TYPE:
             return TEXT
         if name in self.rows.types:
@@ -719,7 +723,7 @@ class _Question:
         return TIME if spans else next((KINDS[value_type_of(value)][0] for value in found), NUMBER)
 
     def least(self, known: list[Any], schema: Schema | None) -> Stream:
-        """The rows that the solver has found, with the least whole numbers, cell by cell: any solver finds these."""
+        """Return the solver's rows with the least integers, cell by cell, so that every solver returns the same."""
         cells = [self.rows.cell(name, r) for r in range(self.rows.number) for name in self.rows.names if name != TYPE]
         for x in cells if len(cells) <= MADE_LEAST else ():
             for n in range(SMALL + 1):
@@ -746,7 +750,7 @@ class _Question:
         return Stream(events, schema)
 
     def _typed(self, name: str, value: Value | None) -> Value | None:
-        """The value as the schema has it: a column of floats has no whole numbers, which are divided otherwise."""
+        """Return a value of the column's type; a float column has no integers, whose division differs."""
         return float(value) if type(value) is int and self.rows.types.get(name) == "float" else value
 
     def _texts(self, points: Iterable[Fraction]) -> dict[Fraction, str]:

@@ -64,7 +64,7 @@ def find_flaw(certificate: Certificate, left: eql.EqlQuery, right: eql.EqlQuery,
 
 
 def _listed_steps(query: eql.EqlQuery) -> list[eql.SequenceStep]:
-    """Return the steps of a rule one by one, with those of `runs`, and `until` last."""
+    """Return the steps of a rule, those of `runs` repeated, and `until` last."""
     body = query.body
     if isinstance(body, eql.EventFilter):
         return [eql.SequenceStep(body)]
@@ -92,7 +92,7 @@ def _outline(query: eql.EqlQuery) -> tuple[Any, ...]:
 
 
 def _why_not_followed(left: eql.EqlQuery, right: eql.EqlQuery) -> str | None:
-    """Return why the runs of two rules are not followed side by side, as the start of a sentence; None if they are."""
+    """Return why two rules cannot be compared run by run, as the start of a sentence; None if they can."""
     if left.pipes or right.pipes:
         return "the rules have pipes"
     if isinstance(left.body, eql.EventFilter) and isinstance(right.body, eql.EventFilter):
@@ -152,7 +152,7 @@ class _RunRule:
 def _difference(
     rules: tuple[_RunRule, _RunRule], letters: list[frozenset[int]], windowed: bool, asked: Certificate, budget: Budget
 ) -> str | None:
-    """Follow both rules over all logs of one key; what refutes the claim, or None. Raises BudgetExceeded.
+    """Follow both rules over all logs of one key; return what refutes the claim, or None. Raises BudgetExceeded.
 
     Where times never decrease, the runs that are too old at an event are those that began first, and stay too old.
     """
@@ -189,7 +189,7 @@ def _difference(
 
 
 class _PossibleEvents:
-    """Which filters one event can pass together; everything that the solver does not model counts as possible.
+    """Tells which filters one event can pass together; what the solver does not model counts as possible.
 
     arrays: whether a field may have several values; a test is true if it is of one of them.
     """
@@ -215,7 +215,7 @@ class _PossibleEvents:
         return z3.Bool(name, self._context)
 
     def agree(self, left: Sequence[int], right: Sequence[int]) -> bool:
-        """Return whether no event passes one filter of a pair and not the other."""
+        """Return whether every event passes both filters of each pair or neither."""
         pairs = {(i, j) for i, j in zip(left, right, strict=True) if i != j}
         return not pairs or self._model(z3.Or([self._passes[i] != self._passes[j] for i, j in pairs])) is None
 
@@ -295,7 +295,7 @@ class _PossibleEvents:
     # --- values -------------------------------------------------------------------------------------------------------
 
     def _conflicts(self, model: Any) -> Iterable[Any]:
-        """Clauses against truths of the model that no value of a field has."""
+        """Yield clauses that exclude truths of the model that no value of a field has."""
         for tests in self._fields.values():
             truths = {test: z3.is_true(model.evaluate(self._true[test], model_completion=True)) for test in tests}
             chosen = [test for test in tests if truths[test]]
@@ -324,7 +324,7 @@ _NULL = eql.FieldConstant(None)
 
 
 def _without_marks(condition: eql.Condition) -> eql.Condition:
-    """Return the condition without `?` before fields, which do not change what is true of an event."""
+    """Return the condition without `?` before fields, which does not change its truth."""
     if isinstance(condition, eql.EventField):
         return eql.EventField(condition.name)
     found: eql.Condition = rebuilt(condition, [_without_marks(child) for child in children(condition)])
@@ -390,7 +390,7 @@ def _any_one(context: Any) -> Any:
 
 
 def _text(text: str, folded: bool, wild: bool, context: Any) -> Any | None:
-    """The regular expression of a text, with wildcards or not; None for one with characters beyond the solver's."""
+    """Return the regular expression of a text, with or without wildcards; None for characters beyond the solver's."""
     pieces: list[Any] = []
     for c in text:
         if wild and c in "*?":
@@ -406,5 +406,5 @@ def _text(text: str, folded: bool, wild: bool, context: Any) -> Any | None:
 
 
 def _escaped(text: str) -> str:
-    """The text as the solver reads it, with every character by its number where it is more than a letter of ASCII."""
+    """Return the text in the solver's syntax, with characters other than ASCII letters as numbers."""
     return "".join(c if c.isascii() and c.isalnum() else f"\\u{{{ord(c):x}}}" for c in text)

@@ -359,7 +359,7 @@ class _Comparison:
         return self._followed(letters, key, rules)
 
     def _agree(self, alphabet: FilterAlphabet) -> bool:
-        """Return whether the queries have the same shape, and no event tells a step from that of the other query."""
+        """Return whether the queries have the same shape, and their steps' filters pass the same events."""
         if shape_of(self.left) != shape_of(self.right):
             return False
         pairs = zip(expanded_filters(self.left), expanded_filters(self.right), strict=True)
@@ -414,7 +414,7 @@ class _Comparison:
         return None
 
     def _same_keys(self) -> bool:
-        """Return whether every event is at all steps with one key, which is that of both queries."""
+        """Return whether both queries have the same key, equal at all steps."""
         one, other = key_shape(self.left), key_shape(self.right)
         return len(one) == 1 and one == other
 
@@ -485,7 +485,7 @@ class _Comparison:
         self, letters: list[EventLetter], key: PartialKey, window: int | None, path: list[tuple[int, int]],
         last: tuple[int, int],
     ) -> Different | None:  # fmt: skip
-        """Return the difference on the log of a path; None if the events have a second key with the same matches."""
+        """Return the difference on the log of a path; None if a second key of its events has the same matches."""
         moments = [Moment(letters[n].passes, old) for n, old in (*path, last)]
         times = (
             times_of(moments, window, self._rules_for_times())
@@ -556,7 +556,7 @@ class _Comparison:
         yield from islice(product(*options), MOST_KEY_CLASSES)
 
     def _shortened(self, events: list[Event]) -> Different:
-        """Return the log without the events that it does not need."""
+        """Return the log without unneeded events."""
         size = None
         while size != len(events):
             size, i = len(events), 0
@@ -589,7 +589,7 @@ class _Comparison:
 
 
 def _with_all_keys(event: Event, key: PartialKey, log: list[Event]) -> Event:
-    """The event with all values that fields of the key have in a log, so that no event is of fewer keys than others."""
+    """Return the event with all values that key fields have in a log, so that no event has fewer keys than others."""
     attributes = dict(event.attributes)
     for name in key:
         every = dict.fromkeys(value for one in log for value in values_of(one, name))

@@ -108,11 +108,11 @@ class FilterAlphabet:
         return found
 
     def agree(self, pairs: Iterable[tuple[int, int]]) -> bool:
-        """Return whether no event passes one filter of a pair and not the other."""
+        """Return whether every event passes both filters of each pair or neither."""
         return self._is_never(z3.Or([self._passes[i] != self._passes[j] for i, j in pairs if i != j]))
 
     def implies(self, i: int, j: int) -> bool:
-        """Return whether no event passes filter i and not filter j."""
+        """Return whether every event that passes filter i passes filter j."""
         return self._is_never(z3.And(self._passes[i], z3.Not(self._passes[j])))
 
     def _is_never(self, condition: z3.BoolRef) -> bool:
@@ -147,7 +147,7 @@ class FilterAlphabet:
         return found
 
     def truths(self, name: str, value: Value) -> list[Truth]:
-        """Return the truth of each test of a field of which this is the value."""
+        """Return the truth of each test of a field for this value."""
         return list(self._vector((name,), ((value,),)).values())
 
     def _next(self) -> EventLetter | None:
@@ -163,7 +163,7 @@ class FilterAlphabet:
         raise BudgetExceeded("the conditions of the rules are too large to be compared")
 
     def _values(self, model: Any) -> dict[str, Values] | None:
-        """Values of all fields with the truth values of a model; or None, and a clause for the solver."""
+        """Return values of all fields with the truth values of a model; or None, and a clause for the solver."""
         found: dict[str, Values] = {}
         by_fields: dict[tuple[str, ...], dict[eql.Condition, Truth]] = {}
         for test, names in self._fields.items():
@@ -221,7 +221,7 @@ class FilterAlphabet:
         return self._names[test] if truth else self._false[test]
 
     def _core(self, names: tuple[str, ...], truths: dict[eql.Condition, Truth]) -> dict[eql.Condition, Truth]:
-        """Few of the truth values that no event has together."""
+        """Return few of the truth values that no event has together."""
         core = dict(truths)
         for test in sorted(truths, key=lambda t: truths[t] is True):
             if len(core) > 1 and self._tried > 0:
@@ -270,7 +270,7 @@ class FilterAlphabet:
     # --- values of fields ---------------------------------------------------------------------------------------------
 
     def _event_of(self, names: tuple[str, ...], truths: Mapping[eql.Condition, Truth]) -> dict[str, Values] | None:
-        """Values of these fields with which the tests have these truth values."""
+        """Return values of these fields with which the tests have these truth values."""
         options = self._candidates[names]
         for values, vector in options:
             if _has(vector, truths) and self._begins_as_fixed(names, values):
@@ -282,7 +282,7 @@ class FilterAlphabet:
         return self._searched(names, truths) if names else None  # a test of constants has one truth
 
     def _begins_as_fixed(self, names: tuple[str, ...], values: tuple[Values, ...]) -> bool:
-        """Return whether fields that are fixed have just that value."""
+        """Return whether each fixed field has exactly its fixed value."""
         pairs = ((self.fixed[name], one) for name, one in zip(names, values, strict=True) if name in self.fixed)
         return all(one == _as_values(value) for value, one in pairs)
 
@@ -382,7 +382,7 @@ class FilterAlphabet:
         return None
 
     def _add(self, names: tuple[str, ...], values: tuple[Values, ...]) -> bool:
-        """Add values to the candidates, unless they are there."""
+        """Add new values to the candidates."""
         if any(known == values for known, _ in self._candidates[names]):
             return False
         self._candidates[names].append((values, self._vector(names, values)))
@@ -454,7 +454,7 @@ def _fields_together(tests: Iterable[eql.Condition]) -> dict[eql.Condition, tupl
 
 
 def _is_decided(languages: Mapping[eql.Condition, Language | None], truths: Mapping[eql.Condition, Truth]) -> bool:
-    """Return whether the candidates and a search for texts have all that values can do with these tests.
+    """Return whether the candidates and a search for texts cover all truth values that these tests can have.
 
     Blocks of addresses may stand beside single texts, and not beside texts with wildcards.
     """
@@ -468,7 +468,7 @@ def _is_decided(languages: Mapping[eql.Condition, Language | None], truths: Mapp
 
 
 def _needs_null(truths: Mapping[eql.Condition, Truth]) -> bool:
-    """Return whether only a field without a value has these truth values; that one is always among the candidates."""
+    """Return whether only a field without a value has these truth values."""
     return any(
         truth is (test.comparator == "==")
         for test, truth in truths.items()
@@ -477,7 +477,9 @@ def _needs_null(truths: Mapping[eql.Condition, Truth]) -> bool:
 
 
 def _is_of_points(test: eql.Condition) -> bool:
-    """Whether a test only looks at which numbers, truth values or addresses its values are, or if there are any."""
+    """Return whether a test only depends on which numbers, truth values or addresses its values are, or on whether
+    there are any.
+    """
     if isinstance(test, eql.EventField):
         return True
     match test:

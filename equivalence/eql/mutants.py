@@ -154,7 +154,7 @@ def condition_mutants(condition: eql.Condition) -> Iterator[tuple[str, eql.Condi
 
 
 def _other_wildcards(text: str) -> Iterator[str]:
-    """Yield a text with a star more, or less, at either end."""
+    """Yield the text with a star added or removed at either end."""
     yield text[1:] if text.startswith("*") else f"*{text}"
     yield text[:-1] if text.endswith("*") else f"{text}*"
 
@@ -215,7 +215,7 @@ def _log_of(found: object) -> Iterable[Event]:
 
 
 def _may_differ(query: eql.EqlQuery, mutant: eql.EqlQuery, logs: list[list[Event]]) -> list[int]:
-    """Return the numbers of the logs that have an event which only one of the rules takes at a step."""
+    """Return the numbers of the logs with an event that only one of the rules takes at a step."""
     if shape_of(query) != shape_of(mutant):
         return list(range(len(logs)))
     pairs = zip(expanded_filters(query), expanded_filters(mutant), strict=True)

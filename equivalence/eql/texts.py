@@ -66,7 +66,7 @@ class SearchLimit:
         self.left = states
 
     def spend(self) -> None:
-        """Count a state. Raises TooManyTexts once there are none left."""
+        """Count a state. Raises TooManyTexts beyond the limit."""
         self.left -= 1
         if self.left < 0:
             raise TooManyTexts
@@ -118,7 +118,7 @@ def samples_of(language: Language) -> Iterable[str]:
 
 
 def _letters(languages: Iterable[Language]) -> list[str]:
-    """Return the characters that patterns name, and one that none does, which comes first."""
+    """Return the characters in the patterns, after one that is in none."""
     named = {
         c
         for language in languages
@@ -175,5 +175,5 @@ class _Machine:
         return any(self._pieces[place] is None for place in places)
 
     def takes_all(self, places: frozenset[int]) -> bool:
-        """Return whether every text that continues the one that ended here matches a pattern."""
+        """Return whether every continuation of the text matches a pattern."""
         return not self._endless.isdisjoint(places)

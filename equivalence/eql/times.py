@@ -49,7 +49,7 @@ def times_of(moments: Sequence[Moment], window: int, rules: Sequence[SlotFollowe
 def _ages(
     moments: Sequence[Moment], rules: Sequence[SlotFollower]
 ) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """The pairs of a first event and a later one at which it is still young, and those at which it is too old."""
+    """Return the pairs of a first and a later event within the window, and those outside it."""
     slots: list[tuple[tuple[int, ...], ...]] = [((),) * (len(rule.steps) - 1) for rule in rules]
     young: list[tuple[int, int]] = []
     old: list[tuple[int, int]] = []
@@ -67,7 +67,7 @@ def _ages(
 def _solve_times(
     number: int, young: list[tuple[int, int]], old: list[tuple[int, int]], window: int
 ) -> list[int] | None:
-    """Return the least times; None if there are none. A bound (a, b, d) says that b is at least d after a."""
+    """Return the least times; None if there are none. A bound (a, b, d): b is at least d after a."""
     bounds = [(i, i + 1, 0) for i in range(number - 1)]
     bounds += [(first, event, window + 1) for first, event in old]
     bounds += [(event, first, -window) for first, event in young]

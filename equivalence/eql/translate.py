@@ -78,7 +78,7 @@ def eql_to_cel(query: eql.EqlQuery) -> cel.Formula:
 
 @dataclass(frozen=True)
 class _PlainRule:
-    """A rule of what can be translated: its filters, step by step, and its keys.
+    """A rule that can be translated: its filters, step by step, and its keys.
 
     keys: the fields of the key, where they are the same at all steps. keys_by_step: else those of each step, that of
     `until` last. window: in microseconds.
@@ -125,7 +125,7 @@ class _PlainRule:
 
 
 def _filter(part: eql.EventFilter, variable: str, until: eql.EventFilter | None = None) -> cel.Formula:
-    """Return the events that pass a filter, and are not at `until`."""
+    """Return the events that pass a filter and do not pass that of `until`."""
     if part.category is None:
         raise Unsupported("CEL has no event of any type; write a category", part.span)
     event = cel.EventAtom(part.category)
@@ -136,7 +136,7 @@ def _filter(part: eql.EventFilter, variable: str, until: eql.EventFilter | None 
 
 
 def _outside(part: eql.EventFilter, until: eql.EventFilter | None) -> pred.Predicate:
-    """Return the predicate of the events of a category that pass its filter, and are not at `until`."""
+    """Return the predicate of the events of a category that pass its filter and not that of `until`."""
     test = _predicate(part.condition)
     if until is None or until.category not in (part.category, None):
         return test
@@ -395,7 +395,7 @@ def _filter_of(component: sase.Component, query: sase.SaseQuery) -> eql.EventFil
 
 
 def _without_variable(predicate: Any) -> Any:
-    """Return the predicate on the attributes of one event. Raises Unsupported for what compares more."""
+    """Return the predicate on the attributes of one event. Raises Unsupported if it uses more events."""
     match predicate:
         case sase.Reference(name, _, "only"):
             return pred.Attribute(name)
@@ -474,7 +474,7 @@ class _RowAutomaton:
         return self.plain.keys if self.plain.keys_by_step is None else self.plain.keys_by_step[step]
 
     def _from(self, s: int, t: int) -> rows.Pattern:
-        """Return the rows after s steps of the run, where a later one has taken t."""
+        """Return the rest of the pattern after step s of the run, with the furthest later run at step t."""
         self._parts += 1
         if self._parts > MOST_PARTS:
             raise Unsupported("with this many steps the row pattern would be too long", self.plain.span)

@@ -96,7 +96,9 @@ def keyed_logs(
     others = {field.name for one in queries for field in key_fields(one)} - {f.name for f in key_fields(query)}
 
     def log_of(numbers: Sequence[int], rows: Sequence[int], gaps: Sequence[int]) -> list[Event]:
-        """Return the events of these places of the path; numbers: of the values of other keys' fields, 0 for none."""
+        """Return the events at these places of the path; numbers: those of the values of other keys' fields, 0 for
+        none.
+        """
         events = []
         for row, number_, time in zip(rows, numbers, accumulate(gaps), strict=True):
             letter, fixed = path[row]
@@ -135,7 +137,7 @@ def _gaps_around(queries: Sequence[eql.EqlQuery]) -> list[int]:
 
 
 def _keys_like(value: Value | None) -> tuple[Value | None, ...]:
-    """Values of a key to choose from: one of them more often, and none."""
+    """Return values of a key to choose from: one of them repeated, and none."""
     one, other = KEYS["string" if value is None else value_type_of(value)]
     return (one, one, other, None)
 

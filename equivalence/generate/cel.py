@@ -124,7 +124,9 @@ def case(rng: Random, profile: CelProfile, nodes: int, events: int) -> tuple[For
 
 
 def formula(rng: Random, profile: CelProfile, nodes: int) -> Formula:
-    """A formula of exactly `nodes` nodes, as `cel.size` counts; of fewer where the operators do not admit one."""
+    """Return a formula of exactly `nodes` nodes, as `cel.size` counts; of fewer if the operators have none of that
+    size.
+    """
     return _formula(rng, profile, nodes)[0]
 
 
@@ -135,7 +137,7 @@ def stream(rng: Random, profile: CelProfile, length: int, phi: Formula | None = 
 
 
 def types_asked(profile: CelProfile, phi: Formula | None) -> list[str]:
-    """Return the types of the profile, with many repetitions of the types in the formula."""
+    """Return the types of the profile, those in the formula repeated often."""
     asked = sorted({psi.type for psi in subformulas(phi) if isinstance(psi, cel.EventAtom)}) if phi is not None else []
     return asked * 4 * len(profile.types) + [*profile.types] * len(asked) if asked else [*profile.types]
 
@@ -195,7 +197,7 @@ def _atom(rng: Random, profile: CelProfile, scope: Scope) -> Condition:
 
 
 def _variable(rng: Random, profile: CelProfile, scope: Scope) -> str:
-    """A variable that the formula binds; now and then any, because a filter on an unbound one has a meaning too."""
+    """Return a variable that the formula binds; sometimes any, because a filter on an unbound one has a meaning too."""
     return rng.choice(scope) if scope and rng.random() < 0.95 else rng.choice(profile.variables)
 
 
@@ -215,7 +217,7 @@ def _predicate(rng: Random, profile: CelProfile) -> pred.Predicate:
 
 
 def _special(rng: Random, profile: CelProfile, attribute: pred.Attribute, pool: tuple[Value, ...]) -> pred.Predicate:
-    """A test that only values of the pool's type know."""
+    """Return a test specific to the pool's type."""
     match pool[0]:
         case bool():
             return pred.Comparison(rng.choice(EQUALITIES), attribute, pred.Constant(rng.choice(pool)))
@@ -289,7 +291,9 @@ def inside(rng: Random, phi: Formula, scope: Callable[[Random, Formula], Formula
 
 
 def clocked(rng: Random, S: Stream) -> Stream:
-    """The stream with a key k, a time that mostly ascends, and an attribute u that ascends; each is absent at times."""
+    """Return the stream with a key k, a time that mostly ascends, and an attribute u that ascends; each is sometimes
+    absent.
+    """
     steps = list(accumulate(rng.choice((0, 0, 1, 1, 2)) for _ in S))
     if rng.random() < 0.15:
         rng.shuffle(steps)
@@ -370,7 +374,9 @@ def _matches_at(phi: Formula, S: Stream, n: int) -> bool:
 
 
 def with_copy(rng: Random, phi: Formula) -> Formula:
-    """The formula with a sub-formula in the place of another of the same size, if there are two, more than a type."""
+    """Return the formula with one sub-formula in place of another of the same size, if there are two larger than a
+    type.
+    """
     found = [place for place in places(phi) if size(place.psi) > 1]
     pairs = [
         (there, here)
@@ -406,7 +412,7 @@ def _walk(rng: Random, A: CEA, final_after: Sequence[frozenset[int]], drawn: Dra
 
 
 def _step(rng: Random, ways: list[Transition], drawn: Drawing) -> tuple[Event, int] | None:
-    """A random event of a random one of the transitions, and its target; None if no event that is drawn takes one."""
+    """Return a random event of a random transition, and its target; None if no drawn event takes one."""
     rng.shuffle(ways)
     return next(((e, t.target) for t in ways for e in drawn(t.predicate) if holds(t.predicate, e)), None)
 
@@ -431,7 +437,7 @@ def _drawing(rng: Random, profile: CelProfile, phi: Formula) -> Drawing:
 
 
 def _final_after(A: CEA, length: int) -> list[frozenset[int]]:
-    """For each n, the states from which n transitions can lead to a final one."""
+    """Return for each n the states from which n transitions can lead to a final one."""
     found = [A.final]
     for _ in range(length):
         last = found[-1]

@@ -107,7 +107,7 @@ def _skeleton(rng: Random, profile: CoreProfile, nodes: int, taken: Variables) -
 
 
 def _names(profile: CoreProfile, taken: Variables) -> list[str]:
-    """Return the variables that are not taken; if all are, a fresh one."""
+    """Return the unused variables; if there are none, a fresh one."""
     left = [x for x in profile.variables if x not in taken]
     return left or [next(x for x in _fresh() if x not in taken)]
 

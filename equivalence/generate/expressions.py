@@ -99,7 +99,9 @@ NAME = "p"
 
 
 def case(rng: Random, profile: ExpressionProfile, nodes: int, events: int) -> tuple[Expression, Stream]:
-    """An expression of up to `nodes` nodes and a history of up to `events` events; larger ones are more frequent."""
+    """Return an expression of up to `nodes` nodes and a history of up to `events` events; larger ones are more
+    frequent.
+    """
     E = expression(rng, profile, max(rng.randint(1, nodes), rng.randint(1, nodes)))
     return E, history(rng, profile, max(rng.randint(0, events), rng.randint(0, events)))
 
@@ -190,7 +192,7 @@ def _leaf(rng: Random, profile: ExpressionProfile, variables: tuple[str, ...]) -
 
 
 def _placed(E: Expression, parameters: tuple[str, ...]) -> Expression:
-    """Return the expression without constraints on variables that stand nowhere else."""
+    """Return the expression without constraints on variables that occur nowhere else."""
     names = {*parameters, *(X for F in expr.subexpressions(E) for X in arguments(F))}
 
     def place(F: Expression) -> Expression:

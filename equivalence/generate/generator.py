@@ -72,7 +72,7 @@ def expression_case(
 
 
 def expression_stream(rng: Random, profile: expressions.ExpressionProfile, length: int, E: Expression) -> Stream:
-    """Another history, without a schema."""
+    """Return another history, without a schema."""
     return Stream(expressions.history(rng, profile, length))
 
 

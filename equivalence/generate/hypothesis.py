@@ -43,7 +43,7 @@ OF_TYPE: dict[ValueType, st.SearchStrategy[Value]] = {
 
 
 def formulas(profile: CelProfile = CORE, nodes: int = 12) -> st.SearchStrategy[Formula]:
-    """Formulas of the operators, types, variables and constants of a profile, of at most `nodes` nodes.
+    """Generate formulas of the operators, types, variables and constants of a profile, of at most `nodes` nodes.
 
     The weights of the operators do not count: Hypothesis has its own idea of how often to try what.
     """
@@ -51,7 +51,7 @@ def formulas(profile: CelProfile = CORE, nodes: int = 12) -> st.SearchStrategy[F
 
 
 def streams(of: Schema | Formula | CelProfile, events: int = 10) -> st.SearchStrategy[Stream]:
-    """Streams of up to `events` events.
+    """Generate streams of up to `events` events.
 
     Of a schema: with any values of its types. Of a formula: of the types it names and one more, with the attributes it
     asks for, whose values are often its constants or next to them. Of a profile: with the profile's values.
@@ -72,7 +72,7 @@ def cases(profile: CelProfile = CORE, nodes: int = 12, events: int = 10) -> st.S
 
 
 def schemas(types: int = 3, attributes: int = 3) -> st.SearchStrategy[Schema]:
-    """Schemas of up to `types` event types A, B, … with up to `attributes` attributes a, b, … each."""
+    """Generate schemas of up to `types` event types A, B, … with up to `attributes` attributes a, b, … each."""
     names = [chr(ord("a") + i) for i in range(attributes)]
     kinds = st.tuples(*(st.sampled_from(list(OF_TYPE)) for _ in names))
     subsets = st.lists(st.sets(st.sampled_from(names)) if names else st.just(set[str]()), min_size=1, max_size=types)
@@ -98,7 +98,7 @@ def _streams(schema: Schema, values: Values, events: int) -> st.SearchStrategy[S
 
 
 def _near(known: list[Value], schema: Schema, name: str) -> st.SearchStrategy[Value]:
-    """Values of an attribute's type: the constants of a formula, the numbers next to them, and any."""
+    """Generate values of an attribute's type: the constants of a formula, the numbers next to them, and any."""
     kind = schema.attributes[name]
     pool: list[Value] = []
     for value in known:
@@ -116,7 +116,9 @@ def _near(known: list[Value], schema: Schema, name: str) -> st.SearchStrategy[Va
 
 @st.composite
 def _scoped(draw: Draw, profile: CelProfile, nodes: int) -> Scoped:
-    """One function for all depths, so that Hypothesis can put a formula inside another in the place of that."""
+    """Generate a formula and the names in its scope; one function for all depths, so that Hypothesis can replace a
+    formula by an inner one.
+    """
     chosen = draw(st.integers(0, len(profile.operators)))  # 0, an event type, is what it shrinks towards
     operator = profile.operators[chosen - 1][0]
     if chosen == 0 or nodes < (3 if operator in BINARY else 2):

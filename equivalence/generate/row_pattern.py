@@ -82,7 +82,7 @@ def case(rng: Random, profile: RowProfile, nodes: int, events: int) -> tuple[Mat
 
 
 def _fails(q: MatchRecognize, S: Stream) -> bool:
-    """Return whether AFTER MATCH SKIP leads nowhere; where it takes long to find out it may."""
+    """Return whether AFTER MATCH SKIP leads nowhere; True if that takes too long to find out."""
     try:
         return q.skip.variable is not None and not all(find_matches(q, S, budget=BUDGET))
     except (IllFormed, BudgetExceeded):
@@ -147,7 +147,7 @@ def _text(pattern: rows.Pattern) -> str:
 
 
 def _chain(rng: Random, profile: RowProfile, nodes: int) -> rows.Pattern:
-    """Different variables in a row, each once or with a quantifier other than {0}."""
+    """Return a sequence of different variables, each once or with a quantifier other than {0}."""
     names = rng.sample(profile.variables, min(nodes, rng.randint(1, len(profile.variables))))
     parts: list[rows.Pattern] = [
         rows.Quantified(rows.RowVariable(A), *rng.choice(QUANTIFIERS[:-2]))

@@ -112,7 +112,7 @@ def _changed(q: MatchRecognize) -> Iterator[tuple[str, MatchRecognize]]:
 
 
 def _all_running(e: rows.Expression) -> rows.Expression:
-    """Return the expression in which nothing is FINAL."""
+    """Return the expression with RUNNING in place of FINAL."""
     changed: rows.Expression = (
         trees.rebuilt(e, [_all_running(operand) for operand in rows.below(e)]) if e.operands else e
     )
@@ -225,7 +225,7 @@ def _output(q: MatchRecognize, S: Stream) -> Output | None:
 def _separating(
     q: MatchRecognize, mutant: MatchRecognize, schema: Schema | None, budget: Budget
 ) -> tuple[bool, Stream | None]:
-    """Return whether the two are known to mean the same, and a table on which their outputs differ."""
+    """Return whether the two surely mean the same, and a table on which their outputs differ."""
 
     def differs(S: Stream) -> bool:
         right = _output(q, S)
@@ -246,7 +246,7 @@ def _separating(
 
 
 def _shortened(S: Stream, differs: Callable[[Stream], bool]) -> Stream:
-    """Return the table without rows that are not needed, and without values that are not."""
+    """Return the table without unneeded rows and values."""
     events, k = [*S], 0
     while k < len(events):
         fewer = [*events[:k], *events[k + 1 :]]

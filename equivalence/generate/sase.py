@@ -111,7 +111,7 @@ EQUALITIES: tuple[pred.Comparator, ...] = ("=", "!=")
 
 
 class Maker:
-    """Makes a query of at most that many nodes; those that are left after the pattern become conditions."""
+    """Makes a query of at most so many nodes; nodes left after the pattern become conditions."""
 
     def __init__(self, rng: Random, profile: SaseProfile, nodes: int) -> None:
         self.rng, self.profile = rng, profile
@@ -170,7 +170,9 @@ class Maker:
         return k.kleene and not k.negated and self._share(self.profile.cut)
 
     def _belongs(self, c: sase.Conjunct, names: set[str], first: bool) -> bool:
-        """Each conjunct goes to the block of its last identifier; to the first one if no block has it."""
+        """Return whether a conjunct belongs to the block of these names: that of its last identifier, or the first if
+        none has it.
+        """
         if isinstance(c.condition, sase.Equivalence):
             return first
         k = self.pattern[placed(c.condition, self.pattern).component]
@@ -191,7 +193,9 @@ class Maker:
         return min(self.rng.choices(self.profile.attributes, k=2), key=lambda attribute: len(attribute[1]))[0]
 
     def _conjunct(self, k: sase.Component) -> pred.Predicate:
-        """A clause about an event, or all events, of the component; each of its parts has its last identifier."""
+        """Return a clause about an event, or all events, of the component; each of its parts has
+        its last identifier.
+        """
         edge: Edge = self.rng.choice(("first", "each", "each", "later", "later", "end")) if k.kleene else "first"
         p = self._atom(k, edge)
         while self._share(0.15):
@@ -310,7 +314,9 @@ TRIES = 8  # random events to choose from for each event of a match
 
 
 def case(rng: Random, profile: SaseProfile, nodes: int, events: int) -> tuple[sase.SaseQuery, Stream]:
-    """A query of at most `nodes` nodes and a stream of at most `events` events; larger ones are more frequent."""
+    """Return a query of at most `nodes` nodes and a stream of at most `events` events; larger ones
+    are more frequent.
+    """
     q = query(rng, profile, max(rng.randint(1, nodes), rng.randint(1, nodes)))
     return q, stream(rng, profile, max(rng.randint(1, events), rng.randint(1, events)), q)
 
@@ -348,7 +354,7 @@ def stream(rng: Random, profile: SaseProfile, length: int, q: sase.SaseQuery | N
 
 
 def _led(rng: Random, q: sase.SaseQuery, length: int, event: Callable[..., Event]) -> list[Event]:
-    """Events among which some are chosen, as far as that succeeds, for the components of the pattern in turn."""
+    """Return events for the components of the pattern in turn, as far as conditions can be met."""
     events: list[Event] = []
     bound: dict[str, list[int]] = {}
     last: int | None = None

@@ -95,7 +95,7 @@ class Law:
         )
 
     def instance(self, *operands: Formula, predicates: Sequence[Predicate] = PREDICATES) -> tuple[Formula, Formula]:
-        """Both sides, with the operands for its letters (those left over are not used) and the predicates for P, Q."""
+        """Return both sides with operands for its letters (extra ones are ignored) and predicates for P and Q."""
         if len(operands) < len(self.letters):
             raise ValueError(f"the law {self.name!r} has {', '.join(self.letters)}, but {len(operands)} formulas came")
         by_letter = dict(zip(self.letters, operands, strict=False))
@@ -104,7 +104,7 @@ class Law:
 
 
 def law_of_json(row: Mapping[str, Any]) -> Law:
-    """Return the law that a line of the files of laws has; one with a witness fails. Raises KeyError, ParseError."""
+    """Return the law in a line of the files of laws; one with a witness fails. Raises KeyError, ParseError."""
     found = row.get("witness")
     witness = found and Witness(tuple(found["operands"]), found["types"], found["at"], tuple(found.get("x", ())))
     return Law(
@@ -189,7 +189,7 @@ class Rule:
         return bound.substitute(self.right)
 
     def _allowed(self, bound: Binding) -> bool:
-        """Return the side conditions of the law, of the names that its own stand for."""
+        """Return whether the side conditions of the law hold for the bound letters."""
         return all(always_binds(bound.formulas[letter]) for letter in self.law.binding) and not any(
             bound.names[A] in names(bound.formulas[letter]) for letter, A in self.law.without
         )
@@ -217,7 +217,7 @@ def _has_derived(side: Formula) -> bool:
 
 @dataclass
 class Binding:
-    """The values of the letters, names, attributes and predicates of a law, as far as it was matched."""
+    """The values of the letters, names, attributes and predicates of a law that are matched so far."""
 
     formulas: dict[str, Formula] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
@@ -256,7 +256,7 @@ class Binding:
         return isinstance(pattern, cel.Plain)
 
     def substitute(self, pattern: Formula) -> Formula:
-        """Return the pattern with what its letters and names stand for."""
+        """Return the pattern with the values of its letters and names."""
         if isinstance(pattern, cel.EventAtom):
             R = pattern.type
             return self.formulas[R] if R in LETTERS else cel.EventAtom(self.names[R])
@@ -276,7 +276,7 @@ class Binding:
         return self.attributes.setdefault(schematic, name) == name
 
     def _variables(self, L: frozenset[str], M: frozenset[str]) -> bool:
-        """Variables that are not bound yet are taken in order: one way of several, which may miss a match."""
+        """Match unbound variables in order: one of several ways, which may miss a match."""
         return len(L) == len(M) and all(
             self._bind_name(A, B)
             for A, B in zip(sorted(L, key=self._bound), sorted(M, key=self._bound_to), strict=True)

@@ -31,7 +31,7 @@ _OPERATORS = {**CEL, **CORE_CEL}
 
 
 def show_operator(phi: cel.Formula | core.Formula) -> str:
-    """Return the operator of a formula, as one writes it."""
+    """Return the operator of a formula as written in a query."""
     return _OPERATORS[type(phi)].symbol
 
 
@@ -62,7 +62,7 @@ def product_size(left: Sequence[int], right: Sequence[int]) -> int:
 
 
 def filtered(phis: list[Any], condition: cel.Condition | core.Condition) -> list[Any]:
-    """Return the formulas under the filter, its AND and OR as what they are short for."""
+    """Return the formulas under the filter, its AND and OR expanded."""
     match condition:
         case cel.Conjunction(left, right) | core.CoreConjunction(left, right):
             return filtered(filtered(phis, left), right)
@@ -77,7 +77,7 @@ def filtered(phis: list[Any], condition: cel.Condition | core.Condition) -> list
 
 
 def filtered_size(condition: cel.Condition | core.Condition, sizes: Sequence[int]) -> int:
-    """Return the nodes of the OR of all that `filtered` makes of formulas of these sizes."""
+    """Return the number of nodes of the OR of the results of `filtered` for formulas of these sizes."""
     count, nodes = _filtered_nodes(condition, len(sizes), sum(sizes))
     return nodes + count - 1
 
@@ -104,7 +104,7 @@ NEVER = Comparison("<", Attribute(TIME), Attribute(TIME))
 
 
 def with_children(phi: core.Formula, below: Sequence[core.Formula]) -> core.Formula:
-    """Return the formula with other formulas directly below it; what stood in a text keeps its span for messages."""
+    """Return the formula with other operands; formulas that were parsed keep their span for messages."""
     return replace(rebuilt(phi, below), span=phi.span)
 
 
@@ -152,7 +152,9 @@ Disjuncts: TypeAlias = list[core.Formula]
 
 
 def core_disjunctive(phi: core.Formula, nodes: int = NODES) -> core.Formula:
-    """The disjunctive normal form of phi: the same complex events under each valuation. Raises BudgetExceeded."""
+    """Return the disjunctive normal form of phi: the same complex events under each valuation.
+    Raises BudgetExceeded.
+    """
     with depth_limited(phi.span):
         return _or(_disjuncts(phi, nodes))
 
@@ -163,7 +165,7 @@ def _or(disjuncts: Disjuncts) -> core.Formula:
 
 
 def _disjuncts(phi: core.Formula, nodes: int) -> Disjuncts:
-    """Formulas without OR, but for that inside iterations and strategies, whose union phi is; none twice."""
+    """Return formulas without OR, except inside iterations and strategies, whose union is phi; none twice."""
     below = [_disjuncts(psi, nodes) for psi in children(phi)]
     sizes = [[core.size(psi) for psi in disjuncts] for disjuncts in below]
     found: Disjuncts
@@ -213,7 +215,7 @@ def lp_normal(phi: core.Formula, nodes: int = NODES) -> core.Formula:
 
 
 def _desugared(phi: core.Formula, nodes: int) -> core.Formula:
-    """phi with AND and OR of filters as what they are short for."""
+    """Return phi with AND and OR of filters expanded."""
     below = [_desugared(psi, nodes) for psi in children(phi)]
     if not isinstance(phi, core.CoreFilter):
         return with_children(phi, below)
@@ -223,7 +225,7 @@ def _desugared(phi: core.Formula, nodes: int) -> core.Formula:
 
 
 def _popped(phi: core.Formula, nodes: int) -> core.Formula:
-    """phi with every unary filter on a formula that binds its variable (the first step of the proof)."""
+    """Return phi with every unary filter on a formula that binds its variable (the first step of the proof)."""
     path = _unbound(phi) if isinstance(phi, core.CoreSeq) else None
     if path is None:
         psi = with_children(phi, [_popped(psi, nodes) for psi in children(phi)])
@@ -240,7 +242,7 @@ def _popped(phi: core.Formula, nodes: int) -> core.Formula:
 
 
 def _unbound(phi: core.CoreSeq) -> Path | None:
-    """Return the way to a unary filter on a variable that no formula below phi binds around it, but phi does."""
+    """Return the path to a unary filter on a variable that phi binds, but no formula below phi around the filter."""
     for n, psi in enumerate(children(phi)):
         if (path := _unbound_in(psi, check_bound(phi), frozenset())) is not None:
             return (n, *path)
@@ -292,7 +294,9 @@ def _at(phi: core.Formula, path: Path) -> core.Unary:
 
 
 def _assume_filter(phi: core.Formula, path: Path, holds: bool) -> core.Formula | None:
-    """phi where the filter at the end of the path is known to hold, or not to; None if phi then has nothing."""
+    """Return phi, given that the filter at the end of the path holds, or does not; None if phi then has no complex
+    event.
+    """
     if not path:
         return children(phi)[0] if holds else None
     n, *rest = path
@@ -311,7 +315,7 @@ def _assume_filter(phi: core.Formula, path: Path, holds: bool) -> core.Formula |
 
 
 def _down(phi: core.Formula) -> core.Formula:
-    """phi with every unary filter on the definitions of its variable (the second step of the proof)."""
+    """Return phi with every unary filter on the definitions of its variable (the second step of the proof)."""
     below = [_down(psi) for psi in children(phi)]
     if isinstance(phi, core.CoreFilter) and isinstance(phi.condition, core.Unary):
         return _placed(below[0], phi.condition)
@@ -319,7 +323,7 @@ def _down(phi: core.Formula) -> core.Formula:
 
 
 def _placed(phi: core.Formula, atom: core.Unary) -> core.Formula:
-    """phi FILTER atom, where phi binds the variable."""
+    """Return phi FILTER atom, where phi binds the variable."""
     match phi:
         case core.CoreEventAtom():
             return core.CoreFilter(phi, atom)
@@ -352,13 +356,15 @@ def _placed(phi: core.Formula, atom: core.Unary) -> core.Formula:
 
 
 def safe(phi: core.Formula, nodes: int = NODES) -> core.Formula:
-    """A safe formula with the complex events of phi, in disjunctive normal form. Raises BudgetExceeded, Unsupported."""
+    """Return a safe formula with the complex events of phi, in disjunctive normal form. Raises BudgetExceeded,
+    Unsupported.
+    """
     with depth_limited(phi.span):
         return _possible(core_disjunctive(phi, nodes)) or never(phi)
 
 
 def _possible(phi: core.Formula) -> core.Formula | None:
-    """phi without its impossible disjuncts, None if there are no others."""
+    """Return phi without its impossible disjuncts, None if there are no others."""
     match phi:
         case core.CoreEventAtom():
             return phi
@@ -400,7 +406,9 @@ CelDisjuncts: TypeAlias = list[cel.Formula]
 
 
 def disjunctive(phi: cel.Formula, nodes: int = NODES) -> cel.Formula:
-    """The disjunctive normal form of phi: the same valuations. May be exponentially larger. Raises BudgetExceeded."""
+    """Return the disjunctive normal form of phi: the same valuations. May be exponentially larger. Raises
+    BudgetExceeded.
+    """
     with depth_limited(phi.span):
         return _cel_or(_cel_disjuncts(cel.expanded(phi), nodes))
 
@@ -411,7 +419,7 @@ def _cel_or(disjuncts: CelDisjuncts) -> cel.Formula:
 
 
 def _cel_disjuncts(phi: cel.Formula, nodes: int) -> CelDisjuncts:
-    """Formulas without OR, but for that inside iterations and strategies, whose union phi is; none twice."""
+    """Return formulas without OR, except inside iterations and strategies, whose union is phi; none twice."""
     if isinstance(phi, cel.Derived):
         return _cel_disjuncts(phi.expansion, nodes)
     below = [_cel_disjuncts(psi, nodes) for psi in children(phi)]
@@ -443,7 +451,7 @@ def _cel_disjuncts(phi: cel.Formula, nodes: int) -> CelDisjuncts:
 
 
 def _unless(phi: cel.Formula, disjuncts: CelDisjuncts) -> cel.Formula:
-    """phi UNLESS (d1 OR d2 OR ...) is ((phi UNLESS d1) UNLESS d2) ..."""
+    """Return phi UNLESS (d1 OR d2 OR ...) as ((phi UNLESS d1) UNLESS d2) ..."""
     for d in disjuncts:
         phi = cel.Unless(phi, d)
     return phi
@@ -456,7 +464,7 @@ Variables: TypeAlias = frozenset[str]
 
 
 def bindable(phi: cel.Formula) -> Variables:
-    """The variables that some valuation of phi may bind to an event; all others are bound to none in each of them."""
+    """Return the variables that some valuation of phi may bind to an event."""
     match phi:
         case cel.EventAtom(R):
             return frozenset({R})
@@ -478,7 +486,7 @@ def bindable(phi: cel.Formula) -> Variables:
 
 
 def spoken_of(condition: cel.Condition) -> Variables:
-    """Return the variables of a filter: which valuations it keeps depends on what these hold, and on nothing else."""
+    """Return the variables of a filter, on whose events alone its truth depends."""
     return frozenset(A for atom in cel.atoms(condition) for A in variables_of(atom))
 
 
@@ -494,7 +502,9 @@ def spoken_of(condition: cel.Condition) -> Variables:
 
 
 def push_filters(phi: cel.Formula, nodes: int = NODES) -> cel.Formula:
-    """phi with its filters pushed down: the same valuations. A filter that always holds goes. Raises BudgetExceeded."""
+    """Return phi with its filters pushed down: the same valuations. A filter that always holds is removed. Raises
+    BudgetExceeded.
+    """
     with depth_limited(phi.span):
         return _pushed(cel.expanded(phi), nodes)
 
@@ -519,7 +529,7 @@ def _filtered(phi: cel.Formula, condition: cel.Condition) -> cel.Formula:
 
 
 def _filter_events(phi: cel.Formula, L: Variables, p: Predicate) -> cel.Formula:
-    """phi where each event that a variable of L holds satisfies p."""
+    """Return phi where each event that a variable of L holds satisfies p."""
     L = L & bindable(phi)
     if not L:
         return phi
@@ -546,7 +556,7 @@ def _filter_events(phi: cel.Formula, L: Variables, p: Predicate) -> cel.Formula:
 
 
 def _whole(phi: cel.Formula, condition: cel.Condition) -> cel.Formula:
-    """phi FILTER condition, the condition as far down as all that its variables hold is on one side."""
+    """Return phi FILTER condition, the condition pushed down as far as one side has all events of its variables."""
     L = spoken_of(condition)
     if _holds_anyway(condition, bindable(phi)):
         return phi
@@ -616,7 +626,7 @@ def _holds_anyway(condition: cel.Condition, bound: Variables) -> bool:
 
 
 def push_in(phi: cel.Formula, nodes: int = NODES) -> cel.Formula:
-    """phi with every IN on an event type or on another such IN: the same valuations. Raises BudgetExceeded."""
+    """Return phi with every IN on an event type or on another such IN: the same valuations. Raises BudgetExceeded."""
     with depth_limited(phi.span):
         phi = cel.expanded(phi)
         pushing = _Pushing(phi, nodes)
@@ -632,7 +642,7 @@ class _Pushing:
         self.fresh: set[str] = set()
 
     def pushed(self, phi: cel.Formula) -> cel.Formula:
-        """phi with every IN on an event type; its valuations bind fresh variables too."""
+        """Return phi with every IN on an event type; its valuations bind fresh variables too."""
         below = [self.pushed(psi) for psi in children(phi)]
         match phi:
             case cel.In(_, A):
@@ -650,7 +660,7 @@ class _Pushing:
         return psi
 
     def hidden(self, phi: cel.Formula) -> cel.Formula:
-        """phi without the fresh variables in its valuations."""
+        """Return phi without the fresh variables in its valuations."""
         L = bindable(phi)
         return phi if L.isdisjoint(self.fresh) else cel.Project(L - self.fresh, phi)
 
@@ -663,7 +673,7 @@ class _Pushing:
 
 
 def bound(phi: cel.Formula, A: str, L: Variables | None) -> cel.Formula:
-    """phi IN A for a phi that binds A nowhere but as an event type, if at all; with L, A holds only what L holds."""
+    """Return phi IN A for a phi that binds A only as an event type, if at all; with L, A holds only what L holds."""
     match phi:
         case cel.EventAtom() | cel.In():
             here = bindable(phi)
@@ -716,7 +726,7 @@ def _renamed_in(condition: cel.Condition, A: str, B: str) -> cel.Condition:
 
 
 def _looks_at(phi: cel.Formula, A: str) -> bool:
-    """Return whether it matters to phi what A holds inside, or could."""
+    """Return whether the meaning of phi depends on the events of A inside it."""
     return any(
         (isinstance(psi, cel.Filter) and A in spoken_of(psi.condition))
         or (isinstance(psi, cel.And | cel.Project) and A in names(psi))

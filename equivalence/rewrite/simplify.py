@@ -118,7 +118,7 @@ def _local(place: Subformula, exact: bool) -> Iterator[Candidate]:
 
 
 def by_laws(psi: Formula, exact: bool) -> Iterator[Candidate]:
-    """One side of a law for the other; only laws of valuations if exact."""
+    """Yield one side of a law for the other; if exact, only laws that keep the valuations."""
     for rule in rules():
         if not exact or rule.law.level == "valuations":
             other = rule.applied(psi)
@@ -127,7 +127,7 @@ def by_laws(psi: Formula, exact: bool) -> Iterator[Candidate]:
 
 
 def in_chains(psi: Formula, exact: bool) -> Iterator[Candidate]:
-    """Laws on two operands of a chain: any two where the operator is commutative, neighbours where it is not."""
+    """Apply laws to two operands of a chain: any two of a commutative operator, neighbours of others."""
     kind = type(psi)
     operands = _operands(psi, kind)
     if len(operands) < 2 or not isinstance(psi, CHAINS):
@@ -165,7 +165,7 @@ def nothing(phi: Formula) -> Formula:
 
 
 def is_nothing(phi: Formula) -> bool:
-    """Return whether the formula is written as one that matches nowhere."""
+    """Return whether the formula is the standard one without matches."""
     return isinstance(phi, cel.Filter) and phi == nothing(phi)
 
 
@@ -190,7 +190,7 @@ def of_nothing(psi: Formula) -> Iterator[Candidate]:
 
 
 def fewer_conditions(psi: Formula) -> Iterator[Candidate]:
-    """A filter without an operand of AND or OR that is there twice: the connectives are those of truth values."""
+    """Yield a filter without a repeated operand of AND or OR."""
     if isinstance(psi, cel.Filter) and (condition := _without_copies(psi.condition)) != psi.condition:
         yield "a condition said twice", cel.Filter(psi.phi, condition)
 
@@ -243,7 +243,7 @@ class Simplified:
 
     @property
     def by_law_only(self) -> tuple[RewriteStep, ...]:
-        """Return the steps that no decision stands behind."""
+        """Return the steps that only a law justifies, and no decision."""
         return tuple(step for step in self.steps if step.proof is None)
 
 
@@ -272,7 +272,7 @@ def simplify(
 
 
 def is_decided(phi: Formula, schema: Schema | None) -> bool:
-    """Return whether a decider carries the formula, whatever the order of times."""
+    """Return whether a decider supports the formula, whatever the order of times."""
     return compilable(phi) or is_reducible(phi, schema, "any")
 
 
@@ -282,7 +282,7 @@ def same_meaning(phi: Formula, psi: Formula, level: Level, schema: Schema | None
 
 
 class _Search:
-    """The search, with what it may still use."""
+    """The search for smaller formulas, with the rest of its budget."""
 
     def __init__(self, schema: Schema | None, budget: Budget, tries: int) -> None:
         self.schema = schema
@@ -307,7 +307,7 @@ class _Search:
         return phi, steps
 
     def _law(self, phi: Formula, level: Level) -> tuple[RewriteStep, Formula] | None:
-        """Return the first step by a law."""
+        """Return the first step that a law allows."""
         found = next(self._lighter(phi, redundant(phi, level)), None)
         return None if found is None else (RewriteStep(found[0], phi, found[1], None), found[1])
 
@@ -337,7 +337,9 @@ class _Search:
     def _decided_step(
         self, phi: Formula, level: Level, witnesses: list[Stream], refused: set[Formula]
     ) -> RewriteStep | None:
-        """The first equivalent candidate. Streams on which earlier candidates differed are tried before the decider."""
+        """Return the first equivalent candidate; streams that refuted earlier candidates are tried
+        before the decider.
+        """
         known = [(S, self._said(phi, S, level)) for S in witnesses]
         for by, other in self._lighter(phi, chain(redundant(phi, level), _less(phi, level))):
             if other in refused:
@@ -355,7 +357,7 @@ class _Search:
         return None
 
     def _lighter(self, phi: Formula, candidates: Iterator[Candidate]) -> Iterator[Candidate]:
-        """Those that are lighter, and have no type error that the formula has not, until the search has ended."""
+        """Yield candidates that are lighter and add no type error, until the search ends."""
         bound = weight(CEL, phi, EMPTY)
         typed = self.schema is not None and not type_errors(phi, self.schema)
         for by, other in candidates:
@@ -389,7 +391,7 @@ def _unary_parts(phi: Formula) -> Iterator[Subformula]:
 
 
 def _less(phi: Formula, level: Level) -> Iterator[Candidate]:
-    """Candidates that may or may not be the same."""
+    """Yield smaller candidates, equivalent or not."""
     yield from (("a part is enough", other) for other in SHAPE.smaller(phi))
     for place in places(phi):
         if not is_nothing(place.psi) and not isinstance(place.psi, cel.EventAtom):
@@ -406,7 +408,7 @@ def _less(phi: Formula, level: Level) -> Iterator[Candidate]:
 
 
 def _contiguous(psi: Formula) -> Iterator[Formula]:
-    """: and :+ for ; and + that something around them makes contiguous."""
+    """Replace ; and + by : and :+ where an operator around them makes them contiguous."""
     chi = psi.phi if isinstance(psi, cel.Strict | cel.Within) else None
     if isinstance(chi, cel.Seq):
         yield cel.ContiguousSeq(chi.left, chi.right)

@@ -20,14 +20,14 @@ Renaming = Mapping[str, str]
 
 
 class Names:
-    """The names that are in use; gives one that is not."""
+    """The names in use; makes fresh ones."""
 
     def __init__(self, used: frozenset[str]) -> None:
         self._used = set(used)
         self._written: dict[str, str] = {}
 
     def unused(self, like: str) -> str:
-        """This name, or if it is in use a fresh one like it."""
+        """Return this name, or a fresh one like it if it is in use."""
         if like in self._used:
             return self.fresh(like)
         self._used.add(like)
@@ -41,7 +41,7 @@ class Names:
         return name
 
     def find_original(self, name: str) -> str:
-        """Return the name in the given formula of the variable that has this name now, for messages."""
+        """Return the user's name of the variable that now has this name, for messages."""
         return self._written.get(name, name)
 
 
@@ -85,7 +85,7 @@ def named_apart(phi: core.Formula) -> tuple[core.Formula, Names]:
 
 
 def renamed_condition(condition: core.Condition, name: Renaming) -> core.Condition:
-    """Return the condition about other variables."""
+    """Return the condition with its variables renamed."""
     match condition:
         case core.Unary(x, predicate):
             return core.Unary(name[x], predicate, span=condition.span)
@@ -113,13 +113,13 @@ NAMES: dict[type[Choice], str] = {core.CoreNext: "NXT", core.CoreLast: "LAST", c
 
 
 def keeps_all(phi: Choice) -> bool:
-    """Return whether the strategy surely keeps all matches, since all have the same number of events."""
+    """Return whether the strategy certainly keeps all matches, since all have the same number of events."""
     events = events_of(phi.phi)
     return events == 1 or (events is not None and isinstance(phi, core.CoreMax))
 
 
 def events_of(phi: core.Formula) -> int | None:
-    """Return the number of events in each complex event of phi; None unless its form gives them all as many."""
+    """Return the number of events in each complex event of phi; None unless its form fixes one number."""
     match phi:
         case core.CoreEventAtom():
             return 1
@@ -140,7 +140,7 @@ def events_of(phi: core.Formula) -> int | None:
 
 
 def not_first(phi: Choice, span: Span | None) -> Unsupported:
-    """Return the error for a strategy that need not begin where the stream does."""
+    """Return the error for a strategy that may begin later than the stream."""
     name = NAMES[type(phi)]
     return Unsupported(
         f"{name} after a ; or in an iteration means something else in core-CEL: it also compares "
@@ -183,7 +183,7 @@ def to_cel(phi: core.Formula, budget: Budget = Budget()) -> cel.Formula:
 
 
 def translated(phi: core.Formula, budget: Budget = Budget()) -> cel.Formula | Unsupported:
-    """A CEL formula with the complex events of phi at every position.
+    """Return a CEL formula with the complex events of phi at every position.
 
     Unsupported where CEL has no such formula or this translation finds none. Raises BudgetExceeded where it would be
     too large.
@@ -207,14 +207,14 @@ def translated(phi: core.Formula, budget: Budget = Budget()) -> cel.Formula | Un
 
 @dataclass(frozen=True)
 class PendingConstraint:
-    """An atom that no place has been found for yet. `many` are its variables that each round binds anew."""
+    """An atom that has no place yet. `many` are its variables that each round binds anew."""
 
     atom: core.Condition
     many: Variables = NOTHING
 
     @property
     def single(self) -> Variables:
-        """Its variables that hold one event."""
+        """Return its variables that hold one event."""
         return mentioned(self.atom) - self.many
 
 
@@ -236,7 +236,7 @@ class _Alternative:
 
 
 class _Translation:
-    """Translates, and keeps to a budget: the nodes of a formula, and the alternatives that are looked at.
+    """Translates within a budget: the nodes of a formula, and the alternatives.
 
     refused: the first reason why there is no formula; what the methods return is of no use then.
     """
@@ -287,14 +287,14 @@ class _Translation:
                 assert_never(phi)
 
     def translate_iteration(self, rounds: Sequence[_Alternative]) -> Iterator[_Alternative]:
-        """The alternatives of an iteration, one for each set of constraints about the variables around it only."""
+        """Return the alternatives of an iteration, one for each set of constraints only on variables around it."""
         rounds = [self.apart(one, rounds) for one in rounds]
         for guards in self.unions({_guards(one) for one in rounds}):
             usable = [one for one in rounds if _guards(one) <= guards]
             yield reduce(_either, usable).around(cel.Plus)
 
     def round(self, one: _Alternative, U: Variables) -> _Alternative:
-        """The alternative as that of a round, which chooses the variables U anew: its constraints are on all rounds."""
+        """Return the alternative as a round that chooses the variables U anew: its constraints are on all rounds."""
         pending = set()
         for constraint in _ordered(one.pending):
             local = constraint.single & U
@@ -313,7 +313,7 @@ class _Translation:
         return _Alternative(NOTHING, frozenset(pending), one.phi, one.nodes)
 
     def apart(self, one: _Alternative, rounds: Sequence[_Alternative]) -> _Alternative:
-        """Return the round, in which a variable that a constraint is about is called as in no other round."""
+        """Return the round with fresh names for the variables of constraints."""
         elsewhere = {psi.variable for other in rounds if other is not one for psi in _bindings(other.phi)}
         about = frozenset[str]().union(*(constraint.many for constraint in one.pending)) & elsewhere
         if not about:
@@ -363,7 +363,7 @@ class _Translation:
         self.refused = self.refused or reason
 
     def looks_ahead(self, constraint: PendingConstraint, unbound: Variables) -> Unsupported:
-        """Return the refusal of a filter on variables that need not hold an event."""
+        """Return the refusal of a filter on variables that may hold no event."""
         return Unsupported(
             f"{self.show_all(unbound)} may hold no event here, so the filter could depend on a later "
             "event, and CEL does not look ahead: define it on every path through the filtered formula",
@@ -371,12 +371,12 @@ class _Translation:
         )
 
     def show_all(self, variables: Variables) -> str:
-        """Return the variables as the user calls them."""
+        """Return the variables under the user's names."""
         return ", ".join(sorted(set(map(self.names.find_original, variables))))
 
 
 def _either(one: _Alternative, two: _Alternative) -> _Alternative:
-    """One or the other, with the constraints of both."""
+    """Return the OR of two alternatives, with the constraints of both."""
     return _Alternative(one.held, one.pending | two.pending, cel.Or(one.phi, two.phi), one.nodes + two.nodes + 1)
 
 
@@ -398,7 +398,7 @@ def _filtered(one: _Alternative, condition: core.Condition) -> Iterator[_Alterna
 
 
 def _sequenced(one: _Alternative, two: _Alternative) -> _Alternative:
-    """One after the other, with the filters on it that can now be put."""
+    """Return one alternative after the other, with the filters that can now be placed."""
     held, pending = one.held | two.held, one.pending | two.pending
     settled = frozenset(constraint for constraint in pending if constraint.single <= held)
     both = _Alternative(held, pending - settled, cel.Seq(one.phi, two.phi), one.nodes + two.nodes + 1)
@@ -408,12 +408,12 @@ def _sequenced(one: _Alternative, two: _Alternative) -> _Alternative:
 
 
 def _guards(one: _Alternative) -> PendingConstraints:
-    """Return the constraints of a round that are about nothing in it."""
+    """Return the constraints of a round on none of its own variables."""
     return frozenset(constraint for constraint in one.pending if not constraint.many)
 
 
 def _mentions(condition: core.Condition) -> Iterator[Attribute]:
-    """Return the attributes of other events than one that a condition compares."""
+    """Return the attributes of other events that a condition compares."""
     return (
         a for atom in core.atoms(condition) if isinstance(atom, core.CoreCorrelated) for a in mentions(atom.predicate)
     )
@@ -424,12 +424,12 @@ def _bindings(phi: cel.Formula) -> Iterator[cel.In]:
 
 
 def _ordered(constraints: PendingConstraints) -> list[PendingConstraint]:
-    """In an order that is the same in every run of the program."""
+    """Return the items in an order that is the same in every run of the program."""
     return sorted(constraints, key=repr)
 
 
 def as_cel_condition(condition: core.Condition) -> cel.Condition:
-    """The condition on sets that is written like the one on single events, and means the same of sets of one event."""
+    """Return the condition on sets that means the same for sets of one event as this one on single events."""
     match condition:
         case core.Unary(x, predicate):
             return cel.Every(x, predicate, span=condition.span)
@@ -485,7 +485,7 @@ Holders = Mapping[str, frozenset[str]]
 
 @dataclass(frozen=True)
 class _Translated:
-    """A core-CEL formula, and who holds its events; chosen are the variables that it defines below a strategy."""
+    """A core-CEL formula, and the holders of its events; chosen are the variables that it defines below a strategy."""
 
     phi: core.Formula
     held_by: Holders
@@ -497,18 +497,18 @@ class _Translated:
 
 
 class _CoreTranslation:
-    """Translates, and keeps to a budget: the nodes of a formula."""
+    """Translates within a budget: the nodes of a formula."""
 
     def __init__(self, budget: Budget) -> None:
         self.names = Names(frozenset())
         self.most = budget.states
 
     def translated(self, phi: cel.Formula, anchored: bool) -> _Translated:
-        """phi in core-CEL; anchored as in to_cel."""
+        """Return phi in core-CEL; anchored as in to_cel."""
         return self.checked(self.clause(phi, anchored), phi.span)
 
     def clause(self, phi: cel.Formula, anchored: bool) -> _Translated:
-        """phi in core-CEL, by what is below it."""
+        """Return phi in core-CEL, given its operands in core-CEL."""
         match phi:
             case cel.EventAtom(R):
                 return self.event(R, x if (x := R.lower()).isidentifier() and x not in ("true", "false") else R)
@@ -585,7 +585,7 @@ class _CoreTranslation:
         return self.checked(result, condition.span)
 
     def checked(self, found: _Translated, span: Span | None) -> _Translated:
-        """Return the formula, if it is not too large."""
+        """Return the formula, or raise BudgetExceeded if it is too large."""
         if core.size(found.phi) > self.most:
             raise BudgetExceeded(f"the core-CEL formula would have more than {self.most} nodes", span)
         return found
@@ -640,7 +640,7 @@ def _choices(found: _Translated, predicate: Predicate, span: Span | None) -> Ite
 
 
 def _attach_atom(found: _Translated, atom: core.Atom) -> _Translated:
-    """Filter the complex events of a formula that have all variables of the atom by the atom.
+    """Filter by the atom those complex events of a formula that have all its variables.
 
     A unary filter goes on the definition of its variable; another one around the formula if that binds all its
     variables, and if it binds all but one on the definition of that one.

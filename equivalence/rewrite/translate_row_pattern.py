@@ -97,7 +97,7 @@ def _is_complete(A: Automaton, state: int) -> bool:
 
 
 def row_to_cel(q: MatchRecognize, budget: Budget = Budget()) -> cel.Formula:
-    """A CEL formula with the rows of the matches of q as its complex events, on every stream.
+    """Return a CEL formula with the rows of the matches of q as its complex events, on every stream.
 
     Raises Unsupported where CEL has no such formula or this translation finds none, and BudgetExceeded.
     """
@@ -166,7 +166,9 @@ class _Translation:
         self.events = {A: self._event(q, A, names) for A in q.primary}
 
     def _event(self, q: MatchRecognize, A: str, names: Names) -> cel.Formula:
-        """The event of a variable: of its type, with its conditions; the variable is the type if they have one name."""
+        """Return the event of a variable, with its type and conditions; the variable is the type if
+        they have one name.
+        """
         conjuncts = list(_conjuncts(self.predicates[A]))
         types = [one.type for one in conjuncts if isinstance(one, pred.OfType)]
         rest = [one for one in conjuncts if not isinstance(one, pred.OfType | pred.Anything)]
@@ -268,7 +270,7 @@ class _Leaf:
 
 @dataclass(frozen=True)
 class _Joined:
-    """Two parts, one after the other, or one of the two."""
+    """A sequence of two parts, or a choice of them."""
 
     left: _Part
     right: _Part
@@ -277,7 +279,7 @@ class _Joined:
 
 @dataclass(frozen=True)
 class _Repeated:
-    """A part once or more often."""
+    """An iteration of at least one round."""
 
     part: _Part
 

@@ -61,11 +61,11 @@ class SaseShape:
         return self.strategies[n]
 
     def gap(self, n: int) -> sase.Strategy:
-        """Return the strategy that passes over the events before a component's first event."""
+        """Return the strategy for the events skipped before a component's first event."""
         return self.strategies[n]
 
     def at(self, n: int, edge: Edge) -> list[Predicate]:
-        """Return the conditions on single events that are about these events of a component."""
+        """Return the conditions on single events for these events of a component."""
         return [p.condition for p in self.single if (p.component, p.edge) == (n, edge)]
 
 
@@ -162,7 +162,7 @@ def _is_single(p: Predicate) -> bool:
 
 
 def _require_one_of_many(p: ShapeCondition, q: sase.SaseQuery) -> None:
-    """A set of several events may be mentioned once: CEL lets each mention range on its own."""
+    """Raise Unsupported if a set of several events is mentioned twice: CEL compares each mention on its own."""
     many = [a for a in mentions(p.condition) if isinstance(a, sase.Reference) and a.place == "current"]
     if len(many) > 1:
         raise Unsupported(
@@ -260,7 +260,7 @@ class _Translation:
         self.asked |= {self.names[a.variable or ""].rest for c in later for a in mentions(c)}
 
     def whole(self) -> cel.Formula:
-        """Return the components, one after the other, and around them what compares them."""
+        """Return the sequence of the components, inside the conditions that compare them."""
         shape = self.shape
         phi = self.component(0)
         for n in range(1, len(shape.pattern)):
@@ -279,7 +279,7 @@ class _Translation:
         return cel.Or(single, phi) if single is not None and compared else phi
 
     def component(self, n: int, alone: bool = False) -> cel.Formula:
-        """Return the events of one component; alone is of an array of one event."""
+        """Return the events of one component; alone: as an array of one event."""
         shape, k = self.shape, self.shape.pattern[n]
         names, how = self.names[k.variable], shape.how(n)
         first, ends = [*shape.at(n, "first"), *shape.at(n, "each")], shape.at(n, "end")
@@ -303,7 +303,7 @@ class _Translation:
         return cel.In(cel.Or(one, several), names.all)
 
     def is_split(self, n: int) -> bool:
-        """Return whether the first or the last event of an array has to be told from the others."""
+        """Return whether the first or the last event of an array needs a variable of its own."""
         names = self.names[self.shape.pattern[n].variable]
         conditions = [*self.shape.at(n, "first"), *self.shape.at(n, "end")]
         return bool(conditions) or not self.asked.isdisjoint((names.first, names.rest, names.last))
@@ -321,7 +321,7 @@ class _Translation:
         return cel.Unless(phi, cel.Seq(skipped, phi)) if how == "skip_till_next_match" else phi
 
     def limited_first(self, n: int, phi: cel.Formula) -> cel.Formula:
-        """Return the same of the first event of a component: what is skipped depends on the component before."""
+        """Return the first event of a component likewise; skipping depends on the component before."""
         if n == 0 or self.shape.gap(n) != "skip_till_next_match":
             return phi
         shape, k, before = self.shape, self.shape.pattern[n], self.shape.pattern[n - 1]
@@ -366,7 +366,7 @@ class _Translation:
         return mapped_predicate(p, moved)
 
     def soon_after(self, window: sase.SaseWindow) -> Iterable[pred.Predicate]:
-        """Each variable's events come within the window of the first event of the match."""
+        """Return the condition that each variable's events are within the window of the first event."""
         first = self.names[self.shape.pattern[0].variable].first
         for k in self.shape.pattern:
             name = self.names[k.variable].all

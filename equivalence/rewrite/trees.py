@@ -25,7 +25,9 @@ def mapped(
     attribute: Callable[[str], str] = same,
     value: Callable[[Value], Value] = same,
 ) -> Formula:
-    """The formula with other names (of event types and variables alike), attributes and constants; without spans."""
+    """Return the formula with other names (of event types and variables alike), attributes and constants; without
+    spans.
+    """
 
     def predicate(P: Predicate) -> Predicate:
         return mapped_predicate(P, lambda a: Attribute(attribute(a.name), a.variable and name(a.variable)), value)
@@ -56,7 +58,9 @@ def with_names(
     attribute: Callable[[str], str],
     condition: Callable[[Condition], Condition],
 ) -> Formula:
-    """The node with other operands, and with other names, attributes and conditions in its own fields; no span."""
+    """Return the node with other operands, and other names, attributes and conditions in its own fields; without a
+    span.
+    """
     if isinstance(phi, cel.Plain | cel.Derived):
         return rebuilt(phi, below)
     match phi:
@@ -109,7 +113,7 @@ def names(phi: Formula) -> Iterator[str]:
 
 
 def variables_of(atom: cel.Atom) -> tuple[str, ...]:
-    """Return the variables that an atom speaks of, with repetitions."""
+    """Return the variables in an atom, with repetitions."""
     match atom:
         case cel.Every(A, _):
             return (A,)
@@ -122,7 +126,7 @@ def variables_of(atom: cel.Atom) -> tuple[str, ...]:
 
 
 def attribute_names(phi: Formula) -> Iterator[str]:
-    """Yield the attributes that a formula asks for, with repetitions, in a fixed order."""
+    """Yield the attributes used in a formula, with repetitions, in a fixed order."""
     for P in predicates(phi):
         yield from (a.name for a in mentions(P))
     for psi in cel.subformulas(phi):

@@ -53,7 +53,7 @@ def _simpler_atoms(atom: Condition) -> Iterator[Condition]:
 
 
 def across(predicate: Predicate) -> Condition | None:
-    """Return the condition that a predicate across variables makes, None where it mentions none."""
+    """Return the condition for a predicate across variables; None if it mentions none."""
     match [a.variable for a in mentions(predicate)]:
         case []:
             return None
@@ -80,7 +80,7 @@ SHAPE = FormulaShape[Formula](
 
 
 def complexity(phi: Formula) -> int:
-    """Return the sum of the operators' ranks among those with as many operands, and of what they carry."""
+    """Return the sum of the operators' ranks among those with as many operands, and of the sizes of their fields."""
     return sum(map(_complexity, subformulas(phi)))
 
 

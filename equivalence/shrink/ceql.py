@@ -31,7 +31,7 @@ def fewer_clauses(query: CeqlQuery) -> Iterator[CeqlQuery]:
 
 @dataclass(frozen=True)
 class _InFormula:
-    """The reduction of a query that reduces its formula, to one that CEQL can write; it goes to other processes."""
+    """Reduces the formula of a query to others that CEQL can express; can be sent to other processes."""
 
     reduction: Reduction[Formula]
 

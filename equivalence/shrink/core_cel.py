@@ -27,7 +27,7 @@ def _simpler_atoms(atom: Condition) -> Iterator[Condition]:
 
 
 def across(predicate: Predicate) -> core.Atom:
-    """Return the condition that a predicate over one variable or more makes."""
+    """Return the condition for a predicate over one or more variables."""
     match sorted({a.variable or "" for a in mentions(predicate)}):
         case [x]:
             return core.Unary(x, about(predicate, None))

@@ -18,7 +18,7 @@ SHAPE = TreeShape[Expression](expr.children, expr.rebuilt)
 
 
 def smaller_expressions(E: Expression) -> Iterator[Expression]:
-    """An expression in the place of one around it, and operators with fewer operands, arguments or definitions."""
+    """Yield an expression in place of one around it, and operators with fewer operands, arguments or definitions."""
     yield from SHAPE.parts_instead(E)
     yield from SHAPE.at_each_node(E, _fewer)
 

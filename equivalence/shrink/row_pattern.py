@@ -38,7 +38,7 @@ def size(q: MatchRecognize) -> int:
 
 
 def complexity(q: MatchRecognize) -> int:
-    """Return the distance of the output, the skip and the nodes from the plainest."""
+    """Return the sum of the distances of the output, the skip and the nodes from the simplest ones."""
     nodes = [*subtrees(q.pattern), *(node for e in q.expressions for node in subtrees(e))]
     window = 0 if q.window is None else 1 + q.window.seek + (-1 if (end := q.window.following) is None else end) + 1
     output = ("one", "all", "all omit empty", "all with unmatched").index(q.rows)
@@ -71,7 +71,9 @@ def _complexity(node: rows.Pattern | rows.Expression) -> int:
 
 
 def pruned(q: MatchRecognize) -> MatchRecognize:
-    """Return the clause without conditions, members of unions and a skip that name variables which its pattern lost."""
+    """Return the clause without references to variables that its pattern has lost: conditions, members of unions, a
+    skip.
+    """
     unions = (replace(one, members=tuple(A for A in one.members if A in q.primary)) for one in q.subsets)
     q = replace(
         q,
@@ -82,7 +84,7 @@ def pruned(q: MatchRecognize) -> MatchRecognize:
 
 
 def fewer_clauses(q: MatchRecognize) -> Iterator[MatchRecognize]:
-    """Without one part of a clause; one row per match; after each match the row after it."""
+    """Yield the clause without one part, with one row per match, or with the default skip."""
     for name in LISTS:
         for fewer in dropped(getattr(q, name)):
             changed: Any = {name: fewer}
@@ -154,7 +156,7 @@ def _plainer(e: rows.Expression) -> Iterator[rows.Expression]:
 
 
 def attributes(q: MatchRecognize) -> Iterator[str]:
-    """Return the columns that a clause names."""
+    """Return the columns in a clause."""
     return (one.name for one in columns_in(q))
 
 
@@ -179,7 +181,7 @@ def mapped(
 
 
 def nothing(q: MatchRecognize) -> Iterator[Any]:
-    """Nothing: a clause has neither event types nor predicates on events."""
+    """Return nothing: a clause has neither event types nor predicates on events."""
     return iter(())
 
 

@@ -50,7 +50,7 @@ def at_each_node(root: N, local: Callable[[Any], Iterable[Any]]) -> Iterator[N]:
 
 
 def with_changes(tree: T, change: Callable[[Any], Any]) -> T:
-    """Return the tree with what `change` makes of each of its nodes, those below a node first, left to right."""
+    """Return the tree with `change` applied to each node, left to right, operands first."""
     if isinstance(tree, tuple):
         return cast("T", tuple(with_changes(part, change) for part in tree))
     if not isinstance(tree, sase.SaseNode):
@@ -80,7 +80,7 @@ def _size(q: sase.SaseQuery) -> int:
 
 
 def complexity(q: sase.Tree) -> int:
-    """Return the distance of components, blocks and results from plain ones, and of the window from the shortest."""
+    """Return the distance of components, blocks, results and window from the simplest ones."""
     return sum(map(_complexity, blocks(q)))
 
 
@@ -146,7 +146,9 @@ def fewer_blocks(node: sase.SaseNode) -> Iterator[sase.SaseNode]:
 
 
 def fewer_parts(q: sase.SaseNode) -> Iterator[sase.SaseQuery]:
-    """Without a component and all that mentions it, without a clause, a conjunct or an attribute of the result."""
+    """Yield the query without a component and all that mentions it, a clause, a conjunct or an
+    attribute of the result.
+    """
     if not isinstance(q, sase.SaseQuery):
         return
     for k in q.pattern:
@@ -164,7 +166,7 @@ def fewer_parts(q: sase.SaseNode) -> Iterator[sase.SaseQuery]:
 
 
 def without(q: sase.SaseQuery, variable: str) -> sase.SaseQuery:
-    """Return the query without a component, and without what mentions it; another component is positive."""
+    """Return the query without a component and all that mentions it; some other component must be positive."""
 
     def is_kept(c: sase.Conjunct) -> bool:
         return isinstance(c.condition, sase.Equivalence) or not _mentions(c.condition, variable)
@@ -192,12 +194,12 @@ def without(q: sase.SaseQuery, variable: str) -> sase.SaseQuery:
 
 
 def _is_written(b: sase.Block) -> bool:
-    """Return whether a block can be written: it gives a strategy to some variable, or it is bare and has predicates."""
+    """Return whether a block has a text: it gives a strategy to some variable, or it is bare and has predicates."""
     return bool(b.arguments) if b.strategy is not None else bool(b.conjuncts)
 
 
 def simpler_components(q: sase.SaseNode) -> Iterator[sase.SaseQuery]:
-    """One event for a Kleene plus, one that is there for one that must not be."""
+    """Yield the query with one event for a Kleene plus, or a component in place of a negated one."""
     if not isinstance(q, sase.SaseQuery):
         return
     for pattern in varied(q.pattern, lambda k: (replace(k, negated=False),)):
@@ -225,7 +227,9 @@ def single(q: sase.SaseQuery, variable: str) -> sase.SaseQuery:
 
 
 def simpler_blocks(node: sase.SaseNode) -> Iterator[sase.SaseNode]:
-    """One strategy for all, a simpler one, none; less cut, less underlined; a shorter window, simpler results."""
+    """Yield the query with one strategy for all, a simpler one or none, fewer cuts or underlines, a shorter window,
+    simpler results.
+    """
     match node:
         case sase.SaseQuery():
             every = tuple(conjuncts(node))

@@ -38,7 +38,7 @@ that are called for each occurrence from left to right. Without them the query o
 
 
 def require_nothing(query: Any) -> None:
-    """Accept every query that is printed and parsed back."""
+    """Accept every query."""
 
 
 def as_it_is(query: Q) -> Q:
@@ -74,7 +74,9 @@ class QueryOperations(Generic[Q]):
     expanded: Callable[[Q], Q] = as_it_is
 
     def names(self, query: Q) -> list[str]:
-        """The event types and variables in a query, with repetitions, in the order in which `mapped` replaces them."""
+        """Return the event types and variables in a query, with repetitions, in the order in which `mapped` replaces
+        them.
+        """
         return noted(lambda note: self.mapped(query, name=note))
 
     def constants(self, query: Q) -> list[Value]:
@@ -82,14 +84,14 @@ class QueryOperations(Generic[Q]):
         return noted(lambda note: self.mapped(query, value=note))
 
     def is_wellformed(self, query: Q) -> bool:
-        """Return whether the query is parsed back from its text. Raises ParseError, IllFormed."""
+        """Return whether parsing the query's text gives the query. Raises ParseError, IllFormed."""
         self.require_wellformed(query)
         return self.parse(self.show(query)) == query
 
 
 @dataclass(frozen=True)
 class TreeShape(Generic[T]):
-    """The shape of the trees of a language: how to take them apart, and the reductions that need no more than that.
+    """The shape of a language's trees: how to take them apart, and reductions of any such tree.
 
     children: the trees directly below a node. rebuilt: the node with others below it, as many.
     """
@@ -108,7 +110,7 @@ class TreeShape(Generic[T]):
             yield self.rebuilt(root, below)
 
     def parts_instead(self, root: T, around: Callable[[T], T] | None = None) -> Iterator[T]:
-        """A tree in the place of one above it, the smallest first; then each of these with an operator around it."""
+        """Yield a tree in place of one above it, the smallest first; then each of these with an operator around it."""
 
         def local(node: T) -> Iterator[T]:
             inside = sorted(list(self.nodes(node))[1:], key=self.size)
@@ -189,12 +191,12 @@ class FormulaShape(TreeShape[T]):
 
 
 def dropped(items: tuple[X, ...]) -> Iterator[tuple[X, ...]]:
-    """Return the items without one of them, in every way."""
+    """Yield the items without one of them, in every way."""
     return (items[:i] + items[i + 1 :] for i in range(len(items)))
 
 
 def varied(items: tuple[X, ...], others: Callable[[X], Iterable[X]]) -> Iterator[tuple[X, ...]]:
-    """Yield the items with another one in the place of one of them, in every way that others offers."""
+    """Yield the items with one of them replaced, in every way that `others` offers."""
     for i, item in enumerate(items):
         yield from ((*items[:i], other, *items[i + 1 :]) for other in others(item))
 
@@ -238,7 +240,7 @@ SIMPLEST_VARIABLES = ("X", "Y", "Z")
 
 
 def fewer_events(language: QueryOperations[Q], query: Q, S: Stream) -> Candidates[Q]:
-    """Without a part of the stream: halves first, then ever shorter parts, at last single events."""
+    """Yield the stream without a part: halves first, then ever shorter parts, at last single events."""
     length = (len(S) + 1) // 2
     while length > 0:
         for start in range(0, len(S), length):
@@ -247,7 +249,9 @@ def fewer_events(language: QueryOperations[Q], query: Q, S: Stream) -> Candidate
 
 
 def less_declared(language: QueryOperations[Q], query: Q, S: Stream) -> Candidates[Q]:
-    """Without attributes that the query does not read, and without types that neither the query nor an event has."""
+    """Yield the schema without attributes that the query does not read, and without types that neither the query nor an
+    event has.
+    """
     read = set(language.attributes(query))
     named = {*language.names(query), *(event.type for event in S)}
 
@@ -270,7 +274,7 @@ def less_declared(language: QueryOperations[Q], query: Q, S: Stream) -> Candidat
 
 
 def fewer_names(language: QueryOperations[Q], query: Q, S: Stream) -> Candidates[Q]:
-    """Two names made one, variables called X, Y, Z, and types replaced by simpler ones, at one place or throughout.
+    """Yield queries with two names made one, variables called X, Y, Z, and simpler types, at one place or throughout.
 
     A type may become another that is there, or one that the schema declares with the same attributes.
     """
@@ -301,12 +305,12 @@ def replacing(index: int, new: V) -> Callable[[V], V]:
 
 
 def renamed(language: QueryOperations[Q], query: Q, old: str, new: str) -> Q:
-    """Return the query with one name in place of another, wherever that stands."""
+    """Return the query with a name replaced by another throughout."""
     return language.mapped(query, name=lambda name: new if name == old else name)
 
 
 def simpler_values(language: QueryOperations[Q], query: Q, S: Stream) -> Candidates[Q]:
-    """Simpler attribute values and constants: all numbers at once, keeping their order; then one by one."""
+    """Yield simpler attribute values and constants: all numbers at once, keeping their order; then one by one."""
     constants = language.constants(query)
     values = [*constants, *(value for event in S for value in event.attributes.values())]
     for kind, shift in ((int, 0), (int, 1), (float, 0), (float, 1)):
@@ -334,7 +338,9 @@ def simpler_values(language: QueryOperations[Q], query: Q, S: Stream) -> Candida
 
 
 def parts(P: pred.Predicate) -> Iterator[pred.Predicate]:
-    """Predicates with fewer nodes: operands of connectives, comparisons for longer tests, operands of arithmetic."""
+    """Yield predicates with fewer nodes: operands of connectives, comparisons for longer tests,
+    operands of arithmetic.
+    """
     match P:
         case pred.Both(left, right) | pred.Either(left, right):
             yield left
@@ -369,7 +375,7 @@ def parts(P: pred.Predicate) -> Iterator[pred.Predicate]:
 
 
 def operands(term: pred.Term) -> Iterator[pred.Term]:
-    """Yield the terms inside an arithmetic term, and it with one of its operands made smaller."""
+    """Yield the terms inside an arithmetic term, and the term with one operand made smaller."""
     if isinstance(term, pred.Arithmetic):
         yield term.left
         yield term.right
@@ -388,7 +394,7 @@ def retyped(event: Event, R: str, schema: Schema | None) -> Event:
 
 
 def simpler_than(value: Value) -> Iterator[Value]:
-    """Values of the same kind nearer to the simplest one, the simplest first."""
+    """Yield values of the same kind nearer to the simplest one, the simplest first."""
     match value:
         case bool():
             yield False
@@ -405,7 +411,7 @@ def simpler_than(value: Value) -> Iterator[Value]:
 
 
 def simpler_numbers(value: int | float) -> Iterator[int | float]:
-    """Numbers of the same type nearer to 0."""
+    """Yield numbers of the same type nearer to 0."""
     if isinstance(value, float) and not math.isfinite(value):
         yield from (0.0, 1.0)
         return
@@ -443,7 +449,7 @@ def weight(language: QueryOperations[Q], query: Q, stream: Stream) -> Weight:
 
 
 def predicate_weight(predicate: pred.Predicate) -> int:
-    """The number of connectives, comparisons, terms and constants in it; an attribute is heavier than a constant."""
+    """Return the number of connectives, comparisons, terms and constants; an attribute is heavier than a constant."""
     return sum(_node_weight(node) for node in nodes(predicate))
 
 
@@ -565,7 +571,7 @@ class _Search(Generic[Q]):
         self.refused: set[bytes] = set()
 
     def first(self, query: Q, stream: Stream) -> tuple[Q, Stream]:
-        """Return the pair to begin with: the expanded query, if that is another one and differs too."""
+        """Return the pair to begin with: the expanded query, if it is another one and still differs."""
         expanded = self.language.expanded(query)
         return (expanded, stream) if expanded == query or self._accepted(expanded, stream) else (query, stream)
 

@@ -86,7 +86,7 @@ INTERRUPTED = 130
 
 
 def _features(ctx: click.Context) -> set[str]:
-    """Return the features of the suite that the call names."""
+    """Return the features of the suite named in the call."""
     return {case.feature for case in load(ctx.params.get("suite"))}
 
 
@@ -522,7 +522,7 @@ def _print_profile(profile: EngineProfile) -> None:
 
 
 def _note(name: str, finding: AxisFinding, profile: EngineProfile) -> str:
-    """Return the remarks about a finding that go beside its numbers."""
+    """Return the remarks about a finding, to be printed beside its numbers."""
     notes = []
     axes = AXES[profile.language]
     default = (axes.get(name) or next(axis for axis in axes.values() if axis.base == name)).default

@@ -99,7 +99,7 @@ class Database:
                 self._executed(f"DROP TABLE {table}")
 
     def _fill(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Insert the rows, many in a statement; one by one from then on if the database has no such INSERT."""
+        """Insert the rows, many in a statement, or one by one if the database has no such INSERT."""
         start = 0
         while start < len(rows):
             try:
@@ -116,7 +116,7 @@ class Database:
             self.connection.rollback()
 
     def _executed(self, statement: str) -> list[sql.Row]:
-        """Return the rows of a statement by the names of their columns in lower case; none if it is no query."""
+        """Return the rows of a statement by the names of their columns in lower case; none if it is not a query."""
         with closing(self.connection.cursor()) as cursor:
             cursor.execute(statement)
             if cursor.description is None:

@@ -143,7 +143,7 @@ def show(findings: Sequence[DemoFinding], report: Report, note: str, engine: str
 
 
 def as_object(findings: Sequence[DemoFinding], report: Report, note: str, index: Path) -> dict[str, Any]:
-    """Everything that was found, as one JSON object."""
+    """Return all findings as one JSON object."""
     return {
         "queries": [
             {

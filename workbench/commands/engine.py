@@ -152,7 +152,9 @@ def run(message: dict[str, Any], served: Served) -> dict[str, Any]:
 
 @lru_cache(maxsize=QUERIES)
 def _typed(language: Language[Any], query: str, schema: str) -> tuple[Any, Schema | None]:
-    """Return the parsed query, which fits the schema, and the schema, if the JSON text has one. Raises CerifyError."""
+    """Return the query, checked against the schema in the JSON text, and the schema, if there is one. Raises
+    CerifyError.
+    """
     phi, obj = _parsed(language, query), json.loads(schema)
     if obj is None:
         return phi, None

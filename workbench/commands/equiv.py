@@ -310,7 +310,7 @@ def _with_text(event: Event) -> Event:
 
 
 def _match_json(match: Match) -> list[int] | dict[str, list[int]]:
-    """Return the positions, or at the level of valuations what each variable holds."""
+    """Return the positions of a match, or at the level of valuations the positions of each variable."""
     return list(match.events) if match.bindings is None else {A: list(places) for A, places in match.bindings}
 
 
@@ -442,7 +442,7 @@ def vectors_command(
 def _logs(
     query: str, language: str, schema: Schema | None, out: Path | None, as_json: bool, dialect: SqlDialect | None
 ) -> int:
-    """Writes the logs or tables that find out what differs from a rule in one place; a dialect for SQL in it."""
+    """Write the logs or tables that find the differences from a rule in one place; with a dialect, as SQL."""
     with errors_in(query):
         lang = language_named(language)
         tree = lang.syntax.parse(query)
@@ -477,7 +477,7 @@ def _logs(
 def _sql_of_test(
     q: MatchRecognize, line: Mapping[str, Any], S: Stream, dialect: SqlDialect, types: Mapping[str, ValueType]
 ) -> str:
-    """Return the SELECT of a table of `test_logs`, with what is expected and what it finds out as comments."""
+    """Return the SELECT of a table of `test_logs`, with the expected rows and the mutants that it finds as comments."""
     expected = line["expected"]
     shown = "; ".join(", ".join("NULL" if value is None else str(value) for value in row) for row in expected["rows"])
     comments = [f"-- finds out: {words}" for words in line["kills"]]

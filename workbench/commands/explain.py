@@ -140,7 +140,7 @@ def funnel(lang: Language[Any], tree: Any, explainer: Explainer[Any]) -> Iterato
 
 
 def positions(text: str, explainer: Explainer[Any]) -> ComplexEvent:
-    """Return the positions that --match names. Raises InputError."""
+    """Return the positions in the text of --match. Raises InputError."""
     places: list[int] = []
     for part in text.split(",") if text.strip() else ():
         if not re.fullmatch(r"\s*[0-9]{1,40}\s*", part):  # of more than 4,300 digits Python makes no number
@@ -155,7 +155,7 @@ def positions(text: str, explainer: Explainer[Any]) -> ComplexEvent:
 
 
 def valuation(text: str, explainer: Explainer[Any]) -> Valuation:
-    """Return the valuation that --valuation writes. Raises InputError."""
+    """Return the valuation in the text of --valuation. Raises InputError."""
     try:
         read_ = json.loads(text)
     except (ValueError, RecursionError):

@@ -154,7 +154,7 @@ def _print_table(args: FunnelArguments, found: Funnel, counts: Sequence[StepCoun
 
 
 def _query(found: Funnel) -> tuple[str | None, str | None]:
-    """Return the query of CEL, or None and the reason."""
+    """Return the query of CEL, or None and the reason why there is none."""
     try:
         return found.query, None
     except Unsupported as error:
@@ -172,7 +172,7 @@ def _time(found: Funnel, median: float | None) -> str:
 
 
 def _group(attribute: str | None, value: Any) -> str:
-    """Return the heading of the keys whose first step has a value of an attribute, None for none."""
+    """Return the heading of the keys whose first step has this value of an attribute, None for no value."""
     shown = '""' if value == "" else value
     return f"{attribute} is missing" if value is None else f"{attribute} = {shown}"
 

@@ -662,7 +662,7 @@ def run_engine(args: FuzzArguments, progress: Progress, known: KnownDisagreement
 
 
 def _announced(d: Disagreement, args: FuzzArguments) -> str:
-    """Return what a long campaign prints of a disagreement before the report: an object, or a line."""
+    """Return the first report of a disagreement in a long campaign: an object, or a line."""
     result = result_of(d, args.known_language, args.consuming)
     if args.as_json:
         return protocol.line({"found": {"case": d.index, **result_json(result)}})

@@ -38,7 +38,7 @@ from cerify.terminal import echo
 
 
 def _ids(ctx: click.Context) -> Mapping[str, Exercise]:
-    """Return the exercises of the file that the call names, or of the course."""
+    """Return the ids of the requested exercises, of the file or of the course."""
     return exercises(ctx.params.get("source") or COURSE)
 
 
@@ -206,7 +206,7 @@ def _folder(args: GradeArguments, folder: Path) -> int:
 
 
 def _write_sheets(path: Path, page: str) -> None:
-    """Write a page, as PDF if the name says so, which a Chromium on this machine prints. Raises Unsupported."""
+    """Write a page, as PDF if the name ends so, which a Chromium on this machine prints. Raises Unsupported."""
     if path.suffix == ".html":
         write_whole(path, page)
         return
@@ -256,7 +256,7 @@ def _sheet(args: GradeArguments, file: Path) -> int:
 
 
 def _not_marked(args: GradeArguments, error: InputError) -> InputError:
-    """Return the error, which is in the file of marks too, if there is one: Gradescope reads it in any case."""
+    """Return the error, after writing it into the file of marks too, which Gradescope reads in any case."""
     if args.out is not None:
         write_whole(args.out, json.dumps(grading.not_marked(error), indent=1) + "\n")
     return error

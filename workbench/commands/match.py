@@ -209,7 +209,9 @@ def match_command(args: MatchArguments) -> int:
 
 
 def _with_query(args: MatchArguments) -> MatchArguments:
-    """The arguments, with the text of a query that is given as data; then the first argument is a file of events."""
+    """Return the arguments, with the text of a query that is given as data; the first argument is then a file of
+    events.
+    """
     if args.query_file is None:
         return args
     obj = parse_json(text_of(args.query_file), str(args.query_file))
@@ -221,7 +223,7 @@ def _with_query(args: MatchArguments) -> MatchArguments:
 
 
 def _pasted(args: MatchArguments) -> tuple[MatchArguments, Pasted | None]:
-    """Return the arguments with the clause of a SELECT, or of a dialect, as the query, and what was pasted."""
+    """Return the arguments with the clause of a SELECT, or of a dialect, as the query, and the pasted text."""
     if "row_reading" not in language_named(args.language).settings:
         if args.dialect is not None:
             raise click.UsageError("--dialect is for queries in MATCH_RECOGNIZE")
@@ -237,14 +239,14 @@ def _pasted(args: MatchArguments) -> tuple[MatchArguments, Pasted | None]:
 
 
 def _warn_of_divisions(divisions: Iterable[Product], args: MatchArguments) -> None:
-    """Write to standard error where whole numbers are divided, unless the user has said what that gives."""
+    """Warn on standard error of divisions of integers, unless an option says what they give."""
     if args.dialect is None and not any(one.strip().startswith("integer_division") for one in args.readings):
         for text in dict.fromkeys(map(show_expression, divisions)):
             echo(f"cerify: warning: {text} {WHOLE}", error=True)
 
 
 def _table_of(pasted: Pasted, S: Stream, reading: RowReading) -> PastedTable:
-    """Return what a pasted text is over a table, and write its warnings to standard error."""
+    """Return the meaning of a pasted text over a table, and write its warnings to standard error."""
     with echoed_warnings(pasted.text):
         return pasted.over(S, reading)
 
@@ -252,7 +254,7 @@ def _table_of(pasted: Pasted, S: Stream, reading: RowReading) -> PastedTable:
 def _print(
     lang: Language[Any], plan: Plan[Any], S: Stream, options: Options, args: MatchArguments, table: PastedTable | None
 ) -> int:
-    """Prints what the plan finds, and returns the exit status."""
+    """Print the results of the plan, and return the exit status."""
     if args.output == "rows":
         made = plan.output_table(S)
         if table is not None and table.pasted.statement is not None:
@@ -280,7 +282,7 @@ def _matches_to_show(plan: Plan[Any], S: Stream, args: MatchArguments) -> Iterab
 
 @contextmanager
 def _pointing_to_denotational(plan: Plan[Any]) -> Iterator[None]:
-    """Adds to the message of Unsupported that the definition can evaluate the query, unless that was tried."""
+    """Add to the message of Unsupported that the definition can evaluate the query, unless it was tried."""
     try:
         yield
     except Unsupported as error:
@@ -315,7 +317,7 @@ def _write_rows(made: OutputTable, args: MatchArguments) -> int:
 
 
 def _write(found: Iterable[Match], S: Stream, is_open: Callable[[Match], bool] | None, args: MatchArguments) -> int:
-    """Writes the matches to a file, and returns the exit status."""
+    """Write the matches to a file, and return the exit status."""
     assert args.out is not None
     format_ = format_of(args.out, args.output_format)
     matches: Sequence[Match] = (
@@ -361,7 +363,7 @@ def _json_lines(matches: Iterable[Match], shown: Shown, limit: int | None) -> It
 
 
 def _print_rows(made: OutputTable, args: MatchArguments) -> int:
-    """With --json one object, with all rows unless there is a limit; with -o all of them in a file."""
+    """Print the rows: with --json one object, with all rows unless there is a limit; with -o all of them in a file."""
     if args.out is not None:
         return _write_rows(made, args)
     shown = made.rows[: args.limit or (None if args.as_json else TABLE_ROWS)]

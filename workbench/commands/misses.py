@@ -107,7 +107,7 @@ def misses_command(args: MissesArguments) -> int:
 
 
 def _columns(funnel: NearMissReport) -> dict[str, list[Any]]:
-    """Return the columns of a file, without the attributes of events but for those of the key."""
+    """Return the near misses as the columns of a table, with those of the key."""
     misses = funnel.misses
     names = dict.fromkeys(name for miss in misses for name in miss.key)
     return {

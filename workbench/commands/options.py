@@ -123,7 +123,7 @@ def format_of(out: Path, given: OutputFormat | None = None) -> OutputFormat:
 
 
 def parse_attributes(names: str | None) -> list[str] | None:
-    """Return the attributes that --show names; None without it."""
+    """Return the attributes in the text of --show; None without the option."""
     return None if names is None else [parse_attribute(name) for name in names.split(",") if name.strip()]
 
 
@@ -380,7 +380,7 @@ class FileSource:
         return self._as_asked(own, ", ".join(files), lang.title)
 
     def _as_asked(self, S: Stream, file: str, title: str) -> Stream:
-        """Return the events of a file in a form of a language's own, in the order asked for. Raises InputError."""
+        """Return the events of a file in the language's own form, in the requested order. Raises InputError."""
         given = {
             "--time-unit": self.time_unit,
             "--time-format": self.time_format,
@@ -429,7 +429,7 @@ class FileSource:
 
 
 def _has_time(S: Stream) -> bool:
-    """Return whether an event has a time; a stream with a table is looked at by its column."""
+    """Return whether an event has a time; for a stream with a table the column is checked."""
     if TIME in S.unread:
         return True
     if S.is_columnar:
@@ -489,7 +489,7 @@ def warn_of_never(lang: Language[Any], query: Any, schema: Schema | None, text: 
 
 @contextmanager
 def _notes() -> Iterator[None]:
-    """Writes what is left out of the files that are read inside to standard error."""
+    """Write to standard error what is left out of the files that are read inside."""
     with warnings.catch_warnings(record=True) as issued:
         warnings.simplefilter("always", InputWarning)
         yield

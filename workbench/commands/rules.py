@@ -239,7 +239,7 @@ def _sql_text(query: str) -> str:
 
 
 def _pasted_clause(query: str, dialect: str | None, readings: Sequence[str]) -> tuple[Pasted, RowReading]:
-    """Return what a text means, and its reading. Of a SELECT it is the clause, with a note on standard error."""
+    """Return the meaning of a text, and its reading; of a SELECT the clause, with a note on standard error."""
     duration, others = split_duration(readings)
     with echoed_warnings(query):
         pasted = read_pasted(query, dialect or "standard", duration)

@@ -147,7 +147,7 @@ def _simplify_rule(args: SimplifyArguments, schema: Schema | None) -> None:
 
 
 def _said(found: Simplified) -> str:
-    """Describe the evidence that the result means the same."""
+    """Describe the evidence that the result has the same meaning."""
     by_law = len(found.by_law_only)
     ended = "" if found.finished else "; stopped early, there may be a smaller one"
     if not found.steps:
@@ -380,7 +380,7 @@ def star(query: str, as_json: bool) -> int:
 
 
 def _smaller(phi: Formula) -> Formula:
-    """Return the formula simplified, if that is one of CEL* too."""
+    """Return the simplified formula, if it is in CEL* too, else the formula itself."""
     psi = simplify(phi).phi
     return phi if beyond_star(psi) else psi
 

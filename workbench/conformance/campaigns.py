@@ -169,7 +169,7 @@ def has_unbound(language: Language[Any], query: Any, S: Stream) -> bool:
 
 
 def name_of(maker: CaseMaker[Any]) -> str:
-    """Return the name of a function that makes cases, or the text of an object that does."""
+    """Return the name of a function, or the text of an object, that makes cases."""
     return str(getattr(maker, "__qualname__", repr(maker)))
 
 
@@ -208,7 +208,7 @@ class ClaimedMaker:
         return f"{name_of(self.maker)}, of {self.claims.described}"
 
     def __call__(self, rng: Random, profile: Any, nodes: int, events: int) -> tuple[Any, Stream]:
-        """Return the first case that is claimed. Raises Unsupported if there is none among `tries` cases."""
+        """Return the first case that the engine claims. Raises Unsupported if there is none among `tries` cases."""
         for left in range(self.tries, 0, -1):
             query, S = self.maker(rng, profile, max(1, min(nodes, 2 * nodes * left // self.tries)), events)
             if self.claims.ordered_time:
@@ -218,7 +218,7 @@ class ClaimedMaker:
         raise Unsupported(f"the engine claims none of {self.tries} random cases; of the last one {why}")
 
     def another_stream(self, rng: Random, profile: Any, length: int, query: Any) -> Stream:
-        """Another stream for a query that is claimed."""
+        """Return another stream for a claimed query."""
         S = self.stream(rng, profile, length, query)
         return in_order_of_time(S) if self.claims.ordered_time else S
 
@@ -448,7 +448,7 @@ class KnownExample:
 
 @dataclass
 class KnownDisagreements:
-    """The examples of an earlier call, and the kinds of those that the engine still answers in the same way."""
+    """Examples of disagreements from an earlier call, and the kinds that the engine still shows."""
 
     examples: list[KnownExample] = field(default_factory=list)
     present: set[CauseAndForm] = field(default_factory=set)
@@ -510,7 +510,7 @@ def form(operations: QueryOperations[Any], query: Query) -> str:
 
 
 def _same(given: Answer, stored: Any) -> bool:
-    """Return whether an answer is the stored one; of failures whether they are of the same form."""
+    """Return whether an answer is the stored one; failures are equal if they have the same form."""
     if isinstance(given, str) or isinstance(stored, str):
         return isinstance(given, str) and isinstance(stored, str) and failure_form(given) == failure_form(stored)
     return _lines(map(protocol.json_of_match, given)) == _lines(stored)

@@ -457,7 +457,7 @@ class StartedEngine(Protocol):
 
 
 def claims_of_engine(engine: StartedEngine, language: str) -> Claims:
-    """Return the claims in an engine's answer to *start*; without any, the operators that it does not skip."""
+    """Return the claims in an engine's answer to *start*; without claims, the operators that it does not skip."""
     if language in engine.info.claims:
         return claims_of_json(engine.info.claims, language)
     cases = list(probes(load(None), language))

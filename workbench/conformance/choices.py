@@ -73,7 +73,7 @@ class Choices:
         return MatchPredictor(self.language)
 
     def __iter__(self) -> Iterator[Choice]:
-        """Every value of every axis but the expected one."""
+        """Yield every value of every axis except the expected one."""
         for axis in () if self.excluded else AXES.get(self.language, {}).values():
             expected = self.held.get(axis.name, axis.default)
             yield from ((axis.name, v) for v in axis.values if v != expected and (axis.name, v) not in self.banned)

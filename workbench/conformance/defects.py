@@ -51,7 +51,7 @@ def chosen_for(choices: Choices, smallest: Sequence[CaseResult], failing: Sequen
     left = set(range(len(smallest)))
 
     def taking(candidates: Mapping[Choice, set[int]]) -> None:
-        """Takes choices until none of the candidates gives an answer that is left."""
+        """Take choices until no candidate gives a remaining answer."""
         while free := {
             c: len(found & left) for c, found in candidates.items() if found & left and not _is_axis_taken(c, taken)
         }:
@@ -63,7 +63,7 @@ def chosen_for(choices: Choices, smallest: Sequence[CaseResult], failing: Sequen
             left.difference_update(candidates[choice])
 
     def giving(beside: Sequence[Choice], among: Iterable[int]) -> dict[Choice, set[int]]:
-        """Return the choices that give some of the answers beside others, with these answers."""
+        """Return the choices that give some of the answers together with others, and these answers."""
         found = {c: {i for i in among if choices.reproduces([*beside, c], smallest[i])} for c in choices}
         return {c: answers for c, answers in found.items() if answers and choices.possible(c)}
 
@@ -331,7 +331,9 @@ def _is_silence_explained(choices: Choices, name: str, stands: Sequence[Choice],
 def _doubt(
     suite: ChoiceScorer, stands: Sequence[Choice], fallen: Sequence[Choice], failing: Sequence[CaseResult]
 ) -> None:
-    """Keep which choices are not named although with the others they give most of the other wrong answers, and why."""
+    """Record the choices that are not named although, with the others, they give most of the other wrong answers, and
+    why.
+    """
     choices = suite.choices
     fallen = [choice for choice in fallen if not _is_axis_taken(choice, stands)]
     while fallen:
@@ -356,7 +358,7 @@ def _doubt(
 
 
 def _is_refuted(choices: Choices, choice: Choice, kernels: Sequence[Kernel], unexplained: Collection[Elements]) -> bool:
-    """Return whether a failure that nothing explains needs all that one needs which a choice explains.
+    """Return whether an unexplained failure needs all elements of a failure that a choice explains.
 
     Only failures are compared that need more than operators, such as an absent attribute or a division: the engine then
     has a meaning of these that is near to the value, and is another one.
@@ -406,7 +408,7 @@ def _settle_choices(
 
 
 def _unexplained(choices: Choices, chosen: Sequence[Choice], kernels: Sequence[Kernel]) -> set[Elements]:
-    """Return the elements blamed for the kernels that the choices do not give, each alone or all together."""
+    """Return the elements blamed for the kernels that the choices give neither alone nor together."""
     ways = [*([choice] for choice in chosen), list(chosen)]
     return {k.signature.blamed for k in kernels if not any(choices.reproduces(way, k.result) for way in ways)}
 
@@ -473,7 +475,7 @@ def _together(kernels: Sequence[Kernel], chosen: Sequence[Choice], choices: Choi
 
 
 def _error_kind(text: str) -> str:
-    """Return the beginning of an error without numbers and quotations: of two lines, as some begin with a place."""
+    """Return the beginning of an error without numbers and quotations: two lines, as some begin with a place."""
     lines = text.partition("\n\n")[0].split("\n")[:2]
     return ERROR_PARTS.sub("", "\n".join(lines))[:ALIKE_ERRORS]
 
@@ -481,7 +483,7 @@ def _error_kind(text: str) -> str:
 def _split_by_choice(
     kernels: Sequence[Kernel], chosen: Sequence[Choice], choices: Choices, failing: Sequence[CaseResult]
 ) -> list[Kernel]:
-    """Return kernels without the cases that another choice explains than the one of the smallest; these are apart.
+    """Return kernels without the cases for which another choice is right than for the smallest; these are separate.
 
     Cases are in one kernel because their queries have the same operators and they fail in one direction.
     """

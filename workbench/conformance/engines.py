@@ -215,7 +215,9 @@ class PackageAdapter:
         return f"Python {' or '.join(self.pythons)}: install it, or uv, which brings one"
 
     def python(self) -> Sequence[str] | None:
-        """Return the command that makes an environment of a fitting Python; None if there is none on this machine."""
+        """Return the command that creates an environment with a suitable Python; None if there is
+        none on this machine.
+        """
         mine = f"{sys.version_info.major}.{sys.version_info.minor}"
         if not self.pythons or mine in self.pythons:
             return [sys.executable, "-m", "venv"]
@@ -370,7 +372,9 @@ JAVA_ADAPTERS: Mapping[str, JavaAdapter] = {
 def _sigma_converter(
     name: str, title: str, licence: str, packages: tuple[str, ...], pysigma: str, pythons: tuple[str, ...] = ()
 ) -> PackageAdapter:
-    """A converter of Sigma rules with the engine of its queries; pySigma is pinned, and its parser before a change."""
+    """Return a converter of Sigma rules with the engine of its queries; pySigma is pinned to a release before a change
+    of its parser.
+    """
     pinned = (*packages, f"pysigma=={pysigma}", *(() if pysigma >= "2" else ("pyparsing==3.2.5",)))
     return PackageAdapter("sigma_adapter.py", title, licence, pinned, pythons, (name,))
 
@@ -556,7 +560,9 @@ def build_folder(java: Path, cache: Path) -> Path:
 
 
 def _missing_programs(*programs: str) -> str | None:
-    """The programs that are not on the PATH, as the end of a sentence; Maven finds a compiler by JAVA_HOME too."""
+    """Return the programs that are not on the PATH, as the end of a sentence; Maven finds a
+    compiler by JAVA_HOME too.
+    """
     by_home = Path(os.environ.get("JAVA_HOME", ""), "bin", "javac")
     absent = [one for one in programs if shutil.which(one) is None and not (one == "javac" and by_home.is_file())]
     if not absent:
@@ -576,7 +582,7 @@ def _digest(*texts: str) -> str:
 
 
 def _ask(command: Sequence[str]) -> str:
-    """Return what a client of a package registry prints. Raises InputError where it fails or is not there."""
+    """Return the output of a client of a package registry. Raises InputError if it fails or is not installed."""
     try:
         asked = subprocess.run(command, capture_output=True, text=True, timeout=BUILD_SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -588,7 +594,7 @@ def _ask(command: Sequence[str]) -> str:
 
 
 def _search(pattern: str, text: str) -> str:
-    """Return the group of a pattern in what a client printed. Raises InputError if it is not there."""
+    """Return the group of a pattern in a client's output. Raises InputError if it is not there."""
     if (found := re.search(pattern, text)) is None:
         raise InputError(f"a package registry answered without a version: {text[:500]}")
     return found[1]

@@ -80,7 +80,7 @@ class Excerpt:
         self.clear()
 
     def clear(self) -> None:
-        """Forget what was added."""
+        """Remove the text."""
         self._begin, self._end = "", ""
         self._left_out = False
 
@@ -110,7 +110,7 @@ def _runs(process: psutil.Process) -> bool:
 
 
 class EngineProcess:
-    """A started process, spoken to line by line. Close it, or use it as a context."""
+    """A started process that answers line by line. Close it, or use it as a context."""
 
     def __init__(self, argv: Sequence[str], limits: Limits) -> None:
         self.limits = limits
@@ -226,7 +226,7 @@ class EngineProcess:
                 self._lines.get_nowait()
 
     def _ended(self, seconds: float) -> list[psutil.Process]:
-        """Kills all that the engine has started; what still runs after the seconds.
+        """Kill all processes that the engine has started; return those that still run after the seconds.
 
         A killed process is adopted only when its parent has ended too, so what there is to wait for changes on the way.
         """
@@ -271,7 +271,7 @@ class EngineProcess:
         raise EngineFailure("crashed", f"the process ended {how} before it answered{self.last_words()}")
 
     def _look(self) -> None:
-        """See what the process has started and what memory it all uses, unless that was just seen."""
+        """Find the processes that the engine has started and their memory, unless that was done just now."""
         if time.monotonic() - self._looked < POLL:
             return
         with contextlib.suppress(psutil.Error):
@@ -320,7 +320,7 @@ class EngineProcess:
 
 
 def _adopt_orphans() -> None:
-    """Make this process the parent of what its descendants detach from themselves, where the system can do that."""
+    """Make this process the parent of processes that its descendants detach, if the system can do that."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
 
@@ -523,7 +523,7 @@ class Engine:
         self.stop()
 
     def _require_silence(self, seconds: float = 0.0) -> None:
-        """Record a second answer, if there is one. Raises EngineFailure for any other line."""
+        """Read a second answer, if there is one. Raises EngineFailure for any other line."""
         if self._process is None or (text := self._process.early(seconds)) is None:
             return
         with contextlib.suppress(InputError):
@@ -532,7 +532,7 @@ class Engine:
         raise EngineFailure("protocol", f"wrote a line that answers no request: {excerpt(text)}")
 
     def _is_second(self, answer: dict[str, Any], text: bytes) -> bool:
-        """Return whether the process has answered the case before; it is ended then, for it may hold more lines."""
+        """Return whether the process has answered the case before; if so it is ended, for it may have more lines."""
         if answer["id"] not in self._answered:
             return False
         self.twice[answer["id"]] = f"answered twice; the second time it wrote: {excerpt(text)}"
@@ -569,14 +569,14 @@ class Engine:
             raise EngineFailure("memory", why) from None
 
     def _message(self, case: Case) -> str:
-        """Return the line that asks a case, which may have been prepared."""
+        """Return the line that sends a case; it may have been prepared."""
         prepared, self._prepared = self._prepared, None
         if prepared is not None and replace(prepared[0], matches=case.matches) == case:
             return prepared[1]
         return protocol.line(message_of(case))
 
     def _prepare(self) -> None:
-        """Make the line that asks the next case."""
+        """Prepare the line that sends the next case."""
         if (case := self._then) is not None and case.language in self.info.languages:
             case = claims_of_json(self.info.claims, case.language).restrict_case(case)
             self._prepared = case, protocol.line(message_of(case))
@@ -611,7 +611,7 @@ def _wrong(error: InputError, text: bytes) -> str:
 
 
 def _limit_wrong_matches(result: CaseResult) -> CaseResult:
-    """Return the result with all matches that are expected, and of the others those that fit in WRONG_MATCHES."""
+    """Return the result with all expected matches, and at most WRONG_MATCHES of the others."""
     matches, expected, room = result.matches or (), set(result.case.matches), WRONG_MATCHES
     kept = []
     for match in matches:

@@ -109,7 +109,7 @@ class Identification:
         return self.findings()
 
     def _end_step(self) -> None:
-        """Keep what is sure until the next step has ended."""
+        """Store the certain findings until the next step has ended."""
         self._ended = len(self.answered), list(self.left)
 
     def identify(self, stage: Stage) -> None:
@@ -539,7 +539,8 @@ class Pool:
         return None
 
     def splitting(self, hypotheses: Sequence[Choices], predictor: Predictor) -> EngineQuestion | None:
-        """Return the shortest question found on which the hypotheses differ, preferring the best split; None if none.
+        """Remove and return the shortest question found on which the hypotheses differ, preferring the best split; None
+        if none.
 
         It is taken out of the pool.
         """

@@ -52,7 +52,9 @@ class Weight:
 
     @property
     def share_against(self) -> float:
-        """The share of the answers that contradict the choice; 2.0, above all shares, if it explains no wrong one."""
+        """Return the share of the answers that contradict the choice; 2.0, above all shares, if it explains no wrong
+        one.
+        """
         if not any(one.wrong for one in self.for_):
             return 2.0
         return len(self.against) / (len(self.for_) + len(self.against))
@@ -210,7 +212,7 @@ class ChoiceScorer:
         return False
 
     def failing_under(self, chosen: Sequence[Choice]) -> int:
-        """Return how many of the answers would be wrong if the engine were held to these choices."""
+        """Return how many of the answers would be wrong if these choices were expected."""
         return sum(self.expected(one, chosen) != one.given for one in self.answers)
 
     def expected(self, one: AnsweredCase, chosen: Sequence[Choice]) -> Given:

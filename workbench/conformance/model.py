@@ -124,7 +124,7 @@ class DefectCause:
 
     @property
     def helps(self) -> bool:
-        """Return whether fewer cases fail if the engine is held to the choice."""
+        """Return whether fewer cases fail if the choice is expected of the engine."""
         return self.then < self.now or self.now == 0
 
 
@@ -281,7 +281,7 @@ def sentence(result: CaseResult) -> str:
 
 
 def second_sentence(result: CaseResult) -> str:
-    """One sentence about the second opinion on a wrong answer; "" if none was taken."""
+    """Return a sentence about the second opinion on a wrong answer; "" if there is none."""
     if result.second is None or result.outcome == "disputed":
         return ""
     return "again by the plain definition, which expects the same"
@@ -293,7 +293,7 @@ def plural(number: int, noun: str) -> str:
 
 
 def count_of(names: Sequence[str], most: int) -> str:
-    """Return the first names, and how many more there are."""
+    """Return the first names, and the number of the others."""
     rest = len(names) - most
     return ", ".join(names[:most]) + (f" and {rest:,} more" if rest > 0 else "")
 
@@ -326,7 +326,7 @@ def difference(expected: set[Match], got: set[Match]) -> str:
 
 
 def format_matches(matches: Collection[Match], most: int = 6, beside: Collection[Match] = ()) -> str:
-    """Some matches as text: events, position, bindings and result of each.
+    """Return some matches as text: events, position, bindings and result of each.
 
     beside: what they are compared with. A match of these with the same text is told apart by the match numbers.
     """

@@ -51,7 +51,7 @@ class Oracle:
 
     @property
     def held_to(self) -> str:
-        """Return the choices in words; "" if there are none."""
+        """Return the declared choices in words; "" if there are none."""
         read = [f"{one.name}={getattr(self.reading, one.name)}" for one in fields(Reading)]
         decided = {f"{one.name}={getattr(DECIDED, one.name)}" for one in fields(Reading)}
         texts = [f"SASE+ with {text}" for text in read if text not in decided]
@@ -243,7 +243,7 @@ def read_policy(path: Path) -> Mapping[str, Mapping[str, str]]:
 
 
 def _checked(profile: Any, path: Path) -> tuple[str, dict[str, str]]:
-    """Return the language of a profile, and the values of its axes that are not the default."""
+    """Return the language of a profile, and its values other than the defaults."""
     if not isinstance(profile, dict) or not isinstance(profile.get("axes"), dict):
         raise InputError(f'{path} is not a profile: it has no "axes"; `cerify identify --json` writes one')
     if (version := profile.get("profile", PROFILE)) != PROFILE:
@@ -280,7 +280,9 @@ CLAUSES = Budget(valuations=50_000)
 def second_opinion(
     language: str, query: Any, S: Stream, output: Output, budget: Budget = CLAUSES
 ) -> frozenset[Match] | None:
-    """The matches of a parsed query by the plain definition; None if the language has none, or the budget ends."""
+    """Return the matches of a parsed query by the plain definition; None if the language has none,
+    or the budget ends.
+    """
     if language not in LANGUAGES:
         return None
     try:
@@ -291,7 +293,7 @@ def second_opinion(
 
 @dataclass(frozen=True)
 class SecondOpinionIn:
-    """`second_opinion` in one language, as campaigns take it."""
+    """Computes `second_opinion` in one language, in the form that campaigns need."""
 
     language: str
 

@@ -108,7 +108,7 @@ def has_only(language: Language[Any], query: Any, S: Stream, allowed: Elements) 
 
 
 def _inside(P: Predicate | Term) -> Iterator[str]:
-    """Yield the operators in a predicate; conjunctions and comparisons are none, since every filter has them."""
+    """Yield the operators in a predicate, except conjunctions and comparisons, since every filter has them."""
     match P:
         case Both(left, right):
             yield from (*_inside(left), *_inside(right))
@@ -133,7 +133,7 @@ def _inside(P: Predicate | Term) -> Iterator[str]:
 
 
 def _lacking(event: Event, read: set[str], S: Stream) -> set[str]:
-    """Return the attributes among those read that the event could have and lacks."""
+    """Return the read attributes that the event could have but lacks."""
     declared = read if S.schema is None else read & set(S.schema.types.get(event.type, ()))
     return declared - set(event.attributes)
 
@@ -166,7 +166,7 @@ def without(language: Language[Any], query: Any, S: Stream, element: str, thorou
 
 
 def _cut(language: Language[Any], query: Q, name: str) -> Iterator[Q]:
-    """Yield the query with an operand in the place of each operator of that name, in several ways."""
+    """Yield the query with an operand in place of each operator of that name, in several ways."""
     number = sum(language.syntax.operator_of(node) == name for node in language.syntax.subterms(query))
     most = max(
         len(language.syntax.children(n))
@@ -187,7 +187,7 @@ def _cut(language: Language[Any], query: Q, name: str) -> Iterator[Q]:
 
 
 def _bound_otherwise(operations: QueryOperations[Q], query: Q) -> Iterator[Q]:
-    """Yield the query with event types in place of its variables, of which one may be bound no longer."""
+    """Yield the query with event types in place of its variables, of which one may become unbound."""
     types = sorted(set(operations.types(query)))
     for variable in sorted(set(operations.names(query)) - set(types)):
         yield from (renamed(operations, query, variable, R) for R in types)
@@ -208,7 +208,9 @@ def of_another_type(operations: QueryOperations[Q], query: Q, S: Stream) -> Iter
 
 
 def _tuned(operations: QueryOperations[Q], query: Q, S: Stream) -> Iterator[Q]:
-    """The query with a value of the stream in place of each constant, since other tests divide values elsewhere."""
+    """Return the query with values of the stream in place of its constants, since other tests
+    divide values elsewhere.
+    """
     if not operations.constants(query):
         return
     values = {v for event in S for v in event.attributes.values() if isinstance(v, int | float) and type(v) is not bool}
@@ -217,7 +219,7 @@ def _tuned(operations: QueryOperations[Q], query: Q, S: Stream) -> Iterator[Q]:
 
 
 def _filled(read: set[str], S: Stream) -> Iterator[Stream]:
-    """Yield the stream with values in place of those that are absent: such as others have, and the simplest."""
+    """Yield the stream with values in place of absent ones: values of other events, and the simplest."""
     present = {a: {e.attributes[a] for e in S if a in e.attributes} for a in read}
     for number in range(3):
         events = []
@@ -437,7 +439,7 @@ class Peeler:
         return found
 
     def _at_once(self, result: CaseResult, groups: Mapping[Signature, Sequence[Failing]]) -> dict[Signature, Failing]:
-        """After an interrupt, when seconds count: a signature of the feature of the case, whatever its query."""
+        """Return a signature of the case's feature, whatever its query; used after an interrupt, when seconds count."""
         found: dict[Signature, Failing] = {}
         for kind in kinds_of(result):
             own = Signature(result.case.language, kind, frozenset({result.case.feature}))
@@ -449,7 +451,9 @@ class Peeler:
         return found
 
     def _unasked(self, result: CaseResult, known: Mapping[Signature, Sequence[Failing]]) -> dict[Signature, Failing]:
-        """Without questions: a known signature that fits each kind of the failure, or one with all of its elements."""
+        """Return, without questions, a known signature that fits each kind of the failure, or one with all of its
+        elements.
+        """
         if self.watch.interrupted:
             return self._at_once(result, known)
         language = LANGUAGES[result.case.language]
@@ -490,7 +494,7 @@ class Peeler:
         return None
 
     def fails(self, query: Any, S: Stream, like: Failing) -> bool:
-        """Return whether the answer is wrong in the same way on another query and stream."""
+        """Return whether the answer is wrong in the same way on this query and stream."""
         result = self.result(query, S, like.origin.case)
         if result is None or like.kind not in kinds_of(result) or not _same_error(result, like):
             return False
@@ -554,7 +558,9 @@ class Peeler:
     def _final(
         self, signature: Signature, group: Sequence[Failing], kernels: Iterable[Signature]
     ) -> tuple[Signature, Failing, Signature | None]:
-        """The signature of the smallest case of another one, this case, and a known signature that explains it."""
+        """Return the signature of the smallest case of another one, this case, and a known
+        signature that explains it.
+        """
         if self.stopped:
             return signature, min(group, key=lambda f: len(f.S)), None
         self.watch.allow()
@@ -580,7 +586,7 @@ class Peeler:
         return Signature(signature.language, small.kind, signature.blamed & left), small, None
 
     def _is_derived(self, failing: Failing) -> bool:
-        """Return whether the query has a derived operator, which may fail for one that it stands for."""
+        """Return whether the query has a derived operator, which may fail because of one in its expansion."""
         with suppress(CerifyError):
             return bool(LANGUAGES[failing.origin.case.language].syntax.expanded(failing.query) != failing.query)
         return False
@@ -614,7 +620,7 @@ class Peeler:
         )
 
     def _general(self, signature: Signature, small: Failing, known: Iterable[Signature]) -> Signature | None:
-        """One of fewer elements that the case has too, once it is without the others."""
+        """Return a signature of fewer elements that the case also has, without the others."""
         for other in known:
             if other.kind == signature.kind and other.blamed and other.blamed < signature.blamed:
                 smaller = self._shrunk(small, other.blamed)
@@ -644,7 +650,7 @@ class Peeler:
         return None
 
     def _written_out(self, small: Failing, known: Iterable[Signature]) -> Signature | None:
-        """One that the case has once its derived operators are written out."""
+        """Return a signature that the case has with its derived operators expanded."""
         with suppress(CerifyError):
             written = LANGUAGES[small.origin.case.language].syntax.expanded(small.query)
             if written != small.query and self.fails(written, small.S, small):
@@ -691,7 +697,7 @@ class Peeler:
         return best
 
     def _canonize(self, failing: Failing) -> CaseResult:
-        """Return the engine's result on the case with canonical names; on the case as it is if that fails otherwise."""
+        """Return the engine's result on the case with canonical names; on the case itself if that fails differently."""
         origin = failing.origin.case
         language = LANGUAGES[origin.language]
         if self.watch.interrupted:

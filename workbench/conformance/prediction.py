@@ -114,7 +114,7 @@ class MatchPredictor:
         return self._parse(query).bearing
 
     def choose_values(self, query: str, choices: Choices) -> Chosen:
-        """The values of the axes that bear on a query: engines that agree on these give the same answers to it."""
+        """Return the values of the axes that concern a query; they determine an engine's answer to it."""
         return self._parse(query).values(choices)
 
     def classes(self, query: str, hypotheses: Iterable[Choices]) -> list[tuple[Choices, int]]:
@@ -141,7 +141,7 @@ class MatchPredictor:
     def _reported(
         self, parsed: Parsed, query: str, S: Stream, name: str, choices: Mapping[str, str], output: AnswerOutput
     ) -> frozenset[Match] | Unanswered:
-        """Return the matches that are reported of the parts of a query."""
+        """Return the matches of the parts of a query that are reported."""
         try:
             parts = self.interpretation.parts(parsed.phi, choices)
         except BudgetExceeded:

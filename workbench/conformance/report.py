@@ -81,13 +81,13 @@ def summary(report: Report) -> Json:
 
 
 def announced_json(kind: FailureKind, operators: Sequence[str], result: CaseResult) -> Json:
-    """Return the JSON that a long run prints when it finds a kind of failure, before it is shrunk."""
+    """Return the JSON that a long run prints for a kind of failure, before it is shrunk."""
     case = {"language": result.case.language, "case": result.case.id}
     return {"found": {**case, "signature": {"kind": kind, "operators": list(operators)}, **result_json(result)}}
 
 
 def announced_text(operators: Sequence[str], result: CaseResult) -> str:
-    """Return the same in a line for a person."""
+    """Return the line that a long run prints for a kind of failure, before it is shrunk."""
     case = result.case
     events = " ".join(event_text(event) for event in case.events) or "no events"
     name = " with ".join(operators) or LANGUAGES[case.language].title
@@ -191,7 +191,7 @@ def result_json(result: CaseResult) -> Json:
 
 
 def matches_json(matches: Any) -> list[Json]:
-    """Matches in the form of the protocol."""
+    """Return matches in the form of the protocol."""
     return [protocol.json_of_match(match) for match in matches]
 
 
@@ -270,7 +270,7 @@ def title(defect: Defect) -> str:
 
 
 def cause_text(defect: Defect) -> str:
-    """Return the likely cause in a sentence, with what the value of the axis means; "" if none is known."""
+    """Return the likely cause in a sentence, with the meaning of the axis's value; "" if none is known."""
     if not defect.causes:
         return ""
     first = defect.causes[0]
@@ -507,7 +507,7 @@ class DefectView:
 
 
 def columns_of(events: Sequence[conformance_Json]) -> list[TimelineColumn]:
-    """Events of the protocol as a timeline draws them: the type, then each attribute with its value."""
+    """Return events of the protocol as columns of a timeline: the type, then each attribute with its value."""
     return [
         TimelineColumn(position, str(event.get(TYPE, "?")), [f"{k} {_value(v)}" for k, v in event.items() if k != TYPE])
         for position, event in enumerate(events)
@@ -600,7 +600,9 @@ GREEN, AMBER, RED = "#2b7a3d", "#8a6100", "#a8323a"
 
 
 def badge(report: Report) -> str:
-    """The SVG: the share of the claimed cases that passed, the number of defects, and whether choices are declared."""
+    """Return the SVG of the badge: the share of claimed cases that passed, the number of defects, and whether choices
+    are declared.
+    """
     share = 100 * report.totals["passed"] // max(1, report.claimed)
     defects = f", {plural(len(report.defects), 'defect')}" if report.defects else ""
     value = f"{share} % of {report.claimed:,}{defects}{', by its profile' if report.held_to else ''}"

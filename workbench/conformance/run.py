@@ -307,7 +307,9 @@ def _values(constants: Sequence[Value]) -> list[Value]:
 
 
 def all_streams(events: Sequence[Event], longest: int, timed: bool) -> Iterator[Stream]:
-    """All streams of at most that many events, the shortest first; timed: the event at position i is at second i."""
+    """Yield all streams of at most so many events, the shortest first; timed: the event at position
+    i is at second i.
+    """
     for length in range(1, longest + 1):
         for chosen in product(events, repeat=length):
             times = [{TIME: i} if timed else {} for i in range(length)]

@@ -136,7 +136,9 @@ def _clause(case: Case) -> MatchRecognize | None:
 
 
 def _with_table(S: Stream) -> str:
-    """The table as a named subquery; each value has a CAST, since engines infer the types of literals differently."""
+    """Return the table as a named subquery; each value has a CAST, since engines infer the types of literals
+    differently.
+    """
     types = columns(S)
     cells = [[f"CAST({literal(v)} AS {t})" for v, t in zip(row, types.values(), strict=True)] for row in values(S)]
     nulls = [[f"CAST(NULL AS {kind})" for kind in types.values()]]
@@ -181,7 +183,7 @@ def matches(q: MatchRecognize, results: Sequence[Sequence[Row]]) -> list[Numbere
 
 
 def labelled(q: MatchRecognize, found: Sequence[Row]) -> dict[Key, NumberedMatch]:
-    """Return the matches by partition and number, of the rows that show their labels."""
+    """Return the matches by partition and number, from rows with their labels."""
     grouped: dict[Key, list[Row]] = {}
     for row in found:
         grouped.setdefault(_key(q, row), []).append(row)
@@ -215,7 +217,7 @@ def _in_windows(q: MatchRecognize, found: Sequence[Row]) -> Iterator[NumberedMat
 
 
 def with_results(q: MatchRecognize, found: dict[Key, NumberedMatch], shown: Sequence[Row]) -> dict[Key, NumberedMatch]:
-    """Return the matches with the measures as their results, of the rows that the clause itself shows.
+    """Return the matches with the measures as their results, from the rows of the clause itself.
 
     Raises Unsupported where a row belongs to no match.
     """

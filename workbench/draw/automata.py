@@ -84,7 +84,7 @@ def diagram_of_dfa(A: DFA, title: str) -> Diagram:
 
 
 class _Union:
-    """Texts for unions of the automaton's predicates, short where they include all types of events, or nearly all."""
+    """Texts for unions of the automaton's predicates, shortened if they include all types of events, or nearly all."""
 
     def __init__(self, A: CEA) -> None:
         self.predicates = A.predicates
@@ -94,7 +94,7 @@ class _Union:
             self.types = []
 
     def texts(self, predicates: tuple[Predicate, ...]) -> list[str]:
-        """Lines, an event being in the union if one of them is true of it."""
+        """Return lines; an event is in the union if one of them is true of it."""
         if Anything() in predicates:
             return [predicate_text(Anything())]
         chosen = {self.predicates.index(P) for P in predicates}
@@ -404,7 +404,7 @@ LEGEND = "In the order of preferment, from the left or the top; a number ends a 
 
 @dataclass
 class _Node:
-    """A row with a label, or the end of a labelling; lines: what is said beside the arrow that leads to it."""
+    """A row with a label, or the end of a labelling; lines: the text beside the arrow that leads to it."""
 
     name: str
     lines: tuple[str, ...]
@@ -413,7 +413,7 @@ class _Node:
     is_whole: bool = True  # whether all that was tried after it is there
 
     def child(self, name: str) -> _Node | None:
-        """Return the last child, if it has this name and is no end."""
+        """Return the last child, if it has this name and is not an end."""
         last = self.children[-1] if self.children else None
         return last if last is not None and last.name == name and last.kind != "end" else None
 
@@ -447,7 +447,7 @@ class _Tree:
             parent.children.append(self._node(one.labels, one))
 
     def completed(self, w: Labelling) -> None:
-        """Add the end of a labelling if there is room, and of the first one anyway."""
+        """Add the end of a labelling if there is room; the first one is always added."""
         self.complete += 1
         labels = tuple(label.variable for label in w)
         node = self.root
@@ -474,7 +474,7 @@ class _Tree:
         return node
 
     def _node(self, labels: tuple[str, ...], one: LabelAttempt | None) -> _Node:
-        """Return the node of the last of these labels; one: how it was tried, None if it is taken."""
+        """Return the node of the last of these labels; one: the attempt that led to it, None if it is taken."""
         A, r = labels[-1], self.traced.s + len(labels) - 1
         if one is not None and not one.there:
             return _Node(A, ("there is no row",), "fail")
@@ -522,7 +522,7 @@ def preference_tree(q: MatchRecognize, S: Stream, place: int, title: str) -> Dia
 
 
 def _number(made: RowOutput, place: int) -> int:
-    """Return the number of a match that is found at a row: one more than of those that begin before it."""
+    """Return the number of a match found at a row: one more than the number of those that begin before it."""
     partition, s = made.place[place]
     number = 1
     with suppress(IllFormed, BudgetExceeded):  # the matches before are counted

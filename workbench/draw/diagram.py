@@ -182,7 +182,7 @@ NARROW = 12  # characters that have a place above a state; a loop with more to s
 
 @dataclass(frozen=True)
 class Arrow:
-    """The Bézier curve of an arrow, where its head ends, and the middle of its text."""
+    """The Bézier curve of an arrow, the end of its head, and the middle of its text."""
 
     curve: tuple[Point, ...]
     head: Point
@@ -244,7 +244,7 @@ def placed_point(text: str, height: float) -> Point:
 
 
 def placed_arrow(edge: dict[str, Any], height: float) -> Arrow:
-    """Return the arrow of an edge as Graphviz gives it."""
+    """Return the arrow of an edge from Graphviz's output."""
     head, *curve = edge["pos"].split(" ")
     points = tuple(placed_point(text, height) for text in curve)
     text = placed_point(edge["lp"], height) if "lp" in edge else points[0]
@@ -252,7 +252,7 @@ def placed_arrow(edge: dict[str, Any], height: float) -> Arrow:
 
 
 def _stacks(diagram: Diagram) -> dict[int, list[int]]:
-    """Group the loops of each state under the first one, which Graphviz gets in place of all."""
+    """Group the loops of each state under the first one, which stands for all of them in Graphviz."""
     of: dict[int, list[int]] = {}
     for k, edge in enumerate(diagram.edges):
         if edge.is_loop:
@@ -261,12 +261,12 @@ def _stacks(diagram: Diagram) -> dict[int, list[int]]:
 
 
 def _size(stack: Sequence[int], texts: Sequence[Size]) -> Size:
-    """Return the size of the texts of loops, one below the other with a line between."""
+    """Return the size of the texts of loops, one below the other, separated by lines."""
     return max(texts[k][0] for k in stack), sum(texts[k][1] for k in stack) + len(stack) - 1
 
 
 def _loops(state: Point, middle: Point, whole: Size, stack: Sequence[int], texts: Sequence[Size]) -> dict[str, Arrow]:
-    """Several loops beside one state, each with its text at its right."""
+    """Draw several loops beside one state, each with its text at its right."""
     found = {}
     left, y = middle[0] - whole[0] * CHARACTER / 2, middle[1] - whole[1] * LINE / 2
     for k in stack:
@@ -341,7 +341,7 @@ def markup(text: str) -> Markup:
 
 
 def css(names: Sequence[str] = DRAWINGS) -> str:
-    """Return the text of style sheets, those of drawings unless others are named."""
+    """Return the text of these style sheets, by default those of drawings."""
     return "".join((ROOT / name).read_text(encoding="utf-8") for name in names)
 
 
@@ -462,7 +462,7 @@ def _kinds(diagram: Diagram) -> list[EdgeKind]:
 
 
 def _edges(diagram: Diagram, placed: DrawnLayout, texts: Sequence[_Text]) -> Iterator[str]:
-    """First all strokes, then all texts, so that no stroke runs over a text."""
+    """Draw first all strokes, then all texts, so that no stroke runs over a text."""
     for edge, arrow in zip(diagram.edges, placed.arrows, strict=True):
         yield arrow_svg(edge.kind, arrow, _tooltip(diagram, edge))
     for edge, arrow, text in zip(diagram.edges, placed.arrows, texts, strict=True):

@@ -130,7 +130,7 @@ class DrawnStep:
 
     @property
     def active(self) -> frozenset[int]:
-        """Return the states in which a run is, as indices into the diagram's."""
+        """Return the states that have a run, as indices into the diagram's."""
         return frozenset(q for row in self.rows for q in row.states)
 
 
@@ -217,7 +217,7 @@ class Recorded(Generic[N]):
         return self._number[id(node)]
 
     def record(self, root: N, n: int) -> None:
-        """Record a node and the nodes below it, these first, unless they are recorded."""
+        """Record a node, after the nodes below it, unless recorded."""
         pending = [root]
         while pending:
             node = pending[-1]
@@ -231,7 +231,7 @@ class Recorded(Generic[N]):
                 self._kept.append(node)
 
     def live(self, pending: list[N]) -> frozenset[int]:
-        """Return the numbers of the nodes and of all below them."""
+        """Return the numbers of the nodes and of all nodes below them."""
         live = set[int]()
         while pending:
             node = pending.pop()
@@ -302,7 +302,7 @@ class UnwindowedRun:
         self._write_nodes(n)
 
     def _write_nodes(self, n: int) -> None:
-        """Write down the nodes and links that are new."""
+        """Record the new nodes and links."""
         D, graph = self._evaluation.D, self.graph
         for node in range(len(graph.nodes), len(D)):
             if node == BOTTOM:
@@ -346,7 +346,7 @@ class UnwindowedRun:
 
 
 class DrawnSeries:
-    """Algorithm 2 under windows and partitions: nodes for one event more, and for the union of two sets."""
+    """Algorithm 2 under windows and partitions: nodes that add one event, and nodes for unions of two sets."""
 
     def __init__(
         self, automaton: Determinized, scope: Scope, S: Stream, checker: CorrelatedFilterChecker | None
@@ -440,7 +440,9 @@ MOST_PATHS = 20 * MOST_FOUND  # under checks several paths can stand for one mat
 def record_cel(
     phi: Formula, S: Stream, query: str, output: OutputName = "matches", budget: Budget = Budget()
 ) -> Recording:
-    """The run of a formula over a stream. Raises Unsupported where it takes more than one automaton, BudgetExceeded."""
+    """Record the run of a formula over a stream. Raises Unsupported if it needs more than one automaton,
+    BudgetExceeded.
+    """
     require_short(S)
     plan = required_plan(phi, budget)
     if not isinstance(plan, AutomatonPlan):
@@ -515,7 +517,9 @@ EXPRESSION_LABELS = DrawnLabels(holds="State", holder="State", found="It takes p
 
 
 def record_expression(E: Expression, S: Stream, query: str, budget: Budget = Budget()) -> Recording:
-    """The run of an expression over a stream. Raises Unsupported, BudgetExceeded, and InputError for a late start."""
+    """Record the run of an expression over a stream. Raises Unsupported, BudgetExceeded, and InputError for a late
+    start.
+    """
     require_short(S)
     A = compile_expression(E, S.schema, budget)
     diagram = diagram_of_dfa(A, f"Automaton of {query}")
@@ -575,7 +579,9 @@ FATES: dict[Fate, str] = {
 
 
 def record_rows(q: MatchRecognize, S: Stream, query: str, budget: Budget = Budget()) -> Recording:
-    """The run of a clause over a table. Raises BudgetExceeded, and IllFormed where AFTER MATCH SKIP leads nowhere."""
+    """Record the run of a clause over a table. Raises BudgetExceeded, and IllFormed where AFTER MATCH SKIP leads
+    nowhere.
+    """
     require_short(S)
     made = RowOutput(q, S)
     if q.longest and why_not(made.q) is not None:
@@ -601,7 +607,7 @@ class _Log:
     steps: list[DrawnStep]
 
     def add(self, place: int, rows: Sequence[StateRow], fired: frozenset[int], text: str) -> None:
-        """A step at a row of the table. Raises BudgetExceeded for more than can be looked at."""
+        """Add a step at a row of the table. Raises BudgetExceeded if there are too many."""
         if len(self.steps) > MOST_STEPS:
             raise BudgetExceeded(f"the run has more than {MOST_STEPS} steps by row {place}; take a part of the table")
         shown = tuple(rows[:MOST_ROWS])
@@ -610,7 +616,7 @@ class _Log:
         self.steps.append(DrawnStep(place, fired, shown, frozenset(), text=text))
 
     def matched(self, found: RecordedMatch) -> None:
-        """The last step has found a match."""
+        """Record that the last step has found a match."""
         labels = self.made.place  # of each position its partition, and its row there
         match = found.match
         which = " ".join(map(str, sorted(match.events, key=lambda place: labels[place][1]))) or "no row"
@@ -629,7 +635,7 @@ class _Log:
 
 @dataclass(frozen=True)
 class _RecordedRun(RowPartition):
-    """A partition, or the frame of a row, whose search writes down its steps."""
+    """A partition, or the frame of a row, whose search records its steps."""
 
     log: _Log = field(kw_only=True)
 
@@ -671,7 +677,7 @@ class _RecordedRun(RowPartition):
 
 @dataclass(frozen=True)
 class _RecordedThreads(ThreadSimulation):
-    """The threads of a search, each layer of which is a step."""
+    """The threads of a search; each layer is a step."""
 
     run: _RecordedRun
 
@@ -716,7 +722,7 @@ class _RecordedThreads(ThreadSimulation):
 
 
 class _RecordedBacktracking(Backtracking):
-    """The search for a match, each attempt of which is a step."""
+    """The search for a match; each attempt is a step."""
 
     def __init__(self, ahead: Lookahead, run: _RecordedRun) -> None:
         super().__init__(ahead, run.budget)
@@ -755,7 +761,7 @@ class _RecordedBacktracking(Backtracking):
         self._add(r, state, "given back: nothing that follows leads to a match", says, frozenset())
 
     def _add(self, r: int, tried: int | None, fate: str, says: str, fired: frozenset[int]) -> None:
-        """A step at the row r: it is the last of the labelling, or `tried` in a state after the labelling."""
+        """Add a step at row r: the last row of the labelling, or with `tried` a row tried in a state after it."""
         run, places = self.run, self.run.places
         rows = [self._row(k, state) for k, state in enumerate(self.path)]
         if tried is not None:
@@ -767,7 +773,7 @@ class _RecordedBacktracking(Backtracking):
         run.log.add(places[r], rows, fired, f"{where} {run.log.row_text(places[r])}: {says}")
 
     def _row(self, k: int, state: int) -> StateRow:
-        """Return the row of that number of the labelling, and what is tried if it is given back."""
+        """Return a row of the labelling by number, with what is tried if the row is given back."""
         A, r = self.run.automaton, self.start + k
         ways = [way.target for way in self.ahead.possible(A.follow[self.path[k - 1]] if k else A.first, r, r == 0)]
         after = ["the end of the match" if way == ACCEPT else A.variables[way] for way in ways[ways.index(state) + 1 :]]
@@ -814,7 +820,7 @@ def record_sase(
 
 
 class _Buffer:
-    """An evaluator that is looked at: the nodes of its runs, numbered as they are seen."""
+    """An evaluator under observation: the nodes of its runs, numbered in the order in which they are seen."""
 
     def __init__(self, evaluator: BlockRunner) -> None:
         self.evaluator = evaluator
@@ -822,7 +828,7 @@ class _Buffer:
         self.nodes = Recorded[BufferNode](lambda node: node.before, self._add)
 
     def step(self, n: int, matching: list[BufferNode]) -> DrawnStep:
-        """Return the step after event n, by which the nodes are certain to be matches."""
+        """Return the step after event n, with the nodes that are certainly matches by then."""
         groups = [
             (place, key, list(group.nodes.values()))
             for key, tables in self.evaluator.partitions.items()

@@ -186,7 +186,9 @@ def described(recording: Recording, at: DrawnStep | None = None) -> str:
 
 
 def _layout(recording: Recording) -> tuple[list[Point], dict[Link, Arrow], dict[int, float], float, float]:
-    """The middle of each node, the arrow of each link, the middle of each position's column, and the size of all."""
+    """Return the middle of each node, the arrow of each link, the middle of each position's column,
+    and the total size.
+    """
     found = graphviz(_dot(recording))
     _, _, width, height = map(float, found["bb"].split(","))
     at = {node["name"]: placed_point(node["pos"], height) for node in found["objects"] if "pos" in node}

@@ -20,7 +20,7 @@ Presence = Literal["common", "missing", "extra"]
 
 @dataclass(frozen=True)
 class TimelineColumn:
-    """An event as drawn: its position, a title (its type), and a line for each thing worth reading about it."""
+    """An event as drawn: its position, a title (its type), and a line for each value."""
 
     position: int
     title: str
@@ -148,7 +148,7 @@ def _caption(row: Row, centre: Mapping[int, float]) -> str:
 
 
 def _description(columns: Sequence[TimelineColumn], rows: Sequence[Row]) -> str:
-    """Return the drawing in words, for those who do not see it."""
+    """Return the drawing in words, for people who cannot see it."""
     events = "; ".join(f"{c.position}: {' '.join((c.title, *c.lines))}" for c in columns)
     return f"Stream of {len(columns)} events. {events}." + "".join(f" {row.caption}." for row in rows)
 
@@ -185,7 +185,7 @@ def match_row(match: Match) -> Row:
 
 
 def places_row(text: str, positions: Iterable[int]) -> Row:
-    """Return the events at which an expression takes place as a timeline draws them."""
+    """Return the events at which an expression takes place, as a row of a timeline."""
     found = sorted(positions)
     return Row("common", found, None, text if found else f"{text}: nowhere")
 

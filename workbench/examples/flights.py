@@ -146,7 +146,7 @@ def midnight(day: date) -> datetime:
 
 
 def data_folder() -> Path:
-    """The folder of the data; found without importing the package, which would load pandas. Raises InputError."""
+    """Return the folder of the data, without importing the package, which would load pandas. Raises InputError."""
     spec = find_spec(PACKAGE)
     if spec is None or spec.origin is None:
         raise InputError(f"the package {PACKAGE} with the flights is not installed; pip install 'cerify[examples]'")
@@ -181,7 +181,7 @@ def _timestamp(seconds: pa.ChunkedArray) -> pa.ChunkedArray:
 
 @dataclass(frozen=True)
 class DemoQuery:
-    """A question in words, the substream that bounds it, and the formula of CEL that asks it."""
+    """A question in words, its substream, and its formula of CEL."""
 
     name: str
     question: str
@@ -286,7 +286,9 @@ class SampleWindow:
 
 
 def windows(name: str, events: int, matches: Sequence[Match]) -> list[SampleWindow]:
-    """Windows of a substream with `events` events: some that hold a match, some at random places by the name's seed."""
+    """Return windows of `events` events of a substream: some with a match, others at places chosen
+    by the name's seed.
+    """
     random = Random(name)
     around = min(AROUND, len(matches))
     chosen = [matches[i * len(matches) // around] for i in range(around)]
@@ -342,7 +344,7 @@ def case(example: DemoQuery, window: SampleWindow, S: Stream) -> tuple[Case, Sam
 
 
 class Runner(Protocol):
-    """An engine that can be asked a case."""
+    """An engine that runs cases."""
 
     def run(self, case: Case) -> CaseResult:
         """Return the result of the case."""
@@ -371,12 +373,12 @@ class DemoFinding:
 
     @property
     def agree(self) -> bool:
-        """Return whether the automaton gives what the definition gives, on every sample."""
+        """Return whether the automaton and the definition agree on every sample."""
         return all(sample.automaton.outcome == "passed" for sample in self.samples)
 
     @property
     def illustrations(self) -> Sequence[Match]:
-        """Matches worth a drawing: the first, and the one with most events among those a person can take in."""
+        """Return matches to draw: the first, and the one with most events that is not too large."""
         if not self.found:
             return []
         drawable = [match for match in self.found if len(match.events) <= DRAWABLE]
@@ -399,7 +401,7 @@ def find(example: DemoQuery, table: pa.Table, engine: Runner | None = None) -> D
 
 
 def sampled(example: DemoQuery, window: SampleWindow, stream: Stream, engine: Runner | None) -> Sample:
-    """Return the same window given to the definition, the automaton and the engine."""
+    """Return the results of the definition, the automaton and the engine on the same window."""
     asked, window = case(example, window, stream)
     reported = matches(parse(example.query), window.cut_stream(stream))
     outcome = CaseResult(asked, "passed" if reported == list(asked.matches) else "failed", reported)
@@ -419,7 +421,7 @@ CONTEXT = 1  # events drawn before and after those of a match
 
 @dataclass(frozen=True)
 class PageSection:
-    """A finding as the page shows it: differs are the drawings of samples on which an evaluator departs."""
+    """A finding for the page; differs are the drawings of samples on which an evaluator is wrong."""
 
     finding: DemoFinding
     agreed: int
@@ -465,7 +467,7 @@ def section(finding: DemoFinding, engine: str) -> PageSection:
 
 
 def outcomes(results: Iterable[CaseResult | None]) -> list[tuple[str, int, str]]:
-    """Each outcome with its number of results, and the reason where it is not a matter of matches."""
+    """Return each outcome with its number of results, and the reason if it is not about matches."""
     counts: dict[tuple[str, str], int] = {}
     for result in results:
         if result is not None:

@@ -68,7 +68,7 @@ def _example(one: AcrossKeys, S: Stream) -> str | None:
 
 
 def _blamed(one: AcrossKeys, S: Stream, n: int, C: tuple[int, ...]) -> int | None:
-    """Return an event of another key that alone prevents the match; None if none of the tried events does."""
+    """Return an event of another key that alone prevents the match; None if no tried event does."""
     own = [p for p in same_key((one.partition.attribute,), n, S) if p <= n]
     if len(own) > OWN:
         return None

@@ -168,7 +168,7 @@ def summary(explanation: Explanation) -> str:
 
 
 def rejection_lines(rejection: Rejection, at: int) -> Iterator[str]:
-    """Yield notes on a rejection: what was not found, and why."""
+    """Yield lines about a rejection: what was not found, and why."""
     if rejection.gave_up:
         yield "The search for the reason took too long and was stopped. Explain a shorter stream."
     elif not rejection.reasons:

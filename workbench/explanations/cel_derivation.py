@@ -98,7 +98,7 @@ def of_key(oracle: Asked, names: tuple[str, ...], j: int) -> KeyOracle:
 
 
 def places(oracle: Asked, i: int, j: int) -> Iterable[int]:
-    """Return the positions from i to before j; in the stream of a key, those of its events."""
+    """Return the positions from i up to, but not including, j; in the stream of a key, those of its events."""
     if isinstance(oracle, KeyOracle):
         return oracle.positions[bisect_left(oracle.positions, i) : bisect_left(oracle.positions, j)]
     return range(i, j)
@@ -193,7 +193,7 @@ def nodes(root: Derivation) -> Iterator[Derivation]:
 
 
 def ordered(mus: Iterable[Valuation]) -> list[Valuation]:
-    """Valuations in an order that does not depend on the run."""
+    """Return valuations in an order that is the same in every run."""
     return sorted(mus, key=lambda mu: sorted((p, A) for A, p in mu))
 
 
@@ -255,7 +255,7 @@ def _derive(phi: cel.Formula, mu: Valuation, i: int, j: int, oracle: Asked) -> I
 
 
 def _of_key(phi: cel.PerKey, mu: Valuation, i: int, j: int, oracle: Asked) -> Iterator[Derivation]:
-    """Yield the derivations from the operand over the stream of the key of the event at j, each with a step more."""
+    """Yield the derivations from the operand over the stream of the key of the event at j, each with one more step."""
     inner = of_key(oracle, phi.attributes, j)
     facts = (event(j, oracle.S, phi.attributes), f"the events of this key are {braces(inner.positions)}")
     key, operator = oracle.positions if isinstance(oracle, KeyOracle) else None, OPERATORS[cel.PerKey]
@@ -264,7 +264,7 @@ def _of_key(phi: cel.PerKey, mu: Valuation, i: int, j: int, oracle: Asked) -> It
 
 
 def _unchanged(phi: _Restriction, mu: Valuation, i: int, j: int, oracle: Asked) -> tuple[cel.Formula, Derivation]:
-    """Return the operand that phi takes mu from as it is, and the step of the derivation without what is below it."""
+    """Return the operand from which phi takes mu unchanged, and the step of the derivation without its children."""
     S = oracle.S
 
     def node(clause: str, of: str, *evidence: str, detail: str = "") -> Derivation:
@@ -305,7 +305,7 @@ def supports(phi: cel.Formula, i: int, j: int, oracle: Asked) -> list[ComplexEve
 def _splits(
     phi: cel.Seq | cel.ContiguousSeq | cel.Plus | cel.ContiguousPlus, mu: Valuation, i: int, j: int, oracle: Asked
 ) -> Iterator[tuple[int, Valuation, Valuation]]:
-    """Every k with the valuations on its two sides that make up mu; the right side of an iteration is itself."""
+    """Yield every k with the valuations on its two sides that make up mu; the right side of an iteration is itself."""
     left, right = (phi.left, phi.right) if isinstance(phi, cel.Seq | cel.ContiguousSeq) else (phi.phi, phi)
     touching = isinstance(phi, cel.ContiguousSeq | cel.ContiguousPlus)
     for k in places(oracle, i, j):
@@ -327,7 +327,7 @@ def _parts(
 
 
 def _losers(phi: cel.Preference, C: ComplexEvent, candidates: Iterable[ComplexEvent]) -> Iterator[str]:
-    """Each candidate that C won against by the strategy, with the reason."""
+    """Yield each candidate that C beats under the strategy, with the reason."""
     for other in candidates:
         if beats(phi, C, other):
             yield comparison(OPERATORS[type(phi)].symbol, C, other)

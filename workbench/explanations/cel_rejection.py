@@ -215,7 +215,9 @@ class _Relaxing:
         return formula
 
     def _any(self) -> cel.Formula:
-        """One event of any of the types, bound to no variable of the formula; without types, of one that is not."""
+        """Return a formula for one event of any of these types, bound to no variable of the formula; without types, of
+        any.
+        """
         if not self.types:
             return cel.EventAtom(ANY)
         each: list[cel.Formula] = [
@@ -392,7 +394,7 @@ def _sums(numbers: Iterable[int], most: int) -> set[int]:
 
 
 def _words(possible: list[int], most: int, more: bool) -> str:
-    """Return the numbers in words; a run up to the bound goes on, and there may be more beyond it."""
+    """Return the numbers in words; a run that reaches the bound is open at its end."""
     start = most
     while start - 1 in possible:
         start -= 1
@@ -404,7 +406,7 @@ def _words(possible: list[int], most: int, more: bool) -> str:
 
 
 def misbound(phi: cel.Formula, mu: Valuation, nearest: Valuation) -> Iterator[tuple[cel.Formula, str, str]]:
-    """Yield for each variable that `nearest` binds otherwise the part that binds it, the clause, and the reason."""
+    """Yield for each variable that `nearest` binds differently the part that binds it, the clause, and the reason."""
     for A in sorted({A for A, _ in mu ^ nearest}):
         asked, bound = (braces(positions(nu, A)) for nu in (mu, nearest))
         binders = [psi for psi in cel.subformulas(phi) if _binds(psi, A)]
@@ -528,7 +530,7 @@ def _with_one_key(
 
 
 def _differing(names: Sequence[str], C: ComplexEvent, n: int, S: Stream) -> str | None:
-    """Return that the positions are of several keys, if they are."""
+    """Return a sentence that the positions have several keys, if they do."""
     if all(compare("=", S[p].get(a), S[n].get(a)) for p in C for a in names):
         return None
     keys = format_list(event(p, S, names) for p in sorted(C | {n}))
@@ -571,7 +573,7 @@ class _Search:
     def __init__(
         self, phi: cel.Formula, C: ComplexEvent, n: int, S: Stream, predicates: Predicates, shown: cel.Formula
     ) -> None:
-        """shown: phi as the reader knows it, of the same shape."""
+        """Prepare the search; shown: phi as the reader knows it, of the same shape."""
         self.phi, self.C, self.n, self.S, self.predicates, self.shown = phi, C, n, S, predicates, shown
         self.types = {S[p].type for p in C}
         self.gave_up, self.steps, self.own = False, SEARCH_STEPS, alone(S, C)
@@ -583,7 +585,7 @@ class _Search:
         self.steps = self.steps // 2 + 1
 
     def smallest(self) -> tuple[tuple[Reason, ...], Derivation] | None:
-        """Return the reasons of the smallest relaxation found, and the derivation by it; None if there is none."""
+        """Return the reasons of the smallest relaxation found, and the derivation under it; None if there is none."""
         everything = list(points(self.phi))
         early = [point for point in everything if point.kind not in LATE]
         late = [[point for point in everything if point.kind == kind] for kind in LATE]
@@ -626,7 +628,7 @@ class _Search:
         return is_local(phi) or is_match(phi, self.C, self.n, self.whole)
 
     def _explained(self, relaxed: Relaxed) -> tuple[tuple[Reason, ...], Derivation] | None:
-        """Return the reasons that the derivation of C with the fewest broken places shows, and that derivation."""
+        """Return the reasons in the derivation of C with the fewest violated clauses, and that derivation."""
         oracle = self.alone if is_local(relaxed.formula) else self.whole
         found = (
             (self._reasons(node, relaxed), node)
@@ -652,7 +654,7 @@ class _Search:
 
 
 def _overlaps(root: Derivation, relaxed: Relaxed) -> bool:
-    """Whether the two sides of a sequence whose order is free share an event: then the order is not the reason."""
+    """Return whether the two sides of a sequence in free order share an event; the order is then not the reason."""
     return any(
         sup(node.children[0].valuation) & sup(node.children[1].valuation)
         for node in nodes(root)

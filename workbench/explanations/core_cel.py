@@ -112,7 +112,7 @@ def _derive(phi: core.Formula, C: ComplexEvent, nu: Valuation, oracle: CoreInter
 
 
 def _within(nu: Valuation, X: Variables, mus: Iterable[Valuation]) -> list[Valuation]:
-    """Return the valuations of `mus` that nu extends by variables of X only."""
+    """Return those of `mus` that nu extends by variables of X only."""
     return [mu for mu in mus if mu <= nu and {x for x, _ in nu - mu} <= X]
 
 
@@ -231,7 +231,9 @@ def _single_conditions(phi: core.Formula) -> core.Formula:
 
 
 def _without(phi: core.Formula, left_out: set[int], taken: dict[int, list[Restriction]]) -> core.Formula:
-    """The formula without these nodes, by their identities; taken: for each node below one what stood around it."""
+    """Return the formula without these nodes, by identity; taken: for each node below one the
+    removed nodes around it.
+    """
     below = [_without(child, left_out, taken) for child in children(phi)]
     if id(phi) in left_out and isinstance(phi, Restriction):
         taken.setdefault(id(below[0]), []).append(phi)
@@ -240,7 +242,7 @@ def _without(phi: core.Formula, left_out: set[int], taken: dict[int, list[Restri
 
 
 def _broken(root: CoreDerivation, taken: dict[int, list[Restriction]], oracle: CoreInterpreter) -> Iterator[str]:
-    """Yield messages on how the steps of a derivation break the restrictions taken away around them."""
+    """Yield messages on how the steps of a derivation violate the restrictions removed around them."""
     pending = [(root, root.nu)]
     while pending:
         node, nu = pending.pop()

@@ -182,7 +182,7 @@ class EqlExplainer(Explainer[EqlAnswer]):
             yield f"or it is left out by {' '.join(f'| {pipe.name} {pipe.count}' for pipe in self.rule.pipes)}"
 
     def _stopped(self, positions: tuple[int, ...]) -> Iterator[str]:
-        """Yield the reason for which the sequence of these events stopped, or went another way."""
+        """Yield the reason why the sequence of these events stopped, or continued differently."""
         assert self.funnel is not None
         for one in self.funnel.stopped:
             n = len(one.positions)

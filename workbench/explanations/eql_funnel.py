@@ -182,7 +182,7 @@ class _Follower:
         return True
 
     def end(self) -> None:
-        """Look at the windows and the gaps of what is complete, and count what still waits."""
+        """Check the windows and the gaps of complete sequences, and count the waiting ones."""
         for K, positions in self.complete:
             late = self._late(positions)
             came = self._came(K, positions)
@@ -198,7 +198,7 @@ class _Follower:
                     self._stop(waiting, "waiting", None, f"for step {i + 2}")
 
     def _late(self, positions: tuple[int, ...]) -> str | None:
-        """By how much the last event is too late, in words; None if it is not."""
+        """Return in words by how much the last event is too late; None if it is not."""
         if self.window is None:
             return None
         begin, end = (time_of(self.S[p]) for p in (positions[0], positions[-1]))
@@ -208,7 +208,7 @@ class _Follower:
         return f"by {show_seconds(over)} s" if over > 0 else None
 
     def _came(self, K: Key, run: tuple[int, ...]) -> int | None:
-        """Return the first event that should be missing and came in its gap."""
+        """Return the first event of a missing step that is in its gap."""
         begin, end = time_of(self.S[run[0]]), time_of(self.S[run[-1]])
         for j, (before, _) in enumerate(self.gaps):
             for p in self.missed.get((j, K), ()):

@@ -252,7 +252,9 @@ def explain_event(
 
 
 def explain_events(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> Iterator[TakesPlace]:
-    """Every event at which E takes place, in order, each with an occurrence. Raises Unsupported, BudgetExceeded."""
+    """Return every event at which E takes place, in order, each with an occurrence. Raises
+    Unsupported, BudgetExceeded.
+    """
     for e in sorted(takes_place(E, S, budget)):
         found = explain_event(E, S, e, 1, budget)
         assert isinstance(found, TakesPlace)
@@ -316,7 +318,7 @@ def steps_of(root: Occurrence, S: Stream) -> ExplanationStep:
 
 
 def bound_text(b: Bindings) -> str:
-    """Describe the values of variables in words."""
+    """Return the values of variables in words."""
     shown = ((name, sort, to) for name, (sort, to) in sorted(b))
     return ", ".join(f"{name} is {f'event {to}' if sort == 'position' else value_text(to)}" for name, sort, to in shown)
 
@@ -387,7 +389,7 @@ def _reason(reason: NonOccurrence) -> ExplanationStep:
 
 
 def _drawing(found: Occurrence) -> Drawing:
-    """Return the events at which the expression and its parts take place, joined, with what variables name them."""
+    """Return the events at which the expression and its parts take place, joined, with the variables that name them."""
     parts, pending = list[Occurrence](), [found]
     while pending:
         parts.append(pending.pop())

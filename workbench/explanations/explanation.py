@@ -71,7 +71,7 @@ def reasons_against(atom: cel.Atom, mu: Valuation, S: Stream) -> str:
 
 
 def of_window(window: cel.Window, mu: Valuation, S: Stream) -> str:
-    """Return the first and the last event of mu, with what the window measures."""
+    """Return the first and the last event of mu, with the values that the window measures."""
     places = sorted(sup(mu))
     if not places:
         return "there is no event"
@@ -502,7 +502,7 @@ def _part(part: ExplanationPart) -> Iterator[Line]:
 
 
 def _below(steps: Sequence[ExplanationStep], guide: str) -> Iterator[Line]:
-    """Yield the steps as branches; guide is what stands before the branches on each line."""
+    """Yield the steps as branches; guide: the text before the branches on each line."""
     for step in steps[:-1]:
         yield from _step(step, f"{guide}├── ", f"{guide}│   ", f"{guide}│   ")
     for step in steps[-1:]:

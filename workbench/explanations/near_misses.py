@@ -292,7 +292,7 @@ class _Search:
         return found
 
     def _extend(self, found: _Partial, p: int, start: int) -> None:
-        """One more event after a start."""
+        """Extend the partial matches of a start by one event."""
         alive, taken = found.alive, self.takes[p] if self._may_take(p) and self.parts[p] == self.parts[start] else 0
         for k in range(1, len(self.steps)):
             if alive[k] is not None and self.forbids[p] >> k & 1:
@@ -364,7 +364,7 @@ class _Search:
         return "none", None, f"no {step.text} after event {last}"
 
     def _late(self, found: _Partial, after: Sequence[int], depth: int) -> int | None:
-        """Return the first event after the window that takes the step."""
+        """Return the first event after the window that satisfies the step."""
         start = found.deepest[0]
         beyond = 0
         for p in after if found.over else ():
@@ -381,7 +381,7 @@ class _Search:
         return None
 
     def _failing(self, start: int, last: int, step: StepOfSequence) -> int | None:
-        """Return the first event of the window that is of the step's type; it does not take the step."""
+        """Return the first event of the step's type in the window; it does not satisfy the step."""
         for p in range(last + 1, min(len(self.S), last + BEYOND)):
             if self.streams[p] == self.streams[start] and self.parts[p] == self.parts[start]:
                 if not self._inside_all(start, p):
@@ -418,7 +418,7 @@ class _Search:
 
 
 def duration(seconds: float | Fraction) -> str:
-    """Seconds in words: 11 minutes 3 seconds; a Fraction has nanoseconds, which are shown."""
+    """Return seconds in words: 11 minutes 3 seconds; a Fraction has nanoseconds, which are shown."""
     parts, rest = [], seconds
     for unit, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         number, rest = divmod(rest, size)

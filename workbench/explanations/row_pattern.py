@@ -117,7 +117,9 @@ class RowRejection:
         return next(places for places in self.made.partitions if place in places)
 
     def _search(self, first: int, searched: int, most: float = float("inf")) -> tuple[LabelSearch, Labelling | None]:
-        """The first labelling at a row, of `most` rows if that is finite; searched: the row whose search is there."""
+        """Return the first labelling at a row, of `most` rows if that is finite; searched: the row whose search is
+        there.
+        """
         partition, s = self.made.place[first]
         r = self.made.place[searched][1]
         before = (m.match_number for m in self.matches if self.made.place[m.at][0] is partition and self._row(m) < r)

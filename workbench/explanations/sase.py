@@ -123,7 +123,7 @@ class FormulaEvidence:
                 assert_never(f)
 
     def _parts(self, parts: tuple[nfab.Formula, ...], now: NfabConfiguration, holds: bool, all_: bool) -> Iterator[str]:
-        """Yield all parts, where all are needed; else the first that decides."""
+        """Yield all parts if all are needed; else the first that decides."""
         deciding = parts if all_ else [part for part in parts if self.runs.formula(part, now) == holds][:1]
         for part in deciding:
             yield from self._formula(part, now)
@@ -284,7 +284,7 @@ class Failure:
 
     @property
     def reached(self) -> tuple[bool, int, int]:
-        """Return whether the run is complete, and how many events it selects and reads."""
+        """Return a sort key: whether the run is complete, and how many events it selects and reads."""
         made = [move.move for move in self.steps]
         return self.complete, made.count("begin") + made.count("take"), len(made) - made.count("proceed")
 
@@ -489,7 +489,7 @@ class SaseRuns:
     def _stuck(
         self, part: sase.SaseQuery, runs: Runs, now: NfabConfiguration, M: Bindings
     ) -> tuple[str, tuple[str, ...]]:
-        """Return the step that M needs where a run has come to, and why it cannot be made."""
+        """Return the step that M needs after a run, and why it is impossible."""
         evidence, q, j = FormulaEvidence(runs), now.state, now.at
         wanted = {p: a for a, at in M for p in at}
         if wanted.get(j) == q.variable:
@@ -569,7 +569,7 @@ def _unbindable(q: sase.SaseQuery, number: int) -> str:
 
 
 def bound_text(M: Bindings) -> str:
-    """Bindings in words."""
+    """Return bindings in words."""
     return ", ".join(f"{a} = {braces(at) if len(at) > 1 else at[0]}" for a, at in M)
 
 
@@ -578,14 +578,14 @@ def _place(p: int, S: Stream) -> str:
 
 
 def _among(scope: list[int]) -> str:
-    """Positions in words: one by one if they are few."""
+    """Return positions in words: one by one if they are few."""
     return braces(scope) if len(scope) <= SHOWN else f"the {len(scope):,} events from {scope[0]} to {scope[-1]}"
 
 
 def _run_to(
     now: NfabConfiguration, before: Mapping[NfabConfiguration, tuple[NfabConfiguration, moves.NfabStep] | None]
 ) -> NfabRun:
-    """Return the run that comes to a configuration, given for each the one before it and the step from there."""
+    """Return the run that reaches a configuration, given for each the one before it and the step from there."""
     steps, at = [], before[now]
     while at is not None:
         steps.append(at[1])
@@ -594,7 +594,7 @@ def _run_to(
 
 
 def _is_part(now: NfabConfiguration, M: Bindings) -> bool:
-    """Whether a run there binds what M binds up to there, nothing else, and all of what it does not await any more."""
+    """Return whether a run so far binds the events of M up to there, and nothing else."""
     bound, variables = dict(now.buffer), [a for a, _ in M]
     awaited = len(M) if now.state.kind == "final" else variables.index(now.state.variable)
     return all(bound.get(a, ()) == tuple(p for p in at if n < awaited or p < now.at) for n, (a, at) in enumerate(M))

@@ -132,7 +132,7 @@ def _guarded(
 def _repeated(
     phi: cel.Formula, steps: tuple[StepOfSequence, ...] | Unsupported, least: int, more: bool
 ) -> tuple[StepOfSequence, ...] | Unsupported:
-    """So many steps; that more of them may follow matters only where the step after has to be next to one."""
+    """Return `least` copies of a step; more: whether the last one may repeat."""
     step = _single(steps)
     return _no_steps(phi) if step is None else (*(step,) * (least - 1), replace(step, loops=more))
 

@@ -179,7 +179,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
     def _number(
         self, rule: SigmaCorrelation, of: list[AlertOccurrence], at: int, groups: dict[object, list[AlertOccurrence]]
     ) -> Iterator[str]:
-        """Yield the contents of the window at a position, and what is near it."""
+        """Yield the contents of the window at a position, and occurrences near it."""
         t = self.log.times[at] or 0
         window = self.log.window(rule, of, at, t)
         number, _ = self.log.measure(rule, window, [o for o in window if o.at == at])
@@ -220,7 +220,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         self, rule: SigmaCorrelation, i: int, of: list[AlertOccurrence], window: list[AlertOccurrence],
         groups: dict[object, list[AlertOccurrence]],
     ) -> str:  # fmt: skip
-        """Return where a rule occurs that does not occur in a window."""
+        """Return the nearest occurrences of a rule that has none in a window."""
         w, last = rule.seconds * SECOND, window[-1]
         own = [o for o in of if o.rule == i]
         before = [o for o in own if o.at < last.at]

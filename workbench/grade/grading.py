@@ -262,7 +262,7 @@ def _events(schema: Schema, values: Mapping[str, Sequence[Value]]) -> Iterator[E
 
 
 def _in_time(S: Stream) -> bool:
-    """Return whether no event happens before the one in front of it."""
+    """Return whether no event is earlier than the one before it."""
     times = [event.get(TIME) for event in S]
     return all(t1 <= t2 for t1, t2 in pairwise(times) if isinstance(t1, int) and isinstance(t2, int))
 
@@ -273,7 +273,7 @@ Evidence = Literal["decided", "bounded", "tried"]
 
 @dataclass(frozen=True)
 class Right:
-    """The formula is right; up to streams of `length` events if that is not None."""
+    """The formula is right; proved only for streams of up to `length` events if that is not None."""
 
     evidence: Evidence
     length: int | None = None
@@ -423,7 +423,7 @@ def _integers(lang: Language[Any], query: Any) -> set[int]:
 def _wrong(
     lang: Language[Any], answers: Sequence[Any], answer: Any, S: Stream, shortest: bool, evidence: Evidence
 ) -> WrongAnswer:
-    """Return the stream with what the definitions have on it, at the last position at which they differ."""
+    """Return the stream with the matches by the definitions at the last position at which they differ."""
     wanted, yours = _matches(lang, answers[0], S), _matches(lang, answer, S)
     if wanted == yours:
         raise InternalError(f"the two were found to differ on {list(S)}, and do not")
@@ -590,7 +590,7 @@ def _in_words(S: Stream, places: tuple[int, ...]) -> str:
 
 
 def read_answers(file: Path) -> dict[str, Any]:
-    """Return the answers in a file, from the ids of exercises to what should be formulas. Raises InputError."""
+    """Return the answers in a file, by the ids of exercises. Raises InputError."""
     answers = parse_json(text_of(file), str(file))
     if not isinstance(answers, dict):
         raise InputError(f'{file}: answers are one JSON object, as {{"cel-then": "Open ; Close"}}')

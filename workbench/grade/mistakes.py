@@ -229,7 +229,9 @@ class _Features:
 
 
 def mistake(language: Language[Any], answers: Sequence[Any], answer: Any, difference: Difference) -> Mistake:
-    """The mistake in an answer, which differs from the right answers on a stream. The model answer is the first."""
+    """Return the mistake in an answer, which differs from the right answers on a stream. The model
+    answer is the first.
+    """
     mine = _features(language, answer)
     model, *others = (_features(language, tree) for tree in answers)
     right = min((model, *others), key=mine.distance)
@@ -263,7 +265,7 @@ def _compared(difference: Difference) -> str:
 
 
 def _text(language: Language[Any], tree: Any) -> str:
-    """Return the canonical text, without what is in strings."""
+    """Return the canonical text, without the content of strings."""
     text = language.syntax.show(tree)
     for pattern, replacement in _REWRITTEN:
         text = pattern.sub(replacement, text)
@@ -297,7 +299,7 @@ def _features(language: Language[Any], tree: Any) -> _Features:
 
 
 def _unlabelled(language: Language[Any], tree: Any) -> Iterator[Mistake]:
-    """Conditions of MATCH_RECOGNIZE on a variable that comes later in a pattern whose groups are not repeated."""
+    """Return conditions of MATCH_RECOGNIZE on a variable that comes later in a pattern without repeated groups."""
     text = _text(language, tree)
     pattern = " ".join(_ROWS.findall(text))
     if "PERMUTE" in pattern or re.search(r"\)[*+?{]", pattern):
@@ -311,7 +313,7 @@ def _unlabelled(language: Language[Any], tree: Any) -> Iterator[Mistake]:
 
 
 def _find_mistakes(language: Language[Any], mine: _Features, right: _Features) -> Iterator[Mistake]:
-    """Yield all that differs, what says most first."""
+    """Yield all differences, the most telling first."""
     missing = sorted(right.types.keys() - mine.types.keys())
     for name in missing:
         if name in mine.words:
@@ -349,7 +351,7 @@ def _find_mistakes(language: Language[Any], mine: _Features, right: _Features) -
 
 
 def _operators(language: Language[Any], mine: Counter[str], right: Counter[str]) -> Iterator[Mistake]:
-    """Yield the operators that differ: first those that are taken for each other, then in the order of the table."""
+    """Yield the operators that differ: first those that are often confused, then in the order of the table."""
     lacking, extra = right - mine, mine - right
     for n, (here, there) in enumerate(((lacking, extra), (extra, lacking))):
         for one, other in CONFUSED.items():

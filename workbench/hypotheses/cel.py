@@ -104,14 +104,14 @@ WINDOW_MEANS = {
 
 
 def sequence_axis(name: str, values: tuple[str, ...]) -> Axis:
-    """Return the axis of what an engine may mean by a sequence of this name."""
+    """Return the axis of the meanings that engines give a sequence of this name."""
     return Axis(
         name, values, (name.rpartition("@")[2],), sentence("the second part after the first", values, SEQUENCE_MEANS)
     )
 
 
 def loop_axis(name: str, values: tuple[str, ...], operator: str) -> Axis:
-    """Return the axis of what an engine may mean by an iteration, written with this operator."""
+    """Return the axis of the meanings that engines give an iteration with this operator."""
     return Axis(name, values, (operator,), sentence("rounds of an iteration", values, LOOP_MEANS))
 
 
@@ -269,7 +269,7 @@ def separate_queries(phi: cel.Formula, choices: Choices) -> list[cel.Formula]:
 
 
 def parts(phi: cel.Formula, choices: Choices) -> list[cel.Formula]:
-    """Return the formulas of which matches are reported each as if alone; with left-first they depend on each other."""
+    """Return the formulas whose matches are reported independently; with left-first they depend on each other."""
     return [phi] if choices["or"] == "left-first" else separate_queries(phi, choices)
 
 
@@ -307,7 +307,7 @@ def lifted(phi: cel.Formula) -> tuple[cel.Formula | None, set[str], set[str]]:
 
 
 def alternatives(phi: cel.Formula) -> Iterator[cel.Formula]:
-    """Yield the formulas for which one with OR stands: one for each way to take one side of it, but for OR in loops.
+    """Yield the formulas without OR that a formula stands for: one for each choice of sides, except in loops.
 
     A sequence in a sequence is part of the chain of steps that such an engine reads.
     """
@@ -358,7 +358,7 @@ class CelVariant:
         self._alive: list[cel.Formula] = []  # keys are identities of formulas, which must not be reused
 
     def meaning(self, phi: cel.Formula, i: int, j: int, follow: cel.Formula | None = None) -> Valuations:
-        """Return the valuations of phi from i to j where follow, if it is given, comes next. Raises BudgetExceeded."""
+        """Return the valuations of phi from i to j, given that `follow` comes next, if given. Raises BudgetExceeded."""
         key = (id(phi), i, j, id(follow))
         if (mus := self._computed.get(key)) is None:
             self._alive.append(phi)
@@ -510,7 +510,7 @@ class CelVariant:
         follow: cel.Formula | None,
         guard: cel.Condition | None = None,
     ) -> Iterator[Valuation]:
-        """left ; right, or left : right, with what may lie between them as the choice says.
+        """Return left ; right, or left : right; the choice says what may lie between them.
 
         guard: a condition that decides which events right takes, given those of left.
         """
@@ -565,7 +565,7 @@ class CelVariant:
     def iterate(
         self, phi: cel.Formula, psi: cel.Formula, i: int, j: int, loop: str, follow: cel.Formula | None
     ) -> Iterable[Valuation]:
-        """psi+ or psi:+, whose rounds are as the choice says."""
+        """Return psi+ or psi:+, with rounds by the choice."""
         once = self.meaning(psi, i, j)
         match loop:
             case "single":
@@ -597,7 +597,7 @@ class CelVariant:
     def rounds(
         self, psi: cel.Formula, phi: cel.Formula, i: int, j: int, loop: str, follow: cel.Formula | None
     ) -> Iterator[Valuation]:
-        """psi ; phi, the rounds after the first one being those of phi itself."""
+        """Return psi ; phi, where phi gives the rounds after the first."""
         for k in range(i, j):
             for mu1 in self.meaning(psi, i, k):
                 for mu2 in self.meaning(phi, k + 1, j, follow):
@@ -689,14 +689,14 @@ class CelVariant:
         return {max(C)} if C and self.choices["in"] == "last" else C
 
     def conjoined(self, left: Valuations, right: Valuations) -> Iterable[Valuation]:
-        """left AND right."""
+        """Return left AND right."""
         if self.choices["and"] == "valuations":
             return left & right
         Cs = set(map(sup, right))
         return (mu for mu in left if sup(mu) in Cs)
 
     def interleaved(self, left: cel.Formula, right: cel.Formula, i: int, j: int) -> Iterator[Valuation]:
-        """left ALL right."""
+        """Return left ALL right."""
         for i1, j1, i2, j2 in interleavings(i, j):
             for mu1 in self.meaning(left, i1, j1):
                 for mu2 in self.meaning(right, i2, j2):
@@ -711,7 +711,7 @@ class CelVariant:
                         yield mu1 | mu2
 
     def spoilt(self, mu: Valuation, guard: cel.Formula, i: int, j: int) -> bool:
-        """Return whether UNLESS excludes a valuation of its left side, since its right side is there."""
+        """Return whether UNLESS excludes a valuation of its left side, because its right side matches."""
         taken: ComplexEvent = frozenset()
         match self.choices["negation"]:
             case "all" | "untaken" as where:
@@ -753,7 +753,7 @@ class CelVariant:
                 assert_never(condition)
 
     def holds_of(self, tuples: list[tuple[Any, ...]], P: Predicate) -> bool:
-        """Return whether a predicate holds of tuples of events, of all or of those that the choice names."""
+        """Return whether a predicate holds of tuples of events: of all, or of those that the choice names."""
         if not tuples:
             return self.choices["unbound"] == "true"
         match self.choices["filter-loop"]:
@@ -812,7 +812,7 @@ class CelVariant:
         return within(difference, width, how)
 
     def partitioned(self, psi: cel.Formula, a: str, i: int, j: int, follow: cel.Formula | None) -> Iterable[Valuation]:
-        """psi PARTITION BY [a]."""
+        """Return psi PARTITION BY [a]."""
         if self.choices["partition"] == "ignored":
             return self.meaning(psi, i, j, follow)
         if self.choices["partition"] == "filter":
@@ -836,7 +836,7 @@ class CelVariant:
     def per_key(
         self, psi: cel.Formula, names: tuple[str, ...], i: int, j: int, follow: cel.Formula | None
     ) -> Iterable[Valuation]:
-        """psi over the stream of the events that have the key of the one at j."""
+        """Return psi over the stream of the events with the key of the event at j."""
         S = self.S
         places = tuple(p for p in range(len(S)) if all(self.same_key(S[p].get(a), S[j].get(a)) for a in names))
         if not places:
@@ -907,7 +907,9 @@ def variables_of(condition: cel.Condition) -> set[str]:
 
 
 def at_sequence(phi: cel.Formula, condition: cel.Condition) -> cel.Formula:
-    """The formula with a condition around the smallest of its sequences that binds all variables of the condition."""
+    """Return the formula with a condition around the smallest of its sequences that binds all variables of the
+    condition.
+    """
     needed = variables_of(condition)
     match phi:
         case cel.Seq(left, right):

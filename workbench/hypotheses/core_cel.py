@@ -130,7 +130,7 @@ class CoreVariant:
                 assert_never(phi)
 
     def sequenced(self, left: core.Formula, right: core.Formula) -> Iterator[Pair]:
-        """left ; right, with what may lie between them as the choices about sequences and loops say."""
+        """Return left ; right; the choices about sequences and loops say what may lie between them."""
         lefts, rights = self.meaning(left), self.meaning(right)
         another = self.another_round(left) if self.choices["loop"] == "omit-nothing" else None
         for C1, nu1 in lefts:
@@ -145,7 +145,7 @@ class CoreVariant:
     def follows(
         self, C1: ComplexEvent, C2: ComplexEvent, nu: Valuation, left: core.Formula, right: core.Formula
     ) -> bool:
-        """Whether C2 may come after C1, by the choice about sequences; rivals agree with nu on what surrounds them."""
+        """Return whether C2 may come after C1, by the choice about sequences; rivals agree with nu outside."""
         choice = self.choices["seq"]
         if choice == "strict":
             return min(C2) == max(C1) + 1
@@ -162,7 +162,7 @@ class CoreVariant:
         return True
 
     def iterate(self, psi: core.Formula) -> Iterator[Pair]:
-        """psi+: the variables that psi defines hold other events in each round."""
+        """Return psi+, in which each round binds the variables of psi anew."""
         U = defined_outside_iteration(psi)
         rounds = {(C, without(nu, U)) for C, nu in self.meaning(psi)}
         loop = self.choices["loop"]
@@ -191,7 +191,7 @@ class CoreVariant:
         return any(max(C1) < min(C) and max(C) < min(C2) and is_function(outside | mu) for C, mu in self.meaning(psi))
 
     def another_round(self, phi: core.Formula) -> core.Formula | None:
-        """Return the operand of the iteration with which phi ends; None if it does not end with one."""
+        """Return the operand of the iteration at the end of phi; None if there is none."""
         match phi:
             case core.CorePlus(psi):
                 return psi

@@ -114,7 +114,9 @@ AXES = axes(
 
 
 def find_matches(E: expr.Expression, S: Stream, choices: Choices, output: Output, budget: Budget) -> list[Match]:
-    """A match for each event at which the expression takes place. Raises EngineError, Unsupported, BudgetExceeded."""
+    """Return a match for each event at which the expression takes place. Raises EngineError, Unsupported,
+    BudgetExceeded.
+    """
     return [Match(e, (e,)) for e in _Interpreter(E, S, budget, choices).events()]
 
 
@@ -179,7 +181,7 @@ def _two(E: expr.Nary) -> tuple[expr.Expression, expr.Expression]:
 
 
 def _relative(pick: Callable[[Events], Iterable[int]], touching: bool = False) -> Clause:
-    """relative after the events that are picked."""
+    """Return relative after the selected events."""
 
     def clause(E: expr.Relative, h: History, of: Of, known: ExpressionInterpreter) -> Iterable[int]:
         F, G = _two(E)
@@ -219,7 +221,7 @@ def _rounds(E: expr.RelativePlus, h: History, of: Of, most: int | None = None) -
 
 
 def _after(pick: Callable[[Events], Iterable[int]]) -> Clause:
-    """F / E after the events of E that are picked."""
+    """Return F / E after the selected events of E."""
 
     def clause(
         E: expr.After | expr.ExpressionBetween, h: History, of: Of, known: ExpressionInterpreter
@@ -231,7 +233,7 @@ def _after(pick: Callable[[Events], Iterable[int]]) -> Clause:
 
 
 def _first_after(parts: Callable[..., Iterable[History]], closed: Callable[[Events, Events], Events]) -> Clause:
-    """firstAfter in the histories since the openings that are picked, up to what closes them."""
+    """Return firstAfter in the histories from the selected openings up to their closings."""
 
     def clause(E: expr.FirstAfter, h: History, of: Of, known: ExpressionInterpreter) -> Iterable[int]:
         found = (closed(of(E.event, part), of(E.closing, part)) for part in parts(h, of(E.opening)))

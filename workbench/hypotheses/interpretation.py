@@ -104,7 +104,7 @@ def allows(axis: Axis, value: str) -> bool:
 
 
 def concerned(of: Mapping[str, Axis], operators: Iterable[str]) -> list[Axis]:
-    """Return the axes that bear on a query with these operators."""
+    """Return the axes that matter for a query with these operators."""
     present = set(operators)
     return [axis for axis in of.values() if not axis.operators or not present.isdisjoint(axis.operators)]
 
@@ -122,7 +122,7 @@ def read_hypothesis(texts: Iterable[str], of: Mapping[str, Axis]) -> dict[str, s
 
 
 class EngineError(Exception):
-    """The engine that is modelled answers with an error."""
+    """Raised where the modelled engine answers with an error."""
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ MOST_ORDERS = 120  # orders of the events of a stream that are tried
 def reported(
     found: Iterable[Match], S: Stream, choices: Choices, *, windowed: bool, keys: tuple[str, ...] = ()
 ) -> Iterable[Match]:
-    """Return the matches that are reported, at the positions at which they are.
+    """Return the reported matches, at the positions of their reports.
 
     windowed: whether the query has a window. keys: the attributes by which it has partitions.
     """
@@ -223,7 +223,7 @@ def reported(
 
 
 def streams_in_order(S: Stream, how: str) -> Iterator[tuple[Stream, Sequence[int]]]:
-    """Yield the streams that an engine evaluates for one, each with the positions at which its events are in that one.
+    """Yield the streams that an engine evaluates for one, each with the positions of its events in the original.
 
     how: a value of the axis order. Raises Unsupported where times cannot be compared, or many are equal.
     """
@@ -310,7 +310,7 @@ def apart(found: list[Match], overlap: Overlap) -> list[Match]:
     since = -1
 
     def places(m: Match) -> list[tuple[int, int]]:
-        """Return the events that a match uses, with the step for which it does if that makes a difference."""
+        """Return the events that a match uses, each with its step if that matters."""
         return [(step if overlap == "once-per-step" else 0, p) for step, p in enumerate(m.events)]
 
     order: Mapping[str, Callable[[Match], tuple[object, ...]]] = {
@@ -337,7 +337,7 @@ def apart(found: list[Match], overlap: Overlap) -> list[Match]:
 
 
 def emitted(found: list[Match], length: int, choices: Choices) -> list[Match]:
-    """Return the matches that are reported of those that are left, with their positions."""
+    """Return the matches that the choice `emit` reports, with their positions."""
     emit = cast("Emit", choices.get("emit", "complete"))
     match emit:
         case "complete":
@@ -454,7 +454,7 @@ class Interpretation:
     def found_in_order(
         self, query: Any, S: Stream, choices: Choices, output: Output, budget: Budget
     ) -> Iterable[Match]:
-        """Return the matches over the stream in the order that the engine gives it, before some are chosen.
+        """Return all matches over the stream, in the engine's order, before a choice among them.
 
         Raises EngineError, Unsupported and BudgetExceeded.
         """
@@ -586,11 +586,11 @@ class ConditionVariant:
                 assert_never(P)
 
     def both(self, parts: list[bool | None]) -> bool | None:
-        """Conjunction of three-valued logic."""
+        """Return the conjunction in three-valued logic."""
         return False if False in parts else None if None in parts else True
 
     def either(self, parts: list[bool | None]) -> bool | None:
-        """Disjunction of three-valued logic."""
+        """Return the disjunction in three-valued logic."""
         return True if True in parts else None if None in parts else False
 
     def compared(self, comparator: Comparator, left: Value | None, right: Value | None) -> bool | None:
@@ -625,7 +625,7 @@ class ConditionVariant:
         return pred.compare(comparator, left, right)
 
     def like(self, pattern: str, value: Value | None) -> bool | None:
-        """Return whether the string is as the pattern, by the choice about what the pattern covers."""
+        """Return whether the string matches the pattern, by the choice about the part that has to match."""
         if value is None and self.choices["absent"] == "unknown":
             return None
         if value is None and self.choices["absent"] == "error":
@@ -756,12 +756,12 @@ def questions(template: Template) -> Iterator[EngineQuestion]:
 
 
 def types(text: str) -> tuple[Json, ...]:
-    """Events of these types without attributes: "A B"."""
+    """Return events of these types without attributes: "A B"."""
     return tuple({"type": name} for name in text.split())
 
 
 def events(names: str, **columns: tuple[Any, ...]) -> tuple[Json, ...]:
-    """Every type with every combination of values; None leaves the attribute out."""
+    """Return an event of every type with every combination of values; None leaves the attribute out."""
     return tuple(
         {"type": name} | {a: v for a, v in zip(columns, values, strict=True) if v is not None}
         for name in names.split()

@@ -33,7 +33,7 @@ Parts: TypeAlias = Callable[[MatchRecognize, Sequence[Row], RowReading], list[li
 
 @dataclass(frozen=True)
 class LookingMeaning(Meaning):
-    """The meaning, where conditions look at another frame."""
+    """The meaning in which conditions look at another frame."""
 
     looks: Looks
 
@@ -43,7 +43,7 @@ class LookingMeaning(Meaning):
 
 @dataclass(frozen=True)
 class LookingOutput(RowOutput):
-    """The output of matches in these partitions, where measures look at another frame."""
+    """The output in which measures look at another frame."""
 
     looks: Looks = lambda f: f
     parts: Sequence[list[int]] = ()
@@ -158,12 +158,12 @@ class Departure:
 
 
 def in_pattern(other: Callable[[Any], rows.Pattern]) -> Rewritten:
-    """Return the clause with another node in place of each one of its pattern, from the leaves up."""
+    """Return the clause with each node of its pattern replaced, from the leaves up."""
     return lambda q: replace(q, pattern=_mapped(q.pattern, other))
 
 
 def in_expressions(other: Callable[[Any], rows.Expression], define: bool = True, measures: bool = True) -> Rewritten:
-    """The clause with another node in place of each one of its conditions and of its measures, from the leaves up."""
+    """Return the clause with each node of its conditions and measures replaced, from the leaves up."""
 
     def changed(q: MatchRecognize) -> MatchRecognize:
         conditions = (replace(one, condition=_mapped(one.condition, other)) for one in q.define)
@@ -200,7 +200,7 @@ TRUE, NULL, NEVER = rows.RowConstant(True), rows.RowConstant(None), rows.RowCons
 
 
 def on_two_values(e: Any) -> Any:
-    """A test that is false, and not unknown, where an operand is NULL."""
+    """Return a test that is false, and not unknown, if an operand is NULL."""
     return (
         rows.Coalesce((e, NEVER))
         if isinstance(e, rows.RowComparison | rows.RowBetween | rows.RowIn | rows.RowLike)
@@ -216,7 +216,7 @@ def equal_nulls(e: Any) -> Any:
 
 
 def name_of_union(q: MatchRecognize) -> MatchRecognize:
-    """CLASSIFIER of a union is the union's name."""
+    """Change CLASSIFIER of a union to the union's name."""
     unions = {one.name for one in q.subsets}
 
     def replace_classifier(e: Any) -> Any:
@@ -228,30 +228,30 @@ def name_of_union(q: MatchRecognize) -> MatchRecognize:
 
 
 def any_sequence(p: Any) -> Any:
-    """PERMUTE takes as many parts as there are, each of them any number of times."""
+    """Change PERMUTE to as many parts as there are, each any number of times."""
     if not isinstance(p, rows.Permute):
         return p
     return rows.Quantified(reduce(rows.Alternation, p.parts), len(p.parts), len(p.parts))
 
 
 def in_the_match(f: Frame, table: Sequence[Row], start: int) -> Frame:
-    """PREV and NEXT see the rows of the match alone."""
+    """Let PREV and NEXT see only the rows of the match."""
     inside = range(f.start, f.start + len(f.labels))
     return replace(f, partition=[row if r in inside else {} for r, row in enumerate(f.partition)])
 
 
 def in_the_table(f: Frame, table: Sequence[Row], start: int) -> Frame:
-    """PREV and NEXT see the rows of all partitions."""
+    """Let PREV and NEXT see the rows of all partitions."""
     return replace(f, partition=table, visible=range(len(table)), start=start + f.start)
 
 
 def in_the_partition(f: Frame, table: Sequence[Row], start: int) -> Frame:
-    """PREV and NEXT see the rows of the partition, in WINDOW too."""
+    """Let PREV and NEXT see the rows of the partition, in WINDOW too."""
     return replace(f, visible=range(len(f.partition)))
 
 
 class GreedyMeaning(LookingMeaning):
-    """No labelling is taken back: of the first part of a concatenation there is one way."""
+    """Never takes a labelling back: of the first part of a concatenation only one way is tried."""
 
     def sequence(self, p: rows.Pattern, w: Labelling) -> Iterator[Labelling]:
         if isinstance(p, rows.RowConcatenation):
@@ -262,7 +262,7 @@ class GreedyMeaning(LookingMeaning):
 
 
 class LongestMeaning(LookingMeaning):
-    """Prefer among alternatives the one that takes most rows."""
+    """Prefers the alternative that takes most rows."""
 
     def sequence(self, p: rows.Pattern, w: Labelling) -> Iterator[Labelling]:
         found = super().sequence(p, w)
@@ -270,7 +270,7 @@ class LongestMeaning(LookingMeaning):
 
 
 class DroppingMeaning(LookingMeaning):
-    """Under `*` an iteration of no rows is none, and the next way to iterate is tried."""
+    """Drops an iteration of no rows under `*`, and tries the next way to iterate."""
 
     def iterations(self, p: rows.Quantified, w: Labelling) -> Iterator[Labelling]:
         if p.low or p.high is not None:
@@ -281,7 +281,7 @@ class DroppingMeaning(LookingMeaning):
 
 
 def partitions_with_keys(q: MatchRecognize, P: Sequence[Row], reading: RowReading) -> list[list[int]]:
-    """Return the partitions of which no column is NULL."""
+    """Return the partitions without a NULL in their key."""
     found = interpreter.partitions(q, P, reading)
     return [places for places in found if all(key_value(e, P[places[0]], reading) is not None for e in q.partition)]
 
@@ -307,7 +307,7 @@ def semantics(e: Any, name: rows.Semantics) -> Any:
 
 
 def reversed_target(q: MatchRecognize) -> MatchRecognize:
-    """TO FIRST is TO LAST, and the reverse."""
+    """Exchange TO FIRST and TO LAST."""
     other: Any = {"first": "last", "last": "first"}.get(q.skip.to, q.skip.to)
     return replace(q, skip=replace(q.skip, to=other))
 
@@ -318,12 +318,12 @@ def in_window(q: MatchRecognize, **changes: Any) -> MatchRecognize:
 
 
 def unoffset(e: Any) -> Any:
-    """FIRST and LAST without an offset."""
+    """Drop the offset of FIRST and LAST."""
     return replace(e, offset=0) if isinstance(e, rows.Logical) else e
 
 
 def counts_nulls(e: Any) -> Any:
-    """COUNT of values counts rows."""
+    """Change COUNT of values to a count of rows."""
     if isinstance(e, rows.RowAggregate) and e.function == "COUNT":
         return rows.Count(rows.variable_of(e.argument), e.semantics)
     return e
@@ -459,7 +459,7 @@ AXES = axes(
 
 
 def departure(choices: Choices) -> Departure:
-    """Return the departure of an engine with these choices from the definition: all that each of them changes."""
+    """Return the departure of an engine with these choices from the definition: all their changes together."""
     given: dict[str, Any] = {one.name: choices[one.name] for one in fields(RowReading)}
     made = Departure(reading=RowReading(**given))
     for name, (_, _, values) in DEPARTURES.items():

@@ -218,7 +218,7 @@ def find_matches(q: SigmaQuery, S: Stream, choices: Choices, output: Output, bud
 
 
 def _other_thresholds(rule: SigmaRule, choices: Choices, documents: Mapping[str, Document]) -> SigmaRule:
-    """Return the rule with thresholds as the choices take them."""
+    """Return the rule with its thresholds changed by the choices."""
     if not isinstance(rule, SigmaCorrelation):
         return rule
     rule = replace(rule, rules=tuple(_other_thresholds(part, choices, documents) for part in rule.rules))

@@ -132,7 +132,7 @@ class _Languages(Mapping[str, Language[Any]]):
         del self._loaded[language.name]
 
     def loaded_first(self) -> Iterator[Language[Any]]:
-        """Yield all languages; of the built-in ones those first that are imported already."""
+        """Yield all languages; imported ones come before other built-in ones."""
         known = [name for name in MODULES if name in self._loaded]
         yield from (self[name] for name in known)
         yield from (self[name] for name in self if name not in known)
@@ -172,7 +172,9 @@ def language_named(name: str) -> Language[Any]:
 
 
 def meant_language(name: str) -> str:
-    """The end of a message: "; did you mean", and the language with the name or the title most like it; "" if none."""
+    """Return the end of a message: "; did you mean", and the language with the most similar name or
+    title; "" if none.
+    """
     titles = {"sql": "row-pattern"} | {one.title.casefold(): known for known, one in LANGUAGES.items()}
     return did_you_mean(titles.get(re.sub(r"[-\s]", "_", name.casefold()), name), LANGUAGES)
 

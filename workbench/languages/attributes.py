@@ -26,7 +26,7 @@ NAMES_NO_ATTRIBUTE = (
 
 
 def attributes_in(language: Language[Any], query: Any) -> frozenset[str] | None:
-    """Return the names of all attributes that a query may look at, or None if it may look at any.
+    """Return the names of all attributes that a query may look at; None if it may look at any.
 
     It may where a predicate of the user's own is named, where arguments stand for attributes by their places, and in a
     language that is installed beside cerify's own, of whose trees nothing is known here.

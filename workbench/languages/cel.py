@@ -307,8 +307,8 @@ def _compiled_batches(phi: Formula, schema: Schema | None, options: Options) -> 
 
 
 def _checked_batches(phi: Formula, options: Options) -> Evaluator | Unsupported:
-    """Evaluate batches by the automaton of the query without cross-event filters, checking the filters on its
-    candidates.
+    """Evaluate batches by the automaton of the query without cross-event filters, which are checked
+    on its candidates.
     """
     from cerify.automata.evaluate.checked_evaluator import CheckedEvaluator, batch_plan
     from cerify.automata.evaluate.evaluation_plan import counted_in_scope

@@ -186,7 +186,7 @@ def _by_formula(name: str, built_in: BuiltIn[Formula]) -> BuiltIn[CeqlQuery]:
 
 
 def _consuming(evaluation: Evaluation) -> Evaluation:
-    """Forget, at each position with a match, all events up to it: what follows is evaluated as a stream of its own."""
+    """Forget all events up to each position with a match; the rest is evaluated as a new stream."""
 
     def evaluate(S: Stream) -> Iterator[Match]:
         start = 0

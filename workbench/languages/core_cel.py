@@ -115,7 +115,7 @@ class CoreEvaluators(Evaluators[Formula]):
         return ("cel",) if by_way else ()
 
     def streamed(self, query: Formula, schema: Schema | None, options: Options) -> Streamed | Unsupported:
-        """By its formula of CEL."""
+        """Evaluate its formula of CEL."""
         psi = _in_cel(query, options.budget)
         return psi if isinstance(psi, Unsupported) else CEL.evaluators.streamed(psi, schema, options)
 
@@ -165,7 +165,7 @@ class CoreDeciders(Deciders[Formula]):
         return _in_cel(query, budget)
 
     def compare(self, left: Formula, right: Formula, question: DecisionQuestion) -> Verdict:
-        """By way of CEL."""
+        """Compare two queries by their formulas of CEL."""
         from cerify.equivalence.verdict import Undecided
 
         phi, psi = _in_cel(left, question.budget), _in_cel(right, question.budget)

@@ -136,7 +136,7 @@ class EqlExplanations(Explanations[eql.EqlQuery]):
     """The explanations and drawings of queries of EQL."""
 
     def explainer(self, query: eql.EqlQuery, S: Stream, text: str) -> Explainer[Any]:
-        """Return an explainer of why the rule fired, and what became of each sequence, by Elastic's semantics."""
+        """Return an explainer of why the rule fired, and of the fate of each sequence, by Elastic's semantics."""
         from cerify.explanations.eql import EqlExplainer
 
         return EqlExplainer(query, S, text)
@@ -150,7 +150,7 @@ class EqlExplanations(Explanations[eql.EqlQuery]):
         return missed_sequences(query.body, S, limit)
 
     def test_logs(self, query: eql.EqlQuery, schema: Schema | None = None, /) -> TestLogs:
-        """Logs, of events of the schema, that kill the rules which differ from this one in one place."""
+        """Return logs, of events of the schema, that kill the rules which differ from this one in one place."""
         from cerify.equivalence.eql.mutants import make_rule_tests
         from cerify.semantics.ecs import document_of_event
 
@@ -188,7 +188,7 @@ class EqlDeciders(Deciders[eql.EqlQuery]):
     """The comparisons of queries of EQL."""
 
     def compare(self, left: eql.EqlQuery, right: eql.EqlQuery, question: DecisionQuestion) -> Verdict:
-        """Decided for rules with the same keys and windows; else by a search for a log that tells them apart."""
+        """Decide rules with the same keys and windows; search for a log that separates others."""
         from cerify.equivalence.eql.decide import Asked, Same, compare_rules
         from cerify.equivalence.verdict import Certificate, Contained, Different, Equivalent, Undecided
 
@@ -237,7 +237,7 @@ class EqlDeciders(Deciders[eql.EqlQuery]):
         return certificate.letters is None
 
     def unproved(self, certificate: Certificate, budget: Budget, /) -> str | None:
-        """Return the error in a certificate, of which its letters are checked.
+        """Return the error in a certificate whose letters are checked.
 
         Without letters it is found by a new decision, or by the definition on some hundred logs.
         """
@@ -260,7 +260,7 @@ class EqlDeciders(Deciders[eql.EqlQuery]):
 def _letters_of(
     certificate: Certificate, left: eql.EqlQuery, right: eql.EqlQuery
 ) -> tuple[tuple[int, ...], ...] | None:
-    """Return letters with which a certificate is proved by its checker; None where it is not soon."""
+    """Return letters with which a certificate's checker proves it; None if they are not found soon."""
     from cerify.equivalence.eql.checker import find_flaw
     from cerify.equivalence.eql.letters import FilterAlphabet
 
@@ -318,7 +318,7 @@ def check_rule(query: eql.EqlQuery, schema: Schema | None = None, arrays: bool =
 
 
 def _never_passed(query: eql.EqlQuery, arrays: bool) -> tuple[str, Span | None]:
-    """Name the first step that no event passes, by few conditions that are never true together, and their place."""
+    """Return a text that names the first step that no event passes, a few contradictory conditions, and their place."""
     body = query.body
     parts = [body] if isinstance(body, eql.EventFilter) else [step.filter for step in body.steps if not step.missing]
     for number, part in enumerate(parts, 1):

@@ -109,7 +109,7 @@ class ExpressionEvaluators(Evaluators[Expression]):
         return False
 
     def needs_schema(self, query: Expression) -> bool:
-        """An argument means an attribute by its place, which without a schema is that of its first occurrence."""
+        """Return whether the query has arguments; without a schema they mean attributes by their first occurrence."""
         return any(isinstance(E, expr.Primitive) and E.arguments for E in self.language.syntax.subterms(query))
 
     def with_values(self, query: Expression, S: Stream, evaluator: str, options: Options) -> Iterator[Match]:
@@ -197,7 +197,7 @@ def _denotational(E: Expression, S: Stream, options: Options) -> Iterable[Match]
 
 
 def _automaton(E: Expression, S: Stream, options: Options) -> Iterable[Match]:
-    """By finite automata: one, or for attribute variables one for each choice of values."""
+    """Evaluate by finite automata: one, or with attribute variables one for each choice of values."""
     from cerify.automata.dfa.parametric import found_in
 
     return [Match(e, (e,)) for e in found_in(E, S, options.budget)]

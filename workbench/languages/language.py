@@ -122,7 +122,7 @@ READINGS: Mapping[str, type] = {
 
 
 def reading_options(language: Language[Any], given: Iterable[str]) -> dict[str, Any]:
-    """Return the reading of texts as window=closed, as the option of the language. Raises InputError."""
+    """Return the reading from texts such as window=closed, as an option of the language. Raises InputError."""
     name = next((name for name in READINGS if name in language.settings), None)
     if name is not None:
         return {name: parse_reading(READINGS[name], given)}
@@ -142,12 +142,12 @@ Made: TypeAlias = Callable[[F, Schema | None, Options], M]
 
 
 def no_objection(query: Any, schema: Schema | None, options: Options) -> None:
-    """None: the evaluator takes every query of its language."""
+    """Return None: the evaluator supports every query of its language."""
     return
 
 
 def without_numba() -> Unsupported | None:
-    """Return the reason for which no compiled evaluator can run in this environment; None if they can."""
+    """Return why no compiled evaluator can run in this environment; None if they can."""
     if find_spec("numba") is not None:
         return None
     return MissingPackage("the compiled evaluator needs numba: pip install 'cerify[fast]'")
@@ -280,7 +280,7 @@ def confirmed(verdict: Verdict, sides: Iterable[tuple[Language[Any], Any]], ques
 
 @dataclass(frozen=True, order=True)
 class ValuedMatch(Match):
-    """A match with values of the query's attribute variables for which it is one."""
+    """A match, with values of the query's attribute variables."""
 
     values: tuple[tuple[str, Value], ...] = ()
 
@@ -339,10 +339,10 @@ class Syntax(ABC, LanguagePart[F]):
 
     @abstractmethod
     def parse(self, text: str) -> F:
-        """The syntax tree of a query. Raises ParseError, and IllFormed for what breaks a rule of the language."""
+        """Parse the text of a query. Raises ParseError, and IllFormed for what breaks a rule of the language."""
 
     def marks(self, text: str) -> int:
-        """Return the number of places at which a text has what only texts of the language have."""
+        """Return the number of places at which a text has signs that only this language has."""
         return len(re.findall(self.mark, text)) if self.mark else 0
 
     def looks_like(self, text: str) -> str:
@@ -351,7 +351,7 @@ class Syntax(ABC, LanguagePart[F]):
 
     @abstractmethod
     def show(self, query: F, /) -> str:
-        """Return the text of a query; parse reads it back as the same tree."""
+        """Return the text of a query; parsing it gives the same tree."""
 
     def problems(self, query: F, schema: Schema | None, /) -> list[Problem]:
         """Return the problems of the query; those with the schema only if there is one."""
@@ -446,15 +446,17 @@ class Syntax(ABC, LanguagePart[F]):
         return query
 
     def size(self, query: F, /) -> int:
-        """Return the number of operators and leaves, and of what else counts in the language (atoms of filters)."""
+        """Return the number of operators, leaves and other countable parts (atoms of filters)."""
         return sum(1 for _ in self.subterms(query))
 
     def constants(self, query: F) -> list[Value]:
-        """The constants that the query's conditions mention, and the widths of its windows on time, in seconds."""
+        """Return the constants in the query's conditions, and the widths of its windows on time, in seconds."""
         return []
 
     def selected(self, query: F, selection: Selection) -> F:
-        """The query for the matches that a selection strategy keeps. Raises Unsupported for a language without it."""
+        """Return the query for the matches that a selection strategy keeps. Raises Unsupported for a language without
+        it.
+        """
         if selection is Selection.ALL:
             return query
         if selection not in self.strategies:
@@ -510,7 +512,7 @@ class Evaluators(dict[str, BuiltIn[F]], LanguagePart[F]):
         return True
 
     def needs_schema(self, query: F) -> bool:
-        """Whether a later event can change what the query means for earlier ones, so that only a schema fixes it."""
+        """Return whether a later event can change the query's meaning for earlier ones unless there is a schema."""
         return False
 
     def rewrites(self, query: F, evaluator: str) -> tuple[str, ...]:
@@ -518,7 +520,9 @@ class Evaluators(dict[str, BuiltIn[F]], LanguagePart[F]):
         return ()
 
     def with_values(self, query: F, S: Stream, evaluator: str, options: Options) -> Iterable[Match]:
-        """The matches as a command lists them with --valuations, by position; ValuedMatch where there are values."""
+        """Return the matches as a command lists them with --valuations, by position; ValuedMatch if
+        there are values.
+        """
         return self.matches(query, S, evaluator, options)
 
     def streamed(self, query: F, schema: Schema | None, options: Options) -> Streamed | Unsupported:
@@ -557,7 +561,7 @@ class Explanations(LanguagePart[F]):
         return near_misses(self.language.deciders.cel_formula(query, budget), S, limit, budget)
 
     def test_logs(self, query: F, schema: Schema | None = None, /) -> TestLogs:
-        """Logs on which what differs from the query in one place is found out. Raises Unsupported, BudgetExceeded."""
+        """Return logs that find differences from the query in one place. Raises Unsupported, BudgetExceeded."""
         raise Unsupported(f"there are no test logs for {self.language.title}")
 
     def automaton(self, query: F, schema: Schema | None, budget: Budget) -> CEA | DFA:
@@ -603,10 +607,10 @@ class Cases(ABC, LanguagePart[F]):
 
 
 class Deciders(LanguagePart[F]):
-    """The comparisons of queries with each other and with those of other languages, and what they are rewritten to."""
+    """The comparisons of queries with each other and with other languages, and the rewritings of queries."""
 
     def in_cel(self, query: F, budget: Budget) -> Formula | Unsupported:
-        """A CEL formula with the same matches on every stream, or why there is none. Raises BudgetExceeded."""
+        """Return a CEL formula with the same matches on every stream, or why there is none. Raises BudgetExceeded."""
         return Unsupported(f"a query in {self.language.name} cannot be evaluated as a query of CEL")
 
     def cel_formula(self, query: F, budget: Budget) -> Formula:
@@ -617,26 +621,30 @@ class Deciders(LanguagePart[F]):
         return phi
 
     def formula_to_compare(self, query: F, question: DecisionQuestion) -> Formula | Unsupported:
-        """A CEL formula with the same matches on the streams of a question, to compare it with other languages.
+        """Return a CEL formula with the same matches on the streams of a question, to compare it with other languages.
 
         Raises BudgetExceeded.
         """
         return self.in_cel(query, question.budget)
 
     def needs_order(self, query: F) -> bool:
-        """Whether the formula of CEL by which a query is compared needs times that do not decrease, of every event."""
+        """Return whether the formula of CEL for comparisons is right only if every event has a time
+        and none decreases.
+        """
         return False
 
     decides_its_own: ClassVar[bool] = True
     """Whether two queries of the language are compared in it, and not by formulas of CEL."""
 
     def is_compared_by_cel(self) -> bool:
-        """Whether queries of the language may have formulas of CEL by which they are compared with other languages."""
+        """Return whether queries of the language may have formulas of CEL for comparison with other languages."""
         own = type(self)
         return own.in_cel is not Deciders.in_cel or own.formula_to_compare is not Deciders.formula_to_compare
 
     def compare(self, left: F, right: F, question: DecisionQuestion) -> Verdict:
-        """Whether two queries have the same matches, on a level of the language, on every stream, with the evidence."""
+        """Decide whether two queries have the same matches on every stream, at a level of the language; return the
+        evidence.
+        """
         from cerify.equivalence.verdict import Undecided
 
         return Undecided(f"there is no decider for {self.language.title}")
@@ -662,7 +670,7 @@ class Deciders(LanguagePart[F]):
             return self.unproved(certificate, budget)
 
     def decides_again(self, certificate: Certificate) -> bool:
-        """Return whether a certificate holds no proof that could be checked apart, so that `flaw` decides it again."""
+        """Return whether `flaw` has to decide again, as the certificate has no proof that can be checked."""
         return False
 
     def unproved(self, certificate: Certificate, budget: Budget, /) -> str | None:
@@ -671,12 +679,14 @@ class Deciders(LanguagePart[F]):
 
     @property
     def normal_forms(self) -> Mapping[str, Callable[[F, int], F] | None]:
-        """The normal forms by name: what rewrites a query, to at most a number of nodes; None for one decided."""
+        """Return the normal forms by name: functions from a query and a number of nodes; None for
+        one that is decided.
+        """
         return {}
 
     @property
     def translations(self) -> Mapping[str, Callable[[F, Reading], Any]]:
-        """By the name of another language what writes a query in it: a tree of that language.
+        """Return by the name of another language a function that translates a query to a tree of it.
 
         The functions raise Unsupported and BudgetExceeded.
         """

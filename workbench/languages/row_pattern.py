@@ -231,7 +231,9 @@ class RowExplanations(Explanations[MatchRecognize]):
         return diagram_of_clause(query, title, budget)
 
     def test_logs(self, query: MatchRecognize, schema: Schema | None = None, /) -> TestLogs:
-        """Tables, with the rows that the clause makes of them, that kill the clauses which differ in one place."""
+        """Return tables, with the rows that the clause makes of them, that kill the clauses which
+        differ in one place.
+        """
         from cerify.equivalence.generate.row_tests import make_table_tests
 
         found = make_table_tests(query, schema, Budget(states=5_000))
@@ -305,7 +307,7 @@ class RowDeciders(Deciders[MatchRecognize]):
             return error
 
     def compare(self, left: MatchRecognize, right: MatchRecognize, question: DecisionQuestion) -> Verdict:
-        """Compare two clauses; where that is not decided, try short tables."""
+        """Decide two clauses; if that is undecided, try short tables."""
         from cerify.equivalence.decide.replay import compared, difference_on
         from cerify.equivalence.decide.row_clauses import compare
         from cerify.equivalence.verdict import Different
@@ -329,7 +331,7 @@ class RowDeciders(Deciders[MatchRecognize]):
     def difference(
         self, left: MatchRecognize, right: MatchRecognize, schema: Schema, budget: Budget = Budget()
     ) -> Different | Undecided | None:
-        """Undecided without a search of short tables: whoever asks has better values to try."""
+        """Return the difference that the decider finds; short tables are not tried, as the caller has better values."""
         from cerify.equivalence.decide.row_clauses import compare
         from cerify.equivalence.verdict import Different, Undecided
 
@@ -352,7 +354,7 @@ _IN_FRAMES = ": PREV and NEXT are NULL beyond the frame, and the pattern has to 
 
 
 def _said(query: MatchRecognize, fragment: Mapping[str, Any], why: Unsupported | None) -> list[str]:
-    """Return the lines of `check` about a clause; why: the reason for which columns alone do not decide it."""
+    """Return the lines of `check` about a clause; why: the reason why columns alone do not decide it."""
     empty = "may match no row" if fragment["may_be_empty"] else "matches at least one row"
     summary = f"MATCH_RECOGNIZE over {', '.join(fragment['variables']) or 'no variable'}; the pattern {empty}"
     carried = "decided by columns alone" if why is None else f"searched with a memory: {why.message}"
@@ -404,7 +406,7 @@ def _never(q: MatchRecognize, schema: Schema | None) -> dict[str, Any]:
 
 
 def blocks_by(evaluator: str) -> Callable[[MatchRecognize, Stream, Budget], Found]:
-    """Return the function by which an evaluator gives matches as the states of rows, see MatchRows."""
+    """Return the function by which an evaluator gives matches as states of rows, see MatchRows."""
     from cerify.automata.row_pattern.compiled import compiled_blocks, readable_blocks
 
     return {"automaton": readable_blocks, "kernel": compiled_blocks}[evaluator]
@@ -441,7 +443,7 @@ def _prepare_definition(q: MatchRecognize, schema: Schema | None, options: Optio
 
 
 def _prepare_automaton(q: MatchRecognize, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
-    """Return the same by the readable automaton, or why it cannot."""
+    """Return the evaluation by the readable automaton, or why it is impossible."""
     from cerify.automata.row_pattern.evaluate import resolved_answers
 
     def evaluate(S: Stream) -> Iterator[Match]:
@@ -453,7 +455,7 @@ def _prepare_automaton(q: MatchRecognize, schema: Schema | None, options: Option
 
 
 def _prepare_loops(q: MatchRecognize, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
-    """Return the same by the compiled loops, or why they cannot."""
+    """Return the evaluation by the compiled loops, or why it is impossible."""
     if (refused := _no_kernel(q, schema, options) or without_numba()) is not None:
         return refused
     from cerify.automata.row_pattern.compiled import find_matches

@@ -181,7 +181,7 @@ class SaseDeciders(Deciders[Tree]):
     decides_its_own = False
 
     def compare(self, left: Tree, right: Tree, question: DecisionQuestion) -> Verdict:
-        """Decided by formulas of CEL, where both have one."""
+        """Decide by formulas of CEL, if both queries have one."""
         from cerify.equivalence.verdict import Undecided
 
         phi, psi = (self.formula_to_compare(query, question) for query in (left, right))
@@ -195,7 +195,7 @@ class SaseDeciders(Deciders[Tree]):
         return any(block.within is not None for part in queries_of(query) for block in blocks_of(part))
 
     def formula_to_compare(self, query: Tree, question: DecisionQuestion) -> Formula | Unsupported:
-        """By sase_to_cel, where an open window is a closed one that is shorter by as little as a float can be.
+        """Return the formula of sase_to_cel, in which an open window is a minimally shorter closed one.
 
         That is the same for whole numbers, floats and timestamps, where every event has a time and none decreases: what
         "skip till next match" passes over is said without the window.

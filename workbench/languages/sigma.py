@@ -92,7 +92,9 @@ class SigmaSyntax(Syntax[sigma.SigmaQuery]):
     def read_events(
         self, source: str | Path | Sequence[str | Path], type_column: str | None = None, time_column: str | None = None
     ) -> Stream | None:
-        """The documents of a file or a folder, as EQL reads them; other times than `@timestamp` by their column."""
+        """Return the documents of a file or a folder, as EQL reads them; times other than
+        `@timestamp` by their column.
+        """
         from cerify.semantics.ecs import CATEGORY, TIMESTAMP, looks_like_ecs, read_ecs
 
         if type_column != CATEGORY and not looks_like_ecs(source):
@@ -146,7 +148,7 @@ class SigmaExplanations(Explanations[sigma.SigmaQuery]):
         return SigmaExplainer(query, S, text)
 
     def test_logs(self, query: sigma.SigmaQuery, schema: Schema | None = None, /) -> TestLogs:
-        """Logs that find rules which differ in one place, and converters that read the specification otherwise."""
+        """Return logs that find rules which differ in one place, and converters with another reading."""
         from cerify.equivalence.sigma import make_sigma_tests
 
         if schema is not None:
@@ -186,7 +188,7 @@ class SigmaDeciders(Deciders[sigma.SigmaQuery]):
     """The comparisons of queries of Sigma."""
 
     def compare(self, left: sigma.SigmaQuery, right: sigma.SigmaQuery, question: DecisionQuestion) -> Verdict:
-        """Decided for rules that differ in conditions alone; else by a search for a log that tells them apart."""
+        """Decide rules that differ only in conditions; search for a log that separates others."""
         from cerify.equivalence.sigma import SameRules, compare_sigma
         from cerify.equivalence.verdict import Certificate, Contained, Equivalent
 
@@ -202,7 +204,7 @@ class SigmaDeciders(Deciders[sigma.SigmaQuery]):
         return True
 
     def unproved(self, certificate: Certificate, budget: Budget, /) -> str | None:
-        """Return the error in a certificate, found by a new comparison: it has no proof that could be checked alone."""
+        """Return the error in a certificate, found by a new comparison: it holds no proof to check."""
         from cerify.equivalence.sigma import SameRules, compare_sigma
 
         left, right = parse(certificate.left), parse(certificate.right)
@@ -215,7 +217,7 @@ class SigmaDeciders(Deciders[sigma.SigmaQuery]):
 
 
 def _fires(query: sigma.SigmaQuery) -> bool | None:
-    """Return whether the rules raise alerts on some log; None where that is not found out soon."""
+    """Return whether the rules raise alerts on some log; None if that is not decided soon."""
     if not installed("z3"):
         return None
     from cerify.equivalence.sigma import fires_on_some_log
@@ -252,7 +254,7 @@ ABSENT = eql.FieldConstant(None)
 
 
 def _fields(query: sigma.SigmaQuery, needed: bool = False) -> Iterable[eql.EventField]:
-    """Yield the fields that the rules of a query look at, without those that an alert has by its group.
+    """Yield the fields that the rules of a query use, without those that an alert has by its group.
 
     needed: without those that a condition wants to be absent, too.
     """
@@ -271,7 +273,7 @@ SIGNS = {"<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}
 
 
 def _of_numbers(query: sigma.SigmaQuery) -> Iterable[tuple[str, str]]:
-    """Yield comparisons, sums, averages and percentiles, which look at numbers alone, each with its field."""
+    """Yield comparisons, sums, averages and percentiles, which use numbers only, each with its field."""
     for condition in _conditions(query):
         for node in subtrees(condition):
             if isinstance(node, eql.FieldComparison) and node.comparator in SIGNS:
@@ -321,7 +323,7 @@ def _why_not_counting(query: sigma.SigmaQuery, schema: Schema | None, options: O
 
 
 def _counting(query: sigma.SigmaQuery, S: Stream, options: Options) -> Iterable[Match]:
-    """Return the alerts in one pass; by the definition where times go back."""
+    """Evaluate in one pass; by the definition if times decrease."""
     from cerify.automata.sigma import count_alerts, times_ascend
 
     return count_alerts(query, S, options.budget) if times_ascend(S) else matches_of(query, S, options)

@@ -65,7 +65,7 @@ def build(folder: Path, book: str | None = None) -> None:
 
 
 def _vendor(npm: str, package: str, names: tuple[str, ...], folder: Path) -> None:
-    """Copy files of a package of npm into the folder; npm checks the package against the registry's hash."""
+    """Copy files of an npm package into the folder; npm checks the package against the registry's hash."""
     with TemporaryDirectory() as temporary:
         ran = subprocess.run([npm, "pack", "--silent", package], cwd=temporary, capture_output=True, text=True)
         packed = list(Path(temporary).glob("*.tgz"))
@@ -92,7 +92,7 @@ def _sources() -> Iterator[tuple[str, Path]]:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """Yield the files below a folder that belong to a package, through links too."""
+    """Yield the files of a package below a folder, following links."""
     for path in folder.iterdir():
         if path.name in LEFT_OUT:
             continue
@@ -112,7 +112,7 @@ def _offline(folder: Path) -> None:
 
 
 def main() -> int:
-    """Build the playground into the folder that is named. The exit status is 2 where that fails."""
+    """Build the playground in this folder. The exit status is 2 if that fails."""
     parser = ArgumentParser("python -m cerify.playground", description="Build the playground: a static page.")
     parser.add_argument("folder", type=Path, help="where its files are written")
     folder = parser.parse_args().folder

@@ -141,7 +141,7 @@ def stream_in(name: str, header: list[str], rows: list[list[str]], places: list[
 
 
 def rows_of(events: list[dict[str, Any]]) -> list[list[str]]:
-    """Events as the rows of a stream."""
+    """Return events as the rows of a stream."""
     header = [TYPE, *dict.fromkeys(name for event in events for name in event if name != TYPE)]
     return [header, *([_text(event.get(name)) for name in header] for event in events)]
 
@@ -193,7 +193,7 @@ def _read_csv(text: str, row_type: str | None) -> tuple[list[list[str]], set[str
 
 
 def _read_json(text: str, row_type: str | None) -> tuple[list[list[str]], set[str]]:
-    """Return the rows, and the attributes whose texts the table takes for values of another type, such as '007'."""
+    """Return the rows, and the attributes whose texts a table would read as values of another type, such as '007'."""
     if text.startswith("["):
         events = parse_json(text, PASTED)
     else:
@@ -254,14 +254,14 @@ def _on_page(message: str) -> str:
 
 
 class _Request(dict[str, Any]):
-    """A request; a field that it does not have is an InputError."""
+    """A request; a missing field raises InputError."""
 
     def __missing__(self, name: str) -> Any:
         raise InputError(f"{name} is missing; is the link whole?")
 
 
 def _checked(asked: Any) -> _Request:
-    """The request. Raises InputError for fields of other kinds, as a link that was changed may fill the page with."""
+    """Return the request. Raises InputError for fields of the wrong type, since a changed link may have any."""
     if not isinstance(asked, dict) or not _is_text(asked.get("do")) or asked["do"] not in REQUESTS:
         raise InputError("there is no such request")
     for name, value in asked.items():
@@ -271,7 +271,7 @@ def _checked(asked: Any) -> _Request:
 
 
 def _is_table(value: Any) -> bool:
-    """Return whether it is a list of rows of texts, with as many columns each and one at least."""
+    """Return whether the value is a list of rows of texts, with the same number of columns, at least one."""
     rows = isinstance(value, list) and bool(value) and all(isinstance(row, list) and row for row in value)
     return rows and all(len(row) == len(value[0]) and all(isinstance(cell, str) for cell in row) for row in value)
 
@@ -314,7 +314,9 @@ def read_pasted_rows(asked: Json) -> Json:
 
 
 def evaluate(asked: Json) -> Json:
-    """The matches of query over stream in language, and the stream drawn with them; selected: the positions of one."""
+    """Return the matches of query over stream in language, and the stream drawn with them; selected: the positions of
+    one.
+    """
     S, text = _stream(asked), asked["query"]
     plan = plan_query(text, asked["language"], None, Options(budget=BUDGET), None)
     with errors_in(text), BUDGET.timed():
@@ -421,7 +423,7 @@ def draw(asked: Json) -> Json:
 
 
 def step(asked: Json) -> Json:
-    """Return the page that goes through the run of query over stream."""
+    """Return the page that steps through the run of query over stream."""
     from cerify.api import record
     from cerify.draw.stepper import stepper
 

@@ -76,7 +76,9 @@ def batches_of(tables: list[pa.Table]) -> Iterator[pa.RecordBatch]:
 
 
 def answer_fields(schema: pa.Schema, columns: Columns, output: Output, results: bool) -> pa.Schema:
-    """The columns of the answer for rows of a schema, with those of "aside"; results: whether matches have results."""
+    """Return the columns of the answer for rows of a schema, with those of "aside"; results: whether matches have
+    results.
+    """
     place = pa.int64() if columns.id is None else schema.field(columns.id).type
     match output:
         case "count":
@@ -103,7 +105,7 @@ def _with_aside(tables: list[pa.Table], valid: ValidRows | None, fields: pa.Sche
 
 
 def _aside(invalid: Invalid, columns: Columns, fields: pa.Schema) -> pa.Table:
-    """Rows that are set aside as rows of the answer."""
+    """Return rows that are set aside as rows of the answer."""
     n, rows, row = invalid.rows.num_rows, invalid.rows, fields.field(ROW).type
     parts = {name: rows.column(name) for name in columns.keys} | {KIND: pa.repeat(invalid.reason, n)}
     parts[MESSAGE] = pa.repeat(pa.scalar(invalid.message, pa.string()), n)
@@ -118,7 +120,7 @@ def number_columns(number: int) -> tuple[Decimal | None, str]:
 
 
 def counts(numbers: NDArray[Any]) -> dict[str, pa.Array]:
-    """Some numbers of matches as the columns of an answer."""
+    """Return numbers of matches as the columns of an answer."""
     if numbers.dtype != object:
         return {
             "count": pa.array(numbers).cast(pa.decimal128(DIGITS, 0)),
@@ -130,7 +132,7 @@ def counts(numbers: NDArray[Any]) -> dict[str, pa.Array]:
 
 
 class Reader(ABC):
-    """The tables of an answer, for the streams of a task in turn.
+    """Makes the tables of an answer, for the streams of a task in turn.
 
     valid: where a key that fails is set aside; else its error is raised.
     """
@@ -145,7 +147,7 @@ class Reader(ABC):
 
 
 class OneByOne(Reader):
-    """With a run for each stream."""
+    """Reads each stream with its own run."""
 
     def __init__(self, make: Make, output: Output, valid: ValidRows | None) -> None:
         self._make, self._output, self._valid = make, output, valid
@@ -153,7 +155,7 @@ class OneByOne(Reader):
         self._failed = False
 
     def answer_rows(self, rows: RowsOfKeys) -> list[pa.Table]:
-        """See Reader."""
+        """Return the rows of the answer that some rows complete."""
         found = []
         for part in rows.streams():
             if part.begins or self._stream is None:
@@ -163,7 +165,7 @@ class OneByOne(Reader):
         return found
 
     def finish(self) -> list[pa.Table]:
-        """See Reader."""
+        """Return the rows of the answer that the end of the last stream completes."""
         return self._try(Answering.finish)
 
     def _try(self, step: Callable[[Answering], pa.Table]) -> list[pa.Table]:
@@ -198,7 +200,7 @@ class _FailedStreams(Failures):
 
 
 class Together(Reader):
-    """With one run for all streams."""
+    """Reads all streams with one run."""
 
     def __init__(self, run: Concatenated, output: Output, valid: ValidRows | None) -> None:
         self._run, self._output, self._valid = run, output, valid
@@ -208,7 +210,7 @@ class Together(Reader):
         self._last: dict[str, pa.Array] | None = None  # the key of the last stream
 
     def answer_rows(self, rows: RowsOfKeys) -> list[pa.Table]:
-        """See Reader."""
+        """Return the rows of the answer that some rows complete."""
         if not rows.firsts.size:
             return []
         if rows.ids is not None:
@@ -229,13 +231,13 @@ class Together(Reader):
         return found
 
     def finish(self) -> list[pa.Table]:
-        """See Reader."""
+        """Return the rows of the answer that the end of the last stream completes."""
         if self._output != "count" or self._last is None or self._failed:
             return []
         return [pa.table(self._last | counts(np.array([self._number], object)))]
 
     def _count(self, rows: RowsOfKeys, first: Longs, failures: Failures) -> list[pa.Table]:
-        """Return the numbers of the streams that have ended; that of the last one is remembered."""
+        """Return the numbers of matches of the ended streams; the number of the last stream is kept."""
         before = [] if rows.before else self.finish()
         totals: NDArray[Any] = np.zeros(len(first), np.int64)
         if rows.before:
@@ -299,7 +301,7 @@ def _place(error: CerifyError, key: dict[str, pa.Array]) -> CerifyError:
 
 
 class Answering:
-    """The answer for the stream of one key."""
+    """Makes the answer for the stream of one key."""
 
     def __init__(self, run: SparkRun, key: dict[str, pa.Array], output: Output) -> None:
         self.run, self.key, self.output = run, key, output
@@ -353,7 +355,7 @@ class Answering:
 
 
 class _Ids:
-    """The ids of the events of a stream by position, as far back as a match may have one; kind is their type."""
+    """The ids of the events of a stream by position, as far back as matches need; kind is their type."""
 
     def __init__(self, kind: pa.DataType) -> None:
         self.kind, self._first = kind, 0

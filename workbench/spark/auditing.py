@@ -74,7 +74,7 @@ def struct_of(columns: Columns) -> Column:
 
 
 def sampled(verdicts: DataFrame, keys: Sequence[str], size: int) -> list[dict[str, Any]]:
-    """At most `size` verdicts for each kind and number of events, of as many keys as possible."""
+    """Return at most `size` verdicts for each kind and number of events, of as many keys as possible."""
     anyhow = F.xxhash64(*(column(name) for name in verdicts.columns if name != "times"))
     group = [F.col("kind"), F.size("events")]
     of_key = F.row_number().over(Window.partitionBy(*group, *map(column, keys)).orderBy(anyhow))
@@ -84,7 +84,7 @@ def sampled(verdicts: DataFrame, keys: Sequence[str], size: int) -> list[dict[st
 
 
 def beside(rows: Sequence[Mapping[str, Any]], reported: DataFrame, keys: Sequence[str]) -> list[dict[str, Any]]:
-    """Some reports of each key of the verdicts, right or wrong, as rows like verdicts."""
+    """Return some reports of each key of the verdicts, right or wrong, as rows like verdicts."""
     wanted = {tuple(row[name] for name in keys) for row in rows}
     some = reported
     if keys:
@@ -149,7 +149,7 @@ def _divergence(
 
 
 def _select_events(named: Sequence[bool]) -> list[int]:
-    """Return the indices of the events of a piece: those that are named, and the last ones of the others."""
+    """Return the indices of the events of a piece: those named, and the last ones of the others."""
     others = [i for i, is_named in enumerate(named) if not is_named]
     room = max(0, LONGEST - sum(named))
     return sorted(
@@ -160,7 +160,7 @@ def _select_events(named: Sequence[bool]) -> list[int]:
 def _spans(
     rows: Sequence[Mapping[str, Any]], events: DataFrame, columns: Columns, id_: str
 ) -> dict[int, tuple[list[Any], pa.Table]]:
-    """For each verdict the events of its key from the first to the last that it names: their ids and table."""
+    """Return for each verdict the events of its key from the first to the last that it names: their ids and table."""
     keys = list(columns.keys)
     named = [
         (*(row[name] for name in keys), number, one)
@@ -196,7 +196,7 @@ def _reports_nearby(
     reported: DataFrame,
     columns: Columns,
 ) -> dict[int, list[tuple[Any, list[Any]]]]:
-    """For each verdict the reports at the events of its piece."""
+    """Return for each verdict the reports at the events of its piece."""
     keys = list(columns.keys)
     ids = [(*(rows[number][name] for name in keys), number, one) for number, (ids, _) in spans.items() for one in ids]
     kinds = [*(reported.schema[name] for name in keys), T.StructField(NUMBER, T.IntegerType()), reported.schema["at"]]
@@ -427,7 +427,9 @@ class Audit:
         )
 
     def _evidence(self, found: Sequence[Divergence], others: Sequence[Divergence]) -> list[Evidence]:
-        """The divergences that a semantics could explain, the smallest first, each with other pieces of its key."""
+        """Yield the divergences that a semantics could explain, the smallest first, each with other
+        pieces of its key.
+        """
         of_key: dict[tuple[Any, ...], list[Piece]] = {}
         for other in others:
             if other.piece is not None:
@@ -598,7 +600,9 @@ def text(findings: Findings) -> str:
 
 
 def as_json(findings: Findings) -> dict[str, Any]:
-    """The findings as JSON: counts, and for each finding its smallest case in the form of the engine protocol."""
+    """Return the findings as JSON: counts, and for each finding its smallest case in the form of
+    the engine protocol.
+    """
     return {
         "query": findings.query.text,
         "language": findings.query.language,

@@ -179,7 +179,7 @@ def query_for(
 
 
 def with_named_predicates(query: SparkQuery) -> SparkQuery:
-    """Return the query, checked, with those of its predicates alone that it names. Raises as query_for does."""
+    """Return the query, checked, with only the predicates that it names. Raises as query_for does."""
     parsed = query.parsed
     names = {one.name for one in find_named_atoms(parsed)} if query.predicates and query.language == DEFAULT else set()
     return replace(query, predicates={name: query.predicates[name] for name in sorted(names)})

@@ -122,7 +122,7 @@ class Folder:
 
     @property
     def begun(self) -> Path:
-        """Return the folder of the notes of running workers."""
+        """Return the folder for the notes of running workers."""
         return self.path / "begun"
 
     @property
@@ -132,7 +132,7 @@ class Folder:
 
     @contextmanager
     def opened(self, job: Job, size: int) -> Iterator[int]:
-        """Begin a campaign in a new folder, or resume one with the same plan; the size of its ranges.
+        """Begin a campaign in a new folder, or resume one with the same plan; return the size of the ranges.
 
         No other process may have it open meanwhile. Raises InputError if one has, or the folder is that of another
         campaign, or cannot be used.
@@ -150,7 +150,7 @@ class Folder:
                 raise InputError(f"cannot use the folder {self.path}: {error}") from None
 
     def _begun(self, job: Job, size: int) -> int:
-        """Return the size of the ranges, after what a killed call has left was removed."""
+        """Remove the files of a killed call; return the size of the ranges."""
         self.begun.mkdir(exist_ok=True)
         if not (self.path / "plan.parquet").exists():
             write([{"plan": job.text(), "range": size}], PLAN, self.path / "plan.parquet")
@@ -169,22 +169,22 @@ class Folder:
             raise InputError(f"{self.path} is not a folder of a campaign: {error}") from None
 
     def done(self) -> set[tuple[int, int]]:
-        """Return the ranges that are done."""
+        """Return the finished ranges."""
         return {_range(path) for path in (self.path / "ranges").glob("*.parquet")}
 
     def commit(self, begin: int, end: int, counts: Iterable[Row], verdicts: Mapping[str, Sequence[Row]]) -> None:
-        """Write the files of a range, last the one that marks it as done."""
+        """Write the files of a range; the last one marks it as finished."""
         for outcome, rows in verdicts.items():
             write(rows, VERDICTS, self.path / "verdicts" / f"outcome={outcome}" / _name(begin, end))
         write(counts, COUNTS, self.path / "ranges" / _name(begin, end))
 
     def counts(self) -> pa.Table:
-        """Return the rows of COUNTS of all ranges that are done."""
+        """Return the rows of COUNTS of all finished ranges."""
         files = [self.path / "ranges" / _name(*ends) for ends in sorted(self.done())]
         return pa.concat_tables([COUNTS.empty_table(), *(pq.ParquetFile(file).read() for file in files)])
 
     def verdicts(self, outcome: str, columns: Sequence[str] = VERDICTS.names) -> pa.Table:
-        """Return the cases of that outcome of all ranges that are done, in order."""
+        """Return the cases of that outcome of all finished ranges, in order."""
         folder, tables = self.path / "verdicts" / f"outcome={outcome}", []
         for ends in sorted(self.done()):
             if (path := folder / _name(*ends)).exists():
@@ -215,7 +215,7 @@ class Folder:
         return rows
 
     def _drop_unfinished(self) -> None:
-        """Remove the files of ranges that are not done."""
+        """Remove the files of unfinished ranges."""
         done = self.done()
         for path in (self.path / "verdicts").glob("outcome=*/*"):
             if path.suffix != ".parquet" or _range(path) not in done:
@@ -267,7 +267,7 @@ class _OutOfTime(BaseException):
 
 @contextlib.contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """A context that raises BudgetExceeded after these seconds, but not inside an import or a compilation.
+    """Raise BudgetExceeded in this context after these seconds, but not inside an import or a compilation.
 
     Without effect in threads that receive no signals.
     """
@@ -295,7 +295,7 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 @contextlib.contextmanager
 def limited_memory(mebibytes: int | None) -> Iterator[None]:
-    """Inside, this process has so much more memory than it has, where the system can limit it; None for no limit."""
+    """Limit the further memory of this process inside, where the system can; None for no limit."""
     try:
         import resource
     except ImportError:
@@ -329,14 +329,14 @@ class Notes:
         self._stacks = self._trace.open("w")
 
     def begin(self, index: int, evaluator: str) -> None:
-        """Note the case and the evaluator that is called next."""
+        """Record the case and the evaluator that is called next."""
         os.pwrite(self._file, json.dumps([self._run, index, evaluator]).ljust(200).encode(), 0)
         if time.monotonic() - self._armed > REARMED:
             self._armed = time.monotonic()
             faulthandler.dump_traceback_later(self._watched, exit=True, file=self._stacks)
 
     def end(self) -> None:
-        """Remove the notes: the range is done."""
+        """Remove the notes of a finished range."""
         for path in (self._path, self._died, self._trace):
             path.unlink(missing_ok=True)
 
@@ -349,7 +349,7 @@ class Notes:
         self._stacks.close()
 
     def _read_deaths(self) -> None:
-        """Read the deaths in this range, and add that of the worker which left notes."""
+        """Read the deaths of workers in this range, and record that of the worker that left notes."""
         died = self._lines(self._died)
         for run, index, evaluator in self._lines(self._path):
             hung = self._trace.exists() and self._trace.stat().st_size > 0
@@ -424,7 +424,9 @@ class Work:
     ranges: tuple[tuple[int, int], ...]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Judge the ranges with these indices; a row DONE for each, `ended` with the reason to stop the campaign."""
+        """Judge the ranges with these indices; yield a row DONE for each, `ended` with the reason
+        to stop the campaign.
+        """
         for batch in batches:
             for number in batch.column("id").to_pylist():
                 begin, end = self.ranges[number]
@@ -432,7 +434,7 @@ class Work:
                 yield pa.RecordBatch.from_pylist([row], schema=DONE)
 
     def do(self, begin: int, end: int) -> str | None:
-        """Judge one range, unless it is done; the reason why the campaign has to stop, or None."""
+        """Judge one range, unless it is finished; return the reason to stop the campaign, or None."""
         folder = Folder(Path(self.path))
         ended = folder.begun / f"{self.run}.ended"
         try:
@@ -459,7 +461,7 @@ class Work:
 
 @cache
 def prepared(text: str) -> Job:
-    """Return the job, after its evaluators were imported and compiled in this process."""
+    """Return the job, after importing and compiling its evaluators in this process."""
     share_compiled()
     job = Job.of_text(text)
     for part in job.parts:  # so that no case is charged for imports and compilation
@@ -482,7 +484,7 @@ class Tally:
     kept: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
 
     def count(self, part: PlanShare, evaluator: str | None, output: str | None, verdict: Verdict) -> None:
-        """Add a verdict; one without an evaluator is that of a case as a whole."""
+        """Add a verdict; one without an evaluator is about a case as a whole."""
         reason = verdict.detail[:200] if verdict.outcome == "unsupported" and evaluator else None
         key = (part.language, part.profile, evaluator, output, verdict.outcome, reason)
         self.cases[key] += 1
@@ -530,7 +532,7 @@ def _judge_one(
 
 
 class NotMade(Exception):
-    """Raised if the case cannot be generated."""
+    """Raised if a case cannot be generated."""
 
 
 def _make_case(job: Job, index: int, notes: Notes) -> tuple[PlanShare, Query, Stream, tuple[Output, ...]]:
@@ -700,7 +702,9 @@ def sample(disagreed: pa.Table) -> list[int]:
 
 
 def _shrunk(job: Job, full: Row, evaluator: Evaluator) -> dict[str, Any]:
-    """The row SHRUNK of a disagreement; not shrunk if it is not reproduced, or its evaluator killed its process."""
+    """Return the row SHRUNK of a disagreement; it is not shrunk if not reproduced, or if its evaluator killed its
+    process.
+    """
     index, output, name = full["case"], full["output"], full["evaluator"]
     found = dict(full) | {"found": full["query"], "note": None}
     if name in job.evaluators and full["detail"].startswith(CRASHED):
@@ -732,7 +736,9 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Ran:
-    """A call of campaign: the cases done before and by it, its seconds, dead workers, and why it stopped early."""
+    """The result of a call of campaign: the cases done before and by it, its seconds, dead workers, and why it stopped
+    early.
+    """
 
     before: int
     cases: int
@@ -779,7 +785,7 @@ def campaign(
 
 
 def missing(done: set[Range], begin: int, end: int, size: int) -> list[Range]:
-    """Return the ranges from begin to end that are not done, cut at the multiples of the size."""
+    """Return the unfinished ranges from begin to end, cut at the multiples of the size."""
     ends = dict(sorted(done))
     found, at = [], begin
     while at < end:
@@ -793,7 +799,7 @@ def missing(done: set[Range], begin: int, end: int, size: int) -> list[Range]:
 
 
 def _run_ranges(spark: SparkSession, work: Work, look: Callable[[], None]) -> str | None:
-    """Judge the ranges on workers, a task for each; the reason why the campaign has to stop, or None."""
+    """Judge the ranges on workers, a task for each; return the reason to stop the campaign, or None."""
     tasks = spark.range(0, len(work.ranges), 1, len(work.ranges)).mapInArrow(work, DONE_SQL)
 
     def collected() -> str | None:

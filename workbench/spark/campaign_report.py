@@ -70,12 +70,12 @@ class CampaignVerdicts:
 
     @property
     def wrong(self) -> int:
-        """Return the number of cases that show a fault, of an evaluator or of cerify's definition."""
+        """Return the number of cases with a fault of an evaluator or of cerify's definition."""
         return self.totals["disagreed"] + self.totals["disputed"]
 
     @property
     def per_second(self) -> float:
-        """Cases per second of a worker, which is one core."""
+        """Return the cases per second of a worker, which is one core."""
         return self.cases / self.seconds if self.seconds else 0.0
 
     @cached_property

@@ -66,7 +66,7 @@ class Cuts:
 
 
 def cuts_of(df: DataFrame, columns: Columns, reach: ReachBounds, parts: int) -> Cuts | None:
-    """Cuts into at most `parts` chunks, which together read fewer foreign events than there are events.
+    """Return cuts into at most `parts` chunks, which together read fewer foreign events than there are events.
 
     None if the reach has a width on an attribute other than the first one that orders the events.
     """
@@ -95,7 +95,7 @@ def cuts_of(df: DataFrame, columns: Columns, reach: ReachBounds, parts: int) -> 
 
 
 def even_cuts(df: DataFrame, columns: Columns, parts: int) -> Cuts:
-    """Cuts into at most `parts` chunks of about the same size, which read their own events only; not counted."""
+    """Return cuts into at most `parts` chunks of about the same size, which read only their own events; not counted."""
     starts = tuple(starts_of(_sampled(df, place_of(df, columns), parts)[0], parts))
     nothing = (0,) * (len(starts) + 1)
     return Cuts(starts, starts, nothing, nothing, nothing)
@@ -127,7 +127,7 @@ def place_of(df: DataFrame, columns: Columns) -> Column:
 
 
 def in_chunks(df: DataFrame, columns: Columns, cuts: Cuts) -> DataFrame:
-    """Return the rows, each in all chunks that read it; a partition for each chunk, sorted."""
+    """Return the rows, each in all chunks that read it; a sorted partition for each chunk."""
     chunk, last = spread(place_of(df, columns), cuts.starts, cuts.lows)
     if cuts.lows == cuts.starts:
         some = df.withColumn(CHUNK, chunk)
@@ -138,7 +138,7 @@ def in_chunks(df: DataFrame, columns: Columns, cuts: Cuts) -> DataFrame:
 
 
 def _at_most(place: Column, values: list[OrderValue], base: int = 0) -> Column:
-    """base plus the number of ascending values that are at most the place, by bisection."""
+    """Return base plus the number of ascending values that are at most the place, by bisection."""
     if not values:
         return F.lit(base)
     middle = len(values) // 2
@@ -162,7 +162,7 @@ def _sampled(df: DataFrame, place: Column, parts: int) -> tuple[list[OrderValue]
 
 
 def starts_of(sample: list[OrderValue], parts: int) -> list[OrderValue]:
-    """At most `parts` - 1 places that cut the sample into equal parts, all after its first place."""
+    """Return at most `parts` - 1 places that cut the sample into equal parts, all after its first place."""
     cuts = sorted({sample[len(sample) * c // parts] for c in range(1, parts)}) if sample else []
     return [place for place in cuts if place > sample[0]]
 
@@ -256,7 +256,9 @@ class ChunkRun(SparkRun):
         return self._run.count(own) if own.num_rows else 0
 
     def finish(self) -> pa.Table:
-        """The matches that the end of the chunk completes. Raises InputError if there were other rows than counted."""
+        """Return the matches that the end of the chunk completes. Raises InputError if the number of rows is not as
+        counted.
+        """
         if self._read != self._before + self._owned:
             raise InputError(
                 "the data has changed since its rows were counted, so positions are unknown: write it to a "
@@ -312,7 +314,7 @@ def _numbered(found: pa.Table, output: Output, chunk: int) -> pa.Table:
 
 @dataclass(frozen=True)
 class Begins:
-    """For each chunk the state in which it begins, the position of its first event, and its number of events."""
+    """Stores for each chunk its first state, the position of its first event, and its number of events."""
 
     states: tuple[int, ...]
     first: tuple[int, ...]
@@ -320,7 +322,7 @@ class Begins:
 
 
 class Continued(ExpressionRun):
-    """A run that begins in a given state of the automaton."""
+    """A run that starts in a given state of the automaton."""
 
     def __init__(self, A: DFA, state: int) -> None:
         super().__init__(CompiledRunner([A]))
@@ -355,7 +357,7 @@ def composed(
 
 
 def composition(effects: dict[int, Effect], cuts: Cuts) -> tuple[tuple[int, ...], int]:
-    """Return the state in which each chunk begins (of an expression), and the number of matches of all chunks."""
+    """Return the first state of each chunk (of an expression), and the number of matches of all chunks."""
     runs, states, number = NOTHING_READ, [], 0
     for c in range(cuts.chunks):
         states.append(min(runs, default=0))  # of an expression there is one

@@ -159,7 +159,7 @@ def value_type(kind: T.DataType) -> ValueType | None:
 
 
 def _near(rows: T.StructType, name: str) -> str:
-    """Return the end of a message about an attribute that has no column."""
+    """Return the end of a message about an attribute without a column."""
     new = re.sub(r"\W+", "_", name)
     if made := f'"{name}"' if name in fields(rows) else _of_list(rows, name):
         return f"; Spark has no names with dots: give attributes={{{new!r}: {made}}}, and write {new} in the query"
@@ -169,7 +169,7 @@ def _near(rows: T.StructType, name: str) -> str:
 
 
 def _of_list(rows: T.StructType, name: str) -> str:
-    """Return the Column that is "tags.any.new" or "tags.count" in other readers; "" if no list is meant."""
+    """Return the Column for an attribute such as "tags.any.new" or "tags.count"; "" if no list is meant."""
     lists = [one.name for one in rows if isinstance(one.dataType, T.ArrayType)]
     if (asked := asked_element(name, lists)) is not None:
         known, keys, text = asked
@@ -180,7 +180,7 @@ def _of_list(rows: T.StructType, name: str) -> str:
 
 
 def near_column(rows: T.StructType, name: str) -> str:
-    """Return the end of a message about a column that there is not: the column or field that may be meant."""
+    """Return the end of a message about a missing column: the column or field that may be meant."""
     found = fields(rows)
     if name in found:
         return "; it is a field of a struct, so select it as a column first"
@@ -196,7 +196,7 @@ def _digits(kind: T.DataType) -> str:
 
 
 def fields_named(schema: T.StructType, name: str) -> list[str]:
-    """Return the fields of structs that have this name, each as the path to it."""
+    """Return the fields of structs with this name, each as the path to it."""
     return [path for path, field in fields(schema).items() if field == name]
 
 
@@ -221,7 +221,7 @@ def selected(df: DataFrame, columns: Columns) -> DataFrame:
 
 
 def keyless(df: DataFrame, name: str) -> Any:
-    """Return whether a row has no value in a column of the key: null, or NaN."""
+    """Return whether a row lacks a column of the key: null, or NaN."""
     nothing = column(name).isNull()
     return (
         nothing | F.isnan(column(name)) if isinstance(df.schema[name].dataType, T.FloatType | T.DoubleType) else nothing
@@ -245,7 +245,7 @@ def utc_micros(rows: T.StructType, name: str) -> Any:
 
 
 def quoted(name: str) -> str:
-    """Return the name of a column as Spark SQL has it."""
+    """Return the name of a column in the syntax of Spark SQL."""
     return "`" + name.replace("`", "``") + "`"
 
 
@@ -286,7 +286,7 @@ def column_of_field(name: str) -> str:
 
 
 def with_fields(df: DataFrame, query: SparkQuery) -> DataFrame:
-    """Return the data frame with a column for each field with dots that a query of EQL names and the rows have.
+    """Return the data frame with a column for each field with dots that a query of EQL uses and the rows have.
 
     That is a column with dots in its name, or the field of a struct; of structs in an array it is an array.
     """
@@ -417,7 +417,7 @@ def _with_times(df: DataFrame, order: Sequence[str], unit: TimeUnit) -> DataFram
 
 
 def _time_of_fraction(name: str, per: int) -> Column:
-    """Return the timestamp, in microseconds, that a float is of which `per` are a second, as files are read."""
+    """Return the timestamp, in microseconds, of a float in units of 1/`per` seconds, as files are read."""
     number = column(name).cast("double")
     ticks = number * (10**6 / per) if per <= 10**6 else number / (per / 10**6)
     problem = F.concat(F.lit(f"column {name}: "), number.cast("string"), F.lit(" is outside the years 1 to 9999"))
@@ -493,12 +493,14 @@ def field_at(rows: T.StructType, path: str, purpose: str) -> T.StructField:
 
 
 def sql_path(rows: T.StructType, path: str) -> str:
-    """Return the column of this name, or the field of a struct at this path, as Spark SQL has it."""
+    """Return the column of this name, or the field of a struct at this path, in the syntax of Spark SQL."""
     return quoted(path) if path in rows.names else ".".join(map(quoted, path.split(".")))
 
 
 def _value(purpose: str, one: Column) -> Column:
-    """The Column. Raises InputError for a sort order, which has no values; Spark says so only when rows are read."""
+    """Return the Column. Raises InputError for a sort order, which has no values; Spark says so only when rows are
+    read.
+    """
     if SORT_ORDER.search(str(one)):
         raise InputError(
             f"{purpose}: {one} is a sort order, but rows are always read in ascending order; give a "
@@ -550,7 +552,7 @@ def tolerated(df: DataFrame, query: SparkQuery, columns: Columns, known: KnownTy
 
 
 def types_of(df: DataFrame, columns: Columns, known: KnownTypes) -> Collection[str] | None:
-    """Return the event types that are listed, or those of a sample of the rows; None for neither."""
+    """Return the given event types, or those of a sample of the rows; None for neither."""
     if known.types is None and known.sample:
         rows = df.select(column(columns.type)).limit(known.sample).distinct().collect()
         return sorted(row[0] for row in rows if row[0])

@@ -171,7 +171,7 @@ class _Key:
         self._timed(lambda: self._run.count(rows.table) if self._counts else len(self._run.push(rows.table)))
 
     def finish(self) -> pa.RecordBatch:
-        """Evaluate the end of the stream; the row of the answer."""
+        """Evaluate the end of the stream; return the row of the answer."""
         self._timed(lambda: self._run.finish_count() if self._counts else len(self._run.finish()))
         values = (self._rows, float(self._matches), self._seconds, self._error)
         kinds = (pa.int64(), pa.float64(), pa.float64(), pa.string())

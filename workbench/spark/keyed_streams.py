@@ -142,7 +142,7 @@ class Resumable(SparkRun):
 
     @abstractmethod
     def reachable(self) -> NDArray[np.int64]:
-        """After `save`: a superset of the positions that later matches may have, ascending."""
+        """Return, after `save`, a superset of the positions that later matches may have, ascending."""
 
 
 class Compiled(ABC):
@@ -154,7 +154,7 @@ class Compiled(ABC):
 
     @abstractmethod
     def restore(self, saved: bytes) -> Resumable:
-        """Return the run that was saved. Raises InputError for the state of another query, or for no state."""
+        """Return the saved run. Raises InputError for the state of another query, or for no state."""
 
     @property
     @abstractmethod
@@ -169,11 +169,11 @@ class Compiled(ABC):
     @property
     @abstractmethod
     def is_memoryless(self) -> bool:
-        """Return whether a run finds the same as a new run once such a window has passed all of its events."""
+        """Return whether, once a window has passed all events of a run, a new run finds the same matches."""
 
 
 class ResumableCel(CelRun, Resumable):
-    """A run whose saved state has no events that its windows have passed."""
+    """A run whose saved state has no events outside its windows."""
 
     @property
     def position(self) -> int:
@@ -204,14 +204,14 @@ class CompiledCel(Compiled):
         return ResumableCel(self._evaluator.fresh())
 
     def restore(self, saved: bytes) -> ResumableCel:
-        """Return the run that was saved. Raises InputError for the state of another formula, or for no state."""
+        """Return the saved run. Raises InputError for the state of another formula, or for no state."""
         E = self._evaluator.fresh()
         E.restore(saved)
         return ResumableCel(E)
 
     @property
     def state(self) -> str:
-        """Return the partial matches, and what bounds them."""
+        """Return the partial matches, and their bounds."""
         scope = self._evaluator.scope
         bounded = scope.events is not None or scope.widths
         return f"partial matches{' within the window' if bounded else ', which no window bounds'}"
@@ -256,7 +256,7 @@ class ResumableExpression(ExpressionRun, Resumable):
         return seal(EXPRESSION, self._automaton, json.dumps({"state": state, "position": self._position}).encode())
 
     def reachable(self) -> NDArray[np.int64]:
-        """No positions: a match is the event at which the expression takes place."""
+        """Return no positions: a match is the event at which the expression takes place."""
         return np.empty(0, np.int64)
 
 
@@ -272,7 +272,7 @@ class CompiledExpression(Compiled):
         return ResumableExpression(self._evaluator, self._automaton)
 
     def restore(self, saved: bytes) -> ResumableExpression:
-        """Return the run that was saved. Raises InputError for the state of another expression, or for no state."""
+        """Return the saved run. Raises InputError for the state of another expression, or for no state."""
         fields = json.loads(unseal(saved, EXPRESSION, self._automaton))
         state, position = int(fields["state"]), int(fields["position"])
         if not 0 <= state < self._states:
@@ -286,12 +286,12 @@ class CompiledExpression(Compiled):
 
     @property
     def widths(self) -> Mapping[str, Width]:
-        """No windows."""
+        """Return no widths: expressions have no windows."""
         return {}
 
     @property
     def is_memoryless(self) -> bool:
-        """False: an expression depends on all events before."""
+        """Return False: an expression depends on all events before."""
         return False
 
 
@@ -350,7 +350,7 @@ class CompiledWindow(Compiled):
         return ResumableWindow(self._query, self._budget, self._reach)
 
     def restore(self, saved: bytes) -> ResumableWindow:
-        """Return the run that was saved. Raises InputError for the state of another query, or for no state."""
+        """Return the saved run. Raises InputError for the state of another query, or for no state."""
         rows = pa.ipc.open_stream(unseal(saved, WINDOW, self._query.identity)).read_all()
         first = int(rows.schema.metadata[POSITION])
         saved_rows = rows if rows.num_columns else None
@@ -368,7 +368,7 @@ class CompiledWindow(Compiled):
 
     @property
     def is_memoryless(self) -> bool:
-        """True unless the reach has a number of events."""
+        """Return True unless the reach has a number of events."""
         return self._reach.events == 1
 
 
@@ -457,7 +457,7 @@ class StreamPlan:
 
     @cached_property
     def held_schema(self) -> pa.Schema:
-        """Return the schema of the rows that are held until the watermark passes them."""
+        """Return the schema of the rows that wait until the watermark passes them."""
         return pa.schema([self.schema.field(name) for name in self.columns.all_columns])
 
     @cached_property
@@ -532,7 +532,7 @@ class Ids:
         return map_positions(matches, ids.type, lambda positions: ids.take(pa.array(np.searchsorted(known, positions))))
 
     def save(self, reachable: NDArray[np.int64]) -> bytes:
-        """Discard the ids of all other positions; those of these positions as a blob."""
+        """Remove the ids of all other positions; return those of these positions as a blob."""
         self._ids = self._ids.filter(pa.array(np.isin(self._ids[POSITION_FIELD].to_numpy(), reachable)))
         return packed(self._ids)
 
@@ -549,7 +549,7 @@ def split_invalid_rows(plan: StreamPlan, rows: pa.Table, watermark: int) -> tupl
 
 
 def micros(times: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Times as whole microseconds."""
+    """Return times as integers in microseconds."""
     return times.cast(pa.timestamp("us", times.type.tz)).cast(pa.int64())
 
 
@@ -582,7 +582,7 @@ class KeyState:
 def received(
     plan: StreamPlan, kept: KeyState, rows: pa.Table, watermark: int
 ) -> tuple[KeyState, pa.Table, Mapping[str, pa.Table]]:
-    """Return the state after some rows were received, the rows to hold, and the invalid rows by their reason.
+    """Return the state after receiving some rows, the rows that wait, and the invalid rows by their reason.
 
     Here and below the watermark is in microseconds; 0 if there is none yet.
     """
@@ -594,14 +594,16 @@ def received(
 
 
 def is_due(kept: KeyState, watermark: int) -> bool:
-    """Return whether the watermark has passed the time of a row that is held."""
+    """Return whether the watermark has passed the time of a waiting row."""
     return kept.first is not None and watermark > 0 and kept.first < watermark
 
 
 def evaluated(
     plan: StreamPlan, kept: KeyState, held: pa.Table, watermark: int
 ) -> tuple[KeyState, pa.Table, list[pa.Table]]:
-    """Evaluate the rows before the watermark: the state afterwards, the rows still held, the tables of matches."""
+    """Evaluate the rows before the watermark; return the state afterwards, the rows still waiting, the tables of
+    matches.
+    """
     passed = pc.less(micros(held[plan.event_time]), watermark)
     ready, rest = held.filter(passed).sort_by(plan.order), held.filter(pc.invert(passed))
     run = plan.compiled.start() if kept.run is None else plan.compiled.restore(kept.run)
@@ -639,8 +641,8 @@ def remembered(plan: StreamPlan, kept: KeyState, watermark: int) -> KeyState | N
 
 
 def wakes(plan: StreamPlan, kept: KeyState) -> int | None:
-    """Return the watermark, in milliseconds, at which to visit the key if no event comes before;
-    None if there is none.
+    """Return the watermark, in milliseconds, at which to visit the key if no event comes before; None if there is no
+    need.
     """
     if kept.first is not None:
         time = kept.first

@@ -45,7 +45,9 @@ class Processor(StatefulProcessor):
     def handleExpiredTimer(
         self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo
     ) -> Iterator[Row]:
-        """The rows of the answer for a key whose timer the watermark has passed; called after the rows of the batch."""
+        """Return the rows of the answer for a key whose timer the watermark has passed; called after the rows of the
+        batch.
+        """
         return self._operator().wake(key, expiredTimerInfo.getExpiryTimeInMs(), timerValues.getCurrentWatermarkInMs())
 
     def _operator(self) -> KeyOperator:

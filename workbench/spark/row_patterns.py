@@ -73,7 +73,7 @@ class RowQuery:
 
     @property
     def clause(self) -> MatchRecognize:
-        """The clause over the columns that are read, called by their numbers, and the number of the partition."""
+        """Return the clause over the read columns, which are named by numbers, and the number of the partition."""
         return _clause(self.text, self.names, self.read)
 
 
@@ -149,7 +149,7 @@ def _answered(table: pa.Table, query: RowQuery) -> Iterator[pa.RecordBatch]:
 
 
 def _stream(table: pa.Table, query: RowQuery) -> Stream:
-    """Return the columns that are read as those of a stream. Raises InputError for a time that Python does not have."""
+    """Return the read columns as those of a stream. Raises InputError for a time outside Python's range."""
     columns = {
         TYPE: pa.DictionaryArray.from_arrays(np.zeros(len(table), np.int32), [ROW]),
         PARTITION: table[query.number],
@@ -164,7 +164,7 @@ def _stream(table: pa.Table, query: RowQuery) -> Stream:
 def _measure(
     made: MatchRows, output: RegisterOutput, automaton: Automaton, name: str, type_: RowType | None
 ) -> pa.Array:
-    """Return the values of the measure of an output. Raises InputError for one that its type does not hold."""
+    """Return the values of the measure of an output. Raises InputError for one that its type cannot hold."""
     values = made.measure(output.clause.measures[0].expression)
     if values is None:
         values = _row_by_row(output, automaton, made.block)
@@ -179,7 +179,7 @@ def _measure(
 
 
 def _row_by_row(output: RegisterOutput, automaton: Automaton, block: LabelArrays) -> list[Any]:
-    """Return the values of a measure by registers, where columns do not hold them."""
+    """Return the values of a measure by registers, if columns cannot hold them."""
     found = block.matches(automaton, np.arange(len(output.S)), output.clause.window is not None)
     return [value for match in found for _, (value,) in output.measured(match)]
 
@@ -317,7 +317,7 @@ def _value_type(kind: T.DataType) -> ValueType | None:
 
 
 def _find_read_columns(q: MatchRecognize, schema: T.StructType) -> tuple[str, ...]:
-    """The columns that conditions and measures look at. Raises InputError for one of a type that they do not have."""
+    """Return the columns that conditions and measures use. Raises InputError for an unsupported type."""
     found = [node for e in q.expressions for node in subtrees(e) if isinstance(node, syntax.RowColumn)]
     for node in found:
         kind = schema[node.name].dataType

@@ -38,13 +38,13 @@ class SparkRun(ABC):
 
     @abstractmethod
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
-        """Read the next events; the matches that they complete, a table with the schema RESULT.
+        """Read the next events; return the matches that they complete, a table with the schema RESULT.
 
         classes: the result of `classes` for the table, if it was called.
         """
 
     def count(self, table: pa.Table, classes: Classes | None = None) -> int:
-        """Read the next events; the exact number of the matches that they complete."""
+        """Read the next events; return the exact number of the matches that they complete."""
         return len(self.push(table, classes))
 
     def classes(self, table: pa.Table) -> Classes | None:
@@ -219,7 +219,7 @@ Classify: TypeAlias = Callable[[pa.Table], Classes | None]
 
 
 def unused(name: str, names: Iterable[str]) -> str:
-    """Return the name, with underscores after it if columns are called so, in any case."""
+    """Return the name, with underscores added while a column has it, in any case."""
     taken = {one.lower() for one in names}
     while name.lower() in taken:
         name += "_"
@@ -262,7 +262,9 @@ def _combine_batches(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
 
 
 def events_of(batch: pa.RecordBatch, columns: Columns, schema: Schema | None) -> pa.Table:
-    """The table of a stream with these rows. Raises InputError for one without type or id, or not in the schema."""
+    """Return the rows as the table of a stream. Raises InputError for a row without type or id, or
+    not in the schema.
+    """
     types = batch.column(columns.type)
     if types.null_count:
         row = pc.index(types.is_null(), True).as_py()
@@ -331,7 +333,7 @@ def place(batch: pa.RecordBatch, row: int, columns: Columns) -> str:
 
 
 def format_values(values: Mapping[str, Any]) -> str:
-    """Names with their values, as `name=value, …`."""
+    """Return names with their values, as `name=value, …`."""
     return ", ".join(f"{name}={v!r}" if isinstance(v, str) else f"{name}={v}" for name, v in values.items())
 
 
@@ -372,12 +374,12 @@ def _tie(batch: pa.RecordBatch, row: int, columns: Columns) -> InputError:
 
 
 def same(left: pa.RecordBatch, right: pa.RecordBatch, names: tuple[str, ...]) -> bool:
-    """Return whether two rows agree on these columns."""
+    """Return whether two rows are equal in these columns."""
     return bool(agree(left, right, names).all())
 
 
 def agree(left: pa.RecordBatch, right: pa.RecordBatch, names: tuple[str, ...]) -> Mask:
-    """Row by row, whether two batches agree on these columns; null agrees with null, and NaN with NaN."""
+    """Return row by row whether two batches are equal in these columns; null equals null, and NaN equals NaN."""
     found: list[Mask] = [_equal(left.column(name), right.column(name)) for name in names]
     return reduce(np.logical_and, found, np.ones(left.num_rows, np.bool_))
 
@@ -417,7 +419,7 @@ class Invalid:
 def masks(
     rows: pa.Table | pa.RecordBatch, columns: Columns, schema: Schema | None, required: Iterable[tuple[str, str]]
 ) -> Iterator[tuple[str, Mask]]:
-    """Reasons with the rows to which they apply; required: reasons with columns that need a value."""
+    """Return reasons with masks of the rows to which they apply; required: reasons with columns that need a value."""
     for name in columns.keys:
         yield NO_KEY, nothing(rows[name])
     for reason, name in required:
@@ -447,7 +449,7 @@ def nothing(column: pa.Array | pa.ChunkedArray) -> Mask:
 
 
 def mask(values: pa.Array | pa.ChunkedArray) -> Mask:
-    """Booleans as an array; null is false."""
+    """Return Booleans as an array; null is false."""
     filled = pc.fill_null(values, False)
     found: Mask = np.asarray(filled) if isinstance(filled, pa.ChunkedArray) else filled.to_numpy(zero_copy_only=False)
     return found
@@ -500,7 +502,7 @@ class ValidRows:
             yield self._forward(self._pending)
 
     def _split(self, rows: pa.RecordBatch, reason: str, bad: Mask, message: str | None = None) -> pa.RecordBatch:
-        """Return the other rows; these are set aside."""
+        """Set rows aside, and return the others."""
         if not bad.any():
             return rows
         self._invalid.append(Invalid(reason, message, rows.filter(pa.array(bad))))
@@ -520,7 +522,7 @@ class ValidRows:
         return rows
 
     def _unfit(self, rows: pa.RecordBatch, first: int) -> Iterator[tuple[int, str]]:
-        """Yield the rows that `events_of` refuses, with its messages; they are found by bisection."""
+        """Yield the rows that `events_of` refuses, found by bisection, with its messages."""
         if not rows.num_rows:
             return
         try:
@@ -534,7 +536,7 @@ class ValidRows:
             yield from self._unfit(rows.slice(middle), first + middle)
 
     def _placed(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the rows with a place of their own in the order."""
+        """Return the rows with a unique place in the order."""
         if not (number := rows.num_rows):
             return rows
         names = (*self.columns.keys, *self.columns.order)
@@ -561,7 +563,7 @@ class ValidRows:
 
 
 def joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    """Return the rows of some batches in one."""
+    """Return the rows of some batches in one batch."""
     table = pa.Table.from_batches(batches).combine_chunks()
     (batch,) = table.to_batches() or [batches[0].slice(0, 0)]
     return batch

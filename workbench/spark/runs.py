@@ -71,7 +71,7 @@ class SparkQuery:
         return Options(self.output, budget, self.predicates)
 
     def in_cel(self, budget: Budget) -> Formula | Unsupported:
-        """Return the query as a formula of CEL, or why it has none, or too large a one."""
+        """Return the query as a formula of CEL, or why it has none or too large a one."""
         try:
             return self.plugin.deciders.in_cel(self.parsed, budget)
         except BudgetExceeded as error:
@@ -146,7 +146,7 @@ class Failures(ABC):
 
 
 class Concatenated(ABC):
-    """The evaluation of a query over streams that come one after the other; position: that of the next event."""
+    """The evaluation of a query over consecutive streams; position: that of the next event."""
 
     position: int
 
@@ -156,11 +156,11 @@ class Concatenated(ABC):
 
     @abstractmethod
     def matches(self, rows: RowsOfKeys, failures: Failures) -> Iterator[MatchBatch]:
-        """Read the next events, with their classes; the matches that they complete. Raises Unordered."""
+        """Read the next events, with their classes; return the matches that they complete. Raises Unordered."""
 
     @abstractmethod
     def numbers(self, rows: RowsOfKeys, failures: Failures) -> Iterator[Numbers]:
-        """Read the next events; ascending positions with the numbers of matches that they complete."""
+        """Read the next events; return ascending positions with the numbers of matches that they complete."""
 
     @property
     def reaches(self) -> int:
@@ -184,7 +184,7 @@ class ConcatenatedCel(Concatenated):
         return self._evaluator.classes(Stream.from_table(table))
 
     def matches(self, rows: RowsOfKeys, failures: Failures) -> Iterator[MatchBatch]:
-        """See Concatenated. A stream with more matches in these rows than the budget has fails."""
+        """Return the matches of the next events; a stream with more matches in these rows than the budget fails."""
         E, first = self._evaluator, rows.origins(self.position)
         most, found = E.budget.matches, np.zeros(len(first), np.int64)
         for roots in E.advance(Stream.from_table(rows.table), rows.classes, rows.begins):
@@ -205,7 +205,7 @@ class ConcatenatedCel(Concatenated):
         self.position = E.position
 
     def numbers(self, rows: RowsOfKeys, failures: Failures) -> Iterator[Numbers]:
-        """See Concatenated."""
+        """Return ascending positions with the numbers of matches of the next events."""
         yield from self._evaluator.tallies(Stream.from_table(rows.table), rows.classes, rows.begins)
         self.position = self._evaluator.position
 
@@ -240,16 +240,16 @@ class ConcatenatedExpression(Concatenated):
         self._evaluator, self._states, self.position = evaluator, [0], 0
 
     def classes(self, table: pa.Table) -> Classes:
-        """For each event its letter in the alphabet of the automaton."""
+        """Return for each event its letter in the alphabet of the automaton."""
         return self._evaluator.classes.of_stream(Stream.from_table(table))
 
     def matches(self, rows: RowsOfKeys, failures: Failures) -> Iterator[MatchBatch]:
-        """See Concatenated."""
+        """Return the matches of the next events."""
         at = self._find_positions(rows, failures)
         yield MatchBatch(at, np.arange(len(at) + 1), at, np.empty(0, np.int32))
 
     def numbers(self, rows: RowsOfKeys, failures: Failures) -> Iterator[Numbers]:
-        """See Concatenated."""
+        """Return ascending positions with the numbers of matches of the next events."""
         at = self._find_positions(rows, failures)
         yield at, np.ones(len(at), np.int64)
 
@@ -287,7 +287,7 @@ class GatheredRun(SparkRun):
         self._events = 0
 
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
-        """Keep the events; no matches. Raises BudgetExceeded."""
+        """Store the events; return no matches. Raises BudgetExceeded."""
         self._events += table.num_rows
         if self._events > EVENTS:
             raise BudgetExceeded(
@@ -342,7 +342,7 @@ class CelRun(SparkRun):
 
 
 class BatchRun(SparkRun):
-    """A run by an evaluator of batches that has no form of its own here."""
+    """A run by an evaluator of batches without a special form here."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
@@ -377,7 +377,7 @@ class ExpressionRun(SparkRun):
         return len(self._find_positions(table, classes))
 
     def classes(self, table: pa.Table) -> Classes:
-        """For each event its letter in the alphabet of the automaton."""
+        """Return for each event its letter in the alphabet of the automaton."""
         return self._evaluator.classes.of_stream(Stream.from_table(table))
 
     def _find_positions(self, table: pa.Table, classes: Classes | None) -> pa.Array:
@@ -422,7 +422,7 @@ class SaseRun(SparkRun):
 
     @property
     def ascending(self) -> Mapping[str, bool]:
-        """With WITHIN every event needs a time."""
+        """Return the time; with WITHIN every event needs one."""
         return {} if self.q.within is None else {TIME: True}
 
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
@@ -474,7 +474,7 @@ class SaseRun(SparkRun):
         return known
 
     def _gather(self, refused: Unsupported) -> None:
-        """Gather the stream from its beginning. Raises the reason if the evaluator has read a part of it."""
+        """Store the stream from its beginning. Raises the reason if the evaluator has read a part of it."""
         if self._evaluator.position:
             raise refused
         self._gathered = GatheredRun(self._query, self._budget)
@@ -512,7 +512,7 @@ def starting(query: SparkQuery, budget: Budget = Budget()) -> Make:
 
 
 def concatenated(query: SparkQuery, budget: Budget = Budget()) -> Concatenated | None:
-    """A run over streams one after the other; None if each stream needs a run of its own. Raises what start raises."""
+    """Return a run over consecutive streams; None if each stream needs its own run. Raises what start raises."""
     make = None if query.predicates else _makes(query.to_json(), budget)[1]
     return None if make is None else make()
 

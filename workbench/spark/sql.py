@@ -77,7 +77,7 @@ class CelMatch:
             return cel_match(table.dataType, query.value, **given)
 
     def eval(self, row: Row, query: str, **options: Any) -> None:
-        """Gather a row."""
+        """Store a row."""
         self._rows.append(tuple(row))
         if len(self._rows) == AT_ONCE:
             self._pack()
@@ -157,7 +157,7 @@ class MatchRecognizeFunction:
             )
 
     def eval(self, row: Row, clause: str) -> None:
-        """Gather a row."""
+        """Store a row."""
         self._rows.append(tuple(row))
 
     def terminate(self) -> Iterator[tuple[Any, ...]]:
@@ -194,7 +194,9 @@ def _partitioning(rows: T.StructType, name: str, sql: str) -> list[PartitioningC
 
 
 def _selected(rows: T.StructType, name: str, sql: str) -> SelectedColumn:
-    """The column of the rows, an expression of SQL; of times as microseconds. Raises InputError for nested times."""
+    """Return the columns of the rows as an SQL expression; times as microseconds. Raises InputError
+    for nested times.
+    """
     kind = rows[name].dataType
     if isinstance(kind, T.TimestampType):
         return SelectedColumn(f"unix_micros({sql})", name)
@@ -227,7 +229,7 @@ def _rows_of_batch(batch: pa.RecordBatch, schema: T.StructType) -> Iterator[tupl
 
 
 def _map_times(kind: Any) -> Any:
-    """Return the type with dates, which PySpark hands on as they are, for timestamps."""
+    """Return the type with dates, which PySpark passes on unchanged, in place of timestamps."""
     match kind:
         case T.TimestampType():
             return T.DateType()

@@ -142,7 +142,9 @@ def match_stream(
 
 
 def matches(answer: DataFrame) -> DataFrame:
-    """The matches of an answer of match_stream, or of match with on_error="aside", with the columns of `match`."""
+    """Return the matches in an answer of match_stream, or of match with on_error="aside", with the
+    columns of `match`.
+    """
     return answer.where(F.col(KIND) == MATCH).drop(KIND, MESSAGE, ROW)
 
 
@@ -226,7 +228,7 @@ def _packed(batches: Iterable[pa.RecordBatch], plan: str) -> Iterator[pa.RecordB
 
 
 def unpacked_rows(batches: Iterable[pa.RecordBatch], plan: str) -> Iterator[pa.RecordBatch]:
-    """On a worker: the rows of the answer, from the blobs of matches and of invalid rows."""
+    """Return, on a worker, the rows of the answer, from the blobs of matches and of invalid rows."""
     parsed = StreamPlan.from_json(plan)
     id_col = parsed.columns.id
     found = match_schema(pa.int64() if id_col is None else parsed.schema.field(id_col).type)
@@ -255,7 +257,7 @@ NO_BATCH = "STDS_COMMITTED_BATCH_UNAVAILABLE"  # Spark's error class
 
 
 class NoCommittedBatch(InputError):
-    """A checkpoint has no state yet: its stream has finished no batch, or was never started."""
+    """Raised for a checkpoint without a state: its stream has finished no batch, or was never started."""
 
 
 def require_checkpoint(df: DataFrame, query: str, *, checkpoint: str, **options: Unpack[StreamOptions]) -> None:
@@ -289,7 +291,7 @@ def export_state(df: DataFrame, query: str, *, checkpoint: str, **options: Unpac
 
 
 def blobs_of(df: DataFrame, prepared: PreparedStream, checkpoint: str) -> DataFrame:
-    """For each key its columns, the blobs of the rows that are held, and its KeyState. Raises NoCommittedBatch."""
+    """Return for each key its columns, the blobs of its waiting rows, and its KeyState. Raises NoCommittedBatch."""
     store = df.sparkSession.read.format("statestore")
     try:
         held, kept = (store.option("stateVarName", name).load(checkpoint) for name in (HELD, KEPT))
@@ -304,7 +306,7 @@ def blobs_of(df: DataFrame, prepared: PreparedStream, checkpoint: str) -> DataFr
 
 
 def exported_schema(prepared: PreparedStream) -> T.StructType:
-    """Return the schema of what export_state returns."""
+    """Return the schema of the result of export_state."""
     rows = prepared.answer["row"].dataType
     assert isinstance(rows, T.StructType)
     plan = prepared.plan

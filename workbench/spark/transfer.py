@@ -35,7 +35,7 @@ ROOM = 1 << 62
 
 @compiled
 def transfer(classes, begun, skip, begin, marks, finals, ended, idle, runs, after, totals):  # type: ignore[no-untyped-def]
-    """Read events from index begun on; returns the index of the first event after which a number might exceed int64.
+    """Read events from index begun on; return the index of the first event after which a number might exceed int64.
 
     skip, begin, marks, finals, ended: those of TransitionTables. idle: bool [classes], whether such an event changes
     nothing. runs, after: int64 [states, K], the runs in each state that come of one run in each of K states; after is
@@ -126,7 +126,7 @@ class Transfer(ABC):
 
     @abstractmethod
     def advance(self, table: pa.Table) -> bool:
-        """Read the next events; False if there are too many states, or too large numbers."""
+        """Read the next events; return False if there are too many states, or too large numbers."""
 
     @abstractmethod
     def effect(self) -> Effect:
@@ -134,7 +134,9 @@ class Transfer(ABC):
 
 
 class ExpressionTransfer(Transfer):
-    """The effect on the states of an event expression. States that lead to the same state are followed once."""
+    """Computes the effect on the states of an event expression. States that lead to the same state
+    are followed once.
+    """
 
     def __init__(self, A: DFA, begins: bool) -> None:
         self._evaluator = CompiledRunner([A])
@@ -143,7 +145,7 @@ class ExpressionTransfer(Transfer):
         self._reports = [0] * len(self._at)
 
     def advance(self, table: pa.Table) -> bool:
-        """See Transfer. Raises InputError for a start event that is not the first event."""
+        """Read the next events. Raises InputError for a start event that is not the first event."""
         E, S = self._evaluator, Stream.from_table(table)
         classes: NDArray[np.int32] | None = None
         moved: dict[int, tuple[int, int]] = {}
@@ -161,12 +163,12 @@ class ExpressionTransfer(Transfer):
         return len(set(self._at)) <= STATES
 
     def effect(self) -> Effect:
-        """See Transfer."""
+        """Return the effect of the events so far."""
         return Effect(self._rows, tuple({q: 1} for q in self._at), tuple(self._reports))
 
 
 class CountTransfer(Transfer):
-    """The numbers of partial matches of a formula without windows that result from one in each state.
+    """Computes the numbers of partial matches of a formula without windows that result from one in each state.
 
     Numbers are int64 as long as they fit, and Python's integers after that.
     """
@@ -182,7 +184,7 @@ class CountTransfer(Transfer):
         self._idle = stays.all(axis=1) & ~marked & bool(transitions.ended[transitions.finals].all())
 
     def advance(self, table: pa.Table) -> bool:
-        """See Transfer."""
+        """Read the next events; return False if there are too many states."""
         E = self._evaluator
         numbers, kinds = classified(E.automaton.A.predicates, Stream.from_table(table))
         classes = np.array([E.types[kind] for kind in kinds], np.int32)[numbers]
@@ -201,7 +203,7 @@ class CountTransfer(Transfer):
         return self._runs.dtype != object or max(self._runs.max(), self._reports.max()).bit_length() <= BITS
 
     def effect(self) -> Effect:
-        """See Transfer."""
+        """Return the effect of the events so far."""
         runs = tuple({q: n for q, n in enumerate(column) if n} for column in self._runs.T.tolist())
         return Effect(self._rows, runs, tuple(self._reports.tolist()))
 

@@ -33,7 +33,7 @@ class WorkerError(Exception):
 
 @contextmanager
 def serialize_error() -> Iterator[None]:
-    """On a worker: raise a WorkerError in place of a CerifyError, which `deserialize_error` reads on the driver."""
+    """Raise, on a worker, a WorkerError in place of a CerifyError; `deserialize_error` reads it on the driver."""
     try:
         yield
     except CerifyError as error:
@@ -55,7 +55,8 @@ def deserialize_error(error: Exception) -> Exception:
 
 
 def error_line(error: Exception | str) -> str:
-    """One line about an exception of PySpark: the kind and the message of cerify's error, or of the worker's exception.
+    """Return one line about an exception of PySpark: the kind and the message of cerify's error, or of the worker's
+    exception.
 
     Without the traces of Python and Java that the message has.
     """
@@ -69,7 +70,7 @@ def error_line(error: Exception | str) -> str:
 
 @contextmanager
 def worker_errors() -> Iterator[None]:
-    """On the driver, around actions: raise the CerifyError of a worker in place of the exception that PySpark raises.
+    """Raise the CerifyError of a worker in place of the exception that PySpark raises, on the driver, around actions.
 
     Also a decorator. Other exceptions pass through unchanged.
     """

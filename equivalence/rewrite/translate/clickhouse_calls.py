@@ -73,7 +73,7 @@ def steps_of(call: ClickHouseCall) -> list[FunnelStep]:
 
 
 def type_column(call: ClickHouseCall) -> str:
-    """Return the column that the conditions compare with texts, most of all."""
+    """Return the column that the conditions most often compare with texts."""
     names = Counter(
         name for condition, _ in condition_trees(call) for name in {name for name, _ in _equal_texts(condition)}
     )
@@ -108,7 +108,7 @@ def _conjuncts(condition: rows.Expression) -> Iterator[rows.Expression]:
 
 
 def _equal_texts(condition: rows.Expression) -> Iterator[tuple[str, str]]:
-    """Yield the columns, and the texts, that a condition asks to be equal."""
+    """Yield the columns, and the texts, of the equations in a condition."""
     for part in _conjuncts(condition):
         match part:
             case rows.RowComparison(rows.RowColumn(name, None), "=", rows.RowConstant(str(text))):
@@ -131,7 +131,9 @@ def _step(condition: rows.Expression, column: str, span: Span) -> FunnelStep:
 
 
 def _predicate(e: rows.Expression, negated: bool, span: Span) -> pred.Predicate:
-    """Return a condition as a predicate; NOT goes down to the comparisons, as SQL has an unknown one stay unknown."""
+    """Return a condition as a predicate; NOT moves down to the comparisons, as NOT of an unknown
+    one is unknown in SQL.
+    """
     match e:
         case rows.RowAnd(left, right) | rows.RowOr(left, right):
             both = isinstance(e, rows.RowAnd) != negated

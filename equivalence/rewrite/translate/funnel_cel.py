@@ -187,12 +187,12 @@ def chain_of(phi: cel.Formula) -> FunnelQuestion:
 
 
 def _has_unless(phi: cel.Formula) -> bool:
-    """Tell whether UNLESS looks at the events of all keys, since PARTITION BY does not keep it from others."""
+    """Return whether UNLESS looks at the events of all keys, since PARTITION BY does not restrict it."""
     return any(isinstance(node, cel.Unless) for node in cel.subformulas(phi))
 
 
 def _is_same(phi: cel.Formula, beside: cel.Formula) -> bool:
-    """Tell whether the right side of OR is the left side after any event, as `_without` writes it."""
+    """Return whether the right side of OR is the left side after any event, as `_without` writes it."""
     match phi, beside:
         case cel.Or(clear, _), cel.Project(_, cel.Seq(cel.In(_, _), after)):
             return clear == after

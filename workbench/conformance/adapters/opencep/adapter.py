@@ -39,7 +39,9 @@ def answer(run: Json, search: Search) -> dict[str, Any]:
 
 
 def measured(run: Json, search: Search) -> dict[str, Any]:
-    """The answer to a message *measure*: the number of matches, and the processor time of the search in seconds."""
+    """Return the answer to a message *measure*: the number of matches, and the processor time of
+    the search in seconds.
+    """
     spent = {"thread": 0.0, "process": 0.0}
 
     def timed(*arguments: Any) -> list[Match]:
@@ -54,7 +56,9 @@ def measured(run: Json, search: Search) -> dict[str, Any]:
 
 
 def matches(run: Json, search: Search, sources: list[str]) -> list[dict[str, Any]]:
-    """The matches that the engine reports for a query; sources gets its patterns. Raises Skip for what it cannot say."""
+    """Return the matches that the engine reports for a query; sources gets its patterns. Raises Skip for an unsupported
+    query.
+    """
     if run.get("tree") is None:
         raise NotExpressible("the query does not parse")
     if run["output"] != "matches" or run.get("selection", "all") != "all":
@@ -73,7 +77,7 @@ def matches(run: Json, search: Search, sources: list[str]) -> list[dict[str, Any
 
 
 def seconds_of(events: Sequence[Json], window: Window | None) -> list[float]:
-    """The times of the events: their positions, unless there is a window of time; then seconds after the first event."""
+    """Return the times of the events: seconds after the first event if there is a window on time, else positions."""
     if window is None or not window.of_time:
         return list(range(len(events)))
     times = [event.get("time") for event in events]

@@ -235,7 +235,7 @@ def nodes(tree: Any) -> Iterator[Json]:
 
 
 def _code(condition: Json, leaves: Mapping[str, Sequence[Leaf]]) -> Code:
-    """Return a condition on the events of each variable: its leaves'."""
+    """Return a condition on the events of each variable, made from the conditions of its leaves."""
     if condition["node"] in ("Conjunction", "Disjunction"):
         join = both if condition["node"] == "Conjunction" else either
         return join(_code(condition["left"], leaves), _code(condition["right"], leaves))

@@ -42,17 +42,17 @@ def call(function: Callable[..., Any], *arguments: Code) -> Code:
 
 
 def both(left: Code, right: Code) -> Code:
-    """Return whether both hold."""
+    """Return code for the conjunction."""
     return Code(f"({left.source} and {right.source})", lambda taken: left.value(taken) and right.value(taken))
 
 
 def either(left: Code, right: Code) -> Code:
-    """Return whether one of them holds."""
+    """Return code for the disjunction."""
     return Code(f"({left.source} or {right.source})", lambda taken: left.value(taken) or right.value(taken))
 
 
 def complement(test: Code) -> Code:
-    """Return whether it does not hold."""
+    """Return code for the negation."""
     return Code(f"(not {test.source})", lambda taken: not test.value(taken))
 
 
@@ -70,7 +70,7 @@ def every(test: Code, ranges: Mapping[str, Code]) -> Code:
 
 
 def compare(left: Any, comparator: str, right: Any) -> bool:
-    """The comparison; false where a value is absent or the two are of different kinds, or an order is of truth values."""
+    """Return the comparison; false for an absent value, for two kinds, and for an order of truth values."""
     if left is None or right is None or _kind(left) != _kind(right):
         return False
     if isinstance(left, bool) and comparator not in ("=", "!="):
@@ -83,12 +83,14 @@ def _kind(value: Any) -> str:
 
 
 def one_of(value: Any, values: Sequence[Any]) -> bool:
-    """Return whether it is one of the values."""
+    """Return whether a value is one of these."""
     return any(compare(value, "=", other) for other in values)
 
 
 def events(*taken: Any) -> list[Json]:
-    """The events of steps; those of a closure come as a list, or one by one if the condition is on the closure alone."""
+    """Return code for the events of steps; those of a closure are a list, or come one by one if the condition is on it
+    alone.
+    """
     return [event for some in taken for event in (some if isinstance(some, list) else [some])]
 
 
@@ -98,7 +100,7 @@ def at(some: Sequence[Json], place: int) -> Json:
 
 
 def beginnings(some: Sequence[Json], least: int) -> list[Sequence[Json]]:
-    """Return the beginnings with at least `least` events."""
+    """Return the prefixes with at least `least` events."""
     return [some[:n] for n in range(least, len(some) + 1)]
 
 

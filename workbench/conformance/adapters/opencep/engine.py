@@ -39,7 +39,7 @@ class Types(EventTypeClassifier):
 
 
 class Formatter(DataFormatter):
-    """The parts of an event that OpenCEP asks for."""
+    """Reads the parts of an event that OpenCEP needs."""
 
     def __init__(self) -> None:
         super().__init__(Types())
@@ -52,7 +52,7 @@ class Formatter(DataFormatter):
 
 
 class Input(InputStream):
-    """The events one by one; `position` is that of the event which is read at the moment."""
+    """Yields the events one by one; `position` is that of the current event."""
 
     def __init__(self, events: Sequence[Json], seconds: Sequence[float]) -> None:
         self.position = -1
@@ -67,7 +67,7 @@ class Input(InputStream):
 
 
 class Output(OutputStream):
-    """The matches, each with the position at which it was added."""
+    """Stores the matches, each with the position at which it was added."""
 
     def __init__(self, source: Input) -> None:
         self.source = source
@@ -81,12 +81,12 @@ class Output(OutputStream):
 
 
 def taken_events(payload: Any) -> Any:
-    """Return the event that a step has taken, of a closure the list."""
+    """Return the event of a step, for a closure the list of its events."""
     return [one["event"] for one in payload] if isinstance(payload, list) else payload["event"]
 
 
 def function(names: Sequence[str], code: Code) -> Callable[..., bool]:
-    """Return the condition as a function of what each name has taken."""
+    """Return the condition as a function of the events of each name."""
     return lambda *taken: code.value(dict(zip(names, taken)))
 
 

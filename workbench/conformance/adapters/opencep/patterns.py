@@ -9,14 +9,14 @@ UNBOUNDED = 1_000_000  # the days of a pattern without a window
 
 
 class Source(str):
-    """Python source, which is written as it is."""
+    """Python source, which is written unchanged."""
 
     def __repr__(self) -> str:
         return str(self)
 
 
 class Sources:
-    """In the place of OpenCEP's names: a call of each is its source."""
+    """Stands for the names of OpenCEP; each call returns its own source."""
 
     def __getattr__(self, name: str) -> Any:
         def call(*arguments: Any, **named: Any) -> Source:
@@ -27,7 +27,7 @@ class Sources:
     taken_events = Source("taken_events")
 
     def function(self, names: tuple[str, ...], code: Code) -> Source:
-        """Return the function of what the names have taken."""
+        """Return the function of the events of each name."""
         return Source(f"lambda {', '.join(names)}: {code.source}")
 
 
@@ -37,7 +37,9 @@ def source(pattern: Alternative, window: Window | None) -> str:
 
 
 def build_pattern(pattern: Alternative, window: Window | None, names: Any) -> Any:
-    """The pattern; names: those of OpenCEP, timedelta, `taken_events`, which reads a payload, and `function`, of a condition."""
+    """Return the pattern; names: those of OpenCEP, timedelta, `taken_events`, which reads a payload, and `function`, of
+    a condition.
+    """
     conditions = names.AndCondition(*(_condition(one, names) for one in pattern.conditions))
     width = names.timedelta(days=UNBOUNDED) if window is None else names.timedelta(seconds=window.width)
     policy = names.ConsumptionPolicy(contiguous=_runs(pattern)) if pattern.contiguous else None

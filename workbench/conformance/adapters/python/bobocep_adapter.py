@@ -31,7 +31,7 @@ def block_test(run: RunMessage, chain: Chain, step: int) -> Any:
 
 
 def pattern_of(run: RunMessage, chain: Chain) -> Any:
-    """Return the pattern of a chain. Raises Skip for what blocks do not say."""
+    """Return the pattern of a chain. Raises Skip for what blocks cannot express."""
     from bobocep.cep.phenom.pattern.builder import BoboPatternBuilder
 
     builder, last = BoboPatternBuilder("pattern"), len(chain.steps) - 1
@@ -67,12 +67,12 @@ def pattern_of(run: RunMessage, chain: Chain) -> Any:
 
 
 def forbidding(run: RunMessage, absence: Absence) -> Any:
-    """Return the predicate of an event that must not come."""
+    """Return the predicate of a forbidden event."""
     return lambda event, history: isinstance(event.data, int) and absence.forbids(run.values[event.data])
 
 
 def search(run: RunMessage, chain: Chain) -> list[Found]:
-    """Return the matches that the engine completes, each at the event after which it does."""
+    """Return the matches that the engine completes, each at the event that completes it."""
     from bobocep.cep.action.handler import BoboActionHandlerBlocking
     from bobocep.cep.phenom.phenom import BoboPhenomenon
     from bobocep.setup.simple import BoboSetupSimple
@@ -82,7 +82,7 @@ def search(run: RunMessage, chain: Chain) -> list[Found]:
     found: list[Found] = []
 
     class Listener:
-        """Writes down what the producer makes of completed runs."""
+        """Records the results that the producer makes of completed runs."""
 
         def on_producer_update(self, event: Any, local: bool) -> None:
             groups = event.history.events

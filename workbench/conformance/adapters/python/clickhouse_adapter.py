@@ -60,7 +60,7 @@ def text_of(value: Any) -> str:
 
 
 def condition_of(tree: Json) -> str:
-    """Return the text of a predicate on one event. Raises Skip for what ClickHouse computes in another way."""
+    """Return the text of a predicate on one event. Raises Skip for what ClickHouse computes differently."""
     match tree["node"]:
         case "Anything":
             return "1"
@@ -101,7 +101,7 @@ def step_of(step: Json) -> str:
 
 
 def call_of(tree: Json, mode: str | None) -> str:
-    """Return the call of a funnel or a sequence. Raises Skip for what ClickHouse has no words for."""
+    """Return the call of a funnel or a sequence. Raises Skip for what ClickHouse cannot express."""
     steps = ", ".join(map(step_of, tree["steps"]))
     if tree["node"] == "Sequence":
         if len(tree["steps"]) < 2:
@@ -142,7 +142,7 @@ def columns_of(events: list[Json], tree: Json) -> dict[str, str]:
 
 
 def attributes_in(tree: Any) -> Iterable[str]:
-    """Yield the attributes that the conditions of a query name."""
+    """Yield the attributes in the conditions of a query."""
     if isinstance(tree, dict):
         if tree.get("node") == "Attribute":
             yield tree["name"]

@@ -44,7 +44,7 @@ def comparison_of(left: str, comparator: str, right: str) -> str:
 
 
 class ChainRule:
-    """The rule of a chain: its patterns and tests, with a variable for each attribute of a step that is read."""
+    """The rule of a chain: its patterns and tests, with a variable for each attribute of a step that they use."""
 
     def __init__(self, chain: Chain) -> None:
         self.chain, self.read, self.order = chain, {}, {0: ""}

@@ -33,7 +33,7 @@ CLAIMS = {
 
 
 def pattern_of(chain: Chain, first: bool) -> dict[str, Any]:
-    """Return the pattern of a chain in epigrep's JSON. Raises Skip for what it does not say."""
+    """Return the pattern of a chain in epigrep's JSON. Raises Skip for what it cannot express."""
     if any(step.is_loop or step.adjacent for step in chain.steps):
         raise Skip("epigrep has no loops and no neighbours")
     steps = [
@@ -69,7 +69,7 @@ def pattern_of(chain: Chain, first: bool) -> dict[str, Any]:
 
 
 def bound(transition: dict[str, Any], width: float) -> None:
-    """Bound the time of a transition; several bounds are the least of them."""
+    """Bound the time of a transition; of several bounds the least counts."""
     old = transition["max_elapsed"]
     transition["max_elapsed"] = int(width) if old is None else min(old, int(width))
 
@@ -99,7 +99,9 @@ def times_of(run: RunMessage, chain: Chain) -> list[int]:
 
 
 def partition_of(event: dict[str, Any], key: str | None) -> str | None:
-    """Return the partition of an event: its key, equal numbers alike; None for an event without a key, in no match."""
+    """Return the partition of an event: its key, the same for equal numbers; None for an event without a key, which is
+    in no match.
+    """
     if key is None:
         return "all"
     value = event.get(key)

@@ -26,7 +26,7 @@ CLAIMS = {
 
 
 def rule_of(chain: Chain) -> str:
-    """Return the rule of a chain. Raises Skip for what rules do not say."""
+    """Return the rule of a chain. Raises Skip for what rules cannot express."""
     if chain.across or any(step.adjacent or step.adjacent_rounds for step in chain.steps):
         raise Skip("a sequence compares events by its keys alone, and has no neighbours")
     terms = [clause_of(step) for step in chain.steps for _ in range(runs_of(step))]
@@ -50,7 +50,7 @@ def rule_of(chain: Chain) -> str:
 
 
 def runs_of(step: ChainStep) -> int:
-    """Return the number of events of a step. Its clause stands there as often: `with runs` is not in the Python engine."""
+    """Return the number of events of a step; its clause is repeated, as the Python engine has no `with runs`."""
     if step.least != step.most:
         raise Skip("a step has a number of runs")
     return step.least
@@ -62,7 +62,7 @@ def clause_of(step: ChainStep) -> str:
 
 
 def name_of(text: str) -> str:
-    """Return a name as EQL has it. Raises Skip for others."""
+    """Return a name in the form of EQL. Raises Skip for other names."""
     if not re.fullmatch(r"[A-Za-z_]\w*", text) or text.lower() in WORDS or text == "time":
         raise Skip(f"EQL has no name {text}")
     return text
@@ -106,7 +106,7 @@ def constant_of(value: Any) -> str:
 
 
 def search(run: RunMessage, chain: Chain) -> list[Found]:
-    """Return the matches that the engine reports, each at the event after which it does."""
+    """Return the matches that the engine reports, each at the event that completes it."""
     import eql
 
     if chain.key is not None and not all(compare(e.get(chain.key), "=", e.get(chain.key)) for e in run.values):
@@ -127,7 +127,7 @@ def search(run: RunMessage, chain: Chain) -> list[Found]:
 
 
 def divided(places: list[int], chain: Chain) -> list[list[int]]:
-    """Return the events of a sequence step by step; a step with runs has as many."""
+    """Return the events of a sequence step by step; a step with runs has several."""
     rest = iter(places)
     return [[next(rest) for _ in range(step.least)] for step in chain.steps]
 
@@ -167,7 +167,7 @@ def ticks_of(time: Any) -> int:
 
 
 def nested(event: dict[str, Any]) -> dict[str, Any]:
-    """Return the attributes of an event as the engine has them: objects for names with dots, lists for arrays."""
+    """Return the attributes of an event in the engine's form: objects for names with dots, lists for arrays."""
     data: dict[str, Any] = {}
     for name, value in event.items():
         if name in ("type", "time"):

@@ -53,7 +53,7 @@ def pattern_of(tree: Json) -> str:
 
 
 def accepts_no_rows(tree: Json) -> bool:
-    """Return whether a pattern accepts no rows. Raises Skip where that depends on the place, since anchors do."""
+    """Return whether a pattern can match no rows. Raises Skip where that depends on the place, as with anchors."""
     match tree["node"]:
         case "Variable":
             return False
@@ -70,7 +70,7 @@ def accepts_no_rows(tree: Json) -> bool:
 
 
 def expression_of(tree: Json, variable: str | None) -> str:
-    """Return an expression; variable is the one that it defines, None in a measure."""
+    """Return an expression; variable is the one whose condition it is, None in a measure."""
     def inside(part: str) -> str:
         return expression_of(tree[part], variable)
 
@@ -138,7 +138,7 @@ def sees_rows(tree: Any) -> bool:
 
 
 def argument_of(tree: Json) -> str:
-    """Return the argument of an aggregate, in which a column is that of each row."""
+    """Return the argument of an aggregate, evaluated in each row."""
     if tree["node"] == "Column":
         of = tree["variable"]
         return ("" if of is None else f"{name_of(of)}.") + name_of(tree["name"])
@@ -227,7 +227,7 @@ def statement_of(run: RunMessage) -> tuple[str, bool, list[str]]:
 
 @cache
 def service() -> Any:
-    """Return the engine; the machine code that is made at its first start is kept in the user's cache folder."""
+    """Return the engine; the machine code made at its first start is kept in the user's cache folder."""
     from zetasql.core import wasm_client
 
     configured = wasm_client.Config
@@ -244,7 +244,7 @@ def service() -> Any:
 
 
 def rows_of(statement: str, run: RunMessage) -> list[Json]:
-    """Return the objects that a statement over the table of a run answers. Raises Skip for what is refused."""
+    """Return the rows of a statement over the table of a run, as objects. Raises Skip if the engine refuses it."""
     from wasmtime import Trap, WasmtimeError
     from zetasql.api import CatalogBuilder, PreparedQuery, TableBuilder, create_table_content
     from zetasql.core.exceptions import ServerError
@@ -307,7 +307,7 @@ def matches(run: RunMessage) -> Iterator[Json]:
 
 
 def with_empty(partitions: dict[str, list[Json]], orders: list[Json], skip: str, names: list[str]) -> Iterator[Json]:
-    """Yield the matches of a pattern that accepts no rows: the k-th begins where the one before it lets it."""
+    """Yield the matches of a pattern that can match no rows: each begins where the one before allows it."""
     starts = {min(row["p"] for row in one["cerify_rows"] or ()): found for found in partitions.values() for one in found if one["cerify_rows"]}
     rest = [found for found in partitions.values() if not any(one["cerify_rows"] for one in found)]
     for places in (one["places"] for one in orders):

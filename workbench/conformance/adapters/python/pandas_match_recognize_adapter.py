@@ -16,7 +16,7 @@ DTYPES = {"BIGINT": "Int64", "DOUBLE PRECISION": "Float64", "VARCHAR(200)": "obj
 
 
 def frame_of(run: RunMessage) -> Any:
-    """Return the table of a run as a frame, whole numbers as plain integers where none is missing."""
+    """Return the table of a run as a frame; integers stay integers where none is missing."""
     import pandas
 
     columns = run.message["sql"]["columns"]
@@ -53,7 +53,7 @@ def tables(run: RunMessage) -> Json:
 
 
 def plain(value: Any) -> Any:
-    """Return a cell of a frame as JSON has it."""
+    """Return a cell of a frame as a JSON value."""
     import pandas
 
     if isinstance(value, list | tuple | set):

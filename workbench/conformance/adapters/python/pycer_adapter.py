@@ -38,7 +38,7 @@ def skip(why: str) -> Skip:
 
 
 class DeclaredQuery:
-    """A query in CEQL with the declaration of its stream; it raises Skip for what CEQL has no words for."""
+    """A query in CEQL with the declaration of its stream; raises Skip for what CEQL cannot express."""
 
     def __init__(self, run: RunMessage) -> None:
         self.run, self.tree = run, run.tree or {}
@@ -168,12 +168,12 @@ class DeclaredQuery:
         return f"({' OR '.join(f'({between.join(one)})' for one in rounds)})"
 
     def filtered(self, tree: Json, phi: str) -> str:
-        """Return a formula with a filter; without one where it is true of every match."""
+        """Return a formula with a filter, or without it if it is true of every match."""
         condition = self.condition(tree["condition"], self.labels(tree["phi"]))
         return phi if condition is None else f"({phi} FILTER {condition})"
 
     def condition(self, tree: Json, bound: dict[str, set[str]]) -> str | None:
-        """Return the condition of a filter; None where a variable without events makes it true."""
+        """Return the condition of a filter; None if a variable without events makes it true."""
         if tree["node"] in ("Conjunction", "Disjunction"):
             left, right = self.condition(tree["left"], bound), self.condition(tree["right"], bound)
             if left and right:
@@ -234,7 +234,7 @@ class DeclaredQuery:
         return f"({self.term(tree['left'])} {tree['operator']} {self.term(tree['right'])})"
 
     def constant(self, value: Any) -> str:
-        """Return a constant; an integer where the attributes are, a number with a fraction else."""
+        """Return a constant: an integer beside integer attributes, else a number with a fraction."""
         if isinstance(value, str) and "'" not in value:
             return f"'{value}'"
         if not isinstance(value, int | float) or isinstance(value, bool) or value < 0 or "e" in repr(value):
@@ -265,7 +265,7 @@ class DeclaredQuery:
 
 
 def server_of_process() -> Any:
-    """Return a new server. It listens on a fixed port: where another process has it, wait for ten seconds at most."""
+    """Return a new server on its fixed port; if another process has the port, wait for at most ten seconds."""
     import pycer
 
     for left in range(100, -1, -1):

@@ -23,7 +23,7 @@ Rows = list[dict[str, Any]]
 
 
 def converted(run: RunMessage, backend: Any) -> tuple[Any, str]:
-    """Return the last correlation of the rules, and its query. Raises Skip for what the converter refuses."""
+    """Return the last correlation of the rules, and its query. Raises Skip if the converter refuses it."""
     from sigma.exceptions import SigmaError
 
     try:
@@ -48,7 +48,7 @@ def rules_of(run: RunMessage) -> Any:
 
 
 def correlation_of(rules: Any) -> Any:
-    """Return the correlation that raises alerts. Raises Skip where there is none, or other rules raise some too."""
+    """Return the correlation that raises alerts. Raises Skip if there is none, or other rules raise some too."""
     from sigma.correlations import SigmaCorrelationRule
 
     raising = [rule for rule in rules.rules if rule._output]
@@ -60,7 +60,7 @@ def correlation_of(rules: Any) -> Any:
 
 
 def columns_of(run: RunMessage) -> list[str]:
-    """Return the columns of the table: the fields of events, and those at which the rules look.
+    """Return the columns of the table: the fields of events and of the rules.
 
     Raises Skip for two that differ in case alone, as databases do not tell their names apart.
     """
@@ -83,7 +83,7 @@ def columns_of(run: RunMessage) -> list[str]:
 
 
 def fields_in(detection: Any) -> Iterable[str]:
-    """Return the fields of a detection as pySigma has it."""
+    """Return the fields of a detection as parsed by pySigma."""
     for item in detection.detection_items:
         if hasattr(item, "detection_items"):
             yield from fields_in(item)
@@ -93,20 +93,20 @@ def fields_in(detection: Any) -> Iterable[str]:
 
 
 def is_number(name: str, run: RunMessage) -> bool:
-    """Return whether a column has numbers: by the values of the log, or, where it has none, as the suite's `size`."""
+    """Return whether a column has numbers: in the log, or, if it has none there, like the suite's `size`."""
     values = [event[name] for event in run.events if event.get(name) is not None]
     return all(isinstance(value, int | float) for value in values) if values else name == "size"
 
 
 def by_groups(rule: Any, rows: Rows) -> Iterable[Json]:
-    """Return the groups that the rows of an answer name."""
+    """Return the groups in the rows of an answer."""
     for row in rows:
         group = {name: row.get(name) for name in rule.group_by or []}
         yield {"at": 0, "events": [], "result": {"rule": str(rule.name or rule.title), "group": group}}
 
 
 def failing(error: Exception) -> AdapterProblem:
-    """Return the problem of a query that its engine does not take."""
+    """Return the error of an engine that refuses the query."""
     return AdapterProblem(f"the engine refuses the query: {type(error).__name__}: {error}"[:600])
 
 
@@ -205,7 +205,7 @@ def _session() -> Any:
 
 
 def on_eql(run: RunMessage) -> Iterable[Json]:
-    """Return where the EQL that the Elasticsearch converter writes matches, by the engine for Python."""
+    """Return the matches, by the Python engine, of the EQL that the Elasticsearch converter writes."""
     import contextlib
 
     import eql
@@ -232,7 +232,7 @@ def on_eql(run: RunMessage) -> Iterable[Json]:
 
 
 def nested(fields: Json) -> Json:
-    """Return fields such as `user.name` as objects in objects, in which EQL looks for them."""
+    """Return fields such as `user.name` as nested objects, the form that EQL reads."""
     found: Json = {}
     for name, value in fields.items():
         *path, last = name.split(".")
@@ -274,7 +274,7 @@ class LineProgram:
         self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def ask(self, question: Json) -> Any:
-        """Return the answer to a question. Ends this program where the other has ended."""
+        """Return the answer to a question. Exits if the other program has ended."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps(question) + "\n")
@@ -296,7 +296,7 @@ def instants(run: RunMessage) -> list[int]:
 
 
 def distinct(found: Iterable[Json], output: str) -> list[Json]:
-    """Return the answers as the output has them, each once."""
+    """Return the answers, each once, in the form of the output."""
     if output == "positions":
         found = [{"at": one["at"], "events": []} for one in found]
     return list({json.dumps(one, sort_keys=True): one for one in found}.values())

@@ -25,7 +25,7 @@ CLAIMS = {
 
 
 def pattern_of(chain: Chain) -> str:
-    """Return the pattern of a chain. Raises Skip for what patterns do not say."""
+    """Return the pattern of a chain. Raises Skip for what patterns cannot express."""
     if chain.across or chain.absences or any(step.adjacent or step.adjacent_rounds for step in chain.steps):
         raise Skip("observations are not compared, and have neither neighbours nor absences", LINK)
     text = " FOLLOWEDBY ".join(map(observation_of, chain.steps))

@@ -27,7 +27,7 @@ CLAIMS = {
 
 
 def pattern_of(tree: Json) -> Json:
-    """Return the pattern of a query. Raises Skip for what the engine's patterns do not say."""
+    """Return the pattern of a query. Raises Skip for what the engine's patterns cannot express."""
     if tree["node"] != "Query" or tree["having"] is not None or tree["source"] is not None:
         raise Skip("one query over the stream itself, without HAVING", LINK)
     if not isinstance(tree["pattern"], list) or any(part["node"] != "Component" for part in tree["pattern"]):
@@ -59,7 +59,7 @@ def pattern_of(tree: Json) -> Json:
 
 
 def add_condition(tree: Json, steps: dict[str, Json], pattern: Json) -> None:
-    """Add a conjunct to the step whose event it is decided by."""
+    """Add a conjunct to the step whose event decides it."""
     if tree["node"] == "Equivalence" and pattern["partition"] is None:
         pattern["partition"] = tree["attribute"]
         return
