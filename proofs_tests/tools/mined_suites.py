@@ -37,7 +37,7 @@ from cerify.semantics.funnel_steps import FunnelQuestion, parse_window
 from cerify.semantics.funnels import FUNNEL_MODES
 from cerify.semantics.json_events import json_of_event
 from cerify.semantics.sequence_patterns import parse_sequence_pattern
-from cerify.semantics.sigma.syntax import KINDS, SigmaCorrelation, SigmaQuery
+from cerify.semantics.sigma.syntax import KINDS, TEMPORAL, CorrelationKind, SigmaCorrelation, SigmaQuery
 from proofs_tests.tools.mutants.cel import instead
 
 FOLDER = Path(__file__).resolve().parents[2] / "workbench/conformance/suite/named"
@@ -205,7 +205,24 @@ FUNNEL = MinedSuite(
 # --- Sigma ---
 
 
+MIXED = 6_000  # seeds of rules with all that there is; those of the others are of rules that every converter takes
+PLAIN: tuple[CorrelationKind, ...] = ("event_count", "temporal", "temporal_ordered")
+
+
+def _plain_rules(rng: Random, kind: CorrelationKind, single: bool) -> tuple[str, SigmaQuery, Stream]:
+    """Return rules with one test each, and a correlation with a group that asks for two or more; single: of one."""
+    profile = sigma_rules.SigmaProfile((kind,), False, False, False, ("gte", "gte", "eq"), False, kind in TEMPORAL)
+    while True:
+        query, S = sigma_rules.random_case(rng, profile, 3, 9)
+        (outer,) = (rule for rule in query.rules if isinstance(rule, SigmaCorrelation))
+        grouped = outer.group_by and all(bound > 1 for _, bound in outer.thresholds)
+        if grouped and (len(outer.rules) == 1 or not single):
+            return "plain", query, S
+
+
 def _rules(seed: int) -> tuple[str, SigmaQuery, Stream]:
+    if seed >= MIXED:
+        return _plain_rules(Random(seed), PLAIN[seed % len(PLAIN)], seed % 6 == 0)
     kind, chained = KINDS[seed % len(KINDS)], seed % 10 == 9
     profile = sigma_rules.SigmaProfile((kind,), nested=chained, aliases=seed % 8 == 0, several=seed % 16 > 0)
     query, S = sigma_rules.random_case(Random(seed), profile, 3, 9)
@@ -217,7 +234,7 @@ def _rules(seed: int) -> tuple[str, SigmaQuery, Stream]:
 SIGMA = MinedSuite(
     "sigma",
     "Sigma correlations 2.1, {}",
-    6_000,
+    MIXED + 900,
     _rules,
     lambda query, log: matches_of(query, log, Options("valuations")),
     lambda found: tuple(sorted(found)),

@@ -17,7 +17,7 @@ from cerify.equivalence.sigma import BEARS, features, features_of
 from cerify.hypotheses.interpretation import Axis, Choices, Interpretation, axes
 from cerify.semantics.arguments import Budget
 from cerify.semantics.events import Match, Stream, result_of
-from cerify.semantics.sigma.denote import AlertOccurrence, LogOfRules, SigmaAlert, events_of
+from cerify.semantics.sigma.denote import SECOND, AlertOccurrence, LogOfRules, SigmaAlert, events_of, satisfies
 from cerify.semantics.sigma.reading import SigmaReading, SigmaWindow
 from cerify.semantics.sigma.syntax import TEMPORAL, SigmaCorrelation, SigmaQuery, SigmaRule, rules_of
 from cerify.semantics.values import Microseconds
@@ -98,10 +98,11 @@ AXES = axes(
     ),
     Axis(
         "chain",
-        ("up-to-event", "in-window"),
-        ("temporal_ordered",),
+        ("up-to-event", "in-window", "used-up"),
+        ("temporal_ordered", "several-counted"),
         "the order of temporal_ordered: ends at the event; is that of all rules somewhere in the window, those of one "
-        "time in any order, and its number is that of the rules, or else none",
+        "time in any order, and its number is that of the rules, or else none; ends at the event, and the latest "
+        "events before it are used up by one alert",
     ),
     Axis(
         "percentile-condition",
@@ -159,12 +160,27 @@ class LogOfConverter(LogOfRules):
         return self.choices["alerts-temporal" if rule.kind in TEMPORAL else "alerts"]
 
     def _correlated(self, rule: SigmaCorrelation) -> Iterator[SigmaAlert]:
+        if rule.kind == "temporal_ordered" and self.choices["chain"] == "used-up":
+            return iter(sorted(self._used_up(rule), key=lambda alert: (alert.at, alert.events)))
         if rule.kind != "temporal" or self.choices["sample"] == "rules":
             return super()._correlated(rule)
         groups, number = self.occurrences(rule).values(), len(rule.rules)
         samples = [group[i : i + number] for group in groups for i in range(0, len(group) - number + 1, number)]
         found = (self.alert_of(rule, events_of(some), some[-1]) for some in samples)
         return iter(sorted(found, key=lambda alert: (alert.at, alert.events)))
+
+    def _used_up(self, rule: SigmaCorrelation) -> Iterator[SigmaAlert]:
+        """Yield the alerts of a sequence as EQL has it: for each step the latest events up to it wait for the next."""
+        width = rule.seconds * SECOND - (self.reading.edge == "open")
+        for group in self.occurrences(rule).values():
+            waiting: dict[int, tuple[AlertOccurrence, ...]] = {}
+            for one in sorted(group, key=lambda o: (o.at, -o.rule)):  # an event takes its last step first
+                before = waiting.pop(one.rule - 1, ())
+                if one.rule and (not before or one.time - before[0].time > width):
+                    continue
+                waiting[one.rule] = (*before, one)
+                if one.rule == len(rule.rules) - 1 and satisfies(len(rule.rules), rule.thresholds):
+                    yield self.alert_of(rule, events_of(waiting.pop(one.rule)), one)
 
     def _moments(self, group: list[AlertOccurrence]) -> Iterator[tuple[int, Microseconds, list[AlertOccurrence]]]:
         for p, t, of_p in super()._moments(group):

@@ -554,6 +554,20 @@ def test_meanings_of_converters_that_depend_on_the_documents() -> None:
     assert found_by(any_of, log[:1], matches="one-by-one", window="extent", alerts="consumed") == [0]
 
 
+def test_a_sequence_that_is_used_up_has_one_alert() -> None:
+    """The answers of the engine eql 1.0.1 to `sequence with maxspan=5s [kind a] [kind b]`, and with runs=2."""
+    ordered = rules({"type": "temporal_ordered", "rules": ["a", "b"]})
+    counted = rules({"type": "event_count", "rules": ["a", "b"], "condition": {"gte": 2}})
+
+    def found(text: str, kinds: str, **choices: str) -> list[int]:
+        log = [Event("event", {"kind": kind, "time": t}) for t, kind in enumerate(kinds)]
+        return found_by(text, log, chain="used-up", **choices)
+
+    assert [found(ordered, kinds) for kinds in ("abb", "aabb", "abab", "addddddb")] == [[1], [2], [1, 3], []]
+    assert found(counted, "abbab", **{"several-rules": "sequence"}) == [2]
+    assert found(counted, "abbabb", **{"several-rules": "sequence"}) == [2, 5]
+
+
 def test_alerts_of_inner_rules_that_come_late() -> None:
     inner = {"title": "i", "name": "i", "correlation": {"type": "event_count", "rules": ["a"], "timespan": "5s"}}
     inner["correlation"]["condition"] = {"gte": 1}  # type: ignore[index]
