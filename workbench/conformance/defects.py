@@ -172,6 +172,7 @@ HIDDEN_ROUNDS = 3  # times that cases are looked for which another defect has hi
 EMPTY = 3  # answers without the matches that they should have, at least, of an engine that never gives any
 ERROR_PARTS = re.compile(r"\d+|'[^']*'|\"[^\"]*\"|\([^)]*\)")
 """What may differ in messages of one error."""
+QUOTED = 20  # characters of an error that are in the query too, with which a quotation of it begins
 ALIKE_ERRORS = 130  # characters of errors that are one defect: what follows is often the query
 MATCH = re.compile(r"\{.*\}")  # in a sentence about the form of an answer
 
@@ -466,7 +467,7 @@ def _together(kernels: Sequence[Kernel], chosen: Sequence[Choice], choices: Choi
         if text := described([kernel.result], choices.excluded, kernel.signature.blamed & choices.silent):
             own = text, MATCH.sub("", kernel.result.detail)
         if kernel.result.outcome == "error" and not own:
-            own = _error_kind(kernel.result.detail)
+            own = _error_kind(kernel.result)
         groups.setdefault(own or kernel.signature, []).append(kernel)
     return [
         DefectGroup(tuple(group), next((c for c in chosen if c == key), None), tuple(c for c in chosen if c != key))
@@ -474,10 +475,15 @@ def _together(kernels: Sequence[Kernel], chosen: Sequence[Choice], choices: Choi
     ]
 
 
-def _error_kind(text: str) -> str:
-    """Return the beginning of an error without numbers and quotations: two lines, as some begin with a place."""
-    lines = text.partition("\n\n")[0].split("\n")[:2]
-    return ERROR_PARTS.sub("", "\n".join(lines))[:ALIKE_ERRORS]
+def _error_kind(result: CaseResult) -> str:
+    """Return the beginning of an error without numbers and quotations: two lines, as some begin with a place.
+
+    It ends where it quotes the query.
+    """
+    text = "\n".join(result.detail.partition("\n\n")[0].split("\n")[:2])
+    starts = (word.start() for word in re.finditer(r"\S+", text[:-QUOTED]))
+    end = next((n for n in starts if text[n : n + QUOTED] in result.translation), len(text))
+    return ERROR_PARTS.sub("", text[:end])[:ALIKE_ERRORS]
 
 
 def _split_by_choice(

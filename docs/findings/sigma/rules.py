@@ -25,6 +25,7 @@ LOGS = [
     ("16 all rules", TEMPORAL + ", condition: {gte: 1}", [("a", "u", 2, 0)]),
     ("17 sample", TEMPORAL, [("a", "u", 2, 0), ("a", "u", 2, 1)]),
     ("18 no group-by", COUNT.replace("group-by: [user], ", ""), FAR),
+    ("19 used up", ORDERED, [("a", "u", 2, 0), ("b", "u", 2, 1), ("b", "u", 2, 2)]),
 ]
 
 

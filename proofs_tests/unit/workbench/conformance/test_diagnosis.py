@@ -538,6 +538,16 @@ def test_errors_of_one_kind_are_one_defect() -> None:
     assert sorted(len(defect.cases) for defect in defects) == [1, 2]
 
 
+def test_errors_that_quote_the_query_in_the_engines_terms_are_one_defect() -> None:
+    results = []
+    for query, field in (("A ; B", "host"), ("A+", "user")):
+        quoted = f"{field} AS who UNION ALL SELECT 1"
+        one = replace(error(len(query), f"Syntax error: failed: {quoted}"), translation=f"SELECT 2 FROM logs {quoted}")
+        results.append(replace(one, case=replace(one.case, query=query)))
+    defects = defects_behind(Peeler(lambda case, *_: CaseResult(case, "passed")), results, results)
+    assert [len(defect.cases) for defect in defects] == [2]
+
+
 def test_errors_that_are_all_alike_are_one() -> None:
     alike = [error(n, f"internal: KeyError: 'x{n}' at line {n}\nmore {n}") for n in range(ALIKE)]
     defect = same_error([*alike, CaseResult(alike[0].case, "skipped")])
