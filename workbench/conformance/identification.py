@@ -356,10 +356,12 @@ class Identification:
             rivals = {v: self.complete(name, {**best, name: v}, clear) for v in axis.values if v != best[name]}
             possible = {v for v, rival in rivals.items() if rival is not None and self.is_other(best, rival)}
             as_good = [v for v in axis.values if v == best[name] or v in possible]
+            hidden = spoilt and best[name] != axis.default
+            same = all(self.are_same(best, {**best, name: value}) for value in as_good)
             # What would tell values apart, or contradict one, may be lost among the answers that nothing explains.
-            if len(as_good) > 1 or (spoilt and best[name] != axis.default):
+            if hidden or not same:
                 return AxisFinding(None, tuple(as_good), len(mine), len(mine), exception)
-            exception = None
+            alike, exception = tuple(value for value in as_good if value != best[name]), None
         return AxisFinding(
             best[name] if fits else None, alike if fits else (), len(mine), len(mine) - len(wrong), exception
         )
@@ -387,12 +389,12 @@ class Identification:
 
     def is_other(self, hypothesis: Choices, rival: Choices) -> bool:
         """Return whether two hypotheses differ in an answer, or in one axis only; else they are the same finding."""
-        if sum(hypothesis[name] != rival[name] for name in hypothesis) < 2:
-            return True
-        return any(
-            self.predictor.answer(one.question, hypothesis) != self.predictor.answer(one.question, rival)
-            for one in self.answered
-        )
+        return sum(hypothesis[name] != rival[name] for name in hypothesis) < 2 or not self.are_same(hypothesis, rival)
+
+    def are_same(self, hypothesis: Choices, rival: Choices) -> bool:
+        """Return whether two hypotheses give the same answers to all questions that were answered."""
+        answer = self.predictor.answer
+        return all(answer(one.question, hypothesis) == answer(one.question, rival) for one in self.answered)
 
     def wrong(self, hypothesis: Choices, answered: Iterable[Answered]) -> list[Answered]:
         """Return the answers that a hypothesis does not explain."""

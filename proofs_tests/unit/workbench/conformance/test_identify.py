@@ -474,6 +474,21 @@ def test_a_little_program_has_no_wrong_name(search: Search, named: dict[str, str
         assert {found["overlap"].value, *found["overlap"].alike} == {"leftmost-latest", "leftmost-first"}
 
 
+def test_values_that_no_answer_tells_apart_are_told_as_such_beside_an_axis_without_a_value() -> None:
+    """The hint said that answers which the other axis changes may tell them apart, but no such answer does."""
+    known = predictor("cel")
+
+    def ask(question: EngineQuestion) -> EngineAnswer | None:
+        told = known.answer(question, known.default)
+        odd = frozenset(m for m in told if m[0] % 2)  # type: ignore[union-attr, misc]
+        return None if "not " in question.query else odd if "UNLESS" in question.query else told
+
+    stages = [stage for stage in STAGES["cel"] if {"negation", "absent"} & {*stage.axes}]
+    found = Identification(known, ask).run(stages)
+    assert (found["negation"].value, found["negation"].alike) == (None, ())
+    assert (found["absent"].value, found["absent"].alike) == ("false", ("unknown",))
+
+
 def test_an_error_counts_for_no_value() -> None:
     known, engine = predictor("cel"), choices_of({"seq": "next-from-left"}, AXES["cel"])
 
