@@ -81,9 +81,7 @@ def _sources(steps: Sequence[Mapping[Letter, int]]) -> list[dict[int, list[int]]
 
 
 def _refined(sources: list[dict[int, list[int]]], final: list[bool]) -> list[int]:
-    """Split blocks until all states of a block go to the same block with each letter; return the
-    block of each state.
-    """
+    """Split blocks until all states of a block go to the same block with each letter; return their blocks."""
     blocks = [{q for q, accepts in enumerate(final) if accepts is side} for side in (False, True)]
     of = [int(accepts) for accepts in final]
     pending = {0, 1}

@@ -218,7 +218,7 @@ def _event(rule: sigma.SigmaDetection, type_: str) -> str:
 
 def _name(name: str) -> str:
     if not name.isidentifier():
-        raise Unsupported(f"{name!r} is no name in CEL")
+        raise Unsupported(f"CEL has no names such as {name!r}")
     return name
 
 

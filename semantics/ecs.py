@@ -235,7 +235,7 @@ def _time(value: Value, where: str, field: str, cut: list[str]) -> datetime:
         if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
             return EPOCH + timedelta(microseconds=round(value * 1000))
     except (ValueError, OverflowError) as error:
-        reason = str(error) if str(error).startswith("is ") else "is no time"
+        reason = str(error) if str(error).startswith("is ") else "is not a time"
         raise InputError(f"{where}, field {field!r}: {value!r} {reason}") from None
     raise InputError(f"{where}, field {field!r}: a time is ISO 8601, or milliseconds since 1970")
 

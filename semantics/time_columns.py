@@ -253,7 +253,7 @@ def time_of_number(number: float, unit: TimeUnit, round_times: bool = False) -> 
             except OverflowError:
                 raise ValueError("is outside the years 1 to 9999") from None
     elif not math.isfinite(number):
-        raise ValueError("is no time")
+        raise ValueError("is not a time")
     elif abs(number) / per > LAST_SECOND:
         raise ValueError("is outside the years 1 to 9999")
     else:

@@ -272,7 +272,7 @@ def _instant(text: str) -> datetime:
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
-        raise Skip(f"{text!r} is no time") from None
+        raise Skip(f"{text!r} is not a time") from None
     return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
 
 

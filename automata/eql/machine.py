@@ -1,10 +1,9 @@
-"""The slot machine of EQL: for each key one slot for each step, which holds at most one pending sequence.
+"""Evaluate EQL by slots: each key has one slot for each step, with at most one sequence that waits for the next step.
 
-An event (1) moves, from the last step to the first, the sequence that waits at the step before into the place of its
-step, over what is there, or reports it at the last step; (2) begins a sequence if it is at the first step; (3) empties
-the places of its key if it is at `until`, which the reading until=last does first. So an event costs as much as the
-query has steps, and memory is bounded by the number of keys times that of steps; places that are too old to end within
-maxspan are given up as keys get many.
+An event (1) moves the waiting sequence of each step to the next step, beginning with the last one, where it replaces a
+sequence or is reported as a match; (2) starts a sequence if it fits the first step; (3) empties the slots of its key if
+it fits `until`; the reading until=last does (3) first. So an event costs time linear in the steps, and memory is
+bounded by keys times steps; slots too old to end within maxspan are dropped when there are many keys.
 
 The window is looked at when a sequence ends. That is the same as to empty old places at once: a sequence in a later
 place began earlier, so what an old sequence overwrites is older still.

@@ -439,7 +439,7 @@ class WindowedStore(TreeStore):
         self._recent = last, unmarked
 
     def _clear(self, unmarked: int) -> None:
-        """Remove all partial matches but the run that has marked nothing, which is in this state or, at -1, none."""
+        """Remove all partial matches except the run that has marked nothing; its state is given, or -1 for none."""
         self._freed += self.nodes - 1
         self.counters[:] = 0
         self.counters[scoped_kernels.NODES_MADE], self.counters[scoped_kernels.UNMARKED] = 1, unmarked

@@ -223,9 +223,7 @@ def instantiated(form: Identifier, positions: Sequence[int]) -> int | None:
 
 
 def in_window(window: sase.SaseWindow, closed: bool, first: Event, event: Event) -> bool | None:
-    """Return whether the event is within the window that begins with the first; None where their times cannot be
-    compared.
-    """
+    """Return whether the event is within the window that begins with the first; None if the times are incomparable."""
     elapsed = _seconds(first.get(TIME), event.get(TIME))
     if elapsed is None:
         return None

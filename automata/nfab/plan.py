@@ -378,9 +378,7 @@ class NfabSelection:
         return all(satisfied(p, read) for p in state.at_end)
 
     def spans(self, first: Event, event: Event) -> bool | None:
-        """Return whether an event is within the window of the first of a run; None where their times cannot be
-        compared.
-        """
+        """Return whether an event is within the window of the first of a run; None if the times are incomparable."""
         if self.q.within is None:
             return True
         return in_window(self.q.within, self.reading.window == "closed", first, event)

@@ -343,9 +343,7 @@ def satisfiable(phi: cel.Formula, schema: Schema | None = None, budget: Budget =
 
 
 def vacuous(phi: cel.Formula, schema: Schema | None = None, budget: Budget = Budget()) -> Iterator[Problem]:
-    """Return the filters that no event can pass, and the innermost sub-formula without a match if
-    the whole has none.
-    """
+    """Return the filters that no event can pass and the innermost sub-formula without a match if the whole has none."""
     impossible = list(_impossible_filters(phi, schema, budget))
     yield from impossible
     if not impossible and satisfiable(phi, schema, budget) is False:

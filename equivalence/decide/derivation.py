@@ -387,7 +387,7 @@ class Derivations:
 
 
 def _chosen_first(phi: Formula) -> Formula | None:
-    """Return a formula with conditions around a strategy with these in it; None for others."""
+    """Return the strategy around the conditions, for a formula with conditions around a strategy; None for others."""
     layers: list[cel.Filter | cel.Within | cel.PartitionBy] = []
     while isinstance(phi, cel.Filter | cel.Within | cel.PartitionBy):
         layers.append(phi)

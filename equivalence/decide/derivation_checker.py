@@ -95,7 +95,7 @@ class DerivationCheck:
         if leaf.order not in ("any", mine.order):
             raise RuleFails("the certificate of a part assumes a different order of times")
         if [cel.expanded(parse(text)) for text in (leaf.left, leaf.right)] != [phi, psi]:
-            raise RuleFails("a certificate of a part is of other formulas")
+            raise RuleFails("the certificate of a part is for other formulas")
         if (wrong := self.flaw(leaf)) is not None:
             raise RuleFails(wrong)
 

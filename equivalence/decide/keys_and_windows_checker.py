@@ -707,9 +707,7 @@ def _tick(reading: UnaryReading) -> Fraction:
 def _letters(
     compared: ComparedAttributes, reading: UnaryReading, algebra: Algebra
 ) -> list[tuple[tuple[int, ...], bool]]:
-    """Return for each type of events its distances from the last event, by attribute, and whether
-    it may be the last.
-    """
+    """Return for each type of events its distances from the last event, by attribute, and if it may be the last."""
     found = []
     for type_ in range(len(algebra.atoms)):
         zones: list[int] = []

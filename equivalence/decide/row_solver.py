@@ -89,9 +89,9 @@ class ClausePair:
         if found.left.window is not None or found.right.window is not None:
             raise Unsupported("in WINDOW each row has the match of its frame")
         if _table_order(found.left) != _table_order(found.right):
-            raise Unsupported("they do not partition and order the rows alike")
+            raise Unsupported("the clauses partition or order the rows differently")
         if _place(found.left) != _place(found.right) and not found.match_at_each_row:
-            raise Unsupported("they go on at different rows after a match")
+            raise Unsupported("the clauses continue the search at different rows after a match")
         return found
 
     @cached_property

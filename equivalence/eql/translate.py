@@ -600,7 +600,7 @@ def _like(operator: str, field: eql.EventField, value: Any, wanted: bool) -> row
 
 def _field(field: eql.EventField) -> rows.RowColumn:
     if field.name in (CATEGORY, TIMESTAMP):
-        raise Unsupported(f"{field.name} is no column of rows", field.span)
+        raise Unsupported(f"{field.name} is not a column of the rows", field.span)
     return _column(field.name)
 
 

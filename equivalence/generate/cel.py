@@ -374,9 +374,7 @@ def _matches_at(phi: Formula, S: Stream, n: int) -> bool:
 
 
 def with_copy(rng: Random, phi: Formula) -> Formula:
-    """Return the formula with one sub-formula in place of another of the same size, if there are two larger than a
-    type.
-    """
+    """Return the formula with one sub-formula for another of the same size, if there are two larger than a type."""
     found = [place for place in places(phi) if size(place.psi) > 1]
     pairs = [
         (there, here)

@@ -602,9 +602,7 @@ RESERVED = frozenset({"PROJECT", "π", "START", "STRICT", "NXT", "NEXT", "LAST",
 
 
 def show(phi: Formula) -> str:
-    """Return the text of a formula, with no more parentheses than needed. Raises BudgetExceeded for
-    too deep nesting.
-    """
+    """Return the text of a formula, with no more parentheses than needed. Raises BudgetExceeded if nested too deep."""
     with depth_limited(phi.span):
         return printed(phi, OPERATORS, _show_field)
 

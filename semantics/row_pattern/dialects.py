@@ -466,7 +466,7 @@ def _unescaped(found: re.Match[str], dialect: SqlDialect, span: Span) -> str:
     code = found[1] or found[2] or found[3]
     if code is not None:
         if int(code, 16) > 0x10FFFF:
-            raise ParseError(f"{found[0]} is no character", span)
+            raise ParseError(f"{found[0]} is not a character", span)
         return chr(int(code, 16))
     c = found[4]
     if c in _ESCAPES or c in _KEPT:

@@ -748,9 +748,7 @@ def _argument(text: str, span: Span, tokens: Sequence[Token]) -> str | None:
 
 
 def _begun(text: str, at: int, tokens: Sequence[Token]) -> tuple[str, Span] | None:
-    """Return the part of a clause that begins at an error, or at the name before it, and the place
-    of its first words.
-    """
+    """Return the part of a clause that begins at an error or at the name before it and the place of its first words."""
     starts = [at]
     if tokens[-1].type in ("NAME", "OTHER_FUNCTION"):
         starts.append(tokens[-1].start_pos or 0)

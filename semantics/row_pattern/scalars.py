@@ -1,4 +1,4 @@
-"""What an operator of SQL makes of the values of its operands: three-valued logic, arithmetic, CAST (ISO/IEC 9075-2).
+"""Compute the values of SQL's operators: three-valued logic, arithmetic, CAST (ISO/IEC 9075-2).
 
 None is NULL, and as a condition it is neither true nor false. What has no value (7 / 0, ABS of a string, a comparison
 of values of different kinds, a CAST that fails) is NULL; docs/decisions/row-patterns.md has the reasons.

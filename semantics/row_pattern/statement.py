@@ -1,10 +1,10 @@
 """A SELECT around one MATCH_RECOGNIZE, as people paste it: its list, WHERE, ORDER BY and LIMIT over its output.
 
-The clause is evaluated as any other. What stands around it is applied to its output table, row by row, with the values
-and the three-valued logic of the clause's own expressions. The table in FROM is whatever file or frame is given, so its
-name does not matter. It may be chosen from first: by (SELECT list FROM t WHERE …) in FROM, or by such a query in WITH.
-It may also stand in the text, as VALUES, or as SELECTs without FROM and UNION ALL between them. Joins, other
-subqueries, GROUP BY and DISTINCT are refused by name.
+The clause is evaluated as any other; the rest is applied to its output table, row by row, with the values and the
+three-valued logic of the clause's own expressions. The table in FROM is the given file or frame, whatever its name. A
+query in FROM or in WITH may select from it first: (SELECT list FROM t WHERE …). The text may also contain the table, as
+VALUES, or as SELECTs without FROM and UNION ALL between them. Joins, other subqueries, GROUP BY and DISTINCT are
+refused by name.
 """
 
 from __future__ import annotations

@@ -215,9 +215,7 @@ class PackageAdapter:
         return f"Python {' or '.join(self.pythons)}: install it, or uv, which brings one"
 
     def python(self) -> Sequence[str] | None:
-        """Return the command that creates an environment with a suitable Python; None if there is
-        none on this machine.
-        """
+        """Return the command that creates an environment with a suitable Python, None without one on this machine."""
         mine = f"{sys.version_info.major}.{sys.version_info.minor}"
         if not self.pythons or mine in self.pythons:
             return [sys.executable, "-m", "venv"]

@@ -208,9 +208,7 @@ def of_another_type(operations: QueryOperations[Q], query: Q, S: Stream) -> Iter
 
 
 def _tuned(operations: QueryOperations[Q], query: Q, S: Stream) -> Iterator[Q]:
-    """Return the query with values of the stream in place of its constants, since other tests
-    divide values elsewhere.
-    """
+    """Return the query with values of the stream for its constants, since other tests divide values elsewhere."""
     if not operations.constants(query):
         return
     values = {v for event in S for v in event.attributes.values() if isinstance(v, int | float) and type(v) is not bool}

@@ -257,7 +257,7 @@ def _broken(root: CoreDerivation, taken: dict[int, list[Restriction]], oracle: C
 
 
 def _violation(restriction: Restriction, node: CoreDerivation, nu: Valuation, oracle: CoreInterpreter) -> Iterator[str]:
-    """Yield reasons why the restriction lacks the step's complex event; nothing where it has it, as in other rounds.
+    """Yield reasons why the restriction lacks the step's complex event; none if it has it.
 
     nu: the valuation of the step, and of what surrounds it.
     """

@@ -287,9 +287,7 @@ def unhidden(phi: cel.Formula, choices: Choices) -> tuple[cel.Formula, frozenset
 
 
 def lifted(phi: cel.Formula) -> tuple[cel.Formula | None, set[str], set[str]]:
-    """Return the formula without PROJECT, the hidden variables, and the shown ones; None if the
-    meaning would change.
-    """
+    """Return the formula without PROJECT, the hidden variables and the shown ones; None if the meaning would change."""
     match phi:
         case cel.Project(L, psi):
             whole, hidden, shown = lifted(psi)

@@ -565,9 +565,7 @@ class Explanations(LanguagePart[F]):
         raise Unsupported(f"there are no test logs for {self.language.title}")
 
     def automaton(self, query: F, schema: Schema | None, budget: Budget) -> CEA | DFA:
-        """Return the automaton of a query. Raises Unsupported if there is none, or it needs a
-        buffer; BudgetExceeded.
-        """
+        """Return the automaton of a query. Raises Unsupported if there is none or it needs a buffer; BudgetExceeded."""
         raise Unsupported(f"there is no automaton to draw of a query in {self.language.title}")
 
     def diagram(self, query: F, title: str, schema: Schema | None, budget: Budget) -> Diagram:
@@ -628,9 +626,7 @@ class Deciders(LanguagePart[F]):
         return self.in_cel(query, question.budget)
 
     def needs_order(self, query: F) -> bool:
-        """Return whether the formula of CEL for comparisons is right only if every event has a time
-        and none decreases.
-        """
+        """Return whether the CEL formula for comparisons is right only if every event has a time and none decreases."""
         return False
 
     decides_its_own: ClassVar[bool] = True

@@ -268,8 +268,8 @@ def test_a_column_of_floats_is_not_divided_as_whole_numbers_are(left: str, right
     [
         ("PATTERN (A+ B) DEFINE B AS B.x > FIRST(A.x)", "PATTERN (A B)", "looks at what the match has so far"),
         ("PARTITION BY k PATTERN (A B)", "PATTERN (A B)", "do not partition"),
-        ("ORDER BY x PATTERN (A B)", "ORDER BY x DESC PATTERN (A B)", "do not partition and order"),
-        ("AFTER MATCH SKIP TO A PATTERN (A B)", "PATTERN (A B)", "go on at different rows"),
+        ("ORDER BY x PATTERN (A B)", "ORDER BY x DESC PATTERN (A B)", "partition or order the rows differently"),
+        ("AFTER MATCH SKIP TO A PATTERN (A B)", "PATTERN (A B)", "continue the search at different rows"),
         (
             "AFTER MATCH SKIP TO U PATTERN (A B C) SUBSET U = (A, B)",
             "AFTER MATCH SKIP TO U PATTERN (A B C) SUBSET U = (B, C)",
@@ -304,7 +304,7 @@ FALLING = ("PATTERN (A B) DEFINE A AS x > 1, B AS PREV(x) > 1", "PATTERN (A B) D
                 "left": "MATCH_RECOGNIZE (AFTER MATCH SKIP TO LAST U PATTERN (A B C) SUBSET U = (A, B))",
                 "right": "MATCH_RECOGNIZE (AFTER MATCH SKIP TO LAST U PATTERN (A B C) SUBSET U = (B, C))",
             },
-            "go on at different rows",
+            "continue the search at different rows",
         ),
         ({"left": "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS SUM(x) > 1)"}, "looks at what the match has so far"),
         ({"right": "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS NOPE.x > 1)"}, "NOPE"),

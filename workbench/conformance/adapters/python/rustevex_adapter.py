@@ -52,7 +52,7 @@ def bounds_of(conditions: Any) -> tuple[str | None, float, float]:
             raise Skip("a token has one value", LINK)
         name = attribute
         if comparator not in (">=", "<=", "="):
-            raise Skip("a bound of a value is among the values that it allows", LINK)
+            raise Skip("bounds on values are >=, <= or =", LINK)
         if comparator in (">=", "="):
             low = value if math.isnan(low) else max(low, value)
         if comparator in ("<=", "="):
