@@ -267,13 +267,13 @@ def test_a_column_of_floats_is_not_divided_as_whole_numbers_are(left: str, right
     ("left", "right", "reason"),
     [
         ("PATTERN (A+ B) DEFINE B AS B.x > FIRST(A.x)", "PATTERN (A B)", "looks at what the match has so far"),
-        ("PARTITION BY k PATTERN (A B)", "PATTERN (A B)", "do not partition"),
+        ("PARTITION BY k PATTERN (A B)", "PATTERN (A B)", "partition or order"),
         ("ORDER BY x PATTERN (A B)", "ORDER BY x DESC PATTERN (A B)", "partition or order the rows differently"),
         ("AFTER MATCH SKIP TO A PATTERN (A B)", "PATTERN (A B)", "continue the search at different rows"),
         (
             "AFTER MATCH SKIP TO U PATTERN (A B C) SUBSET U = (A, B)",
             "AFTER MATCH SKIP TO U PATTERN (A B C) SUBSET U = (B, C)",
-            "go on at",
+            "continue the search at",
         ),
         ("PATTERN (A) DEFINE A AS PREV(x, 51) > 1", "PATTERN (A)", "look further than 50 rows"),
         ("PATTERN (A B) DEFINE A AS x = 1", "PATTERN (A B)", "whether it may skip that is not decided"),
