@@ -51,7 +51,8 @@ chapters = {  # the pages below a page, in the table of contents
     "guide/draw": "guide/stepper guide/notebook guide/research",
     "guide/conformance": "guide/ci guide/identify guide/comparison guide/engine-documents guide/threats",
     "guide/threats": "findings/robustness",
-    "findings/board": "findings/speed findings/bobocep/README findings/calcite/README findings/clickhouse/README "
+    "findings/board": "findings/speed findings/beam/README findings/bobocep/README findings/calcite/README "
+    "findings/clickhouse/README "
     "findings/clips/README findings/core/README findings/epigrep/README findings/eql/README findings/esper/README "
     "findings/flink/README findings/googlesql/README findings/nools/README findings/opencep/README "
     "findings/pandas/README findings/pycer/README "

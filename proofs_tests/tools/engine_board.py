@@ -331,7 +331,8 @@ why. Features that no engine claims are left out, and so are engines that claim 
 suite](../reference/suite.md) says what each feature is; in the book, tick those that you need, and a line says which
 engines have all of them right. [board.json](board.json) has the same as data.
 
-Findings: [bobocep](bobocep/README.md), [Calcite](calcite/README.md), [ClickHouse](clickhouse/README.md),
+Findings: [Beam SQL](beam/README.md), [bobocep](bobocep/README.md), [Calcite](calcite/README.md),
+[ClickHouse](clickhouse/README.md),
 [CLIPS](clips/README.md), [CORE](core/README.md), [epigrep](epigrep/README.md), [EQL for Python](eql/README.md),
 [Esper](esper/README.md), [Flink CEP](flink/README.md), [GoogleSQL](googlesql/README.md), [nools](nools/README.md),
 [OpenCEP](opencep/README.md), [pandas-match-recognize](pandas/README.md), [pycer](pycer/README.md),

@@ -352,9 +352,16 @@ class NpmAdapter:
         return ["node", str(home / self.program)]
 
 
-ONCE = ("-XX:TieredStopAtLevel=1",)  # Flink SQL makes classes for each query, which are run too seldom to be optimized
+ONCE = ("-XX:TieredStopAtLevel=1",)  # Flink and Beam make classes for each query, run too seldom to be optimized
 VECTORS = ("--add-modules", "jdk.incubator.vector")
 JAVA_ADAPTERS: Mapping[str, JavaAdapter] = {
+    "beam-sql": JavaAdapter(
+        "beam-sql",
+        "Beam SQL 2.71",
+        "Apache-2.0",
+        options=ONCE,
+        artifact="org.apache.beam:beam-sdks-java-extensions-sql",
+    ),
     "calcite": JavaAdapter("calcite", "Calcite 1.42", "Apache-2.0", artifact="org.apache.calcite:calcite-core"),
     "esper": JavaAdapter("esper", "Esper 9", "GPL-2.0", artifact="com.espertech:esper-runtime"),
     "flink": JavaAdapter("flink", "Flink CEP 2.3", "Apache-2.0", artifact="org.apache.flink:flink-cep"),

@@ -287,7 +287,7 @@ def test_each_line_is_a_run_message(path: Path) -> None:
         assert protocol.parse_message(protocol.line({"cmd": "run", "id": "", **message}), "run")["tree"] is not None
 
 
-@pytest.mark.parametrize("engine", ["calcite", "flink-sql", "trino"])
+@pytest.mark.parametrize("engine", ["beam-sql", "calcite", "flink-sql", "trino"])
 def test_the_harness_reads_the_matches_of_the_definition_from_the_tables(engine: str) -> None:
     path = ADAPTERS / "java" / engine / "src" / "test" / "resources" / "cases.jsonl"
     for line in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
