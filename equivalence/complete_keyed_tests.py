@@ -1,10 +1,10 @@
 """Complete tests for formulas with partitions and windows on values: the W-method over the view of the last event.
 
-A match that ends with the last event is judged by what each event knows of that one: whether it has its key, and how
-near it is (decide/keys_and_windows.py). With these as parts of a letter, and only streams that are real, the matches of
-a formula are a regular language, and the W-method applies to it as to any other. A window is cut just before its edge,
-at the edge, just after it and beyond, so that an engine that is open where it should be closed is told apart. One key
-and a second one are enough, for the same reason as in the decider. docs/theory/complete-tests.md has the assumption.
+A match that ends with the last event depends on two facts about each of its events: whether it has the last event's
+key, and how near it is (decide/keys_and_windows.py). With these as parts of a letter, on real streams only, the matches
+of a formula are a regular language, to which the W-method applies. Events are tried just before the edge of a window,
+at the edge, just after it and beyond, so that a window that is open where it should be closed is found. Two keys are
+enough, for the same reason as in the decider. docs/theory/complete-tests.md has the assumptions.
 """
 
 from __future__ import annotations

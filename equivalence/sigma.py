@@ -1,9 +1,9 @@
 """The relations of Sigma rules: random rules and logs, their form in CEL, comparison, and logs that find mistakes.
 
 Rules are compared in three steps. Detections alone are decided, as conditions of EQL are. Correlations with the same
-parameters whose detections agree pairwise mean the same. Otherwise a log is looked for on which they differ: one on
-which a rule fires, with one or two changes in the places where mistakes show (a gap of the timespan, an event of
-another group, one event less). What such a search does not find stays undecided.
+parameters have the same meaning if their detections agree pairwise. For other rules a log on which they differ is
+searched: one on which a rule fires, with one or two changes where mistakes show (a gap of the timespan, an event of
+another group, one event less). If none is found the answer is undecided.
 """
 
 from __future__ import annotations

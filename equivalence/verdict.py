@@ -150,10 +150,10 @@ class Fact:
 class PieceProof:
     """The proof for the streams whose last event has keys in certain pieces of their values.
 
-    keys: for each attribute of a partition the truth of the tests of it, in the order in which the left and then the
-    right have them; None if the last event has no key. relation: what is known of the stream so far, and two sets of
-    states that then accept the same. clocked: where windows are around parts of a match, with sets of configurations
-    instead of states, and with the times for which they are reached (clocks.py); a bound of None is none.
+    keys: for each attribute of a partition the truth of its tests, in the order of the left and then of the right; None
+    if the last event has no key. relation: the known facts about the stream so far, with two sets of states that then
+    accept the same. clocked: if windows are around parts of a match, the same with sets of configurations in place of
+    states, and the times at which they are reached (clocks.py); None is no bound.
     """
 
     keys: tuple[tuple[str, tuple[bool, ...] | None], ...]
@@ -188,7 +188,7 @@ def _nested(data: Any, depth: int = 0) -> Any:
 class RuleProof:
     """A proof of a claim about two formulas from proofs of claims about their parts, see derivation.py.
 
-    side: of a rule that takes one of two operands, which. certificate: of the rule `decided`, a proof of its own.
+    side: which of two operands the rule takes. certificate: for the rule `decided`, its own proof.
     """
 
     rule: str

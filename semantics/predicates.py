@@ -746,8 +746,6 @@ def _compared_with(
 ) -> Iterator[Problem]:
     """Yield the problems of the first value that does not fit; one is enough, since all are compared with the same
     term.
-
-    It is enough, because all are compared with the same term.
     """
     for value in values:
         if found := list(_compared(term, Constant(value), comparator, schema, span)):

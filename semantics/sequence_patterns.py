@@ -122,8 +122,9 @@ def sequence_rows(parts: Sequence[SequencePart], rows: Rows) -> tuple[int, ...] 
 def longest_attempt(parts: Sequence[SequencePart], rows: Rows) -> tuple[int, ...] | None:
     """Return the rows taken by the parts `(?N)` of the attempt that takes the most, the first of several; None if none.
 
-    ClickHouse's sequenceMatchEvents answers so, also for a key with a match: where a pattern ends in `.`, an attempt
-    that failed there has as many rows, and counts if it comes first. Rows are numbered as in `sequence_rows`.
+    This is the answer of ClickHouse's sequenceMatchEvents, also for a key with a match: if a pattern ends in `.`, an
+    attempt that fails there has as many rows, and is the answer if it comes first. Rows are numbered as in
+    `sequence_rows`.
     """
     search = _search(parts, rows)
     next(_matches(search), None)

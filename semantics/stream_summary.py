@@ -193,9 +193,10 @@ def _is_of_case(one: AttributeSummary) -> bool:
 
 
 def _rank(name: str, names: Sequence[str]) -> int:
-    """Return the place of a name among these, and behind them of its last part after a point or a colon.
+    """Return the place of a name among these; a name whose last part after a point or a colon is among them comes
+    behind.
 
-    It is twice their number for another name.
+    Another name gets twice their number.
     """
     folded = name.casefold()
     if folded in names:

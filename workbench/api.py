@@ -479,10 +479,10 @@ def count(
 
 
 def _count_in_parts(language: Language[Any], query: Any, path: str | Path, want: Want, workers: int) -> int | None:
-    """Return the number of matches over a Parquet file, of which a part is read at a time.
+    """Return the number of matches over a Parquet file, read part by part.
 
-    Return None where the file has to be read as a whole: for a query that no evaluator of batches counts, columns that
-    mean something only together, values of a window that go back, and warnings, which look at all of the events.
+    Return None if the file must be read as a whole: the query cannot be counted in batches, columns have a meaning only
+    together, a window's values decrease, or there are warnings, which look at all events.
     """
     needed = attributes_in(language, query)
     if needed is None or language.syntax.reads_documents or language.row_type is not None:

@@ -72,10 +72,7 @@ class _Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command. Exits if nobody reads standard output any more: click's status 1 means "no".
-
-        Exits where nobody reads standard output any more: click's status 1 means "no".
-        """
+        """Run the command. Exits if nobody reads standard output any more: click's status 1 means "no"."""
         try:
             status = super().invoke(ctx)
             sys.stdout.flush()

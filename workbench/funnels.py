@@ -534,7 +534,7 @@ def _read_rows(
 ) -> _FoundRows:
     """Read the rows of a funnel. With `prune`, and if times ascend, leave out rows that no chain can use.
 
-    key: the number of a key whose rows alone are wanted.
+    key: the number of the only key to read, None for all.
     """
     every = question.mode is not None and "order" in question.mode  # which looks at rows of no step
     rows = KeyedRows(keys.count, every, len(question.steps) if prune else None)

@@ -75,8 +75,8 @@ def _guarded(phi: cel.Formula) -> EventChain | None:
     """Return the chain of A ; (A UNLESS B){n}: events of one kind without another event in between; None for other
     formulas.
 
-    The event before one that is taken is the latest of the kind, or the earliest one, whatever is taken else: so what
-    is greatest without the guard is so with it, between two events that the guard forbids.
+    The event before a taken one is the latest of the kind, or the earliest, whatever other events are taken. So the
+    greatest match without the guard, between two events that the guard forbids, is the greatest with it.
     """
     first, *others = _parts(phi)
     link, runs, guards = _single(first), list[Run](), set[Link | None]()

@@ -1,10 +1,10 @@
-"""From unary core-CEL to complex event automata: cep17, sections 3, 4 and 6, with what its letter implies.
+"""From unary core-CEL to complex event automata: cep17, sections 3, 4 and 6, extended to all that the definition
+allows.
 
-The paper compiles core-CEL without strategies, in LP-normal form, and each strategy around a whole formula. Here
-every formula whose filters are about single events is compiled as it stands, strategies anywhere, as
-docs/decisions/core-cel.md reads them: they compare what they are applied to over the whole stream. So every automaton
-below reads the stream from position 0 to its end, and marks the variables that something around it may still ask for;
-see tracks.py.
+The paper compiles core-CEL without strategies, in LP-normal form, and each strategy around a whole formula. Here every
+formula whose filters are about single events is compiled as it is, with strategies anywhere, as decided in
+docs/decisions/core-cel.md: a strategy compares over the whole stream. So every automaton below reads the stream from
+position 0 to its end, and marks the variables that operators around it may still use; see tracks.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The common part of the readable and the compiled evaluators of CEL and core-CEL in batches.
 
 `CelEvaluator` and `CoreEvaluator` make the automaton of a query; `ReadableEvaluator` and `CompiledEvaluator` read
-events with it. An evaluator of a language is one of each.
+events with it. The evaluator of a language inherits from one of each.
 """
 
 from __future__ import annotations
@@ -326,8 +326,7 @@ def _load_values(E: ValuesEvaluation, saved: Any, position: int) -> None:
 
 
 def _numbered(roots: Iterator[Node]) -> tuple[dict[int, int], list[Any]]:
-    """Return the numbers of all nodes below some roots, by id, and the nodes as rows; children come before their
-    parents.
+    """Return the numbers of all nodes below some roots, by id, and the nodes as rows, children before their parents.
 
     A row is [position, marks, child] of an output and [left, right or null] of a union; the terminator has number 0.
     """

@@ -412,8 +412,8 @@ class RunningBounds:
         return other
 
     def advance(self, position: int, event: Event) -> tuple[int, bool, bool]:
-        """Return the first position of a match that ends with the event, and whether it can be in one; and whether it
-        is in a stream at all. Raises Unordered.
+        """Return the first position of a match that ends with the event, whether the event can be in a match, and
+        whether it is in any stream. Raises Unordered.
 
         Without windows of events of a key: see `of_key`.
         """

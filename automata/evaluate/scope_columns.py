@@ -41,7 +41,7 @@ class RangeWindowState:
     def advance(
         self, table: pa.Table, base: int, begins: Longs = NO_BEGINS
     ) -> tuple[RangeWindowState, Longs, NDArray[np.bool_]]:
-        """Return the range_window after the batch; how far back each of its events reaches; whether it has a measurable
+        """Return the range_window after the batch, the reach of each of its events, and whether each has a measurable
         value.
 
         The rows of the batch have the positions from base on; a new stream begins at each row in begins. Raises
@@ -238,8 +238,8 @@ class KeyWindowState:
 class EncodedKeys:
     """The distinct keys of a batch, and which key each row has.
 
-    kinds: of the values they are of; keys: with None where one agrees not even with itself. numbers: of each the number
-    it has, UNKNOWN so far, or that of None.
+    kinds: the kinds of their values; keys: with None for a key that is not even equal to itself. numbers: the number of
+    each, UNKNOWN if it has none yet, or that of None.
     """
 
     codes: NDArray[np.int32]

@@ -343,8 +343,8 @@ def update_scoped(  # type: ignore[no-untyped-def]
 def compact_scoped(tree, rows, slot, first, keys, used, counters, bound):  # type: ignore[no-untyped-def]
     """Remove all complex events that begin before the bound, and close the gaps.
 
-    Children come before their parents, so that one way down finds what is alive and one way up moves it. A union whose
-    right is gone is its left. used: bool [K], set to whether anything is left of a key.
+    Children come before their parents, so one pass down finds the live nodes and one pass up moves them. A union
+    without its right child becomes its left child. used: bool [K], set to whether a key has any nodes left.
     """
     nodes, members = counters[NODES_MADE], 0
     alive = np.zeros(nodes, np.bool_)

@@ -129,9 +129,9 @@ def _mean(state: State) -> Value | None:
 
 
 def _best(k: int, highest: bool) -> Fold:
-    """Return the k-th highest or lowest: the state is the k best values, ascending, or a NaN alone.
+    """Return the k-th highest or lowest value; the state is the k best values, ascending, or a NaN alone.
 
-    Of values that are equal, as 1 and 1.0, the earlier one is the better.
+    Of equal values, such as 1 and 1.0, the earlier one is better.
     """
 
     def step(state: State, value: Value) -> State:

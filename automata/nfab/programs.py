@@ -495,9 +495,9 @@ KINDS = {"single": op.SINGLE, "first": op.FIRST_OF_MORE, "more": op.MORE}
 
 @dataclass(frozen=True)
 class ArrayLayout:
-    """A query for columns of some kinds; plan, work and initial are arrays of kernels.py.
+    """A query compiled for columns of some kinds; plan, work and initial are arrays of kernels.py.
 
-    negated: int64 [K, 5], the negated components, see opcodes.py; begins: int64, of each component its first state.
+    negated: int64 [K, 5], the negated components, see opcodes.py; begins: int64, the first state of each component.
     """
 
     programs: Programs

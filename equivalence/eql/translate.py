@@ -443,7 +443,7 @@ def eql_to_rows(query: eql.EqlQuery) -> rows.MatchRecognize:
     """Return the clause of MATCH_RECOGNIZE with the matches of a query as its rows that are not excluded.
 
     The rows are in the order of the log, of the type `type`, with timestamps in the column `time`; no column has values
-    of several types. Raises Unsupported as eql_to_cel does, for `any` not, but for wildcards without case.
+    of several types. Raises Unsupported as eql_to_cel does, except for `any`, and also for wildcards without case.
     """
     plain = _PlainRule.from_query(query, "MATCH_RECOGNIZE")
     return _RowAutomaton(plain).clause()

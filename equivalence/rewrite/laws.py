@@ -62,8 +62,8 @@ class Witness:
 class Law:
     """left = right; it holds if there is no witness.
 
-    binding: the letters that may stand only for formulas of which every match has an event.
-    without: letters with a variable that the formulas they stand for may not have.
+    binding: the letters for formulas in which every match must have an event. without: pairs of a letter and a variable
+    that its formulas must not have.
     """
 
     name: str

@@ -93,7 +93,7 @@ class QueryOperations(Generic[Q]):
 class TreeShape(Generic[T]):
     """The shape of a language's trees: how to take them apart, and reductions of any such tree.
 
-    children: the trees directly below a node. rebuilt: the node with others below it, as many.
+    children: the trees directly below a node. rebuilt: a node with other trees below it, as many as before.
     """
 
     children: Callable[[T], tuple[T, ...]]

@@ -63,7 +63,7 @@ def find_scope_variables(body: expr.Expression, parameters: tuple[str, ...]) -> 
     """Return the attribute variables of a scope that range over values, sorted: there is one expression for each value.
 
     The caller gives the values of parameters. A variable with a single place, as the argument of a primitive event, is
-    no constraint and stands for any value.
+    not a constraint and stands for any value.
     """
     nodes = list(expr.subexpressions(body))
     mentioned = [X for node in nodes for X in (*arguments(node), *constrained(node))]

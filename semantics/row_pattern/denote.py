@@ -145,7 +145,7 @@ Watch: TypeAlias = Callable[[Iterator[Labelling]], Iterator[Labelling]]
 class RowMatch:
     """A match: the row of the partition at which it starts, the labels of its rows, and its number from 1.
 
-    row: the row whose search it ends, with SEEK before the start.
+    row: the row whose search finds it; with SEEK it is before the start.
     """
 
     start: int
@@ -206,7 +206,7 @@ class Meaning:
                 assert_never(p)
 
     def iterations(self, p: rows.Quantified, w: Labelling) -> Iterator[Labelling]:
-        """At each number of iterations there are two ways on, to stop and to iterate; greedy or not is their order.
+        """Yield the labellings by iterations: after each one it may stop or iterate, the preferred choice first.
 
         After an iteration of no rows that was not needed there is no other, unless the number is bounded (see
         RowReading). The walk is that of a recursive function, with a stack of its own since a match may be long.

@@ -73,10 +73,7 @@ def _ordered(places: list[int], table: Sequence[Row], one: Order, reading: RowRe
 
 
 def _key(value: Nullable) -> Any:
-    """Return a key by which values are sorted and grouped; NaN comes after all numbers.
-
-    NaN comes after all numbers.
-    """
+    """Return a key by which values are sorted and grouped; NaN comes after all numbers."""
     if value is None:
         return None
     is_nan = isinstance(value, float) and math.isnan(value)

@@ -39,8 +39,8 @@ LONGEST = 1_000_000  # characters of a text of rules
 def parse(text: str) -> SigmaQuery:
     """Return the rules of a text of YAML documents.
 
-    Raises ParseError for what is no YAML or no Sigma, with its place; IllFormed for references to rules that are not
-    there or go round; Unsupported for what has no meaning here; MissingPackage without pySigma.
+    Raises ParseError, with its place, for a text that is not YAML or not Sigma; IllFormed for references to missing
+    rules and for cycles; Unsupported for rules without a meaning here; MissingPackage without pySigma.
     """
     with naming_extras():
         import yaml

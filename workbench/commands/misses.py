@@ -71,9 +71,9 @@ class MissesArguments:
 def misses_command(args: MissesArguments) -> int:
     """Print how far the sequences of QUERY came over the events in FILE, step by step.
 
-    Of each event that takes the first step and did not complete, the steps that it took and the cause. QUERY is a
-    sequence of single events, with windows, keys and UNLESS, or a sequence in EQL, by its text or a file .eql or .toml;
-    FILE is CSV, JSON Lines, Parquet or Arrow IPC.
+    For each event that takes the first step without completing the sequence, it prints the steps taken and the cause.
+    QUERY is a sequence of single events, with windows, keys and UNLESS, or a sequence in EQL, by its text or a file
+    .eql or .toml; FILE is CSV, JSON Lines, Parquet or Arrow IPC.
 
     Exit status: 0 if a sequence completed, 1 if none did, 2 on an error.
     """

@@ -62,7 +62,7 @@ Streams = Literal["guided", "random"]
 class BuiltInEvaluator:
     """A built-in evaluator of a language in a campaign. Raises IllFormed if the query does not fit the schema.
 
-    bare: whether matches are compared without their results when the output is matches.
+    bare: whether matches are compared without their results if the output is matches.
     """
 
     language: Language[Any]

@@ -137,8 +137,8 @@ LINES = 24  # of an explanation; the rest is left out
 def why_of(result: CaseResult, held: Mapping[str, str] = {}) -> str:
     """Return the explanation of the first difference as text; "" if there is no difference, or no explanation.
 
-    held: the choices of a policy or a reading that bear on the case. The semantics cannot explain what these expect,
-    and a note says so.
+    held: the declared choices of a policy or a reading that concern the case. They are not offered as explanations, and
+    a note says so.
     """
     if result.outcome not in ("failed", "error", "crashed", "timeout", "memory", "protocol"):
         return ""
@@ -766,9 +766,8 @@ def _moved(one: PlainMatch, kept: Sequence[int]) -> PlainMatch:
 
 
 def _reports(language: str, axis: str, value: str, query: str, S: Stream) -> Report | None:
-    """Return the report of an engine that departs from the definition in one axis. Raises CerifyError.
-
-    None where the engine reports an error.
+    """Return the report of an engine that departs from the definition in one axis, None if it is an error. Raises
+    CerifyError.
     """
     interpretation = interpretation_of(language)
     try:

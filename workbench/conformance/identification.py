@@ -717,7 +717,7 @@ def all_alike(errors: Sequence[str]) -> bool:
 def remarks_on(empty: bool, malformed: Sequence[str], broken: Sequence[str], answers: int) -> tuple[str, ...]:
     """Return sentences about all answers: whether there are any answers or matches, and how many have a wrong form.
 
-    broken: of each question with an error or nothing for an answer, its query and what went wrong.
+    broken: for each question answered by an error or by nothing, its query and the problem.
     """
     remarks = []
     if not answers:

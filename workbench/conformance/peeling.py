@@ -342,10 +342,10 @@ class Kernel:
 class Peeler:
     """Reduces failures to the operators that cause them, by running the engine on other cases, each at most once.
 
-    stopped: why no more cases are run, "" as long as some are. disputed: results on which cerify contradicts itself.
-    shrinks: whether it is at smaller cases, for which there is a share of the time of the watch. announce: called with
-    the first case of each signature as soon as it is known, which may be minutes before the smallest one is. explains:
-    whether a known cause gives a wrong answer; such a case is not what is looked for.
+    stopped: why no more cases are run, "" while they are. disputed: results on which cerify contradicts itself.
+    shrinks: whether it is now shrinking cases, for which a share of the watch's time is reserved. announce: called with
+    the first case of each signature as soon as it is known, perhaps minutes before the smallest one. explains: whether
+    a known cause gives a wrong answer; such a case is skipped.
     """
 
     ask: Ask

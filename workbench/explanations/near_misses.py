@@ -218,7 +218,7 @@ class _Search:
     def _visible(self) -> dict[Key, list[int]]:
         """Return the events that the sequences of a key see; without PER KEY all events, as those of one key.
 
-        An event that neither takes a step nor forbids one is of no interest, unless neighbours count.
+        An event that neither takes a step nor forbids one is left out, unless adjacency matters.
         """
         neighbours = any(step.next_to for step in self.steps) or self.scope.key_events is not None
         seen: dict[Key, list[int]] = {}

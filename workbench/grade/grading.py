@@ -250,7 +250,7 @@ UNDECIDED: Mapping[type[CerifyError], str] = {
 def short_streams(schema: Schema, values: Mapping[str, Sequence[Value]], most: int = STREAMS) -> Iterator[Stream]:
     """Yield all streams of the schema with these attribute values, by length.
 
-    They end with the greatest length for which all together are at most `most`. Times never decrease.
+    The greatest length is such that all streams together are at most `most`. Times never decrease.
     """
     yield from filter(_in_time, streams_of(list(_events(schema, values)), LONGEST, most, schema))
 

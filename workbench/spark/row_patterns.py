@@ -201,8 +201,8 @@ MEASURES: Mapping[RowType | None, T.DataType] = {
 class Recognition:
     """A clause for data frames of one schema.
 
-    output: the schema of its output table. order: the columns of ORDER BY, with whether each descends, and whether its
-    NULLs come first. moved: the columns that workers read. why_not: as of Plan.
+    output: the schema of its output table. order: the columns of ORDER BY, each with whether it descends, and whether
+    its NULLs come first. moved: the columns sent to workers. why_not: as in Plan.
     """
 
     query: RowQuery
