@@ -133,9 +133,8 @@ class Consumption(Enum):
 class Counters:
     """Counts of the work of an evaluator since it was made or restored.
 
-    events: the events that were pushed. nodes: the nodes made of the structure from which matches are enumerated,
-    whether or not they are still there. states: the states of the automaton that have been built; for automata that
-    are built as the stream needs them, the states visited.
+    events: the events pushed. nodes: the nodes made for the enumeration of matches, deleted ones included. states: the
+    states built of the automaton; for automata that are built while reading, the states visited.
     """
 
     events: int

@@ -66,9 +66,9 @@ def classes(steps: Sequence[Mapping[Letter, int]], final: Sequence[bool]) -> lis
 
 
 def _sources(steps: Sequence[Mapping[Letter, int]]) -> list[dict[int, list[int]]]:
-    """For each letter, map each state that it leads to to the states that it comes from.
+    """Map for each letter each state to the states from which the letter leads to it.
 
-    A last state is added, from which nothing is accepted.
+    One more state, the last, accepts nothing.
     """
     nowhere = len(steps)
     found = []

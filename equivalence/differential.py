@@ -658,7 +658,7 @@ def _line(obj: dict[str, Any]) -> bytes:
 def _header(plan: CampaignPlan, name: str) -> dict[str, Any]:
     """Return the values on which the cases and answers depend.
 
-    The number of cases is not among them, so that more can be added.
+    They do not include the number of cases, so that a file can be extended by more cases.
     """
     return {
         "format": FORMAT,

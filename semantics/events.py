@@ -178,11 +178,11 @@ class Stream(Sequence[Event]):
 
     @classmethod
     def from_table(cls, table: Any, schema: Schema | None = None, valid: bool = False) -> Stream:
-        """Return the stream of the rows of a table, a batch or a data frame, whose columns mean what their types say.
+        """Return the stream of the rows of a table, a batch or a data frame, with values by the column types.
 
-        Texts stay texts, and numbers are seconds; `Stream(table)` reads those that are times. Raises InputError for
-        anything else, and for a column that cannot be an attribute. valid: a table of Arrow is known to be sound and to
-        have columns of value types, so that it is not looked through again.
+        Texts stay texts, and numbers of the time are seconds; `Stream(table)` parses those that are times. Raises
+        InputError for anything else, and for a column that cannot be an attribute. valid: whether an Arrow table is
+        known to be sound and to have only supported types, so that it is not checked again.
         """
         if not is_table(table):
             raise InputError(
@@ -445,9 +445,9 @@ _FIRST_ROWS = 2**14  # which mostly have all event types that there are
 
 
 def add_observed(seen: dict[str, dict[str, ValueType]], S: Stream, attributes: Collection[str]) -> None:
-    """Add the event types of a stream with a table, and the attributes that each has, to those seen in others before.
+    """Add a stream's event types and their attributes to those of earlier streams; the stream has a table.
 
-    Attributes besides those named count for all types, and so are not looked through.
+    Only the named attributes are looked up by type; others count for all types.
     """
     types = _types_in(S.table[TYPE])
     for R in types:

@@ -84,8 +84,8 @@ def not_collecting() -> Iterator[None]:
 class MatchColumns:
     """The columns of some matches over a stream.
 
-    attributes: those that are shown, in their order; None for all that the events of the matches have, in the order of
-    the stream. open_: which of the matches are open. Raises IllFormed for an attribute that no event has.
+    attributes: those to show, in order; None for all attributes of the matches' events, in the order of the stream.
+    open_: which of the matches are open. Raises IllFormed for an attribute that no event has.
     """
 
     def __init__(

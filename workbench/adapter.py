@@ -341,8 +341,8 @@ class CrossCondition:
 class ChainSpan:
     """A restriction on the steps from `first` to `last`: they are within a window, or agree on a key.
 
-    kind: "events" (last position - first position < width), "time" (seconds, the width is in), "attribute" (the width
-    of its values) or "key" (all have the same value of the attribute, and none lacks it).
+    kind: "events" (last position - first position < width), "time" (width in seconds), "attribute" (width in the
+    attribute's values) or "key" (all have the same value of the attribute, and none lacks it).
     """
 
     kind: str

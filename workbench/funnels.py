@@ -445,7 +445,7 @@ class _Source:
         return self.events if self._parts is None or self.path is None else as_stream(self.path, attributes={by})
 
     def bounds(self, by: str) -> tuple[int, int] | None:
-        """Return the least and the largest key where keys are whole numbers and stand in each part, otherwise None.
+        """Return the least and the largest key if keys are integers with values in each part, else None.
 
         Raises InputError if no event has the attribute.
         """

@@ -265,10 +265,10 @@ class Plan(Generic[F]):
         return found
 
     def in_full(self, S: Stream) -> Iterable[Match]:
-        """Return all matches like `matches`, for a caller that wants each of them: of a long stream by the compiled
-        loops.
+        """Return all matches like `matches`, but by the compiled loops for a long stream, as the caller needs each
+        match.
 
-        Where the loops cannot take the query, or not within the budget, the chosen evaluator finds them. Raises
+        If the loops do not support the query, or exceed the budget, the chosen evaluator finds them. Raises
         TooManyMatches.
         """
         loops = self.language.evaluators.get(COMPILED)

@@ -390,10 +390,10 @@ SQLGLOT: tuple[DialectName, ...] = ("trino", "oracle", "snowflake")
 
 
 def read_sqlglot(tree: SqlTree, dialect: DialectName = "trino") -> Pasted:
-    """Return what a tree of sqlglot means, of a SELECT or of its MATCH_RECOGNIZE alone, as `read_pasted` does.
+    """Return the meaning of a tree of sqlglot, of a SELECT or only of its MATCH_RECOGNIZE, like `read_pasted`.
 
-    dialect: in which sqlglot writes the tree, by its own method; no package is needed here. Raises Unsupported for one
-    that sqlglot does not have, and what `read_pasted` raises.
+    dialect: the one in which sqlglot writes the tree, by its own method; no package is needed here. Raises Unsupported
+    if sqlglot does not have it, and what `read_pasted` raises.
     """
     _require_in_sqlglot(dialect)
     return read_pasted(tree.sql(dialect=dialect).strip(), dialect)

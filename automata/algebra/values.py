@@ -171,8 +171,8 @@ def _letters(languages: Iterable[_Language], constants: Iterable[str]) -> list[s
 class _Language:
     """The strings of a pattern, by its positions: one for each occurrence of a character class in the pattern.
 
-    V. M. Glushkov, The abstract theory of automata, 1961. fits: false once there are too many positions, or parts; then
-    not all have been made.
+    V. M. Glushkov, The abstract theory of automata, 1961. fits: false if there are too many positions or parts; then
+    some are missing.
     """
 
     def __init__(self, pattern: Pattern) -> None:

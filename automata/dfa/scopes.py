@@ -205,7 +205,7 @@ def _is_true(comparison: Comparison) -> bool:
 
 @dataclass
 class _Grounding:
-    """refused: the first reason why there is no such expression; what the methods return is of no use then."""
+    """refused: the first reason why there is no such expression; then ignore what the methods return."""
 
     decide: Decide
     definitions: Mapping[str, expr.ExpressionDefinition]

@@ -336,7 +336,7 @@ def is_mark(variable: str) -> bool:
 class _Decorrelator:
     """Removes the filters, bottom up, and numbers them and the iterations.
 
-    refused: the first reason why a filter cannot be removed; what the methods return is of no use then.
+    refused: the first reason why a filter cannot be removed; then ignore what the methods return.
     """
 
     def __init__(self, budget: Budget) -> None:
@@ -739,10 +739,10 @@ def _pointwise(phi: Formula) -> Formula:
 
 
 def _anywhere(phi: Formula) -> Formula:
-    """Drop what depends on the events between those of a match. Over the whole stream the result has all that phi has
-    over a part.
+    """Return a formula that over the whole stream has all that phi has over a part.
 
-    So the neighbours, beginnings and windows of the stream of a key become any later events of the whole stream.
+    What depends on the events between those of a match is dropped: neighbours, beginnings and windows in the stream of
+    a key become any later events of the whole stream.
     """
     match phi:
         case cel.EventAtom():

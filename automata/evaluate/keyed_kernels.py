@@ -151,7 +151,7 @@ def update_keyed(  # type: ignore[no-untyped-def]
 def compact_keyed(tree, rows, home, used, counters, bound):  # type: ignore[no-untyped-def]
     """Remove all complex events that begin before the bound, and close the gaps; as scoped_walks.compact_scoped.
 
-    used: bool [K], set to whether anything is left of a key, be it that its beginning counts.
+    used: bool [K], set to whether a key has anything left, even if only its beginning counts.
     """
     nodes, stream = counters[NODES_MADE], counters[STREAMS]
     alive = np.zeros(nodes, np.bool_)

@@ -482,8 +482,8 @@ def enumerate_scoped(  # type: ignore[no-untyped-def]
 ):
     """Write the complex events of the roots from r on, each as its positions in ascending order.
 
-    pending: int32 [., 2], of rows (node, depth). walk has, beside what it has in enumerate_lists, the bound of the
-    complex event that is under way. The rest is as there.
+    pending: int32 [., 2], of rows (node, depth). walk: as in enumerate_lists, and the bound of the current complex
+    event. Other parameters are those of enumerate_lists.
     """
     leaves, firsts, places = run
     found, written, height, bound, filled, rest = 0, 0, walk[HEIGHT], walk[BOUND], walk[FILLED], walk[REST]

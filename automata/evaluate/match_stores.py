@@ -308,8 +308,9 @@ def require_tree(tree: NDArray[Any], position: int) -> None:
 class WindowedStore(TreeStore):
     """A series of nodes for each state and key; see scoped_kernels.
 
-    reports_at_last_event: whether what begins too early for an event is of no use to later ones. windowed: whether a
-    match that binds nothing is none. consume: whether a match ends everything before it.
+    reports_at_last_event: whether partial matches that begin too early for an event are useless for later ones.
+    windowed: whether a match that binds nothing does not count. consume: whether a match ends all partial matches
+    before it.
     """
 
     growth, most = 2, 2**30

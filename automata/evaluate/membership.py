@@ -54,7 +54,7 @@ STEPS = 256  # between two looks at the clock
 class Spending:
     """The steps of one evaluation: budget.valuations of them, within budget.seconds.
 
-    plan: the plan of the query, so that an error does not advise what the query already has.
+    plan: the plan of the query; an error then advises only what the query lacks.
     """
 
     def __init__(self, budget: Budget, plan: EvaluationPlan | None = None) -> None:

@@ -99,8 +99,8 @@ class Scope(Windows):
 def strip_windows(phi: Formula) -> Scope | Unsupported:
     """Split a formula into its core and the windows and keys around it; return Unsupported if one is inside the core.
 
-    PER KEY counts the events of the key inside, and all events outside. So it is taken off from under IN, FILTER,
-    WITHIN and PARTITION BY, but not from under START, STRICT and UNLESS, which look at the whole stream.
+    PER KEY inside counts the events of the key, outside all events. So it is moved out of IN, FILTER, WITHIN and
+    PARTITION BY, but not of START, STRICT and UNLESS, which look at the whole stream.
     """
     scope = take_off_windows(phi)
     return scope if (refused := refuse_inside(scope.core)) is None else refused

@@ -45,7 +45,7 @@ class Tables:
 
 @dataclass(frozen=True)
 class TransitionTables:
-    """The same tables by classes, as the loops that read events use them.
+    """The tables by classes, in the form that the loops read.
 
     skip: int32 [classes, states], where a state goes without a mark. marks: int32 [., 3], the steps with one, as rows
     (state, label, next state); those of class c are from begin[c] to begin[c + 1]. finals: the final states; ended:

@@ -324,7 +324,7 @@ def kind_of(type_: pa.DataType) -> ValueType | None:
 class ColumnEncoder:
     """The numbers of partitions, times and values of one stream; strings and partitions are numbered as they come.
 
-    refused: the first reason why a batch has no such numbers; what the methods return is of no use then.
+    refused: the first reason why a batch has no such numbers; then ignore what the methods return.
     """
 
     def __init__(self, routes: tuple[str, ...], programs: Programs) -> None:

@@ -422,9 +422,9 @@ Found: TypeAlias = tuple[PartitionedTable, Automaton, Iterator[LabelArrays]]
 class OutputBlock:
     """Some rows of the output, in order.
 
-    made: those that matches make. places: of all rows the row of the partitioned table that each shows. order: the rows
-    of `made`, and after them those without a match, in the order of the output; None where all have a match. end: the
-    row of the table up to which matches have been searched for.
+    made: the rows that matches make. places: for each row of the block the row of the partitioned table that it shows.
+    order: the order of the output over the rows of `made` followed by those without a match; None if all have a match.
+    end: the row of the table up to which matches have been searched.
     """
 
     made: MatchRows

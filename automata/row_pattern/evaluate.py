@@ -63,7 +63,7 @@ class Lookahead:
     def open(self) -> list[int]:
         """Return for each row, as bits, the states in which it may be taken so that a match can be completed.
 
-        There is one more, after the last row, in which there is no state.
+        The last entry, after the last row, has no states.
         """
         length, follow = self.length, self.automaton.follow
         conditions = {

@@ -827,8 +827,8 @@ def separate_real(
 ) -> Word | list[Node]:
     """Return a shortest word that separates the two, or pairs that prove that there is none. Raises BudgetExceeded.
 
-    Like `cel.separate`, but in parallel with the automaton of real streams: a pair is proved only by pairs with the
-    same state of it.
+    Like `cel.separate`, with the automaton of real streams beside it: a pair follows only from pairs with the same
+    state of that automaton.
     """
     relation: dict[Real, list[tuple[Subset, Subset]]] = {}
     parents: dict[Node, tuple[Node | None, Letter]] = {}

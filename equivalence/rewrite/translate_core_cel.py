@@ -238,7 +238,7 @@ class _Alternative:
 class _Translation:
     """Translates within a budget: the nodes of a formula, and the alternatives.
 
-    refused: the first reason why there is no formula; what the methods return is of no use then.
+    refused: the first reason why there is no formula; then ignore what the methods return.
     """
 
     def __init__(self, names: Names, budget: Budget) -> None:

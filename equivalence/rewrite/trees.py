@@ -152,7 +152,7 @@ def constants(phi: Formula) -> list[Value]:
 
 
 def noted(visit: Callable[[Callable[[T], T]], object]) -> list[T]:
-    """Return the values with which a visit calls its argument, in order.
+    """Return the values that a visit passes to its argument, in order.
 
     The argument returns each of them unchanged.
     """

@@ -52,7 +52,7 @@ def is_unary(phi: cel.Formula) -> bool:
 def problems(phi: cel.Formula, schema: Schema | None = None) -> list[Problem]:
     """Return all problems of the formula; type errors only if there is a schema. Raises BudgetExceeded.
 
-    What unused.py finds has a meaning, and is for whoever asks what a formula may have been meant to say.
+    Queries that have a meaning, but perhaps not the intended one, are found by unused.py.
     """
     found: list[Problem] = []
     with depth_limited(phi.span):

@@ -402,7 +402,7 @@ def meant_reading(expressions: Iterable[rows.Expression], dialect: SqlDialect) -
 def with_meant_nulls(q: MatchRecognize, dialect: SqlDialect, target: SqlDialect = STANDARD_SQL) -> MatchRecognize:
     """Return the clause for another dialect, with NULLS FIRST or NULLS LAST where the order leaves it open.
 
-    It is the place that NULL has in this dialect. Nothing is added where both dialects have NULL in the same place.
+    It is where this dialect puts NULL; nothing is added if both dialects put it in the same place.
     """
 
     def said(one: Order) -> Order:

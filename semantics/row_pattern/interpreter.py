@@ -156,7 +156,7 @@ class RowOutput:
     def keys(self) -> dict[str, rows.Expression]:
         """Return the columns that come before the measures: those of PARTITION BY, and of ORDER BY if it has all.
 
-        Of the latter an expression is left out: it has no name, and the output has the columns in it.
+        An expression in ORDER BY is left out: it has no name, and its columns are in the output anyway.
         """
         order = (one.column for one in self.q.order if self.q.all_columns and isinstance(one.column, rows.RowColumn))
         return {key_name(e): e for e in (*self.q.partition, *order)}

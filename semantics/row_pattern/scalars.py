@@ -562,9 +562,9 @@ def column_values(S: Stream) -> dict[str, list[Value | None]]:
 
 
 def resolved(q: MatchRecognize, names: Iterable[str]) -> MatchRecognize:
-    """Return the clause with the columns' names as the table has them; one that it does not have stays, and is NULL.
+    """Return the clause with the columns named as in the table; a missing column stays, and is NULL.
 
-    Raises IllFormed where two columns of the table differ in case alone and a name may be either.
+    Raises IllFormed if a name may be one of two columns that differ only in case.
     """
     known = [*names]
     return with_columns(q, lambda one: replace(one, name=resolve_column(one, known), quoted=True))

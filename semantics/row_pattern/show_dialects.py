@@ -486,7 +486,8 @@ _OWN_PATTERN = re.compile(r"(?:\(\?(?P<flags>[ims]+)\))?(?:\\A\((?P<whole>.*)\)\
 
 
 def _own_pattern(e: rows.Expression, target: SqlDialect) -> rows.Expression:
-    """Return a match with a regular expression as Oracle and Snowflake have it: options apart, Snowflake's of a text.
+    """Return a match with a regular expression as Oracle and Snowflake write it: options separate, in Snowflake of the
+    whole text.
 
     Raises Unsupported where Snowflake would ask for a part of the text.
     """

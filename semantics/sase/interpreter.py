@@ -137,9 +137,9 @@ def _has(q: sase.SaseQuery, m: Bindings, S: Sequence[Event], operations: Operati
 def without_overlap(
     q: sase.SaseQuery, found: Iterable[Bindings], S: Sequence[Event], reading: Reading
 ) -> list[Bindings]:
-    """Return the matches that NON-OVERLAP leaves: of those of a partition that overlap, one (icde08, section II.C).
+    """Return the matches that NON-OVERLAP keeps: none overlaps another one of its partition (icde08, section II.C).
 
-    They are taken in the order of the reading, each if it overlaps none that is taken already.
+    Matches are kept in the order of the reading, each unless it overlaps a kept one.
     """
     taken: dict[object, list[tuple[int, int]]] = {}
     kept = []

@@ -90,8 +90,8 @@ class Checkout:
 class JavaAdapter:
     """An adapter built by Maven: the module of adapters/java, the engine's full name, and its licence.
 
-    checkout has the engine if Maven does not fetch it. options are those of the virtual machine, java is the oldest
-    version of it on which the engine runs; what builds the adapter is that of the PATH.
+    checkout: has the engine if Maven does not fetch it. options: those of the virtual machine. java: its oldest version
+    on which the engine runs; the adapter is built with the Java on the PATH.
     """
 
     module: str

@@ -231,7 +231,7 @@ class Identification:
     def corroborate(self, stages: Sequence[Stage]) -> bool:
         """Ask further about the values that are not the definition's; return whether an answer contradicts them.
 
-        An engine may have a meaning that is near to such a value, and that few streams tell from it.
+        An engine's meaning may be close to such a value and differ from it on few streams.
         """
         best, contradicted = self.left[0], False
         asked = {(one.question.query, one.question.key) for one in self.answered}
@@ -495,8 +495,8 @@ class Pool:
     ) -> EngineQuestion | None:
         """Take out of the pool a shortest question that tests one of these axes; None if there is none.
 
-        Each value is separated from that of the hypothesis by each query, by a match that only it has and by one that
-        it lacks, and by CORROBORATING questions, as far as there are some.
+        Each query separates each value from that of the hypothesis, by a match that only one of the two has and by one
+        that only the other has, in CORROBORATING questions, if there are so many.
         """
         for axis in (predictor.interpretation.axes[name] for name in names):
             for other in ({**hypothesis, axis.name: value} for value in axis.values if value != hypothesis[axis.name]):

@@ -552,8 +552,8 @@ def _value(value: Any) -> str:
 def junit(report: Report) -> str:
     """Return the XML: a test suite, with a test case for each case; a wrong answer is a failure, no answer an error.
 
-    What is known from a baseline is skipped, with a message that says so. What is not printable is escaped, which
-    is also all that XML cannot have.
+    Failures known from a baseline are skipped, with a message. Characters that are not printable are escaped; XML
+    allows no others.
     """
     totals = report.totals
     failures = sum(1 for one in report.results if one.outcome == "failed" and one.case.id not in report.known)

@@ -158,7 +158,7 @@ def _reconsidered(results: Sequence[CaseResult], oracle: Oracle) -> tuple[list[C
 def same_error(results: Sequence[CaseResult]) -> Defect | None:
     """Return the single defect of an engine whose answers to all cases are the same error; None for other engines.
 
-    Numbers, what stands in quotation marks and the case's id may differ.
+    The errors may differ in numbers, in quoted text and in the case's id.
     """
     asked = [result for result in results if result.outcome not in ("skipped", "not_run")]
     texts = ((r.outcome, r.detail.partition("\n")[0].replace(r.case.id, "")) for r in asked)

@@ -68,8 +68,9 @@ def values(S: Stream) -> Iterator[list[Any]]:
 def build_clauses(q: MatchRecognize, length: int) -> list[MatchRecognize]:
     """Return the clauses to send for a table of that length.
 
-    For MATCH_RECOGNIZE one that shows the labels of all rows, and where there are measures one that shows these. For
-    WINDOW one whose further measures are the number of rows of the match, and the position and the label of each.
+    For MATCH_RECOGNIZE: one that shows the labels of all rows, and, if there are measures, one that shows these. For
+    WINDOW: one with further measures, which are the number of rows of the match, and the position and the label of
+    each.
     """
     for e in q.partition:
         if not isinstance(e, rows.RowColumn):

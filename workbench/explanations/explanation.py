@@ -224,8 +224,8 @@ class ExplanationPart:
 class ExplanationView:
     """The explanation of a set of positions, reported at `at`; matched: whether it is a match of the query.
 
-    places: the positions. label: what a list of matches calls them. listed: whether their events are printed below the
-    sentence. more: of what there is more than the parts show, in the plural; "" if there is no more.
+    places: the positions. label: their name in a list of matches. listed: whether their events are printed below the
+    sentence. more: the kind of parts, in the plural, of which only some are shown; "" if all are.
     """
 
     sentence: str
@@ -299,8 +299,8 @@ class Request:
 class Listing(Generic[E]):
     """The explanations of the first matches; more: whether there are others.
 
-    first and last are the positions of which all matches are in found; with more, that is up to the last one found.
-    reasons: of a query without any match, what is in the way, if its language knows.
+    found has all matches at the positions from first to last; with more, only up to the last one found. reasons: for a
+    query without any match, the obstacles, if its language knows them.
     """
 
     found: Sequence[E]

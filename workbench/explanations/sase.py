@@ -361,11 +361,10 @@ class SaseRuns:
         return NoMatch(events, shown, nearest[:MOST_NEAREST], self._in_the_way(ways))
 
     def _nearby(self, events: ComplexEvent) -> list[Match]:
-        """Return the matches around some events: of a query with a window, those on the stream from a window before
-        them on.
+        """Return the matches around some events; for a query with a window, those from one window before the events on.
 
-        What a run does depends on the events of its window only. The stream is cut two windows behind the events, and
-        the matches that begin after the first of these are not among the answer. None if they take too long.
+        A run depends only on the events of its window. The stream is cut two windows before the events, and matches
+        that begin near the cut are left out. None if they take too long.
         """
         begin, end, behind = 0, len(self.S), len(self.S)
         if (window := self.parts[0].within) is not None:

@@ -391,7 +391,7 @@ class Syntax(ABC, LanguagePart[F]):
         type_column: str | None = None,
         time_column: str | None = None,
     ) -> Stream | None:
-        """Return the events of files in a form that is the language's own; None for files that every language reads.
+        """Return the events of files in the language's own format; None for files that every language reads.
 
         The columns are None where nobody named them. Raises InputError.
         """

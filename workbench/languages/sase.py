@@ -197,8 +197,8 @@ class SaseDeciders(Deciders[Tree]):
     def formula_to_compare(self, query: Tree, question: DecisionQuestion) -> Formula | Unsupported:
         """Return the formula of sase_to_cel, in which an open window is a minimally shorter closed one.
 
-        That is the same for whole numbers, floats and timestamps, where every event has a time and none decreases: what
-        "skip till next match" passes over is said without the window.
+        The two windows are the same for integers, floats and timestamps, if every event has a time and none decreases;
+        the events that "skip till next match" skips do not depend on the window.
         """
         from cerify.equivalence.rewrite.translate_sase import sase_to_cel
 

@@ -48,7 +48,7 @@ PARTITION = "cerify_partition"
 
 @dataclass(frozen=True)
 class RowQuery:
-    """A clause as it is sent to workers: plain data.
+    """A clause as plain data for workers.
 
     names: the columns of the data frame. columns: those of PARTITION BY and ORDER BY. read: those that conditions and
     measures look at. first, measures, others: the columns of the output in their order, measures with their types.
