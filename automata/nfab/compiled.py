@@ -355,6 +355,10 @@ class CompiledBlockRunner:
         return len(self._stopped()) if self._negated is None else len(self._at_end())
 
     def _at_end(self) -> MatchArrays:
+        return _certain(self._ended(NONE))
+
+    def _ended(self, earlier: MatchArrays) -> MatchArrays | Unsupported:
+        """Return the matches that the end of the stream completes, and earlier ones, that no negation forbids."""
         found: list[list[tuple[int, int]]] = []
         for last in self._stopped():
             events, node = [], last
@@ -365,8 +369,53 @@ class CompiledBlockRunner:
             found.append(events[::-1])
         flat = [event for events in found for event in events]
         labels, events_ = np.array([k for k, _ in flat], np.uint8), np.array([p for _, p in flat], np.int64)
-        stopped = MatchArrays(np.cumsum([0, *map(len, found)]), labels, events_)
-        return stopped if self._negated is None else _certain(self._standing(self._negated, stopped, True))
+        stopped = earlier + MatchArrays(np.cumsum([0, *map(len, found)]), labels, events_)
+        return stopped if self._negated is None else self._standing(self._negated, stopped, True)
+
+    def match_streams(self, table: pa.Table, firsts: NDArray[np.int64]) -> MatchArrays | Unsupported:
+        """Return the matches of several whole streams, one after the other in a table, by one pass of the loops.
+
+        firsts, int64 [streams], are the rows with which they begin; positions are rows. A stream is a part of the
+        partitions, so no run looks at events of another one. Its times are shifted behind those of the stream before,
+        since windows are looked at in the order of time. The end of all is the end of each.
+        """
+        if self.reading.stream_end != "stops":
+            return Unsupported("streams are read together only if their end stops the runs under way")
+        runner, window, n = self.fresh(), self.q.within, table.num_rows
+        if (refused := runner._prepare(table)) is not None:
+            return refused
+        encoder = runner._encoder
+        assert encoder is not None
+        lengths = np.diff(np.append(firsts, n))
+        streams, times = np.repeat(np.arange(len(firsts)), lengths), encoder.times(table, window is not None, False)
+        if window is not None:
+            steps = np.diff(times, prepend=times[:1])
+            steps[firsts] = 0.0
+            if not ((steps >= 0.0).all() and (times == np.floor(times)).all()):
+                return Unsupported("times of streams that are read together have to ascend, and to be whole numbers")
+            earliest = times[firsts]
+            ends = np.cumsum(times[firsts + lengths - 1] - earliest)
+            if ends[-1] >= op.EXACT:
+                half = len(firsts) // 2
+                if not half:
+                    return Unsupported("the times of the stream are too far apart")
+                row = int(firsts[half])
+                parts = [
+                    self.match_streams(table.slice(0, row), firsts[:half]),
+                    self.match_streams(table.slice(row), firsts[half:] - row),
+                ]
+                if (refused := next((part for part in parts if isinstance(part, Unsupported)), None)) is not None:
+                    return refused
+                before, after = cast(list[MatchArrays], parts)
+                return before + MatchArrays(after.offsets, after.labels, after.events + row)
+            times = times - np.repeat(earliest - np.append(0.0, ends[:-1]), lengths)
+            times.flags.writeable = False
+        own = runner._keys(table)
+        distinct, numbers = np.unique(streams * encoder.partitions + own, return_inverse=True)
+        keys = np.where(own == 0, 0, numbers + 1).astype(np.int32)
+        runner._memory.resize(len(distinct) + 1)
+        found = runner._read(Stream.from_table(table), keys, times, True)
+        return found if isinstance(found, Unsupported) else runner._ended(found)
 
     def rows(self, table: pa.Table) -> list[Bindings]:
         """Return the rows of a table that `read` or `finish` returned."""
@@ -418,24 +467,32 @@ class CompiledBlockRunner:
         if self._encoder is None and (refused := self._prepare(S.table)) is not None:
             return refused
         assert self._encoder is not None
-        classes, types = classified(self._passing, S)
-        bits = np.array(types or [0], np.int64)[classes]
         times = self._encoder.times(S.table, self.q.within is not None, self._compiled.ascending)
-        if self._encoder.in_order and (new := self._encoder.sorted_strings(S.table)) is not None:
-            self._renumber_strings(new)
-        keys, data = self._keys(S.table), self._encoder.columns(S.table)
-        if self._encoder.refused is not None:
-            return self._encoder.refused
-        if self._negated is None:
-            return self._advanced(bits, keys, times, data, listed)
-        self._negated.store(keys, times, bits, data)
-        found = self._advanced(bits, keys, times, data, True)
-        stands = found if isinstance(found, Unsupported) else self._standing(self._negated, found, False)
+        found = self._read(S, self._keys(S.table), times, listed)
+        if self._negated is None or isinstance(found, Unsupported):
+            return found
+        stands = self._standing(self._negated, found, False)
         numbers, since = self._memory.numbers, self._memory.queue_times
         if len(times):
             queued = numbers[op.QUEUE_FROM] < numbers[op.QUEUE_TO]
             self._negated.delete_unneeded(since[numbers[op.QUEUE_FROM]] if queued else times[-1])
         return stands
+
+    def _read(
+        self, S: Stream, keys: NDArray[np.int32], times: NDArray[np.float64], listed: bool
+    ) -> MatchArrays | Unsupported:
+        """Return the matches of the components that are not negated; what the others may look at is stored."""
+        assert self._encoder is not None
+        classes, types = classified(self._passing, S)
+        bits = np.array(types or [0], np.int64)[classes]
+        if self._encoder.in_order and (new := self._encoder.sorted_strings(S.table)) is not None:
+            self._renumber_strings(new)
+        data = self._encoder.columns(S.table)
+        if self._encoder.refused is not None:
+            return self._encoder.refused
+        if self._negated is not None:
+            self._negated.store(keys, times, bits, data)
+        return self._advanced(bits, keys, times, data, listed or self._negated is not None)
 
     def _advanced(
         self,

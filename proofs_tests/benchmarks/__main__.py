@@ -34,7 +34,7 @@ from proofs_tests.benchmarks.flat import flat
 from proofs_tests.benchmarks.funnels import funnels, funnels_spark
 from proofs_tests.benchmarks.hops import hops
 from proofs_tests.benchmarks.installed import installed
-from proofs_tests.benchmarks.keys import keyed_spark, keys
+from proofs_tests.benchmarks.keys import keyed_spark, keys, users_spark
 from proofs_tests.benchmarks.nfab import nfab
 from proofs_tests.benchmarks.peers import peers
 from proofs_tests.benchmarks.person import person
@@ -174,6 +174,7 @@ BENCHMARKS = {
     "recognize": recognize,
     "keys": keys,
     "keyed-spark": keyed_spark,
+    "users-spark": users_spark,
 }
 
 

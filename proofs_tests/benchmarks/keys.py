@@ -76,6 +76,66 @@ def keyed_spark(quick: bool) -> Iterator[Figure]:
     )  # fmt: skip
 
 
+def users_spark(quick: bool) -> Iterator[Figure]:
+    """Queries by user, 25 events each, in turns with a window function, an identity, and each other, on one core."""
+    from pyspark.sql import functions as F
+
+    from cerify.spark import match_recognize, register
+    from cerify.spark.session import session
+
+    rows = QUICK // 4 if quick else 5 * QUICK
+    settings = {"spark.driver.memory": "3g", "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "8"}
+    spark = session("local[1]", **settings)
+    register(spark)
+    with tempfile.TemporaryDirectory() as folder:
+        generate(Path(folder) / "rows", rows, per_key=25)
+        df = spark.read.parquet(f"{folder}/rows").withColumn("time", F.timestamp_seconds("n"))
+        df.createOrReplaceTempView("users")
+        some = df.select("key", "n", "type", "time")
+        how = {"partition_by": "key", "order_by": "n"}
+        clause = (
+            "MATCH_RECOGNIZE (PARTITION BY key ORDER BY n MEASURES FIRST(A.n) AS a, LAST(B.x) AS b "
+            "PATTERN (A C B) DEFINE A AS type = 'A', B AS type = 'B', C AS type = 'C')"
+        )
+        sase = "PATTERN SEQ(A a, {}B b) WHERE a.key = a.key WITHIN {} seconds"
+        within = rows // 5  # seconds, so that some five events of a user are within a window
+        after = "PARTITION BY key ORDER BY n ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING"
+        paid = f"min(if(type = 'B', time, null)) OVER ({after})"
+        overdue = f"type = 'A' AND (paid IS NULL OR paid >= time + make_dt_interval(0, 0, 0, {within}))"
+        plans: dict[str, Callable[[], DataFrame]] = {
+            "identity": lambda: identity(df, "plan", False),
+            "window": lambda: some.withColumn("paid", F.expr(paid)).where(overdue),
+            "match": lambda: match(df, f"A ; B WITHIN {within} seconds", **how),
+            "absence": lambda: match(df, sase.format("~", within), language="sase", **how),
+            "sase": lambda: match(df, sase.format("", within), language="sase", **how),
+            "per-key": lambda: match(df, f"(A ; B) PER KEY [key] WITHIN {rows // 200} seconds", order_by="time"),
+            "sql": lambda: spark.sql(
+                f"SELECT * FROM cel_match(TABLE(users), 'A ; B WITHIN {within} seconds', "
+                "partition_by => 'key', order_by => 'n')"
+            ),
+            "recognize": lambda: match_recognize(df, clause),
+            "recognize-sql": lambda: spark.sql("SELECT * FROM match_recognize(TABLE(users), :c)", {"c": clause}),
+        }
+        taken: dict[str, list[float]] = {name: [] for name in plans}
+        for run in range(2 if quick else 4):  # the first one does not count
+            for name, plan in plans.items():
+                taken[name] += [watched(partial(written, plan))[1]] * (run > 0)
+    spark.stop()
+    compared = {
+        "match": ("identity", 1.5),
+        "absence": ("window", 1.5),
+        "sase": ("window", 1.5),
+        "per-key": ("window", 1.5),
+    }
+    for name, (other, most) in {**compared, "sql": ("match", 1.3), "recognize-sql": ("recognize", 1.3)}.items():
+        ratio = median(mine / base for mine, base in zip(taken[name], taken[other], strict=True))
+        ends = min(taken[name]), max(taken[name])
+        yield Figure(
+            f"users-spark.{name}", median(taken[name]), "CPU s", other, ratio, len(taken[name]), ends,
+            f"≤ {most} ×", ratio <= most,
+        )  # fmt: skip
+
+
 def figures(per_key: int, cores: int, rows: int, taken: Taken) -> Iterator[Figure]:
     """The rows that are read in a second, against each of the others."""
     for name in OURS:

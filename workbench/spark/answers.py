@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from cerify.automata.evaluate.scope import Unordered, decrease
 from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.denote import NO_PREDICATES, Predicates
-from cerify.semantics.errors import CerifyError, InternalError
+from cerify.semantics.errors import CerifyError, InternalError, Unsupported
 from cerify.spark.rows import (
     Columns,
     Invalid,
@@ -30,8 +30,19 @@ from cerify.spark.rows import (
     map_positions,
     match_schema,
     rows_of,
+    shift_positions,
 )
-from cerify.spark.runs import Concatenated, Failures, Make, SparkQuery, concatenated, starting, streams_of
+from cerify.spark.runs import (
+    Concatenated,
+    Failures,
+    Make,
+    SaseStreams,
+    SparkQuery,
+    concatenated,
+    starting,
+    streams_of,
+    whole_streams,
+)
 from cerify.spark.transport import KIND, MATCH, MESSAGE, ROW, serialize_error
 
 Output = Literal["matches", "valuations", "count", "events"]
@@ -60,7 +71,8 @@ def answer_batches(
         together, make = concatenated(parsed, budget), starting(parsed, budget)
         run = make() if together is None else together
         valid = ValidRows(columns, parsed.schema, run.ascending) if on_error == "aside" else None
-        reader = OneByOne(make, output, valid) if together is None else Together(together, output, valid)
+        whole = whole_streams(parsed, budget) if together is None else None
+        reader = OneByOne(make, output, valid, whole) if together is None else Together(together, output, valid)
         some, fields = gathered(batches), None
         for rows in rows_of(some if valid is None else valid.filter_batches(some), columns, parsed.schema, run.classes):
             if valid is not None and fields is None:
@@ -147,17 +159,20 @@ class Reader(ABC):
 
 
 class OneByOne(Reader):
-    """Reads each stream with its own run."""
+    """Reads each stream with its own run, or those that are whole in the rows of one call together, by `whole`."""
 
-    def __init__(self, make: Make, output: Output, valid: ValidRows | None) -> None:
-        self._make, self._output, self._valid = make, output, valid
+    def __init__(self, make: Make, output: Output, valid: ValidRows | None, whole: SaseStreams | None) -> None:
+        self._make, self._output, self._valid, self._whole = make, output, valid, whole
         self._stream: Answering | None = None
         self._failed = False
 
     def answer_rows(self, rows: RowsOfKeys) -> list[pa.Table]:
         """Return the rows of the answer that some rows complete."""
-        found = []
-        for part in rows.streams():
+        numbers = list(range(len(rows.firsts)))
+        found = self._read_whole(rows, 1 if rows.before else 0, len(numbers) - 1)
+        if found:
+            numbers = [*numbers[: 1 if rows.before else 0], numbers[-1]]
+        for part in rows.streams(numbers):
             if part.begins or self._stream is None:
                 found += self.finish()
                 self._stream, self._failed = Answering(self._make(), part.key, self._output), False
@@ -167,6 +182,44 @@ class OneByOne(Reader):
     def finish(self) -> list[pa.Table]:
         """Return the rows of the answer that the end of the last stream completes."""
         return self._try(Answering.finish)
+
+    def _read_whole(self, rows: RowsOfKeys, begin: int, end: int) -> list[pa.Table]:
+        """Answer the streams from `begin` to before `end` by a table, or by none if they must be read one by one."""
+        if self._whole is None or end - begin < 2:
+            return []
+        firsts = rows.firsts[begin:end]
+        first = int(firsts[0])
+        try:
+            known = self._whole.matches(rows.table.slice(first, int(rows.firsts[end]) - first), firsts - first)
+        except CerifyError:  # it may be an error of all together only, and has to name the key
+            return []
+        if isinstance(known, Unsupported):
+            return []
+        found = shift_positions(known, first)
+        streams = streams_of(rows.firsts, found["at"].to_numpy())
+        if self._output == "count":
+            numbers = np.bincount(streams, minlength=end)[begin:]
+            return [pa.table(rows.keys(np.arange(begin, end)) | counts(numbers))]
+        if rows.ids is None:
+
+            def identify(positions: pa.Array) -> pa.Array:
+                of = positions.to_numpy()
+                return pa.array(of - rows.firsts[streams_of(rows.firsts, of)])
+
+            named = map_positions(found, pa.int64(), identify)
+        else:
+            named = map_positions(found, rows.ids.type, rows.ids.take)
+        if self._output != "events":
+            return [pa.table(rows.keys(streams) | {name: named[name] for name in named.column_names})]
+        events = named["events"].combine_chunks()
+        parents = pc.list_parent_indices(events)
+        matches = pa.array(np.arange(len(streams)) - np.searchsorted(streams, streams))
+        columns = {
+            "match": matches.take(parents),
+            "at": named["at"].combine_chunks().take(parents),
+            "event": events.flatten(),
+        }
+        return [pa.table(rows.keys(streams[parents.to_numpy()]) | columns)]
 
     def _try(self, step: Callable[[Answering], pa.Table]) -> list[pa.Table]:
         stream = self._stream

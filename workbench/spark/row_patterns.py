@@ -22,6 +22,7 @@ from cerify.languages.row_pattern import RegisterOutput, blocks_by
 from cerify.plan import Want, plan
 from cerify.semantics.arguments import Budget, require_kind
 from cerify.semantics.arrow_columns import canonical
+from cerify.semantics.arrow_types import numbers_of_decimals
 from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, Unsupported, errors_in
 from cerify.semantics.events import TYPE, Stream
 from cerify.semantics.row_pattern import syntax
@@ -30,10 +31,9 @@ from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.scalars import resolved, with_columns
 from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize
 from cerify.semantics.trees import subtrees
-from cerify.semantics.values import ValueType
 from cerify.spark.answers import batches_of
 from cerify.spark.batch import by_key
-from cerify.spark.columns import TYPES, column, require_frame, require_sortable
+from cerify.spark.columns import column, require_frame, require_sortable, value_type
 from cerify.spark.rows import AT_ONCE, Columns, begins_of, gathered, place, same, unused
 from cerify.spark.runs import EVENTS
 from cerify.spark.transport import serialize_error
@@ -155,7 +155,9 @@ def _stream(table: pa.Table, query: RowQuery) -> Stream:
         PARTITION: table[query.number],
     }
     for number, name in enumerate(query.read):
-        column = canonical(table[name], name, "the data", lambda row: place(table, row, query.columns))
+        column = canonical(
+            numbers_of_decimals(table[name]), name, "the data", lambda row: place(table, row, query.columns)
+        )
         if not pa.types.is_null(column.type):  # one that is missing is NULL throughout
             columns[str(number)] = column
     return Stream.from_table(pa.table(columns))
@@ -260,7 +262,7 @@ def described_clause(df: DataFrame, clause: str) -> dict[str, str]:
 def recognition(schema: T.StructType, clause: str, budget: Budget = Budget(), longest: int = EVENTS) -> Recognition:
     """Return a clause for data frames of a schema. Raises ParseError, IllFormed, Unsupported and InputError."""
     require_kind("budget", budget, Budget, "a cerify.Budget")
-    language, types = language_named("row-pattern"), {one.name: _value_type(one.dataType) for one in schema}
+    language, types = language_named("row-pattern"), {one.name: value_type(one.dataType) for one in schema}
     with errors_in(clause), budget.timed():
         q: MatchRecognize = language.syntax.parse(clause)
         require_columns(q, types)
@@ -312,16 +314,12 @@ def recognition(schema: T.StructType, clause: str, budget: Budget = Budget(), lo
     return Recognition(query, T.StructType(fields), ordered, moved, {**fast.why_not, **chosen.why_not})
 
 
-def _value_type(kind: T.DataType) -> ValueType | None:
-    return next((name for name, kinds in TYPES.items() if isinstance(kind, kinds)), None)
-
-
 def _find_read_columns(q: MatchRecognize, schema: T.StructType) -> tuple[str, ...]:
     """Return the columns that conditions and measures use. Raises InputError for an unsupported type."""
     found = [node for e in q.expressions for node in subtrees(e) if isinstance(node, syntax.RowColumn)]
     for node in found:
         kind = schema[node.name].dataType
-        if _value_type(kind) is None and not isinstance(kind, T.NullType):
+        if value_type(kind) is None and not isinstance(kind, T.NullType):
             wanted = "conditions and measures are of numbers, strings, Booleans, dates and timestamps"
             raise InputError(f"column {node.name!r} is {kind.simpleString()}; {wanted}, so convert it", node.span)
     return tuple(dict.fromkeys(node.name for node in found))

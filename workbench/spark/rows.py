@@ -201,15 +201,16 @@ class RowsOfKeys:
         """Return the columns of the key of one of the streams, of one row."""
         return {name: self.batch.column(name).slice(int(self.firsts[stream]), 1) for name in self.columns.keys}
 
-    def streams(self) -> Iterator[SparkRows]:
-        """Yield the rows of each stream."""
-        ends = [*self.firsts[1:].tolist(), self.batch.num_rows]
-        for i, begin in enumerate(self.firsts.tolist()):
-            part = slice(begin, ends[i])
+    def streams(self, numbers: Iterable[int] | None = None) -> Iterator[SparkRows]:
+        """Yield the rows of each stream, or of some of them by their numbers."""
+        edges = [*self.firsts.tolist(), self.batch.num_rows]
+        for i in range(len(self.firsts)) if numbers is None else numbers:
+            begin, end = edges[i : i + 2]
+            part = slice(begin, end)
             yield SparkRows(
                 i > 0 or not self.before,
                 self.key(i),
-                self.table.slice(begin, ends[i] - begin),
+                self.table.slice(begin, end - begin),
                 None if self.ids is None else self.ids[part],
                 None if self.classes is None else self.classes[part],
             )

@@ -23,8 +23,9 @@ from cerify.automata.evaluate.tables import MatchBatch, Numbers
 from cerify.automata.evaluator import Evaluator, Output
 from cerify.automata.nfab.compiled import CompiledBlockRunner
 from cerify.automata.nfab.evaluate import StoredEvents
-from cerify.automata.nfab.evaluators import SPARE, attributes_of, positions_of
+from cerify.automata.nfab.evaluators import SPARE, attributes_of, block_of, positions_of
 from cerify.automata.nfab.moves import values_in
+from cerify.automata.nfab.programs import why_not
 from cerify.languages import DEFAULT, language_named
 from cerify.languages.language import EvaluatorName, Evaluators, Language, Options
 from cerify.plan import Found, Want, plan, reach_of
@@ -34,7 +35,7 @@ from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import BudgetExceeded, CerifyError, Unsupported, errors_in
 from cerify.semantics.events import TIME, Bindings, Match, Schema, Stream, result_of
 from cerify.semantics.json_events import schema_of_json
-from cerify.semantics.match_tables import table_of_matches
+from cerify.semantics.match_tables import RESULT, table_of_matches
 from cerify.semantics.predicates import satisfied
 from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
@@ -497,6 +498,58 @@ class SaseRun(SparkRun):
         return self.q.having is None or satisfied(self.q.having, values_in(m, self._rows))
 
 
+class SaseStreams:
+    """The matches of a query block over whole streams by one pass, since a run for each costs more than its events."""
+
+    def __init__(self, q: sase.SaseQuery, budget: Budget) -> None:
+        self._q, self._runner = q, CompiledBlockRunner(q, budget=budget)
+
+    def matches(self, table: pa.Table, firsts: Longs) -> pa.Table | Unsupported:
+        """Return the matches, ordered by `at`, a table with the schema RESULT. Positions are rows.
+
+        firsts: the rows with which the streams begin. Raises BudgetExceeded, for all streams together.
+        """
+        found = self._runner.match_streams(table, firsts)
+        if isinstance(found, Unsupported):
+            return found
+        if not len(found):
+            return NOTHING
+        q, variables, lengths = self._q, sorted(self._runner.variables), np.diff(found.offsets)
+        rank = np.array([variables.index(v) for v in self._runner.variables])[found.labels]
+        number = np.empty(len(found), np.int64)  # of each match in the order by `at`
+        number[np.argsort(found.events[found.offsets[1:] - 1], kind="stable")] = np.arange(len(found))
+        parents = np.repeat(number, lengths)
+        events = found.events[np.lexsort((found.events, parents))]
+        bound = found.events[np.lexsort((found.events, rank, parents))]
+        sizes = np.bincount(parents * len(variables) + rank, minlength=len(found) * len(variables))
+        lists = pa.ListArray.from_arrays(_offsets(sizes), pa.array(bound))
+        names = pa.array(variables).take(pa.array(np.tile(np.arange(len(variables)), len(found))))
+        each = _offsets(np.full(len(found), len(variables)))
+        ends = _offsets(np.bincount(parents))
+        columns = [
+            pa.array(events[ends.to_numpy()[1:] - 1]),
+            pa.ListArray.from_arrays(ends, pa.array(events)),
+            pa.MapArray.from_arrays(each, names, lists),
+        ]
+        if q.having is None and not q.returned.items:
+            return pa.table([*columns, pa.repeat(result_of({}).text, len(found))], RESULT)
+        S = StoredEvents()
+        S.add(Stream.from_table(table))
+        stand, results = [], []
+        for i, bindings in enumerate(columns[2].to_pylist()):
+            if q.having is None or satisfied(q.having, values_in(bindings, S)):
+                stand.append(i)
+                results.append(result_of(attributes_of(q, bindings, S)).text)
+        return pa.table(
+            [*(column.take(pa.array(stand, pa.int64())) for column in columns), pa.array(results, pa.string())], RESULT
+        )
+
+
+def _offsets(sizes: Longs) -> pa.Array:
+    """Return the offsets of lists of these sizes."""
+    return pa.array(np.append(0, np.cumsum(sizes)), pa.int32())
+
+
 Make: TypeAlias = Callable[[], SparkRun]
 QUERIES = 64  # compiled queries cached in a process
 
@@ -509,6 +562,17 @@ def start(query: SparkQuery, budget: Budget = Budget()) -> SparkRun:
 def starting(query: SparkQuery, budget: Budget = Budget()) -> Make:
     """Return a function that returns such runs. Raises what start raises."""
     return partial(GatheredRun, query, budget) if query.predicates else _makes(query.to_json(), budget)[0]
+
+
+def whole_streams(query: SparkQuery, budget: Budget = Budget()) -> SaseStreams | None:
+    """Return what reads several whole streams by one pass, or None; for queries without `concatenated`."""
+    return None if query.predicates else _whole_streams(query.to_json(), budget)
+
+
+@lru_cache(QUERIES)
+def _whole_streams(text: str, budget: Budget) -> SaseStreams | None:
+    block = block_of(SparkQuery.from_json(text).parsed)
+    return None if isinstance(block, Unsupported) or why_not(block) is not None else SaseStreams(block, budget)
 
 
 def concatenated(query: SparkQuery, budget: Budget = Budget()) -> Concatenated | None:

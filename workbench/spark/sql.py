@@ -4,22 +4,28 @@
     SELECT * FROM match_recognize(TABLE(ticks), 'MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY day PATTERN (A B+) …)')
 
 Both are of Spark's kind of table function that sees the schema and the arguments before it runs, so that these say how
-the table is divided and ordered, and which columns the answer has. Its rows come one by one.
+the table is divided and ordered, and which columns the answer has. Spark makes an instance for each part of a table,
+which costs as much as many rows, so a part has all rows of some keys. From PySpark 4.1 on the rows come and go in Arrow
+batches; before, one by one.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack, cast
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import Row, SparkSession
 from pyspark.sql import types as T
 from pyspark.sql.conversion import ArrowTableToRowsConversion, LocalDataToArrowConversion
 from pyspark.sql.functions import udtf
 from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult, OrderingColumn, PartitioningColumn, SelectedColumn
+from pyspark.util import PythonEvalType
 
 from cerify.languages import DEFAULT
 from cerify.semantics.arguments import Budget, require_keywords
@@ -29,6 +35,7 @@ from cerify.spark.batch import answer_schema, query_for
 from cerify.spark.columns import columns_of, field_at, problems, quoted, resolved, sql_path
 from cerify.spark.row_patterns import RowQuery, output_rows, recognition
 from cerify.spark.rows import AT_ONCE, Columns, nothing
+from cerify.spark.session import arrow_schema
 from cerify.spark.transport import serialize_error
 
 if TYPE_CHECKING:
@@ -58,13 +65,38 @@ class PlannedMatch(AnalyzeResult):
     rows: T.StructType = field(default_factory=T.StructType)
 
 
-class CelMatch:
-    """The matches in the rows of one partition. Spark makes an instance for each."""
+class GatheredRows:
+    """The rows of one part of a table, which Spark hands over in batches, or one by one with the columns of `rows`."""
 
-    def __init__(self, planned: PlannedMatch) -> None:
-        self._planned = planned
+    def __init__(self, rows: T.StructType) -> None:
+        self._schema = rows
         self._rows: list[tuple[Any, ...]] = []
         self._batches: list[pa.RecordBatch] = []
+
+    def add(self, rows: pa.RecordBatch | Row) -> None:
+        """Add a batch, or a row."""
+        if isinstance(rows, pa.RecordBatch):
+            self._batches.append(rows)
+            return
+        self._rows.append(tuple(rows))
+        if len(self._rows) == AT_ONCE:
+            self._pack()
+
+    def batches(self) -> list[pa.RecordBatch]:
+        """Return all rows."""
+        self._pack()
+        return self._batches
+
+    def _pack(self) -> None:
+        self._batches += _batches_of_rows(self._rows, self._schema)
+        self._rows = []
+
+
+class CelMatch:
+    """The matches in the rows of some keys. Spark makes an instance for each part of the table."""
+
+    def __init__(self, planned: PlannedMatch) -> None:
+        self._planned, self._rows = planned, GatheredRows(planned.rows)
 
     @staticmethod
     def analyze(table: AnalyzeArgument, query: AnalyzeArgument, **options: AnalyzeArgument) -> PlannedMatch:
@@ -76,25 +108,17 @@ class CelMatch:
             given: Any = {name: argument.value for name, argument in options.items()}
             return cel_match(table.dataType, query.value, **given)
 
-    def eval(self, row: Row, query: str, **options: Any) -> None:
-        """Store a row."""
-        self._rows.append(tuple(row))
-        if len(self._rows) == AT_ONCE:
-            self._pack()
+    def eval(self, rows: pa.RecordBatch | Row, query: Any, **options: Any) -> None:
+        """Store rows."""
+        self._rows.add(rows)
 
-    def terminate(self) -> Iterator[tuple[Any, ...]]:
+    def terminate(self) -> Iterator[Any]:
         """Yield the rows of the answer."""
-        self._pack()
         planned = self._planned
-        if not self._batches or any(nothing(self._batches[0].column(name))[0] for name in planned.columns.keys):
-            return
-        found = answer_batches(self._batches, planned.query, planned.columns, planned.output, Budget())
-        for batch in found:
-            yield from _rows_of_batch(batch, planned.schema)
-
-    def _pack(self) -> None:
-        self._batches += _batches_of_rows(self._rows, self._planned.rows)
-        self._rows = []
+        keyed = [_with_keys(batch, planned.columns.keys) for batch in self._rows.batches()]
+        if any(batch.num_rows for batch in keyed):
+            found = answer_batches(keyed, planned.query, planned.columns, planned.output, Budget())
+            yield from _rows_of_batches(found, planned.schema)
 
 
 def cel_match(rows: T.StructType, query: str, **options: Unpack[SqlOptions]) -> PlannedMatch:
@@ -113,8 +137,8 @@ def cel_match(rows: T.StructType, query: str, **options: Unpack[SqlOptions]) -> 
     return PlannedMatch(
         answer_schema(rows, asked, columns, output),
         not columns.keys,
-        [one for name in columns.keys for one in _partitioning(rows, name, paths.get(name, quoted(name)))],
-        [OrderingColumn(paths.get(name, quoted(name))) for name in columns.order],
+        _parts(rows, {name: paths.get(name, quoted(name)) for name in columns.keys}),
+        [OrderingColumn(paths.get(name, quoted(name))) for name in (*columns.keys, *columns.order)],
         [_selected(rows, name, paths.get(name, quoted(name))) for name in columns.all_columns],
         asked.to_json(),
         columns,
@@ -132,11 +156,10 @@ class Recognized(AnalyzeResult):
 
 
 class MatchRecognizeFunction:
-    """The output table of one partition. Spark makes an instance for each."""
+    """The output table of some partitions. Spark makes an instance for each part of the table."""
 
     def __init__(self, recognized: Recognized) -> None:
-        self._recognized = recognized
-        self._rows: list[tuple[Any, ...]] = []
+        self._recognized, self._rows = recognized, GatheredRows(recognized.rows)
 
     @staticmethod
     def analyze(table: AnalyzeArgument, clause: AnalyzeArgument) -> Recognized:
@@ -149,23 +172,25 @@ class MatchRecognizeFunction:
             return Recognized(
                 found.output,
                 not keys,
-                [one for name in keys for one in _partitioning(table.dataType, name, quoted(name))],
-                [OrderingColumn(quoted(name), not descending, first) for name, descending, first in found.order],
+                _parts(table.dataType, {name: quoted(name) for name in keys}),
+                [
+                    *(OrderingColumn(quoted(name)) for name in keys),
+                    *(OrderingColumn(quoted(name), not descending, first) for name, descending, first in found.order),
+                ],
                 [_selected(table.dataType, name, quoted(name)) for name in found.moved],
                 found.query,
                 T.StructType([table.dataType[name] for name in found.moved]),
             )
 
-    def eval(self, row: Row, clause: str) -> None:
-        """Store a row."""
-        self._rows.append(tuple(row))
+    def eval(self, rows: pa.RecordBatch | Row, clause: Any) -> None:
+        """Store rows."""
+        self._rows.add(rows)
 
-    def terminate(self) -> Iterator[tuple[Any, ...]]:
+    def terminate(self) -> Iterator[Any]:
         """Yield the rows of the output."""
-        given, query = self._recognized.rows, self._recognized.query
+        query = self._recognized.query
         assert query is not None
-        for batch in output_rows(_batches_of_rows(self._rows, given), query):
-            yield from _rows_of_batch(batch, self._recognized.schema)
+        yield from _rows_of_batches(output_rows(self._rows.batches(), query), self._recognized.schema)
 
 
 def register(session: SparkSession, name: str = "cel_match") -> None:
@@ -175,29 +200,44 @@ def register(session: SparkSession, name: str = "cel_match") -> None:
     name those of SqlOptions. Errors in the query are raised by `session.sql`, those in the rows by the action that
     reads the answer; see worker_errors.
     """
-    session.udtf.register(name, cast("UserDefinedTableFunction", udtf(CelMatch)))
-    session.udtf.register("match_recognize", cast("UserDefinedTableFunction", udtf(MatchRecognizeFunction)))
+    for called, handler in ((name, CelMatch), ("match_recognize", MatchRecognizeFunction)):
+        function = cast("UserDefinedTableFunction", udtf(handler))
+        if ARROW is not None:  # PySpark's own decorator refuses such a function with `analyze`, which Spark runs
+            function.evalType = ARROW
+        session.udtf.register(called, function)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What Spark hands over to a table function, and takes back. Its partitions end where Python says that values differ, so
-# that each NaN would be one. Its times are those of the clock where the worker runs, of which an hour comes twice.
+# What Spark hands over to a table function, and takes back. Where rows come one by one, their times are those of the
+# clock where the worker runs, of which an hour comes twice.
+
+ARROW: int | None = getattr(PythonEvalType, "SQL_ARROW_UDTF", None)
+PARTS = 256
 
 
-def _partitioning(rows: T.StructType, name: str, sql: str) -> list[PartitioningColumn]:
-    """Return the columns that divide the rows by a key column, as a SQL expression in which NaN,
-    and 0, are one value.
-    """
-    if isinstance(rows[name].dataType, T.FloatType | T.DoubleType):
-        return [PartitioningColumn(f"nanvl({sql}, 0D) + 0D"), PartitioningColumn(f"isnan({sql})")]
-    return [PartitioningColumn(sql)]
+def _parts(rows: T.StructType, keys: dict[str, str]) -> list[PartitioningColumn]:
+    """Return the column that divides a table into parts, by keys with their SQL expressions; none without keys."""
+    if not keys:
+        return []
+    floats = {name for name in keys if isinstance(rows[name].dataType, T.FloatType | T.DoubleType)}
+    hashed = (f"nanvl({sql}, 0D) + 0D" if name in floats else sql for name, sql in keys.items())
+    return [PartitioningColumn(f"pmod(hash({', '.join(hashed)}), {PARTS})")]
+
+
+def _with_keys(batch: pa.RecordBatch, keys: Sequence[str]) -> pa.RecordBatch:
+    """Return the rows that have a key."""
+    without = reduce(or_, (nothing(batch.column(name)) for name in keys), np.zeros(batch.num_rows, np.bool_))
+    return batch.filter(pa.array(~without)) if without.any() else batch
 
 
 def _selected(rows: T.StructType, name: str, sql: str) -> SelectedColumn:
-    """Return the columns of the rows as an SQL expression; times as microseconds. Raises InputError
-    for nested times.
+    """Return the column of the rows, an expression of SQL; where rows come one by one, of times as microseconds.
+
+    Raises InputError for nested times there.
     """
     kind = rows[name].dataType
+    if ARROW is not None:
+        return SelectedColumn(sql, name)
     if isinstance(kind, T.TimestampType):
         return SelectedColumn(f"unix_micros({sql})", name)
     if _map_times(kind) != kind and (time.timezone or time.daylight):
@@ -223,9 +263,14 @@ def _batches_of_rows(rows: list[tuple[Any, ...]], schema: T.StructType) -> list[
     return batches
 
 
-def _rows_of_batch(batch: pa.RecordBatch, schema: T.StructType) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of an answer, their times in UTC, which PySpark would make those of the clock."""
-    yield from ArrowTableToRowsConversion.convert(pa.Table.from_batches([batch]), _map_times(schema))
+def _rows_of_batches(batches: Iterable[pa.RecordBatch], schema: T.StructType) -> Iterator[Any]:
+    """Yield the answer as Spark takes it; of rows the times are in UTC, which PySpark would make those of the clock."""
+    if ARROW is not None:  # all batches of a task have one schema, also in what may be null
+        kind = arrow_schema(schema)
+        yield from (pa.Table.from_batches([batch]).cast(kind) for batch in batches)
+        return
+    for batch in batches:
+        yield from ArrowTableToRowsConversion.convert(pa.Table.from_batches([batch]), _map_times(schema))
 
 
 def _map_times(kind: Any) -> Any:

@@ -68,20 +68,22 @@ def test_the_output_has_the_types_of_the_frame_and_of_the_measures(spark: SparkS
     )
     measures = {
         "i": "n + 1", "f1": "f * n", "avg_": "AVG(n)", "s": "CLASSIFIER()", "d1": "A.d", "t1": "FIRST(ts)",
-        "c": "n = 1", "void": "NULL", "both": "COALESCE(n, f)", "many": "COUNT(*)",
+        "c": "n = 1", "void": "NULL", "both": "COALESCE(n, f)", "many": "COUNT(*)", "dec": "m + 1",
     }  # fmt: skip
     listed = ", ".join(f"{e} AS {name}" for name, e in measures.items())
     text = f"MATCH_RECOGNIZE (PARTITION BY k ORDER BY m MEASURES {listed} ALL ROWS PER MATCH PATTERN (A))"
     made = match_recognize(df, text)
     assert ", ".join(f"{one.name} {one.dataType.simpleString()}" for one in made.schema) == (
         "k string, m decimal(10,2), i bigint, f1 double, avg_ double, s string, d1 timestamp, t1 timestamp, c boolean, "
-        "void void, both double, many bigint, n int, d date, ts timestamp, f float, list array<int>, b boolean"
+        "void void, both double, many bigint, dec double, "
+        "n int, d date, ts timestamp, f float, list array<int>, b boolean"
     )
     moment = datetime(2020, 1, 1, 12, tzinfo=UTC).astimezone().replace(tzinfo=None)
     day = datetime(2020, 2, 29, tzinfo=UTC).astimezone().replace(tzinfo=None)
     ((*values,),) = made.collect()
     assert values == [
-        "a", Decimal("1.50"), 2, 0.5, 1.0, "A", day, moment, True, None, 1.0, 1, 1, row[2], row[4], 0.5, [1, 2], True
+        "a", Decimal("1.50"), 2, 0.5, 1.0, "A", day, moment, True, None,
+        1.0, 1, 2.5, 1, row[2], row[4], 0.5, [1, 2], True
     ]  # fmt: skip
 
 
@@ -141,7 +143,7 @@ def test_errors_come_before_any_row_is_read(
     from cerify.spark import match_recognize
 
     df = ticks(spark, "a").selectExpr(
-        "*", "raise_error('read') AS z", "cast(1 AS decimal(9,2)) AS amount", "array(1) AS list"
+        "*", "raise_error('read') AS z", "cast(1 AS decimal(20,2)) AS amount", "array(1) AS list"
     )
     with pytest.raises(kind, match=message) as raised:
         match_recognize(df, clause)

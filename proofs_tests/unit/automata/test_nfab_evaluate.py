@@ -4,9 +4,10 @@ import copy
 import pickle
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 from random import Random
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -153,6 +154,35 @@ def test_batches_are_the_stream(number: int) -> None:
         E, expected = CompiledBlockRunner(q, reading), compiled.compiled_bindings(q, S, reading)
         found = sum(E.count(part) for part in (S.part(0, cut), S.part(cut, len(S) - cut)))
         assert found + E.finish_count() == len(expected)
+
+
+@pytest.mark.parametrize("number", sampled([400, 2000], [400]))
+def test_streams_that_are_read_together_have_the_matches_of_each_alone(number: int) -> None:
+    rng, found, negated = Random(7), 0, 0
+    for q, S, reading in cases(7, number):
+        if not len(S):
+            continue
+        cuts = sorted({0, len(S), *(rng.randrange(len(S)) for _ in range(4))})
+        parts = [S.part(a, b - a) for a, b in pairwise(cuts)][::-1]  # so that times go back from one to the next
+        own = np.cumsum([0, *map(len, parts[:-1])])
+        table = pa.concat_tables([part.table for part in parts], promote_options="default")
+        together = CompiledBlockRunner(q, reading).match_streams(table, own)
+        if isinstance(together, Unsupported):
+            assert reading.stream_end == "waits" or not ascend(S) or "whole numbers" in together.message
+            continue
+        offsets = together.offsets.tolist()
+        lists = [(together.labels[a:b].tolist(), together.events[a:b].tolist()) for a, b in pairwise(offsets)]
+        variables = CompiledBlockRunner(q, reading).variables
+        expected = [
+            ([variables.index(v) for v, ps in M for _ in ps], [first + p for _, ps in M for p in ps])
+            for first, part in zip(own.tolist(), parts, strict=True)
+            for M in compiled.compiled_bindings(q, part, reading)
+        ]
+        assert sorted(lists) == sorted(expected)
+        found += len(expected) > 1
+        negated += any(k.negated for k in q.pattern)
+    assert found > 0.1 * number
+    assert negated > 0
 
 
 @pytest.mark.parametrize("number", sampled([100, 250], [100]))

@@ -15,10 +15,11 @@ from cerify.api import match
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import CerifyError, Unsupported
 from cerify.semantics.events import TIME, TYPE, Schema, Stream
+from cerify.spark import answers
 from cerify.spark import rows as rows_module
 from cerify.spark.answers import OnError, answer_batches
 from cerify.spark.rows import Columns
-from cerify.spark.runs import SparkQuery, concatenated
+from cerify.spark.runs import SparkQuery, concatenated, whole_streams
 from proofs_tests.support import sampled
 from proofs_tests.unit.workbench.spark.spark_cases import pair
 
@@ -78,7 +79,7 @@ def expected(parts: dict[int, pa.Table], query: SparkQuery) -> Found | None:
 
 
 @pytest.mark.parametrize("pairs", sampled([10, 30], [10]))
-@pytest.mark.parametrize("language", ["cel", "event-expression", "core-cel"])
+@pytest.mark.parametrize("language", ["cel", "event-expression", "core-cel", "sase"])
 def test_keys_that_are_read_together_have_the_matches_of_each_alone(
     language: str, pairs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,9 +111,40 @@ def test_keys_that_are_read_together_have_the_matches_of_each_alone(
             (k, at, es) for k, its in right.items() for at, es in its
         )
         compared += bool(right)
-        together += concatenated(query, BUDGET) is not None
+        together += (concatenated(query, BUDGET) or whole_streams(query, BUDGET)) is not None
     assert compared / pairs > 8 / 30
     assert together / pairs > 8 / 30
+
+
+@pytest.mark.parametrize("pairs", sampled([15, 100], [15]))
+def test_small_keys_of_sase_have_the_rows_that_a_run_for_each_makes(
+    pairs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With bindings, RETURN and HAVING, ids, and ORDER BY of several batches."""
+    rng, compared, read = Random(8), 0, 0
+    for _ in range(pairs):
+        query, S = pair(rng, "sase")
+        query = SparkQuery(query.text, query.language, schema=query.schema)
+        table, _ = keyed(rng, S, rng.choice((3, 12)))
+        if not len(S):
+            continue
+        monkeypatch.setattr(rows_module, "AT_ONCE", rng.choice((7, 65_536)))
+        for id_, output in ((None, "matches"), (ID, "matches"), (ID, "events"), (None, "count")):
+            columns, made = columns_of(query, table, id_), []
+            for whole in (whole_streams, lambda *_: None):
+                monkeypatch.setattr(answers, "whole_streams", whole)
+                rows = answered(rng, table, query, columns, output=output)
+                if output == "events":  # which number a match has is left open
+                    sets: dict[tuple[int, int, int], list[int]] = {}
+                    for row in rows:
+                        sets.setdefault((row[KEY], row["match"], row["at"]), []).append(row["event"])
+                    rows = [{"key": key, "at": at, "events": events} for (key, _, at), events in sets.items()]
+                made.append(sorted(map(repr, rows)))
+            assert made[0] == made[1], query.text
+            compared += len(made[0]) > 1
+        read += whole_streams(query, BUDGET) is not None
+    assert compared > pairs
+    assert read > pairs / 2
 
 
 def test_windows_on_values_of_any_kind_begin_anew_with_each_key() -> None:
