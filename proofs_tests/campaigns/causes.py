@@ -38,7 +38,8 @@ from proofs_tests.unit.workbench.conformance.test_identify import differs, predi
 
 ADDED = {
     "loop": ("no-gaps", "reported-early", "taken-until-next", "never-left"),
-    "overlap": ("once-per-step", "leftmost-longest"),
+    "overlap": ("once-per-step", "leftmost-longest", "consume-latest", "leftmost-first", "leftmost-first-lazy"),
+    "negation": ("inside", "untaken"),
     "overlap@partition": ("key",),
     "emit": ("longest-per-start", "first-only", "latest-per-position", "needs-next"),
     "event-order": ("time", "time-either-way"),
