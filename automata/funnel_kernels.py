@@ -38,17 +38,17 @@ else:
 def keep_rows(
     first: int, n: int, every: bool, pruned: bool, given: Array, valid: Array, bits: Array, state: Array, kept: Array
 ) -> int:
-    """Write the rows of keys that can matter one after the other, and return how many they are.
+    """Write those rows of keys that can matter, one after the other, and return how many.
 
-    given are the keys of rows whose positions begin with `first`, the least key, the times, and the masks; with bits, a
-    number for each row that is the place of its mask there. Keys are numbered from the least; a row whose key has no
-    number is of none. valid: whether each row has a time, None if all have. kept has the numbers of keys, positions,
-    times and masks. Rows of no step are left out, but with `every`.
+    given: the keys of the rows from position `first` on, the least key, the times, and the masks; with bits, an index
+    into the masks for each row. Keys are numbered from the least; a row with another key has none. valid: whether each
+    row has a time, None if all have. kept: the numbers of the keys, the positions, times and masks of the kept rows.
+    Rows of no step are left out unless `every` is true.
 
-    state is what goes on from part to part: of each key 0 before its first row, and then one more than the number of
-    steps that it has reached without regard to windows; the counts of rows without a key, of others without a time, and
-    of times that decrease; and the last time. With pruned the rows of each key come in their order, and those of steps
-    that are not due are left out: no chain has them, and most rows of a long funnel are such.
+    state: carried from part to part. It has for each key 0 before its first row, then one more than the number of steps
+    reached, regardless of windows; the numbers of rows without a key, of other rows without a time, and of decreasing
+    times; and the last time. With pruned the rows of each key must come in order, and rows of steps that are not yet
+    due are left out: no chain has them, and in a long funnel they are most rows.
     """
     keys, low, times, numbers = given
     reached, counts, latest = state

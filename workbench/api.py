@@ -171,7 +171,7 @@ def _format_language_options(languages: Iterable[str]) -> str:
 def _foreign_sign(language: Language[Any], text: str, error: Span | None) -> tuple[str, Span] | None:
     """Return the language's hint about the word or sign at an error, or just before it, with its place; None if none.
 
-    What stands before that word or sign may be a part of what the language speaks of: "WHERE {" is "{" after WHERE.
+    The text before it may belong to the hint: "WHERE {" is "{" after WHERE.
     """
     if error is None:
         return None

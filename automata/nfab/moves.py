@@ -429,7 +429,7 @@ class Runs:
                 within = in_window(window, closed, self.S[dict(now.buffer)[first.variable][0]], self.S[now.at])
                 return within is not None and within != over
             case _:
-                raise TypeError(f"{f} is no formula")
+                raise TypeError(f"{f} is not a formula")
 
     def selected(self, now: NfabConfiguration) -> Bindings:
         """Return the buffer with the event looked at."""

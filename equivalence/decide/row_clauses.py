@@ -560,7 +560,7 @@ class _View:
         return other < 0 or (window is not None and window.following is not None and other > window.following)
 
     def _plain(self, e: rows.Expression) -> rows.Expression:
-        """Return the expression in which columns of the row itself have no variable."""
+        """Return the expression with the variable dropped from columns of the row itself."""
         if isinstance(e, rows.RowColumn):
             own = e.variable is not None and self.variable in self.conditions.q.unions[e.variable]
             return replace(e, variable=None) if own else e

@@ -191,7 +191,7 @@ def _difference(
 class _PossibleEvents:
     """Tells which filters one event can pass together; what the solver does not model counts as possible.
 
-    arrays: whether a field may have several values; a test is true if it is of one of them.
+    arrays: whether a field may have several values; a test is true if one of them satisfies it.
     """
 
     def __init__(self, filters: Sequence[eql.EventFilter], arrays: bool) -> None:

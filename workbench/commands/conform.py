@@ -558,7 +558,7 @@ NAMED = 5  # cases of a step that are listed
 @click.option("--json", "as_json", is_flag=True, help="Print one object for each run, a line each.")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=FILE)
 def trend_command(files: tuple[Path, ...], as_json: bool) -> int:
-    """Compare stored runs of `cerify conform --json`, the oldest first: what passes, what is mended, what broke.
+    """Compare stored runs of `cerify conform --json`, the oldest first: what passes, what is fixed, what broke.
 
     A run under --policy or --reading is compared with the one before it that was held to the same choices.
     Exit status: 0 if the last run has no failing case that the one before it had not, 1 if it has, 2 on an error.

@@ -116,8 +116,7 @@ def equiv_command(args: EquivArguments) -> int:
 
     If they differ, a shortest stream shows it, replayed by the definition of both. If not, there is a certificate that
     can be checked apart. Windows and partitions around whole matches are decided. Queries that compare events in other
-    ways are compared on all streams of up to N events; that no difference was found there is no proof, and the answer
-    is undecided.
+    ways are compared on all streams of up to N events; if none shows a difference, the answer is undecided.
 
     Exit status: 0 if they are the same, 1 if they differ, 3 if that is undecided.
     """

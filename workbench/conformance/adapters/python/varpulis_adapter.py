@@ -64,7 +64,7 @@ def add_condition(tree: Json, steps: dict[str, Json], pattern: Json) -> None:
         pattern["partition"] = tree["attribute"]
         return
     if tree["node"] != "Comparison":
-        raise Skip(f"no condition {tree['node']}", LINK)
+        raise Skip(f"a condition is a comparison, not {tree['node']}", LINK)
     left, comparator, right = tree["left"], tree["comparator"], tree["right"]
     if left["node"] == "Constant":
         left, comparator, right = right, FLIPPED[comparator], left
