@@ -52,7 +52,6 @@ def test_importing_cerify_is_light() -> None:
         "click",
         "pyspark",
         "z3",
-        "greenery",
         "numba",
     }
     assert heavy.isdisjoint(loaded.strip().split(","))
@@ -73,7 +72,6 @@ Z3 = {
     [
         ("numba", {"automata/evaluate/jit.py", "automata/dfa/kernels.py", "automata/row_pattern/kernels.py"}),
         ("z3", Z3),
-        ("greenery", {"automata/algebra/values.py"}),
     ],
 )
 def test_a_heavy_library_is_imported_where_it_belongs(library: str, home: set[str]) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
+from typing import TypeAlias, assert_never
 
 from cerify.automata.exploration import explore
 from cerify.semantics import predicates as pred
@@ -24,10 +24,6 @@ from cerify.semantics.arguments import check_time
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.predicates import satisfied
 from cerify.semantics.values import EXACT, FIRST_TIME, INT64, LAST_TIME, Value, ValueType, kind
-
-if TYPE_CHECKING:
-    from greenery import Charclass, Pattern
-
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Classes of strings that constants and patterns do not distinguish.
@@ -44,7 +40,7 @@ LARGEST_PATTERN = 4 * LARGEST_AUTOMATON  # characters of one pattern, and ranges
 LARGEST_PRODUCT = 30_000  # transitions of the automaton of all patterns and constants of an attribute
 FIRST, LAST, SURROGATES = "\0", "\U0010ffff", range(0xD800, 0xE000)
 PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 "
-SHORTHANDS = {"d": "[0-9]", "w": "[0-9A-Za-z_]", "s": r"[\t\n\f\r ]"}
+SHORTHANDS = {"d": "09", "w": "09AZ__az", "s": "\t\n\f\r  "}  # the ends of ranges
 FOLDED = {"k": "\u212a", "s": "\u017f"}  # what RE2 takes for these letters under (?i), beside the capital
 CONTROLS = {"n": "\n", "t": "\t", "f": "\f", "r": "\r"}
 
@@ -62,6 +58,27 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
+
+@dataclass(frozen=True, slots=True)
+class CharacterSet:
+    """The characters in some ranges of codes, which ascend, or all others."""
+
+    ranges: tuple[tuple[int, int], ...]
+    negated: bool = False
+
+    @classmethod
+    def of(cls, ends: str, negated: bool = False) -> CharacterSet:
+        """Return the set of the ranges whose first and last characters take turns."""
+        codes = [ord(c) for c in ends]
+        return cls(tuple(sorted({*zip(codes[::2], codes[1::2], strict=True)})), negated)
+
+    def accepts(self, c: str) -> bool:
+        """Return whether a character is in the set."""
+        return self.negated != any(low <= ord(c) <= high for low, high in self.ranges)
+
+
+Alternatives: TypeAlias = "list[list[tuple[CharacterSet | Alternatives, int, int | None]]]"
+"""A pattern: sequences of parts, each with how often it is repeated at least and at most."""
 
 Reached: TypeAlias = frozenset[int]
 """The positions of a pattern that a string can end with; -1 before the first character."""
@@ -158,7 +175,7 @@ def _letters(languages: Iterable[_Language], constants: Iterable[str]) -> list[s
     """Return a character for each class that patterns and constants distinguish, a letter or digit if possible."""
     classes = list(dict.fromkeys(klass for language in languages for klass in language.classes))
     known = sorted(set(chain.from_iterable(constants)))
-    ranges = [*(range_ for klass in classes for range_ in klass.ord_ranges), *((ord(c), ord(c)) for c in known)]
+    ranges = [*(range_ for klass in classes for range_ in klass.ranges), *((ord(c), ord(c)) for c in known)]
     begins = {0, SURROGATES.stop, *(low for low, _ in ranges), *(high + 1 for _, high in ranges)}
     found: dict[object, str] = {}
     for c in (*PLAIN, *(chr(code) for code in sorted(begins) if code <= ord(LAST) and code not in SURROGATES)):
@@ -175,8 +192,8 @@ class _Language:
     some are missing.
     """
 
-    def __init__(self, pattern: Pattern) -> None:
-        self.classes: list[Charclass] = []
+    def __init__(self, pattern: Alternatives) -> None:
+        self.classes: list[CharacterSet] = []
         self._following: list[set[int]] = []
         self._parts = 0
         self._steps: dict[tuple[Reached, str], Reached] = {}
@@ -198,20 +215,18 @@ class _Language:
         """Return whether a string with these positions at its end is in the language."""
         return not self._accepting.isdisjoint(reached)
 
-    def _add(self, part: Pattern | Charclass) -> tuple[set[int], set[int], bool]:
+    def _add(self, part: CharacterSet | Alternatives) -> tuple[set[int], set[int], bool]:
         """Return the positions at which a part can begin and end, and whether the part may be empty."""
-        from greenery import Charclass
-
         self._parts += 1
-        if isinstance(part, Charclass):
+        if isinstance(part, CharacterSet):
             self.classes.append(part)
             self._following.append(set())
             return {len(self.classes) - 1}, {len(self.classes) - 1}, False
         first, last, empty = set[int](), set[int](), False
-        for concatenation in part.concs:
+        for sequence in part:
             begins, ends, skips = set[int](), set[int](), True
-            for repeated in concatenation.mults:
-                for b, e, s in self._copies(repeated):
+            for repeated in sequence:
+                for b, e, s in self._copies(*repeated):
                     for p in ends:
                         self._following[p] |= b
                     begins |= b if skips else set()
@@ -220,15 +235,16 @@ class _Language:
             first, last, empty = first | begins, last | ends, empty or skips
         return first, last, empty
 
-    def _copies(self, repeated: Any) -> Iterator[tuple[set[int], set[int], bool]]:
+    def _copies(
+        self, part: CharacterSet | Alternatives, least: int, most: int | None
+    ) -> Iterator[tuple[set[int], set[int], bool]]:
         """Yield the copies of a repeated part: the required ones, then the optional ones; the last may repeat without
         end.
         """
-        least, most = repeated.multiplier.min.v or 0, repeated.multiplier.max.v
         for i in range(max(least, 1) if most is None else most):
             if not self.fits:
                 return
-            b, e, s = self._add(repeated.multiplicand)
+            b, e, s = self._add(part)
             if most is None and i >= least - 1:
                 for p in e:
                     self._following[p] |= b
@@ -238,83 +254,79 @@ class _Language:
 @lru_cache(maxsize=256)
 def _language(pattern: str) -> _Language | None:
     """Return the language of a pattern; None if it uses unsupported syntax or is too long."""
-    from greenery import parse
-
-    translated = _translated(pattern)
-    return None if translated is None else _Language(parse(translated))
+    parsed = _parse(pattern)
+    return None if parsed is None else _Language(parsed)
 
 
-def _translated(pattern: str) -> str | None:
-    """Return the pattern in greenery's syntax, in which a dot is every character; None if unsupported or too long."""
+def _parse(pattern: str) -> Alternatives | None:
+    """Return the tree of a pattern; None if it uses unsupported syntax or is too long."""
     flags = _FLAGS.match(pattern)
     at = flags.end() if flags is not None else 0
     fold, dot_all = (flags is not None and flag in flags[1] for flag in "is")
-    translated, nested, characters = "", 0, 0
+    groups: list[Alternatives] = [[[]]]  # those that are open, each with its last sequence so far
+    characters = 0
     while at < len(pattern):
         token = _TOKEN.match(pattern, at)
-        if token is None or max(int(token["least"] or 0), int(token["most"] or 0)) > LARGEST_REPETITION:
+        if token is None:
             return None
-        text = "." if dot_all and token.lastgroup == "any" else _token(token, fold)
-        if text is None:
-            return None
-        nested += {"(": 1, ")": -1}.get(text, 0)
-        if token.lastgroup in ("any", "shorthand", "character", "items"):
-            characters += len(_ITEM.findall(token["items"] or "")) or 1
-        if nested < 0 or characters > LARGEST_PATTERN:
-            return None
-        translated += text
-        at = token.end()
-    return None if nested else translated
+        at, sequence = token.end(), groups[-1][-1]
+        match token.lastgroup:
+            case "open":
+                groups.append([[]])
+            case "plain" if token["plain"] == "|":
+                groups[-1].append([])
+            case "plain":
+                inner = groups.pop()
+                if not groups:
+                    return None
+                groups[-1][-1].append((inner, 1, 1))
+            case "any" | "items" | "shorthand" | "character":
+                characters += len(_ITEM.findall(token["items"] or "")) or 1
+                part = _character_set(token, fold, dot_all)
+                if part is None or characters > LARGEST_PATTERN:
+                    return None
+                sequence.append((part, 1, 1))
+            case _:
+                least, most = _REPEATED.get(token["repeat"]) or _bounds(token)
+                if not sequence or max(least, most or 0) > LARGEST_REPETITION or (most is not None and most < least):
+                    return None
+                sequence[-1] = (sequence[-1][0], least, most)
+    return groups[0] if len(groups) == 1 else None
 
 
-def _token(token: re.Match[str], fold: bool) -> str | None:
-    """Return a token in greenery's syntax; None for a character beyond ASCII in a pattern that ignores case."""
+_REPEATED: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+
+
+def _bounds(token: re.Match[str]) -> tuple[int, int | None]:
+    least, most = int(token["least"]), token["most"]
+    return least, least if most is None else int(most) if most else None
+
+
+def _character_set(token: re.Match[str], fold: bool, dot_all: bool) -> CharacterSet | None:
+    """Return the characters of a token; None for one beyond ASCII in a pattern that ignores case."""
     match token.lastgroup:
         case "any":
-            return r"[^\n]"
-        case "open":
-            return "("
-        case "shorthand" if fold and token["shorthand"] in "wW":
-            return None  # it has two letters beyond ASCII then
+            return CharacterSet.of("" if dot_all else "\n\n", True)
         case "shorthand":
-            inside = SHORTHANDS[token["shorthand"].lower()]
-            return inside if token["shorthand"].islower() else "[^" + inside[1:]
-        case "character" if fold:
-            return _class(token["character"], False, fold)
-        case "character":
-            return _quoted(_character(token["character"]))
-        case "items":
-            return _class(token["items"], bool(token["negated"]), fold)
-        case _:
-            return token["repeat"] or token["plain"]
-
-
-def _class(items: str, negated: bool, fold: bool) -> str | None:
-    from greenery import Charclass
-
-    ranges = [(_character(item["low"]), _character(item["high"] or item["low"])) for item in _ITEM.finditer(items)]
+            shorthand = token["shorthand"]
+            if fold and shorthand in "wW":
+                return None  # it has two letters beyond ASCII then
+            return CharacterSet.of(SHORTHANDS[shorthand.lower()], shorthand.isupper())
+    ranges = [
+        (_character(item["low"]), _character(item["high"] or item["low"]))
+        for item in _ITEM.finditer(token["items"] or token["character"])
+    ]
     if fold:
         if not all(high.isascii() for _, high in ranges):
             return None
         letters = {chr(code) for low, high in ranges for code in range(ord(low), ord(high) + 1) if chr(code).isalpha()}
         others = {letter.swapcase() for letter in letters} | {FOLDED[c] for c in map(str.lower, letters) if c in FOLDED}
         ranges += [(c, c) for c in sorted(others)]
-    klass = Charclass(tuple(ranges))
-    return str(~klass if negated else klass)
+    return CharacterSet.of("".join(chain.from_iterable(ranges)), bool(token["negated"]))
 
 
 def _character(text: str) -> str:
     return text if text[0] != "\\" else CONTROLS.get(text[1], text[1])
-
-
-def _quoted(text: str) -> str:
-    return "".join(_range(c, c) for c in text)
-
-
-def _range(low: str, high: str) -> str:
-    from greenery import Charclass
-
-    return str(Charclass(((low, high),)))
 
 
 Truth: TypeAlias = tuple[bool, ...]

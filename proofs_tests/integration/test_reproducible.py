@@ -10,7 +10,7 @@ import pytest
 
 from proofs_tests.artefacts import generated
 
-NEEDED = "import click, greenery, jinja2, jsonschema_rs, lark, networkx, numpy, psutil, pyarrow, pytest, rich, z3"
+NEEDED = "import click, jinja2, jsonschema_rs, lark, networkx, numpy, psutil, pyarrow, pytest, rich, z3"
 
 
 def other_pythons() -> list[str]:

@@ -33,7 +33,7 @@ NPM = {
 }
 PACKAGES = (
     *("cerify", "cerify.automata", "cerify.equivalence", "cerify.semantics"),
-    *("click", "greenery", "jinja2", "lark", "markupsafe"),
+    *("click", "jinja2", "lark", "markupsafe"),
 )
 LEFT_OUT = {"__pycache__", "conformance", "examples", "playground", "spark", "fuzz_submit.py"}
 DATA = {".py", ".lark", ".json", ".jsonl", ".html", ".css", ".js"}

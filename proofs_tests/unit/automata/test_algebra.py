@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import reduce
-from itertools import islice, product
+from itertools import product
 from random import Random
 from typing import Literal
 
-import greenery
 import pytest
 import z3
 
@@ -310,14 +309,13 @@ def test_a_pattern_without_case_contains_a_text_in_any_case() -> None:
 
 @pytest.mark.parametrize("pattern", ["(a|b)*a(a|b){14}", "((a|b)*a(a|b){9})?", ".*a.{8}"])
 def test_a_pattern_whose_automaton_is_large_is_not_decided(pattern: str) -> None:
-    """greenery would build it, for hours where its size is exponential in that of the pattern."""
+    """Its size is exponential in that of the pattern."""
     assert not decidable(pattern)
 
 
 @pytest.mark.parametrize("pattern", ["a" * 2000, "|".join(["ab"] * 900), "[" + "acegik" * 300 + "]"])
 def test_a_long_pattern_is_not_decided(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """greenery took ten seconds to parse one of 100,000 characters, which no budget ended."""
-    monkeypatch.setattr(greenery, "parse", None)
+    monkeypatch.setattr(values, "_Language", None)
     assert not decidable(pattern)
 
 
@@ -325,16 +323,16 @@ def test_a_long_pattern_is_not_decided(pattern: str, monkeypatch: pytest.MonkeyP
     "pattern", ["", "a*", "(a|b)*a(a|b){3}", "a{50}", "[a-z]{3,50}", "(ab?)+|c{2,}", ".*[^a-c].*", r"\w+@\w+"]
 )
 def test_the_positions_of_a_pattern_read_what_its_automaton_reads(pattern: str) -> None:
-    """greenery builds the automaton in a way of its own; it is asked about random words, half of the pattern."""
     assert decidable(pattern)
-    language, automaton = values._language(pattern), greenery.parse(values._translated(pattern) or "").to_fsm()
+    language = values._language(pattern)
     assert language is not None
     rng = Random(pattern)
     words = ["".join(rng.choices("abcz@ \n", k=rng.randrange(9))) for _ in range(60)]
-    words += list(islice(map("".join, automaton.strings([])), 60))
+    words += ["a" * 50, "abaab", "ccc", "z@z", "a" * 9 + "b" * 40, "baaba"]
     for word in words:
         reached = reduce(language.step, word, values.START)
-        assert language.accepts(reached) == automaton.accepts(word) == matches(pattern, word), word
+        assert language.accepts(reached) == matches(pattern, word), word
+    assert any(matches(pattern, word) for word in words)
 
 
 CYCLES = [f"({'a' * n})*" for n in (13, 17, 19, 23)]
@@ -350,7 +348,6 @@ def test_patterns_and_constants_that_are_large_together_are_refused(constants: l
 
 
 def test_what_three_patterns_and_a_long_text_do_not_distinguish_has_one_sample() -> None:
-    """greenery took a minute to multiply such patterns."""
     patterns, text = ["a{50}", "[ab]{50}", "b{50}|a{49}"], "ab" * 100
     samples = list(samples_of_strings([text], patterns))
     assert {tuple(matches(p, s) for p in patterns) for s in samples} == {
