@@ -179,7 +179,7 @@ def killed(trial: Trial, kills: int) -> str:
             whole += 1
             folder = trial.folder()
     trial.require_same(trial.whole(folder))
-    return f"killed {done} times, {whole + 1} wholes, all the same"
+    return f"killed {done} times, {whole + 1} complete run{'s' * (whole > 0)}, all with the same result"
 
 
 def pages(folder: Path) -> int:
