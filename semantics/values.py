@@ -91,10 +91,12 @@ def blanks_around(cell: str) -> str:
 
 
 def value_of(value: Any, where: str) -> Value | None:
-    """Return the value that Python gives for an attribute; where names the attribute in the InputError if it is none.
+    """Return the value of an attribute for a Python value; where: the place of the attribute, for the InputError if it
+    has no value type.
 
-    It is of exactly the class int, float, str or bool, or a time of UTC, as one without an offset is taken to be. A
-    date is its midnight, as in a column; a scalar of NumPy its Python value; NaT and NA of NumPy and pandas are None.
+    The result has exactly the class int, float, str or bool, or is a UTC time; a time without an offset is taken as
+    UTC. A date becomes its midnight, as in a column; a scalar of NumPy its Python value; NaT and NA of NumPy and pandas
+    become None.
     """
     if hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
         value = _of_numpy(value, where)

@@ -498,7 +498,7 @@ def _chains(tree: Json) -> list[Chain]:
 def _join(left: Chain, right: Chain, adjacent: bool) -> Chain:
     shift, first = len(left.steps), right.steps[0]
     if adjacent and not (left.steps[-1].labels and first.labels):
-        raise Skip("neighbours that are not reported")
+        raise Skip("`:` and `:+` are not supported beside events that are not reported")
     return Chain(
         (*left.steps, replace(first, adjacent=adjacent), *right.steps[1:]),
         left.across + tuple(replace(c, steps=_shifted(c.steps, shift)) for c in right.across),
@@ -517,10 +517,10 @@ def _loop(tree: Json, least: int, most: int | None) -> Chain:
         raise Skip("a loop is of single events of one type")
     (inner,) = below
     if least < 1 or inner.across or inner.spans or inner.absences:
-        raise Skip("a loop takes an event at least, and its rounds have conditions on one event alone")
+        raise Skip("a loop takes at least one event, and conditions in it must be on one event")
     adjacent = tree["node"].startswith("Contiguous")
     if adjacent and not inner.steps[0].labels:
-        raise Skip("neighbours that are not reported")
+        raise Skip("`:` and `:+` are not supported beside events that are not reported")
     return Chain((replace(inner.steps[0], least=least, most=most, adjacent_rounds=adjacent),))
 
 
@@ -530,7 +530,7 @@ def _relabel(chain: Chain, change: Callable[[frozenset[str]], frozenset[str]]) -
 
 def _make_adjacent(chain: Chain) -> Chain:
     if not all(step.labels for step in chain.steps):
-        raise Skip("neighbours that are not reported")
+        raise Skip("`:` and `:+` are not supported beside events that are not reported")
     steps = [replace(step, adjacent=n > 0, adjacent_rounds=True) for n, step in enumerate(chain.steps)]
     return replace(chain, steps=tuple(steps))
 
@@ -557,7 +557,7 @@ def _without(chain: Chain, guard: Json) -> Chain:
     found = []
     for one in _chains(guard):
         if len(one.steps) != 1 or one.across or one.spans or one.absences or one.steps[0].least != 1:
-            raise Skip("what must not come is a single event")
+            raise Skip("the right side of UNLESS must be a single event")
         step = one.steps[0]
         found.append(Absence(-1, len(chain.steps) - 1, step.type, step.conditions))
     return replace(chain, absences=(*chain.absences, *found))

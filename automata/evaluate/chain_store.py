@@ -1,9 +1,9 @@
 """Store the matches of LAST of counted events, as LAST(A{60}), LAST(A{60} ; B{30}) and LAST(A{3 DISTINCT [user]}).
 
 The automaton of such a chain (cea/chains.py) holds the last sixty events of the kind in sixty states and their nodes.
-These stores hold the events alone, so that the time to add one does not depend on the numbers: of one kind the last
-positions, of several runs a node for each event, which knows the run before it, and of different values the newest
-event of each of the newest values. All are kept for each key.
+These stores hold only the events, so the time to add one does not depend on the numbers: for one kind the last
+positions, for several runs a node for each event, with a link to the run before it, and for different values the newest
+event of each of the newest values, all by key.
 """
 
 from __future__ import annotations

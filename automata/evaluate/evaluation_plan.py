@@ -716,7 +716,7 @@ def _candidates(phi: Formula, budget: Budget) -> AutomatonPlan:
 def _pointwise(phi: Formula) -> Formula:
     """Over-approximate phi: drop operators that compare valuations of formulas with cross-event filters.
 
-    Such a formula is then nowhere but where more of its valuations make more of those of phi.
+    The result then has cross-event filters only where more valuations inside can only give more valuations of phi.
     """
     if compilable(phi):
         return phi

@@ -1,8 +1,8 @@
-"""From a pattern to a prioritized automaton: after each row the ways on, in the order of preferment.
+"""From a pattern to a prioritized automaton: after each row it has the possible next states, the preferred one first.
 
-A state is a place of the pattern where a variable stands. The ways from a state to the next ones lead through
-quantifiers and alternations without taking a row; they are found once, by a walk that takes the preferred branch first,
-and of two that lead to the same state the first is the only one that counts.
+A state is an occurrence of a variable in the pattern. The ways from a state to the next ones lead through quantifiers
+and alternations without taking a row. They are found once, by a walk that takes the preferred branch first; of two ways
+to the same state only the first counts.
 """
 
 from __future__ import annotations

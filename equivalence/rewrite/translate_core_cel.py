@@ -294,7 +294,9 @@ class _Translation:
             yield reduce(_either, usable).around(cel.Plus)
 
     def round(self, one: _Alternative, U: Variables) -> _Alternative:
-        """Return the alternative as a round that chooses the variables U anew: its constraints are on all rounds."""
+        """Return the alternative as a round that chooses the variables U anew; its constraints must hold in every
+        round.
+        """
         pending = set()
         for constraint in _ordered(one.pending):
             local = constraint.single & U

@@ -1,4 +1,4 @@
-"""What converters of Sigma make of correlations, as axes: the readings of the specification, and other meanings.
+"""The meanings that converters of Sigma give to correlations, as axes: the readings of the specification, and others.
 
 An axis bears on the rules that have its feature, as `cerify.equivalence.sigma.features` names them. The windows of
 counts and those of temporal correlations are two axes, because converters write them by two templates.
