@@ -145,7 +145,10 @@ def peers(quick: bool, folder: Path | None = None) -> Iterator[Figure]:
     for engine in SHIPPED:
         if not SHIPPED[engine].is_ready(cache_folder(os.environ)):
             continue
-        peer, rows = Peer(engine), list[Json]()
+        try:
+            peer, rows = Peer(engine), list[Json]()
+        except EngineFailure:  # it did not start in time
+            continue
         for name in QUERIES if peer.language is not None else ():
             row = measured(peer, name, streams)
             rows.append(row)
