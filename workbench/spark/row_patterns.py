@@ -228,6 +228,7 @@ def match_recognize(
     partition that is too long, AFTER MATCH SKIP that leads nowhere.
     """
     require_frame(df)
+    _require_at_rest(df)
     found = recognition(df.schema, clause, budget, partition_rows)
     keys = [*map(column, found.query.columns.keys)]
     order = [
@@ -243,6 +244,7 @@ def match_recognize(
 
 def described_clause(df: DataFrame, clause: str) -> dict[str, str]:
     """Describe, as lines with names, how `match_recognize` would run a clause over a data frame. Raises as it does."""
+    _require_at_rest(df)
     found = recognition(df.schema, clause)
     query, refused = found.query, "".join(f"; not {name}: {why.message}" for name, why in found.why_not.items())
     order = (
@@ -257,6 +259,15 @@ def described_clause(df: DataFrame, clause: str) -> dict[str, str]:
         "memory": f"a task holds some {AT_ONCE} rows, or a longer partition, of up to {query.longest} rows",
         "output": ", ".join(f"{one.name} {one.dataType.simpleString()}" for one in found.output),
     }
+
+
+def _require_at_rest(df: DataFrame) -> None:
+    """Raise InputError for a streaming data frame, whose rows Spark does not sort."""
+    if df.isStreaming:
+        raise InputError(
+            "match_recognize reads data at rest, since a partition of a stream has no end; write the stream to a table "
+            "and read that, or use cerify.spark.match_stream with a query in CEL"
+        )
 
 
 def recognition(schema: T.StructType, clause: str, budget: Budget = Budget(), longest: int = EVENTS) -> Recognition:

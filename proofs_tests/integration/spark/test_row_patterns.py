@@ -87,6 +87,15 @@ def test_the_output_has_the_types_of_the_frame_and_of_the_measures(spark: SparkS
     ]  # fmt: skip
 
 
+def test_a_stream_is_refused_before_it_starts(spark: SparkSession) -> None:
+    from cerify.spark import describe, match_recognize
+
+    stream = spark.readStream.format("rate").load().selectExpr("'a' AS symbol", "value AS day", "value AS price")
+    for function in (match_recognize, describe):
+        with pytest.raises(InputError, match="data at rest"):
+            function(stream, CLAUSE)
+
+
 def test_partitions_are_groups_and_null_is_one(spark: SparkSession) -> None:
     df = ticks(spark, "a", None, "b")
     assert sorted(map(str, recognized(df, CLAUSE))) == ["('a', 3, 15)", "('b', 3, 15)", "(None, 3, 15)"]
