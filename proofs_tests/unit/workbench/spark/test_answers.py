@@ -155,7 +155,11 @@ def test_an_error_of_a_run_names_its_key() -> None:
     ("types", "x", "message"),
     [
         ({"A": {"x": "int"}, "B": {}}, 1.0, "k='a', ts=1, field 'x': unknown attribute; B has none in the schema"),
-        ({"A": {"x": "int"}, "B": {"x": "int"}}, 0.5, "k='a', ts=1, field 'x': 0.5 is not exact"),
+        (
+            {"A": {"x": "int"}, "B": {"x": "int"}},
+            0.5,
+            "k='a', ts=1, field 'x': 0.5 cannot be stored exactly as a 64-bit int",
+        ),
         ({"A": {"x": "float"}}, None, "k='a', ts=1, field 'type': unknown event type 'B'; the schema has A"),
     ],
 )

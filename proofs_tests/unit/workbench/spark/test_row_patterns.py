@@ -132,7 +132,7 @@ def test_measures_of_all_types_at_their_limits(seed: int) -> None:
         values = [row[1 if q.rows == "one" else 2] for its in right.values() for row in its]
         bounds = range(-EXACT, EXACT + 1) if type_ == "float" else INT64
         if any(isinstance(value, int) and value not in bounds for value in values):
-            with pytest.raises(WorkerError, match="measure m is not exact") as raised:
+            with pytest.raises(WorkerError, match="measure m cannot be stored exactly") as raised:
                 found(q, data, rng, schema)
             assert isinstance(deserialize_error(raised.value), CerifyError)
             continue
