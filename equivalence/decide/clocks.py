@@ -420,7 +420,7 @@ Constraint: TypeAlias = tuple[int, int, Bound]
 
 @dataclass(frozen=True)
 class ClockedStep:
-    """How a pair was reached: the pair before, the letter, the times, and the events of its clocks.
+    """The step to a pair: the pair before, the letter, the times, and the events of its clocks.
 
     values: of the event. origins: of the values in registers.
     """

@@ -195,7 +195,7 @@ NOWHERE: Events = frozenset()
 
 
 class Context(Protocol):
-    """What a clause needs besides an expression, a history and bindings: definitions, events and meanings."""
+    """The context of a clause beside an expression, a history and bindings: definitions, events and meanings."""
 
     definitions: Mapping[str, expr.ExpressionDefinition]
     order: Places

@@ -293,7 +293,7 @@ def _pointing_to_denotational(plan: Plan[Any]) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Shown:
-    """What to show of matches besides their positions: attributes of their events, and which matches are open."""
+    """The options for showing matches besides their positions: attributes of events, and which matches are open."""
 
     S: Stream
     attributes: list[str] | None

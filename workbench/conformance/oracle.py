@@ -128,7 +128,7 @@ PROFILE = 1
 
 @dataclass(frozen=True)
 class AxisFinding:
-    """What the answers show about one axis.
+    """The finding about one axis, from the engine's answers.
 
     value: the one that explains most answers; None if none explains them. alike: other values that explain as many,
     and that no question distinguished. answers: how many answers bear on the axis; explained: how many of them the

@@ -56,7 +56,9 @@ class StepEvents:
 
 @dataclass
 class EventCounts:
-    """How many events pass each step, how many sequences stopped and why, and the matches before any pipe."""
+    """Counts of the events that pass each step, of the sequences that stopped, by reason, and of
+    matches before pipes.
+    """
 
     events: int
     steps: list[StepEvents]
