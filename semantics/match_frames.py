@@ -36,7 +36,7 @@ OUTPUT_SUFFIXES: Mapping[str, OutputFormat] = {
 
 
 @dataclass(frozen=True)
-class MatchArrays:
+class PositionArrays:
     """Matches as integer arrays of NumPy: match i has the positions events[offsets[i]:offsets[i + 1]]."""
 
     at: Any
@@ -50,7 +50,7 @@ class MatchArrays:
         start, end = self.offsets[i], self.offsets[i + 1]
         return Match(int(self.at[i]), tuple(self.events[start:end].tolist()))
 
-    def listed(self) -> list[Match]:
+    def make_objects(self) -> list[Match]:
         """Return all matches as objects."""
         events, ends = self.events.tolist(), self.offsets.tolist()
         with not_collecting():
@@ -140,7 +140,7 @@ class MatchColumns:
             found[self._free(name, found)] = [result.get(name) for result in results]
         return found
 
-    def _columns_of_arrays(self, matches: MatchArrays) -> dict[str, Any]:
+    def _columns_of_arrays(self, matches: PositionArrays) -> dict[str, Any]:
         """Return the columns without making an event or a match: the type of an event stands for a variable."""
         table, number = self._S.table, len(matches)
         found = {"at": pa.array(matches.at, pa.int64()), "events": matches.lists()}
@@ -232,7 +232,7 @@ def written_table(columns: Mapping[str, Sequence[Any]], format: OutputFormat) ->
         sink = pa.BufferOutputStream()
         pq.write_table(table_of_columns(columns), sink)
         return bytes(sink.getvalue())
-    rows = zip(*map(_listed, columns.values()), strict=True)
+    rows = zip(*map(_python_values, columns.values()), strict=True)
     match format:
         case "jsonl":
             objects = ({name: plain(v) for name, v in zip(columns, row, strict=True) if v is not None} for row in rows)
@@ -245,7 +245,7 @@ def written_table(columns: Mapping[str, Sequence[Any]], format: OutputFormat) ->
             return text.getvalue().encode()
 
 
-def _listed(values: Sequence[Any]) -> Sequence[Any]:
+def _python_values(values: Sequence[Any]) -> Sequence[Any]:
     """Return the values as Python has them, also those in lists."""
     if not isinstance(values, pa.Array):
         return values
@@ -281,22 +281,22 @@ class Matches(Sequence[Match]):
     negation at its end whose window is not over where the stream ends.
     """
 
-    def __init__(self, matches: Iterable[Match] | MatchArrays = ()) -> None:
+    def __init__(self, matches: Iterable[Match] | PositionArrays = ()) -> None:
         if isinstance(matches, Matches):
             matches = matches._found
-        self._found: list[Match] | MatchArrays
-        self._found = matches if isinstance(matches, list | MatchArrays) else list(matches)
+        self._found: list[Match] | PositionArrays
+        self._found = matches if isinstance(matches, list | PositionArrays) else list(matches)
         self.open: Sequence[bool] | None = None
 
     @property
-    def arrays(self) -> MatchArrays | None:
+    def arrays(self) -> PositionArrays | None:
         """The matches as arrays, if no object has been made of them."""
-        return self._found if isinstance(self._found, MatchArrays) else None
+        return self._found if isinstance(self._found, PositionArrays) else None
 
     @property
     def _list(self) -> list[Match]:
-        if isinstance(self._found, MatchArrays):
-            self._found = self._found.listed()
+        if isinstance(self._found, PositionArrays):
+            self._found = self._found.make_objects()
         return self._found
 
     def __len__(self) -> int:
@@ -310,7 +310,7 @@ class Matches(Sequence[Match]):
     @overload
     def __getitem__(self, i: slice) -> list[Match]: ...
     def __getitem__(self, i: int | slice) -> Match | list[Match]:
-        if isinstance(i, int) and isinstance(self._found, MatchArrays) and 0 <= i < len(self):
+        if isinstance(i, int) and isinstance(self._found, PositionArrays) and 0 <= i < len(self):
             return self._found[i]
         return self._list[i]
 

@@ -303,7 +303,7 @@ def require_range(times: list[Value | None]) -> list[Value | None]:
 def times_of_column(
     values: Sequence[Value | None], field: str, how: TimeReading
 ) -> tuple[list[Value | None], str | None]:
-    """Return the values of the column of the time as whole seconds or as times, with a warning about their unit.
+    """Return the values of the time column as whole seconds or as times, and a warning about their unit, if any.
 
     field is the name of the column in the data. An empty text is no value, as in CSV. Raises BadTime for a value that
     is no time, and for mixed kinds.

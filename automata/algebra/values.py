@@ -67,7 +67,7 @@ class CharacterSet:
     negated: bool = False
 
     @classmethod
-    def of(cls, ends: str, negated: bool = False) -> CharacterSet:
+    def from_ends(cls, ends: str, negated: bool = False) -> CharacterSet:
         """Return the set of the ranges whose first and last characters take turns."""
         codes = [ord(c) for c in ends]
         return cls(tuple(sorted({*zip(codes[::2], codes[1::2], strict=True)})), negated)
@@ -306,12 +306,12 @@ def _character_set(token: re.Match[str], fold: bool, dot_all: bool) -> Character
     """Return the characters of a token; None for one beyond ASCII in a pattern that ignores case."""
     match token.lastgroup:
         case "any":
-            return CharacterSet.of("" if dot_all else "\n\n", True)
+            return CharacterSet.from_ends("" if dot_all else "\n\n", True)
         case "shorthand":
             shorthand = token["shorthand"]
             if fold and shorthand in "wW":
                 return None  # it has two letters beyond ASCII then
-            return CharacterSet.of(SHORTHANDS[shorthand.lower()], shorthand.isupper())
+            return CharacterSet.from_ends(SHORTHANDS[shorthand.lower()], shorthand.isupper())
     ranges = [
         (_character(item["low"]), _character(item["high"] or item["low"]))
         for item in _ITEM.finditer(token["items"] or token["character"])
@@ -322,7 +322,7 @@ def _character_set(token: re.Match[str], fold: bool, dot_all: bool) -> Character
         letters = {chr(code) for low, high in ranges for code in range(ord(low), ord(high) + 1) if chr(code).isalpha()}
         others = {letter.swapcase() for letter in letters} | {FOLDED[c] for c in map(str.lower, letters) if c in FOLDED}
         ranges += [(c, c) for c in sorted(others)]
-    return CharacterSet.of("".join(chain.from_iterable(ranges)), bool(token["negated"]))
+    return CharacterSet.from_ends("".join(chain.from_iterable(ranges)), bool(token["negated"]))
 
 
 def _character(text: str) -> str:

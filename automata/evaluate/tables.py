@@ -18,7 +18,7 @@ from cerify.semantics import predicates as pred
 from cerify.semantics.arguments import Budget, timed_items
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import TYPE, Event, Stream
-from cerify.semantics.match_frames import MatchArrays
+from cerify.semantics.match_frames import PositionArrays
 from cerify.semantics.packages import installed, np, pa, pc
 from cerify.semantics.predicates import atoms, classify_event, combined
 
@@ -357,11 +357,11 @@ class MatchBatch:
         return MatchBatch(self.at[:number], self.offsets[: number + 1], self.events[:end], self.labels[:end])
 
 
-def sorted_arrays(batches: Iterable[MatchBatch]) -> MatchArrays:
+def sorted_arrays(batches: Iterable[MatchBatch]) -> PositionArrays:
     """Return the complex events of all batches, ordered as matches are: by where they are found, then by positions."""
     some = list(batches)
     if not some:
-        return MatchArrays(np.empty(0, np.int64), np.zeros(1, np.int64), np.empty(0, np.int64))
+        return PositionArrays(np.empty(0, np.int64), np.zeros(1, np.int64), np.empty(0, np.int64))
     at, events = (np.concatenate(arrays) for arrays in ([m.at for m in some], [m.events for m in some]))
     lengths = np.concatenate([np.diff(m.offsets) for m in some])
     starts = np.cumsum(lengths) - lengths
@@ -375,7 +375,7 @@ def sorted_arrays(batches: Iterable[MatchBatch]) -> MatchArrays:
         order = np.array(sorted(whole, key=lambda i: (at[i], listed[starts[i] : starts[i] + lengths[i]])), np.int64)
     at, lengths, starts = at[order], lengths[order], starts[order]
     offsets = np.append(0, np.cumsum(lengths))
-    return MatchArrays(at, offsets, events[np.repeat(starts - offsets[:-1], lengths) + np.arange(len(events))])
+    return PositionArrays(at, offsets, events[np.repeat(starts - offsets[:-1], lengths) + np.arange(len(events))])
 
 
 class Enumeration:

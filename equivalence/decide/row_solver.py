@@ -1,4 +1,4 @@
-"""Ask z3 about words of conditions of a partition: for a fact that refutes a word, or for a table that has it.
+"""Ask z3 whether a partition can have a word of conditions: for a fact that refutes it, or for a table that has it.
 
 Whether a word is impossible does not depend on what z3 is not told, see row_terms.py. A table may not have the word for
 that; the definition tries it.

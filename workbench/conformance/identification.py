@@ -130,7 +130,7 @@ class Identification:
                 if confirmed == CONFIRMATIONS or (question := pool.splitting(candidates, self.predictor)) is None:
                     break
                 confirmed += 1
-            if (answer := self.put(question)) is None:
+            if (answer := self.request_answer(question)) is None:
                 continue
             asked += 1
             self.answered.append(Answered(question, answer, stage.axes))
@@ -141,8 +141,8 @@ class Identification:
         best = [candidates[n] for n in misses if misses[n] == least]
         self.keep(stage, best, asked - least >= FITS * asked)
 
-    def put(self, question: EngineQuestion) -> EngineAnswer | None:
-        """Put a question to the engine; None where its answer says nothing.
+    def request_answer(self, question: EngineQuestion) -> EngineAnswer | None:
+        """Ask the engine a question; return None if its answer says nothing about the choices.
 
         An error says something only where a value predicts one. A query that the engine skips, or answers by ERRORS
         such errors, is asked no more.
@@ -173,7 +173,7 @@ class Identification:
                     break
                 if (question.query, question.key) in asked:
                     continue
-                if (answer := self.put(question)) is not None:
+                if (answer := self.request_answer(question)) is not None:
                     self.answered.append(Answered(question, answer, stage.axes))
 
     def confirm(self, stage: Stage) -> None:
@@ -186,7 +186,7 @@ class Identification:
             question = question or pool.richest(self.left[0], self.predictor)
             if question is None or len(self.answered) >= self.most:
                 continue
-            if (answer := self.put(question)) is None:
+            if (answer := self.request_answer(question)) is None:
                 continue
             self.answered.append(Answered(question, answer, ()))
             self.left = [c for c in self.left if self.predictor.answer(question, c) == answer] or self.left
@@ -223,7 +223,7 @@ class Identification:
             question = pool.between(first, rival, self.predictor)
             if question is None:
                 alike.add((*first.values(), *rival.values()))
-            elif (answer := self.put(question)) is not None:
+            elif (answer := self.request_answer(question)) is not None:
                 differing = tuple(name for name in first if first[name] != rival[name])
                 self.answered.append(Answered(question, answer, differing, settles=True))
                 self.left = self.best()
@@ -241,7 +241,7 @@ class Identification:
             for template in stage.templates:
                 some = Pool((template,), self.skipped).matched(self.predictor, CORROBORATED)
                 for question in (one for one in some if (one.query, one.key) not in asked):
-                    if len(self.answered) < self.most and (answer := self.put(question)) is not None:
+                    if len(self.answered) < self.most and (answer := self.request_answer(question)) is not None:
                         self.answered.append(Answered(question, answer, stage.axes))
                         contradicted |= self.predictor.answer(question, best) != answer
         return contradicted
