@@ -64,7 +64,6 @@ chapters = {  # the pages below a page, in the table of contents
     "guide/sase": "guide/sase-relations guide/sase-evaluators",
     "guide/row-patterns": "guide/row-pattern-dialects guide/row-relations",
     "guide/event-expressions": "guide/event-expression-examples guide/event-expressions-automata",
-    "guide/automata": "guide/evaluation-algorithms",
     "guide/spark": "guide/spark-clusters guide/spark-connectors guide/spark-scale guide/spark-streaming "
     "guide/spark-audit guide/spark-campaign",
     "theory/README": "theory/definitions theory/cel theory/core-cel theory/expressions theory/sase-plus "

@@ -13,7 +13,7 @@ SigmaWindow: TypeAlias = Literal["sliding", "bucketed", "unlimited", "extent"]
 class SigmaReading:
     """One answer to each question that the specification leaves open, or that a converter answers in another way.
 
-    The defaults are the decisions of docs/decisions/sigma.md, which has the smallest log for each.
+    The defaults are the decisions of docs/decisions/sigma.md; a test has the smallest log for each.
 
     window: the timespan that ends at an event (sliding), or the part of time since 1970 that it is in, in pieces of
     the timespan (bucketed); all of the log before the event (unlimited), or all of it if all events of the group are

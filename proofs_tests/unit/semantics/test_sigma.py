@@ -273,6 +273,64 @@ def test_random_cases_tell_each_reading_apart_from_the_decisions() -> None:
     assert left == set()
 
 
+# The smallest logs: detections by kind (`all` of any) and of an event without a size, and correlations over them.
+DETECTED = "".join(
+    f"---\nname: {name}\ntitle: {name}\nlogsource: {{category: test}}\n"
+    f"detection: {{s: {{{test}}}, condition: {condition}}}\n"
+    for name, test, condition in (
+        ("a", "kind: a", "s"),
+        ("b", "kind: b", "s"),
+        ("all", "kind: '*'", "s"),
+        ("unsized", "size: 1", "not s"),
+    )
+)
+TWO = "type: event_count, rules: [a], timespan: 5s, condition: {gte: 2}"
+BY = "type: event_count, rules: [a], group-by: [user], timespan: 5s, condition: {gte: 2}"
+ONE = "type: event_count, rules: [a], timespan: 5s, condition: {gte: 1}"
+AB = "type: temporal_ordered, rules: [a, b], timespan: 5s"
+SIZES = "type: value_percentile, rules: [a], timespan: 5s, condition: {field: size, percentile: 50, gte: 2}"
+VALUES = "type: value_count, rules: [a], timespan: 5s, condition: {field: size, lt: 2}"
+BOTH = "type: event_count, rules: [a, all], timespan: 5s, condition: {gte: 2}"
+NOT = "type: event_count, rules: [unsized], timespan: 5s, condition: {gte: 1}"
+
+
+@pytest.mark.parametrize(
+    ("reading", "correlation", "log", "decided", "read"),
+    [
+        ({"window": "bucketed"}, TWO, [("a", 4, {}), ("a", 6, {})], [1], []),
+        ({"window": "unlimited"}, TWO, [("a", 0, {}), ("a", 6, {})], [], [1]),
+        ({"window": "extent"}, TWO, [("a", 0, {}), ("a", 1, {}), ("a", 6, {})], [1, 2], []),
+        ({"edge": "open"}, TWO, [("a", 0, {}), ("a", 5, {})], [1], []),
+        ({"instant": "together"}, ONE, [("a", 0, {}), ("a", 0, {})], [0, 1], [1]),
+        ({"instant": "together"}, AB, [("a", 0, {}), ("b", 0, {})], [1], []),
+        ({"alerts": "episode"}, ONE, [("a", 0, {}), ("a", 1, {})], [0, 1], [0]),
+        ({"alerts": "consumed"}, TWO, [("a", 0, {}), ("a", 1, {}), ("a", 2, {})], [1, 2], [1]),
+        ({"alerts": "last"}, ONE, [("a", 0, {}), ("a", 1, {})], [0, 1], [1]),
+        ({"alerts": "first"}, ONE, [("a", 0, {}), ("a", 1, {})], [0, 1], [0]),
+        ({"values": "folded"}, VALUES, [("a", 0, {"size": "x"}), ("a", 1, {"size": "X"})], [0], [0, 1]),
+        ({"groups": "folded"}, BY, [("a", 0, {"user": "x"}), ("a", 1, {"user": "X"})], [], [1]),
+        ({"groups": "ignored"}, BY, [("a", 0, {"user": "x"}), ("a", 1, {"user": "y"})], [], [1]),
+        ({"null_groups": "joined"}, BY, [("a", 0, {}), ("a", 1, {})], [], [1]),
+        ({"null_values": "kept"}, VALUES, [("a", 0, {})], [], [0]),
+        ({"order": "any"}, AB, [("b", 0, {}), ("a", 1, {})], [], [1]),
+        ({"resolution": "seconds"}, TWO, [("a", 0.5, {}), ("a", 5.9, {})], [], [1]),
+        ({"percentile": "nearest"}, SIZES, [("a", 0, {"size": 1}), ("a", 1, {"size": 3})], [1], []),
+        ({"case": "exact"}, ONE, [("A", 0, {})], [0], []),
+        ({"case": "wildcards"}, ONE, [("A", 0, {})], [0], []),
+        ({"counted": "matches"}, BOTH, [("a", 0, {})], [], [0]),
+        ({"absent": "unknown"}, NOT, [("a", 0, {})], [0], []),
+    ],
+)  # fmt: skip
+def test_a_reading_raises_other_alerts_on_its_smallest_log(
+    reading: dict[str, Any], correlation: str, log: list[Any], decided: list[int], read: list[int]
+) -> None:
+    text = f"title: t\ncorrelation: {{{correlation}}}\n{DETECTED}"
+    events = [Event("event", {"kind": kind, "time": time, **more}) for kind, time, more in log]
+    for choices, expected in (({}, decided), (reading, read)):
+        alerts = alerts_of(parse(text), events, SigmaReading(**choices))
+        assert [alert.at for alert in alerts if alert.rule == "t"] == expected
+
+
 def test_a_long_log_takes_a_budget() -> None:
     text = rules({"type": "event_count", "rules": ["a"], "condition": {"gte": 2}})
     log = [Event("event", {"kind": "a", "time": 0})] * 200
