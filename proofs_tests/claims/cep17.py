@@ -609,9 +609,11 @@ def _closure(name: str, title: str, agrees: Callable[[CEA, CEA, Stream, int], bo
                 cases += 1
                 if not agrees(A, B, S, len(S) - 1):
                     return Finding("refuted", "exhaustive", f"{A} and {B} over {S.events}")
+        paired = ", each with one other" if name in ("union", "intersection") else ""
         bound = (
-            f"{len(given)} automata of 1 to 3 states, {DRAWN.format(seed=6)}: {cases} cases, all streams to 3 events"
+            f"{len(given)} automata of 1 to 3 states, {DRAWN.format(seed=6)}{paired}: {cases} cases, all streams to "
         )
+        bound += "3 events"
         return Finding("holds", "random", bound)
 
 

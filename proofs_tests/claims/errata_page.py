@@ -28,9 +28,10 @@ INTRODUCTION = """# Errata
 Written by `cerify claims --write docs/claims.md`, together with [claims](claims.md), with cerify {version}.
 
 This page lists what fails as printed. Each erratum names its claims, which have these ids in
-[claims](claims.md), with the smallest counterexample that the quick check found and, unless it is refuted, a
-correction that passes the same check. *holds-corrected*: fails as printed, holds with the correction. *refuted*:
-fails. Claims whose failure damage of our copy would explain stand in
+[claims](claims.md), with a counterexample and, unless it is refuted, a correction that passes the same check; of
+`tods21.sec9.1:delay` no correction is run. The counterexample is the first that the quick check comes to, where it
+searches from small cases to large ones, or one made by hand, which need not be the smallest. *holds-corrected*: fails
+as printed, holds with the correction. *refuted*: fails. Claims whose failure damage of our copy would explain stand in
 [a table of their own](#text-that-may-be-damaged).
 
 We read these copies, and had no others to settle a doubt:

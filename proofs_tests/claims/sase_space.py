@@ -68,7 +68,7 @@ def _(effort: Effort) -> Finding:
     slope = exponent(lengths, sizes)
     bits = [f"{1 + 2 * log2(n + 1):.0f}" for n in lengths]
     bound = (
-        f"{len(graphs)} graphs on up to {most} vertices; paths of {', '.join(map(str, lengths))} edges: at most "
+        f"{len(graphs)} graphs on 2 to {most} vertices; paths of {', '.join(map(str, lengths))} edges: at most "
         f"{', '.join(map(str, sizes))} configurations, exponent {slope:.2f}, of about {', '.join(bits)} bits each; "
         f"the sums of some of {', '.join(map(str, numbers))} are recognized"
     )

@@ -116,7 +116,8 @@ def _(effort: Effort) -> Finding:
     text, three = COURIERS.split(";")[0], [FOUR_HOPS[0], (3, 8, "New York", "q"), *FOUR_HOPS[3:]]
     ok = [len(answered(text, scans(*route))) for route in (FOUR_HOPS, three)] == [1, 0]
     bound = (
-        f"{asked} queries and streams drawn (seed 5; {found} with a negation and a match): runs and definition agree"
+        f"{asked} queries and streams drawn (seed 5; {found} with a negation and a match): runs and definition agree; "
+        "and Query 4, put together again, on two streams"
     )
     return passed(ok, bound, "random")
 

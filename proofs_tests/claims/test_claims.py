@@ -171,6 +171,7 @@ SLOW = {
     "tods21.thm6.2:and",
     "tods21.thm6.2:cplus",
     "tods21.thm6.2:cseq",
+    "tods21.thm6.2:event",
     "tods21.thm6.2:filter",
     "tods21.thm6.2:in",
     "tods21.thm6.2:or",

@@ -86,7 +86,7 @@ def strict_bounded(phi: cel.Formula, N: int, as_printed: bool = False) -> bool:
 
 PRINTED_RANGE = (
     "the text puts the event at i with min(sup) <= i < max(sup), that is possibly before the first event of the match; "
-    "what the proof uses is between two of them, min(sup) < i <= max(sup)"
+    "what the proof of Proposition 8.12 uses is between two of them, min(sup) < i <= max(sup)"
 )
 
 
@@ -130,7 +130,7 @@ def _(effort: Effort) -> Finding:
         f"for N to {largest}, on all streams",
         counterexample,
         "min(sup) < i <= max(sup) in the definition of an insertion, between two events of the match; and i <= p_2 for "
-        "i < p_2 in that of strict-bounded, or N one larger than in the proof",
+        "i < p_2 in that of strict-bounded, or N larger by one (the text at hand has no proof of lemB.1)",
     )
 
 

@@ -95,7 +95,8 @@ def star_difference(A: CEA, step: Step) -> Stream | None:
     "The formula that the proof of Theorem 8.9 makes of a CEA has its complex events under the *-semantics",
     "construction",
     reading="the text has phi_kk without + in the recursion; Theorem 6.3 has it with its iteration, so that a sign may "
-    "have been lost in the text at hand. Both are checked: without it fails, with it holds",
+    "have been lost in the text at hand. Both are checked: without it fails, with it holds. FILTER P' of rho_P asks an "
+    "event without a variable, and here one on a fresh variable, bound by IN",
 )
 def _(effort: Effort) -> Finding:
     loop = CEA(1, (Transition(0, OfType("A"), frozenset({"A"}), 0),), frozenset({0}), frozenset({0}))

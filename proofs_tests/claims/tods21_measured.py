@@ -15,7 +15,7 @@ from proofs_tests.claims.ledger import Effort, Finding, Status, claim, plant
 from proofs_tests.claims.measure import chain, counted_2021, delays, doublings, exponent, guess, update_times
 from proofs_tests.support import stream
 
-SIZES = (3, 10, 30, 100, 300)
+SIZES = (3, 10, 30, 100, 350)
 
 
 def _update_exponent() -> tuple[float, int]:
