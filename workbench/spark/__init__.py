@@ -81,10 +81,10 @@ __all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:
-    if _HOME.get(name) in (_sql, _streaming):  # their modules derive from classes that came with a release
-        from cerify.spark.session import SQL, STREAMS, require_release
+    if _HOME.get(name) is _sql:  # its module derives from classes that came with a release
+        from cerify.spark.session import SQL, require_release
 
-        require_release(SQL if name == "register" else STREAMS, name)
+        require_release(SQL, name)
     if name in _HOME:
         return getattr(_HOME[name](), name)
     raise AttributeError(f"module 'cerify.spark' has no attribute {name!r}")

@@ -13,14 +13,13 @@ from dataclasses import asdict, astuple, dataclass, replace
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from math import ceil, inf, nextafter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyspark.sql import Row
-from pyspark.sql.streaming.stateful_processor import ListState, StatefulProcessorHandle, ValueState
 
 from cerify.automata.cea.model import CEA
 from cerify.automata.dfa.compiled import CompiledRunner
@@ -54,6 +53,9 @@ from cerify.spark.rows import (
 )
 from cerify.spark.runs import CelRun, ExpressionRun, SparkQuery, automaton_of, reach_of_query, start
 from cerify.spark.transport import KIND, MATCH, serialize_error
+
+if TYPE_CHECKING:  # which PySpark before 4.0 does not have
+    from pyspark.sql.streaming.stateful_processor import ListState, StatefulProcessorHandle, ValueState
 
 ROWS = "rows"
 ROWS_AT_ONCE = 65_536  # of a task, packed together

@@ -18,7 +18,7 @@ from pyspark.sql import types as T
 
 import cerify.spark
 from cerify.semantics.arguments import Budget
-from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, InputError, ParseError, Span, Unsupported
+from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, InputError, ParseError, Span
 from cerify.semantics.events import Schema
 from cerify.semantics.values import ValueType
 from cerify.spark import rows as rows_module
@@ -176,12 +176,6 @@ def test_a_row_that_does_not_fit_the_schema_is_told_with_its_place(
 
 @pytest.mark.parametrize("name", ["match", "match_stream", "audit"])
 def test_a_keyword_argument_that_there_is_not_is_named(name: str) -> None:
-    from cerify.spark.session import STREAMS, release
-
-    if name == "match_stream" and release() < STREAMS:
-        with pytest.raises(Unsupported, match=r"^match_stream needs PySpark 4\.1"):
-            getattr(cerify.spark, name)
-        return
     required = {"id_col": "id"} if name == "audit" else {}
     with pytest.raises(IllFormed, match=f"^{name} has no argument 'partiton_by'; did you mean 'partition_by'"):
         getattr(cerify.spark, name)(*(None,) * (3 if name == "audit" else 2), partiton_by="k", **required)

@@ -373,6 +373,7 @@ def test_what_needs_a_later_release_is_refused(
     else:
         with pytest.raises(Unsupported, match=f"match_stream needs PySpark 4.1 or newer, and this is {version}"):
             cerify.spark.match_stream(_unread(), "A", event_time="at", partition_by="k")
+    assert callable(cerify.spark.malformed)
     if sql:
         assert callable(cerify.spark.register)
     else:
