@@ -10,6 +10,9 @@ definition of a language: the trees come as JSON, and the truth of a condition i
 in either shows as a wrong answer.
 
 A chain is a translation, never an approximation: what it cannot say raises `Skip`, and a skipped case is no failure.
+
+If the engine reports a match only when a later event comes, the adapter ends the engine's input, or sends it a last
+event of a type that no query names and drops the matches with that event.
 """
 
 from __future__ import annotations
