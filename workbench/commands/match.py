@@ -115,8 +115,8 @@ class MatchArguments:
         "--reading",
         multiple=True,
         metavar="NAME=VALUE",
-        help="Another answer to what the papers of SASE+ or SQL leave open, as window=closed, nulls=last; may be given "
-        "again.",
+        help="Another answer to what the papers of SASE+, SQL or Sigma leave open, as window=closed, nulls=last; may "
+        "be given again.",
     )
     selection: str = option(
         "--selection",

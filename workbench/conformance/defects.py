@@ -35,6 +35,7 @@ MOSTLY = 0.5  # the share of the answers that a cause has to give
 CONTRADICTED = 0.3  # of the answers that a choice changes, the share at most against what is nearly a cause
 SAMPLE = 120  # failing cases on which choices are compared
 COMPARED = 60  # answers to failing cases, and as many right ones, on which each choice is compared with its rivals
+UNPASSED = 6  # answers that a choice has to give if the engine passed no case
 SHOWN = 3  # causes of a defect that are listed
 
 
@@ -120,12 +121,20 @@ def causes_of(
         for c in choices
         if c == first or (choices.reproduces([c], results[0]) and choices.possible(c))
     }
+    alone, needed = number.get(first, 0) if first else 0, tuple[str, ...]()
     if first is not None:
-        ways = ([first], [*beside, first])
-        number[first] = sum(any(choices.reproduces(way, one) for way in ways) for one in results)
+        jointly = [one for one in results if not choices.reproduces([first], one)]
+        jointly = [one for one in jointly if choices.reproduces([*beside, first], one)]
+        number[first] = alone + len(jointly)
+        left = {other: [first, *(o for o in beside if o != other)] for other in beside}
+        needed = tuple(
+            "=".join(o) for o, way in left.items() if not all(choices.reproduces(way, one) for one in jointly)
+        )
     enough = (c for c in number if number[c] and (c == first or number[c] >= MOSTLY * len(results)))
     ordered = sorted(enough, key=lambda c: (c != first, -number[c]))
-    return tuple(DefectCause(*c, number[c], len(results)) for c in ordered[:SHOWN])
+    return tuple(
+        DefectCause(*c, number[c], len(results), *((alone, needed) if c == first else ())) for c in ordered[:SHOWN]
+    )
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -285,7 +294,7 @@ def _standing(
     answered: Sequence[CaseResult],
 ) -> list[Choice]:
     """Return the found choices that all answers support; choices that fail are not searched again."""
-    if choices.excluded or not choices.passed:
+    if choices.excluded:
         return []
     inquiry = Inquiry(peeler, choices, kernels[0].origin.case)
     smallest = [kernel.result for kernel in kernels]
@@ -306,6 +315,8 @@ def _standing(
             stands = judge.confirm(stands)
     blamed = _unexplained(choices, stands, kernels)
     stands = [choice for choice in stands if not _is_refuted(choices, choice, kernels, blamed)]
+    if not choices.passed:  # nothing right speaks against a choice, so few wrong answers do not suffice for it
+        stands = [choice for choice in stands if len(judge.weigh(choice, stands).for_) >= UNPASSED]
     suite = ChoiceScorer(choices, answered)
     choices.silent -= {name for name in choices.silent if _is_silence_explained(choices, name, stands, failing)}
     for choice in stands:
@@ -576,7 +587,7 @@ def _defect(id_: str, group: DefectGroup, choices: Choices, by_id: dict[str, Cas
         cases=tuple(sorted(group.cases)),
         variants=others,
         # Where no case was passed nothing speaks against a choice.
-        causes=_causes(choices, [first.result, *recorded], group) if choices.passed else (),
+        causes=_causes(choices, [first.result, *recorded], group),
         description=described([first.result, *recorded], choices.excluded, first.signature.blamed & choices.silent)
         or (choices.doubt if group.choice is None and choices.reproduces(choices.nearly, first.result) else ""),
         why="" if hurried else why_of(first.result, {name: choices.held[name] for name in bearing}),

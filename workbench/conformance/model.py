@@ -110,13 +110,16 @@ class DefectCause:
 
     alike: other choices, each as "axis=value", that give the same answers to all questions. apart: a query and a stream
     that would distinguish the first of them, which the engine does not claim; "" if none is known. now, then: the
-    number of wrong answers without the choice, and with it; both are 0 if not counted.
+    number of wrong answers without the choice, and with it; both are 0 if not counted. alone: how many it explains by
+    itself; needed: the choices of other defects that the others need too, each as "axis=value".
     """
 
     axis: str
     value: str
     explains: int
     of: int
+    alone: int = 0
+    needed: tuple[str, ...] = ()
     alike: tuple[str, ...] = ()
     apart: str = ""
     now: int = 0

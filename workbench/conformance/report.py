@@ -275,6 +275,8 @@ def cause_text(defect: Defect) -> str:
         return ""
     first = defect.causes[0]
     text = f"{first.axis}={first.value} gives {first.explains} of {plural(first.of, 'answer')}"
+    if first.needed:
+        text += f", {first.alone} of these alone and {first.explains - first.alone} with {' and '.join(first.needed)}"
     for how, some in (
         ("as likely", [c for c in defect.causes[1:] if c.explains >= first.explains]),
         ("less likely", [c for c in defect.causes[1:] if c.explains < first.explains]),

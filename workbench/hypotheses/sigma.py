@@ -29,9 +29,9 @@ SAYS: dict[str, str] = {
     "instant": "events of one time: come in the order of the log; come at once",
     "alerts": "an alert is raised: at each event with which the condition holds; where it begins to hold; with events "
     "that no alert has had; at the last event of a group; only the first one of a group",
+    "null_groups": "events without a value of a group field: are in no group; are a group",
     "groups": "values of group fields: are compared as they are; without case; are not looked at",
     "values": "values that value_count counts: are compared as they are; without case",
-    "null_groups": "events without a value of a group field: are in no group; are a group",
     "null_values": "events without the value that is counted: are left out; are there and count nothing",
     "order": "temporal_ordered: asks for the order; asks for none",
     "counted": "an event that several rules find: counts once; counts once each",
@@ -40,7 +40,10 @@ SAYS: dict[str, str] = {
     "case": "texts without cased: match in any case; match in their own case; do so but for those with wildcards",
     "absent": "not of a test of an absent field: is true; is not",
 }
-"""Of each question of `SigmaReading` what its answers mean, in their order."""
+"""Of each question of `SigmaReading` what its answers mean, in their order.
+
+Of choices that no answer tells apart the first is named: `null_groups` comes before `groups`, which changes more.
+"""
 WINDOWS = ("sliding", "bucketed", "unlimited", "extent")
 BEAR = {"window": ("count",), "alerts": ("count",), "counted": ("several-counted", "several-added")}
 """The features on which a reading bears here, where they are others than in `BEARS`."""

@@ -41,6 +41,7 @@ from cerify.conformance.judgement import ChoiceScorer, silent_operators
 from cerify.conformance.model import Case, CaseResult, Defect
 from cerify.conformance.oracle import Oracle, SecondOpinionIn, second_opinion, stream_of
 from cerify.conformance.peeling import ABSENT, INTERRUPTED, Peeler, elements, without
+from cerify.conformance.report import cause_text
 from cerify.conformance.run import ALIKE, judged_again, reconsidered, same_error, search
 from cerify.conformance.watch import AllowanceOver, DiagnosisStopped, Watch
 from cerify.equivalence.differential import CampaignPlan, judge
@@ -60,7 +61,9 @@ from cerify.semantics.event_expressions.parse import parse as parse_expression
 from cerify.semantics.event_expressions.syntax import show
 from cerify.semantics.events import Event, Match, Schema, Stream
 from cerify.semantics.values import ValueType
+from proofs_tests.campaigns.causes import cases as cases_of
 from proofs_tests.campaigns.causes import composed, composed_of_sigma, identified, judged
+from proofs_tests.campaigns.causes import recorded as recorded_by
 from proofs_tests.conftest import Run
 from proofs_tests.support import sampled, stream
 from proofs_tests.unit.workbench.conformance.test_peeling import cases, defects_of, recorded
@@ -207,6 +210,69 @@ def test_the_smallest_case_of_a_choice_needs_it() -> None:
 def test_a_meaning_without_a_name_gets_none(seed: int) -> None:
     """The values of the engine are not among those that are searched; all: the campaign with --hidden."""
     assert not judged(*composed(seed), hidden=True)[1]
+
+
+RULE = """title: both
+correlation: {{type: {}, rules: [one, two], timespan: 1m{}}}
+---
+title: one
+name: one
+logsource: {{product: test}}
+detection: {{sel: {{Kind: a}}, condition: sel}}
+---
+title: two
+name: two
+logsource: {{product: test}}
+detection: {{sel: {{Kind: b}}, condition: sel}}
+"""
+
+
+def defects_of_rule(engine: dict[str, str], rule: str, *logs: str) -> tuple[list[Defect], list[CaseResult]]:
+    """The defects found in a converter by one rule; each letter of a log is an event, "." a minute and a second."""
+    language = LANGUAGES["sigma"]
+    origin = cases_of("sigma")[0]
+    results = []
+    for number, log in enumerate(logs):
+        events: list[dict[str, Any]] = [
+            {"type": "event", "Kind": kind, "time": f"2026-01-01T00:{log[:n].count('.'):02}:{n:02}Z"}
+            for n, kind in enumerate(log)
+            if kind != "."
+        ]
+        given = replace(origin, id=f"rule:{number}", events=events)
+        case = Oracle().case(language.syntax.parse(rule), stream_of(given), given)
+        results.append(recorded_by("sigma", engine, case))
+    peeler = Peeler(lambda case, query, S: recorded_by("sigma", engine, case))
+    return defects_behind(peeler, [r for r in results if r.outcome != "passed"], results), results
+
+
+def test_where_a_rule_has_no_right_answer_several_wrong_ones_give_the_cause_and_one_does_not() -> None:
+    rule, engine = RULE.format("temporal", ""), {"temporal-default": "one-rule"}
+    found, results = defects_of_rule(engine, rule, "a", "b", "aa", "ab", "ba", "a.b", "bb", "aab")
+    assert not any(result.outcome == "passed" for result in results)
+    assert [f"{c.axis}={c.value}" for defect in found for c in defect.causes] == ["temporal-default=one-rule"]
+    assert not any(defect.causes for defect in defects_of_rule(engine, rule, "a")[0])
+
+
+def test_a_cause_says_how_many_answers_it_gives_alone() -> None:
+    rule, engine = RULE.format("event_count", ", condition: {eq: 2}"), {"alerts": "last", "window": "unlimited"}
+    found, results = defects_of_rule(engine, rule, "ab", "abb", "ab.a", "a.b", "aa.bb", "a", "abbb", "aabb.a")
+    (defect,) = (one for one in found if one.causes[0].axis == "alerts")
+    (cause,) = defect.causes
+    assert cause.needed == ("window=unlimited",)
+    failing = {one.case.id: one for one in results}
+    answers = [defect.result, *(failing[id_] for id_ in defect.cases)]
+    given = [one.matches == recorded_by("sigma", {"alerts": "last"}, one.case).matches for one in answers]
+    assert cause.alone == sum(given) < cause.explains
+    assert f"{cause.alone} of these alone and {cause.explains - cause.alone} with window=unlimited" in cause_text(
+        defect
+    )
+
+
+def test_of_choices_that_no_log_tells_apart_the_one_that_changes_less_is_first() -> None:
+    rule = RULE.format("event_count", ", group-by: [Host], condition: {gte: 2}")
+    (defect,) = defects_of_rule({"null_groups": "joined"}, rule, "a", "b", "ab", "aa", "a.b")[0]
+    (cause,) = defect.causes
+    assert (cause.axis, cause.value, cause.alike) == ("null_groups", "joined", ("groups=ignored",))
 
 
 def latest(case: Case, *_: object) -> CaseResult:
