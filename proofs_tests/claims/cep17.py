@@ -486,6 +486,7 @@ _normal_form(
     lambda phi: True,
     and_also=(UNSAFE_DISJUNCT,),
 )
+ANEW = "; the + chooses vdef+ of its operand anew, the variables that it defines, as section 3 has it"
 _normal_form(
     "cep17.thm2",
     "Every well-formed formula of core-CEL is equivalent to one in LP-normal form",
@@ -495,7 +496,7 @@ _normal_form(
     _well_formed,
     reading="; the statement says a formula of core-CEL, and section 5.1 restricts what follows to well-formed ones; "
     "predicates are on one event each: section 5.2 does not restrict others, and with a binary P(x, x) for x.a = 1 the "
-    "formula is in LP-normal form as it is",
+    "formula is in LP-normal form as it is" + ANEW,
 )
 
 
@@ -582,7 +583,7 @@ _compiled(
     "cep17.thm3",
     "Every well-formed unary formula has an equivalent CEA",
     None,
-    "by the library; what is printed, of safe formulas in LP-normal form, is appC.2; ",
+    f"by the library; what is printed, of safe formulas in LP-normal form, is appC.2{ANEW}; ",
 )
 for _strategy in STRATEGIES:
     _name = node_word(_strategy).lower().replace("next", "nxt")

@@ -313,7 +313,8 @@ def _enumeration(id_: str, title: str, enumeration: Callable[[printed_cep17.Node
         return Finding(
             "holds",
             "exhaustive",
-            f"{outputs} complex events of {looked_at} automata: all of alg4, other random ones (seed 18)",
+            f"{outputs} complex events at the last position of {looked_at} automata: all of alg4, other random ones "
+            "(seed 18); from the lists of Algorithm 4, not of Algorithm 1",
         )
 
 

@@ -187,12 +187,14 @@ ERRATA = (
         "Theorem 3: for every well-formed formula in unary core-CEL there is an equivalent CEA. Theorem 2: there is an "
         "equivalent formula in LP-normal form. Well-formed: each filter is in a formula that binds its variables.",
         "Theorems 2 and 3 stand, for formulas that bind a variable where it is asked",
-        "The + chooses x anew in each round, and a round of B leaves it at any event. So a match may depend on later "
+        "The + chooses x anew in each round: section 3, where the semantics is, has vdef+, the variables that are "
+        "defined; bound ones come in section 5.1. A round of B leaves it at any event. So a match may depend on later "
         "events, as section 5.1 wants to exclude. The proof of Theorem 2 renames the variable in the +; but then the "
         "filter speaks of the x outside: see [core-CEL](decisions/core-cel.md). No other formula in LP-normal form "
         "will do, with predicates on one event each: every filter is then asked of the event that its R AS x takes, so "
         "that whether a set of events matches depends on these events alone. A CEA too reads no event behind a match.",
-        damage="Of the clause of + perhaps, which is lost; not of the words about it in appendix C.2.",
+        damage="Of the clause of + perhaps, which is lost; not of section 3, which brings in vdef+ for it. "
+        "Appendix C.2 does not say which variables.",
     ),
     Erratum(
         "Section 8.2, Figure 5",
@@ -333,7 +335,8 @@ TODS21_ERRATA = (
         DEFINITIONS,
         "That always holds: see [windows](decisions/windows.md). Of 100 events, as the window is to have, the first "
         "and the last are less than 100 apart; at most 100 would be a window of 101.",
-        damage="No: it would have to change the places of two words.",
+        damage="Of the places of the two words, no; bars may be lost, |first − last| < 100. That the words have at "
+        "most 100 is then left.",
     ),
     Erratum(
         "Theorem 6.2, contiguous iteration",
@@ -379,8 +382,8 @@ TODS21_ERRATA = (
         "it, T for those that lose.",
         "Theorem 7.2 stands, with other constructions",
         "A run with the same support but other variables is in none of the sets, so that what it wins by afterwards is "
-        "not seen. The proof of the invariants passes over it; where the automaton marks with one set of variables "
-        "alone, there is no such run, and it holds.",
+        "not seen. The text states invariants of these sets, and gives no proof of them. Where the automaton marks "
+        "with one set of variables alone, there is no such run, and the construction is right.",
         damage="No: the invariants in words are about the same sets.",
     ),
     Erratum(
@@ -390,7 +393,8 @@ TODS21_ERRATA = (
         "type of the predicates of A.",
         "Theorem 7.2 stands, and the remark with the predicates in the place of their types",
         "Of n predicates that are independent of each other there are 2^n types, and a transition of A becomes one for "
-        "each type within its predicate. The states that are reached are at most 3 for each of A.",
+        "each type within its predicate. The states that are reached, without those of the "
+        "empty set, are at most 3 for each of A.",
         damage="No: that P is a type is told with Δ(R, P, L), and once more for NXT.",
     ),
     Erratum(
@@ -412,7 +416,8 @@ TODS21_ERRATA = (
         PROPOSITION_8_12,
         "STRICT(A+), which is to have no equivalent in CEL\\* with `:`, is strict-bounded itself, so that the property "
         "does not separate it. With the corrected range it is not strict-bounded, and Lemma B.1 holds.",
-        damage="No: ≤ and < would have to change places, and the result of an insertion agrees with the range.",
+        damage="No: ≤ and < would have to change places. Where the event comes to stand, which makes the range wrong, "
+        "stream and valuation agree.",
     ),
     Erratum(
         "Proposition 8.12, the rewriting of contiguous sequences",
@@ -512,8 +517,8 @@ TODS21_DAMAGED = (
     ),
     DamagedText(
         ("tods21.fig6",),
-        "Figure 6 has = under (b), between CEL* with STRICT and CEL* with ⊕; the caption and section 8.2 have the two "
-        "incomparable, by Theorem 8.14.",
+        "Figure 6 has = under (b), between CEL* with STRICT and CEL* with ⊕; section 8.2 has the two incomparable, "
+        "and the caption has (b) by Theorem 8.14.",
         "A sign of the drawing that was read as =.",
         "neither contains the other, if there is a binary equality predicate",
     ),
@@ -605,7 +610,8 @@ VLDB92_ERRATA = (
         "Appendix 1, clauses 2 and 4: e_i is compared.",
         TUPLES,
         "Where the operand is relative+, e_i is the sequence of its rounds, and no event equals that. Section 4 and "
-        "clause 3 have a word for what is meant, the effective e_i; clauses 2 and 4 do not use it.",
+        "clause 3 have a word for what is meant, the effective e_i; clauses 2 and 4 do not use it. Nor does clause "
+        "3.4, succ(e_1); since clause 3 has the word itself, occ:relative+ is read by it, and holds.",
     ),
     Erratum(
         "Theorem 2",

@@ -849,8 +849,8 @@ STRATEGY_COUNTS = {
 
 @claim(
     "sigmod14.counts",
-    "Kleene closure by skip till any match has exponentially many results, by other strategies, or without it, "
-    "polynomially many",
+    "Kleene closure by skip till any match has exponentially many results; by skip till next match or strict "
+    "contiguity, or without it, polynomially many",
     "remark",
     "what the title calls expensive; only the title and what others cite was to be had, so that the paper's own bounds "
     "are not checked. A series by next match or contiguity begins at each event",

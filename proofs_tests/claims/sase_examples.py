@@ -196,7 +196,13 @@ def _(effort: Effort) -> Finding:
     return passed(ok, f"{bound}kinds, 1 or 2 seconds apart", "example")
 
 
-@claim("sase07.termination", "The three kinds of termination", "definition")
+@claim(
+    "sase07.termination",
+    "The three kinds of termination",
+    "definition",
+    "a Kleene plus in last place is reported when it stops, by the window or at the end of the stream; see "
+    "icde08.time-constraint",
+)
 def _(effort: Effort) -> Finding:
     last = "SEQ(A+ a[]) WHERE skip_till_next_match(a[]{cut}) {{ a[a.LEN].x = 2 }}"
     following = "SEQ(A+ a[], B b) WHERE skip_till_next_match(a[]{cut}, b) {{ }}"

@@ -462,7 +462,8 @@ _named_by_proceeding(
     ("strict_contiguity", "partition_contiguity", "skip_till_next_match"),
     "Lemma 4.4",
     "is the step on which the proof rests. Partitions are those of equivalence tests: by a combination of underlined "
-    "predicates that nothing satisfies, partition contiguity is skip till any match. Numbers have O(log n) bits: "
+    "predicates that nothing satisfies, partition contiguity is skip till any match, by Table 1, where what is skipped "
+    "is what does not satisfy it, and not by the words of section 2.2.1. Numbers have O(log n) bits: "
     "others do not fit into that space where a condition has a running aggregate",
 )
 

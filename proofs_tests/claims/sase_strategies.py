@@ -100,7 +100,7 @@ def _series(strategy: str) -> sase.SaseQuery:
 
 @claim(
     "sase07.negation",
-    "Negation of single and Kleene components",
+    "A negated component, single or Kleene, is not there in its scope",
     "definition",
     "the scope, and what a strategy means for a negated series, as in docs/decisions/sase.md",
 )
@@ -116,8 +116,8 @@ def _(effort: Effort) -> Finding:
     text, three = COURIERS.split(";")[0], [FOUR_HOPS[0], (3, 8, "New York", "q"), *FOUR_HOPS[3:]]
     ok = [len(answered(text, scans(*route))) for route in (FOUR_HOPS, three)] == [1, 0]
     bound = (
-        f"{asked} queries and streams drawn (seed 5; {found} with a negation and a match): runs and definition agree; "
-        "and Query 4, put together again, on two streams"
+        f"{asked} queries and streams drawn (seed 5; {found} with a negation and a match): the library's two "
+        "definitions agree; and Query 4, put together again, on two streams"
     )
     return passed(ok, bound, "random")
 

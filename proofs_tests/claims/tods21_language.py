@@ -34,8 +34,11 @@ from proofs_tests.support import EXAMPLES, stream
 BELOW = Space(("in", "seq", "plus", "or", "project"), nodes=4, events=3)
 LAWS_THAT_HOLD = [law for laws in HOLDING.values() for law in laws]
 EMPTY_SUPPORTS = "a condition on a minimum or maximum that does not exist is false: decisions/empty-supports"
-MENDED = {"strict": "set of sec7.1:strict, corrected", "plus": "sets as mended, φ ; φ+"}
-READINGS = dict.fromkeys(("cseq", "cplus", "start"), EMPTY_SUPPORTS)
+MENDED = {"strict": "set of the valuations whose support is an interval", "plus": "sets as mended, φ ; φ+"}
+READINGS = {
+    **dict.fromkeys(("cseq", "cplus", "start"), EMPTY_SUPPORTS),
+    "strict": "by the words of section 7.1, an interval; the formula beside them is sec7.1:strict",
+}
 
 
 def _operator(name: str) -> None:
@@ -216,7 +219,8 @@ def _(effort: Effort) -> Finding:
         if frozenset(C for C in every if Q(S, C, as_printed=False)) != expected:
             return Finding("refuted", "exhaustive", f"{show(phi)} on {kinds}")
         got = frozenset(C for C in every if Q(S, C, as_printed=True))
-        if got != expected and differ is None:
+        by_words = frozenset(C for C in every if max(C) - min(C) <= window)  # of times that are positions: at most
+        if differ is None and got not in (expected, by_words):
             differ = {
                 "query": f"({show(phi)}) WITHIN {window} EVENTS",
                 "events": [{"type": R, "ts": ts} for ts, R in enumerate(kinds)],
@@ -225,7 +229,8 @@ def _(effort: Effort) -> Finding:
                 "got": sorted(map(sorted, got)),
             }
     bound = (
-        f"a window of {window} in place of 100: {cases} cases, {space.formulas_in_words}, all streams of A and B to "
+        f"a window of {window} in place of 100, against the library's WITHIN {window} EVENTS: {cases} cases, "
+        f"{space.formulas_in_words}, all streams of A and B to "
     )
     bound += f"{space.events} events"
     return Finding("holds-corrected", "exhaustive", bound, differ, "last - first < 100")
@@ -357,7 +362,7 @@ def _(effort: Effort) -> Finding:
         "got": sorted(map(sorted, as_printed)),
     }
     status: Status = "holds-corrected" if as_printed != expected else "holds"
-    bound = "the words of the text on one stream; fig3:strict has the corrected clause"
+    bound = "the words of the text on one stream; fig3:strict has the words"
     return Finding(status, "example", bound, counterexample, "k ∈ sup(μ) for every k between, in place of k ∉ sup(μ)")
 
 

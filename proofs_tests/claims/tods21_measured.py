@@ -75,7 +75,7 @@ def printed_update(k: int, length: int) -> int:
     "tods21.thm9.1",
     "Algorithms 1 and 2, for CEA in normal form (one variable, I/O-deterministic): update time |A| times that of a "
     "predicate, and output-linear delay",
-    "theorem",
+    "algorithm",
 )
 def _(effort: Effort) -> Finding:
     flat, most = _update_exponent()
@@ -127,7 +127,7 @@ def _(effort: Effort) -> Finding:
 
 @claim(
     "tods21.cor9.3",
-    "Any CEA is evaluated with at most exponential update time, and output-linear delay",
+    "Any CEA is evaluated with 2^|A|-update time, and output-linear delay",
     "corollary",
     "by the algorithms of thm9.1, with line 7 as a loop; the CEA is determinized",
 )

@@ -35,7 +35,10 @@ PARTS = (
 OPERANDS = (
     "the tuples of its operands are those of the clauses as corrected; by that of an event as printed none may be"
 )
-EFFECTIVE = "the e_1 of a round is its effective one, as clause 3 names it of e_k"
+EFFECTIVE = (
+    "the e_1 of a round, of which clause 3.4 has succ(e_1), is its effective one, as clause 3 names it of e_k; the "
+    "slip is that of clauses 2 and 4, in a clause that has the word"
+)
 READINGS = {"event": None, "not": f"{PARTS}; {OPERANDS}", "relative+": f"{EFFECTIVE}; {OPERANDS}"}
 
 
