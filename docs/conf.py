@@ -53,7 +53,8 @@ chapters = {  # the pages below a page, in the table of contents
     "guide/threats": "findings/robustness",
     "findings/board": "findings/speed findings/beam/README findings/bobocep/README findings/calcite/README "
     "findings/clickhouse/README "
-    "findings/clips/README findings/core/README findings/epigrep/README findings/eql/README findings/esper/README "
+    "findings/clips/README findings/core/README findings/drools/README "
+    "findings/epigrep/README findings/eql/README findings/esper/README "
     "findings/flink/README findings/googlesql/README findings/nools/README findings/opencep/README "
     "findings/pandas/README findings/pycer/README "
     "findings/rustevex/README findings/sase/README findings/sigma/README findings/siddhi/README findings/stix2/README "

@@ -332,8 +332,8 @@ suite](../reference/suite.md) says what each feature is; in the book, tick those
 engines have all of them right. [board.json](board.json) has the same as data.
 
 Findings: [Beam SQL](beam/README.md), [bobocep](bobocep/README.md), [Calcite](calcite/README.md),
-[ClickHouse](clickhouse/README.md),
-[CLIPS](clips/README.md), [CORE](core/README.md), [epigrep](epigrep/README.md), [EQL for Python](eql/README.md),
+[ClickHouse](clickhouse/README.md), [CLIPS](clips/README.md), [CORE](core/README.md), [Drools](drools/README.md),
+[epigrep](epigrep/README.md), [EQL for Python](eql/README.md),
 [Esper](esper/README.md), [Flink CEP](flink/README.md), [GoogleSQL](googlesql/README.md), [nools](nools/README.md),
 [OpenCEP](opencep/README.md), [pandas-match-recognize](pandas/README.md), [pycer](pycer/README.md),
 [rustevex](rustevex/README.md), [SASE](sase/README.md), [converters of Sigma](sigma/README.md),

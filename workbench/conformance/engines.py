@@ -352,7 +352,7 @@ class NpmAdapter:
         return ["node", str(home / self.program)]
 
 
-ONCE = ("-XX:TieredStopAtLevel=1",)  # Flink and Beam make classes for each query, run too seldom to be optimized
+ONCE = ("-XX:TieredStopAtLevel=1",)  # Drools, Flink and Beam make classes for each query, which run too seldom
 VECTORS = ("--add-modules", "jdk.incubator.vector")
 JAVA_ADAPTERS: Mapping[str, JavaAdapter] = {
     "beam-sql": JavaAdapter(
@@ -363,6 +363,7 @@ JAVA_ADAPTERS: Mapping[str, JavaAdapter] = {
         artifact="org.apache.beam:beam-sdks-java-extensions-sql",
     ),
     "calcite": JavaAdapter("calcite", "Calcite 1.42", "Apache-2.0", artifact="org.apache.calcite:calcite-core"),
+    "drools": JavaAdapter("drools", "Drools 10.2", "Apache-2.0", options=ONCE, artifact="org.drools:drools-engine"),
     "esper": JavaAdapter("esper", "Esper 9", "GPL-2.0", artifact="com.espertech:esper-runtime"),
     "flink": JavaAdapter("flink", "Flink CEP 2.3", "Apache-2.0", artifact="org.apache.flink:flink-cep"),
     "flink-sql": JavaAdapter(
