@@ -3,7 +3,8 @@
 The axes are identified stage by stage. A stage starts with the hypotheses that the earlier stages left, combined with
 every value of the stage's axes. The next question is on a shortest stream on which two of the best hypotheses differ;
 among these, it is the one that splits the hypotheses best. Then queries with several operators confirm the result. At
-last the best hypothesis is compared with hypotheses that differ from it in one axis, over the questions of all stages.
+last the best hypothesis is compared with hypotheses that differ from it in one axis, over the questions of all stages,
+and random questions probe its values that are not the definition's.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from cerify.conformance.harness import Engine, Limits, Losses
 from cerify.conformance.model import Case, evaluated_output, of_output
 from cerify.conformance.oracle import AxisFinding, EngineProfile, merged
 from cerify.conformance.prediction import STAGES, EngineAnswer, Predictor
-from cerify.hypotheses.interpretation import Choices, EngineQuestion, Stage, Template, questions
+from cerify.hypotheses.interpretation import Choices, EngineQuestion, Stage, Template, question_on, questions
 from cerify.languages import LANGUAGES
 from cerify.semantics.errors import CerifyError, InputError
 from cerify.semantics.events import Match
-from cerify.semantics.json_events import json_of_schema, schema_of_json
+from cerify.semantics.json_events import json_of_event, json_of_schema, schema_of_json
 
 Ask = Callable[[EngineQuestion], EngineAnswer | None]
 """Puts a question to the engine; None where it does not claim what the query uses."""
@@ -49,7 +50,21 @@ COMPARED = 24  # hypotheses by which it is chosen, as long as a question splits 
 EMPTY = 3  # answers without the matches that they should have, at least, of an engine that never gives any
 ERRORS = 3  # answers to one query, after which it is asked no more
 STEPS = 4  # values of other axes that are changed to see whether a value is possible
+TRIED = 1000  # random queries among which those are that are asked
+PROBED = 60  # random questions, at most, about values that are not the definition's
+NODES = 6  # of a random query, at most
+LENGTH = 7  # of its stream, at most
 FITS = 0.7  # the part of the answers that hypotheses have to explain to be looked at as if nothing else were wrong
+
+SHAPES = {
+    "cel": (
+        ("A OR (B : A)", "B A"),
+        ("A ; B+ ; C", "A B B C"),
+        ("A ; B:+ ; C", "A B B C"),
+        ("A : B : A:+", "A B A B A A"),
+    )
+}
+"""Queries with the types of their streams that come before the random ones: few of these have such a shape."""
 
 
 @dataclass
@@ -71,6 +86,7 @@ class Identification:
 
     interrupted: whether a KeyboardInterrupt ended it; the findings are then those of the completed stages.
     errors: for each kind of question the number of answers that are errors, or none at all, and say nothing.
+    probed: the number of answers to random questions.
     """
 
     predictor: Predictor
@@ -82,6 +98,7 @@ class Identification:
     interrupted: bool = False
     _ended: tuple[int, list[Choices]] = (0, [])  # the number of answers at the end of a step, and what it left
     errors: Counter[tuple[str, bool]] = field(default_factory=Counter)
+    probed: int = 0
     _counted: dict[tuple[str, ...], tuple[int, int]] = field(default_factory=dict)
 
     def run(
@@ -90,6 +107,7 @@ class Identification:
         """Return the findings by axis. The engine is asked at most `most` questions."""
         self.left = [self.predictor.default]
         self._end_step()
+        refuted: dict[str, EngineQuestion] = {}
         try:
             for number, stage in enumerate(stages):
                 progress("asking", number, len(stages))
@@ -101,12 +119,19 @@ class Identification:
             self.settle(stages)
             if self.corroborate(stages):
                 self.settle(stages)
+            self._end_step()
+            refuted = self.probe()
             progress("asking", len(stages), len(stages))
         except KeyboardInterrupt:
             self.interrupted = True
             answers, self.left = self._ended
             del self.answered[answers:]
-        return self.findings()
+        return {
+            name: replace(f, value=None, alike=(), answers=f.answers + 1, exception=refuted[name])
+            if name in refuted
+            else f
+            for name, f in self.findings().items()
+        }
 
     def _end_step(self) -> None:
         """Store the certain findings until the next step has ended."""
@@ -245,6 +270,62 @@ class Identification:
                         self.answered.append(Answered(question, answer, stage.axes))
                         contradicted |= self.predictor.answer(question, best) != answer
         return contradicted
+
+    def probe(self) -> dict[str, EngineQuestion]:
+        """Ask random questions about the values that are not the definition's; return what refutes them, by axis.
+
+        If a hypothesis that differs in one axis explains all answers, it takes the place of the best one. Else such a
+        question refutes each of these values that it depends on. Queries with an axis of unknown value are left out.
+        """
+        best, default, found = self.left[0], self.predictor.default, self.findings()
+        unknown = {name for name, finding in found.items() if finding.value is None}
+        named = {name for name in found if best[name] != default[name]} - unknown
+        told = list[Answered]()
+        for question in self.random_questions() if named else ():
+            if len(told) >= min(PROBED, self.most - len(self.answered)):
+                break
+            bearing = {axis.name for axis in self.predictor.axes_of(question.query)}
+            if question.kind in self.skipped or named.isdisjoint(bearing) or not unknown.isdisjoint(bearing):
+                continue
+            if self.predictor.answer(question, default) and not isinstance(self.predictor.answer(question, best), str):
+                answer = self.request_answer(question)
+                if answer is not None and not isinstance(answer, str):
+                    told.append(Answered(question, answer, ()))
+        self.probed = len(told)
+        wrong = self.wrong(best, told)
+        if not wrong:
+            return {}
+        names = {axis.name for one in wrong for axis in self.predictor.axes_of(one.question.query)}
+        least = self.misses(best)
+        near = [*self.left[1:], *self.neighbours(best, sorted(names))]
+        if better := [c for c in near if self.misses(c, least) <= least and not self.wrong(c, told)]:
+            self.left, self.probed = better, len(told) - len(wrong)
+            self.answered += wrong
+            return {}
+        refuted = dict[str, EngineQuestion]()
+        for one in wrong:
+            bearing = named.intersection(axis.name for axis in self.predictor.axes_of(one.question.query))
+            for name in {name for name in bearing if self.depends(name, one)} or bearing:
+                refuted.setdefault(name, one.question)
+        return refuted
+
+    def random_questions(self) -> Iterator[EngineQuestion]:
+        """Yield questions with operators of the answered queries: the SHAPES, then random ones."""
+        language, interpretation = self.predictor.language, self.predictor.interpretation
+        parse, cases = language.syntax.parse, language.cases
+        used = frozenset[str]().union(*(interpretation.operators(parse(one.question.query)) for one in self.answered))
+        for query, names in SHAPES.get(language.name, ()):
+            if used.issuperset(interpretation.operators(parse(query))):
+                yield question_on(query, [{"type": name} for name in names.split()])
+        if cases is None or (operations := language.operations()) is None:
+            return
+        generator, rng = cases.generator(), Random(0)
+        profile = next(iter(generator.profiles.values()))
+        for _ in range(TRIED):
+            query, S = generator.case(rng, profile, NODES, LENGTH)
+            unbound = any(problem.rule == "unbound" for problem in language.syntax.problems(query, S.schema))
+            if not unbound and used.issuperset(interpretation.operators(query)):
+                yield question_on(operations.show(query), [json_of_event(event) for event in S])
 
     def best(self) -> list[Choices]:
         """Hill-climb from the best remaining hypothesis; return the hypotheses that explain the most answers.
@@ -698,7 +779,7 @@ def identified(
         identification = Identification(predictor, ask)
         axes = identification.run(STAGES[language], progress)
         bases = {name: axis.base for name, axis in predictor.interpretation.axes.items()}
-        info, asked = engine.info, len(identification.answered)
+        info, asked = engine.info, len(identification.answered) + identification.probed
         if empty := identification.always_empty():
             axes = {name: replace(finding, value=None, alike=()) for name, finding in axes.items()}
         if identification.interrupted:

@@ -748,11 +748,13 @@ class EngineQuestion:
 
 
 def questions(template: Template) -> Iterator[EngineQuestion]:
-    """Yield the questions of a template, the shortest first."""
-    for events in template.streams():
-        yield EngineQuestion(
-            template.query, tuple(events), stream_of_json(events, None, "a question"), json.dumps(events)
-        )
+    """Return the questions of a template, the shortest first."""
+    return (question_on(template.query, events) for events in template.streams())
+
+
+def question_on(query: str, events: Sequence[Json]) -> EngineQuestion:
+    """Return the question with a query on events as JSON."""
+    return EngineQuestion(query, tuple(events), stream_of_json(events, None, "a question"), json.dumps(events))
 
 
 def types(text: str) -> tuple[Json, ...]:

@@ -474,6 +474,60 @@ def test_a_little_program_has_no_wrong_name(search: Search, named: dict[str, str
         assert {found["overlap"].value, *found["overlap"].alike} == {"leftmost-latest", "leftmost-first"}
 
 
+Rows = list[tuple[int, tuple[int, ...]]]
+
+
+def longest_anywhere(rows: Rows) -> Rows:
+    """As a matcher of tokens: the longest span of the whole stream first, with most events, and none that overlaps."""
+    taken: Rows = []
+
+    def rank(row: tuple[int, tuple[int, ...]]) -> tuple[object, ...]:
+        first, last = row[1][0], row[1][-1]
+        return first - last, first, -len(row[1]), [-p for p in row[1]]
+
+    for at, events in sorted(rows, key=rank):
+        if all(events[-1] < other[0] or events[0] > other[-1] for _, other in taken):
+            taken.append((at, events))
+    return taken
+
+
+def latest_consumed(rows: Rows) -> Rows:
+    """As a rule engine: of the matches that end together the one whose latest events come last, and these are gone."""
+    taken: Rows = []
+    for at, events in sorted(rows, key=lambda row: (-row[0], row[1][::-1]), reverse=True):
+        if all(p not in other for _, other in taken for p in events):
+            taken.append((at, events))
+    return taken
+
+
+@pytest.mark.parametrize(
+    ("choose", "loop", "axis", "query"),
+    [
+        (longest_anywhere, {"cplus"}, "overlap", "A : B : A:+"),
+        (latest_consumed, set[str](), "overlap", "A OR (B : A)"),
+    ],
+)
+def test_a_value_that_other_queries_than_those_of_the_templates_refute_is_open(
+    choose: Callable[[Rows], Rows], loop: set[str], axis: str, query: str
+) -> None:
+    """Each explains all questions of the pool by leftmost-latest, or by consume-latest."""
+    known = predictor("cel")
+    claimed = {"event", "seq", "cseq", "or", *loop}
+
+    def ask(question: EngineQuestion) -> EngineAnswer | None:
+        if not claimed.issuperset(known.interpretation.operators(LANGUAGES["cel"].syntax.parse(question.query))):
+            return None
+        every = known.matches(question.query, question.S, question.key, known.default, "matches")
+        return every if isinstance(every, str) else frozenset(choose([(m.at, m.events) for m in every]))
+
+    stages = [stage for stage in STAGES["cel"] if {"seq", "seq@cseq", "loop@cplus", "or"} & {*stage.axes}]
+    found = Identification(known, ask).run(stages)
+    exception = found[axis].exception
+    assert exception is not None
+    assert (found[axis].value, exception.query) == (None, query)
+    assert {n for n, f in found.items() if f.value not in (None, known.default[n])} == set()
+
+
 def test_values_that_no_answer_tells_apart_are_told_as_such_beside_an_axis_without_a_value() -> None:
     """The hint said that answers which the other axis changes may tell them apart, but no such answer does."""
     known = predictor("cel")
