@@ -181,7 +181,13 @@ NOT_GOOD = {
 }
 
 
-@claim("sase07.good-formula", "Good formulas: CNF, and each clause is about its last identifier", "definition")
+@claim(
+    "sase07.good-formula",
+    "Good formulas: CNF, and each clause is about its last identifier",
+    "definition",
+    "a[i] and a[i-1] may stand only in a clause whose last identifier is a[i]; by the definition as printed "
+    "`c.x > b[i].x` is good",
+)
 def _(effort: Effort) -> Finding:
     pattern = "SEQ(A a, B+ b[], C c) WHERE"
     ok = True

@@ -19,7 +19,9 @@ def _example(id_: str, title: str, cases: list[tuple[str, str, list[int]]], read
     @claim(id_, title, "example", reading)
     def check(effort: Effort) -> Finding:
         wrong = [(query, S) for query, S, expected in cases if examples.found(query, S) != expected]
-        bound = f"{len(cases)} histories that show it" if len(cases) > 1 else "a history that shows it"
+        histories = len({S for _, S, _ in cases})
+        bound = f"{histories} histories that show it" if histories > 1 else "a history that shows it"
+        bound += f", by {len(cases)} expressions" if len(cases) > histories else ""
         return Finding("refuted" if wrong else "holds", "example", bound)
 
 
