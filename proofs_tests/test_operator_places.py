@@ -42,8 +42,8 @@ FILES: dict[str, int] = {
     "PartitionBy": 26,
     "PerKey": 29,
     "Within": 28,
-    "Repeat": 5,  # backtracking tries rounds in an order that the expansion does not have
-    "ContiguousRepeat": 5,
+    "Repeat": 4,
+    "ContiguousRepeat": 4,
     "NextPlus": 3,
     "Until": 3,
 }

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial, reduce
-from typing import ClassVar, Literal, TypeAlias, assert_never
+from typing import ClassVar, Literal, NamedTuple, TypeAlias, assert_never
 
 from cerify.semantics.arguments import depth_limited
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Span
@@ -419,6 +419,26 @@ class ContiguousRepeat(Repeat):
 
     def expand(self) -> Formula:
         return self._rounds(ContiguousSeq, ContiguousPlus)
+
+
+class Rounds(NamedTuple):
+    """The rounds of an iteration: its operand, the least and the most number (None: any), and whether without gaps."""
+
+    phi: Formula
+    least: int
+    most: int | None
+    adjacent: bool
+
+
+def rounds_of(phi: Formula) -> Rounds | None:
+    """Return the rounds of an iteration, which are one or more of phi+; None for any other formula."""
+    match phi:
+        case Plus(psi) | ContiguousPlus(psi):
+            return Rounds(psi, 1, None, isinstance(phi, ContiguousPlus))
+        case Repeat(psi, least, most):
+            return Rounds(psi, least, most, isinstance(phi, ContiguousRepeat))
+        case _:
+            return None
 
 
 def distinct(phi: Formula, rounds: int, attribute: str, span: Span | None = None) -> Formula:

@@ -444,6 +444,9 @@ class CelVariant:
         self._made += 1
         if self._made > self.budget.valuations:
             raise BudgetExceeded(f"more than {self.budget.valuations} steps of backtracking; shorten the stream")
+        if (rounds := cel.rounds_of(phi)) is not None:
+            yield from self.try_rounds(rounds.phi, i, rounds.adjacent, rounds.least, rounds.most)
+            return
         match phi:
             case cel.EventAtom(R):
                 if self.S[i].type == R:
@@ -455,10 +458,6 @@ class CelVariant:
                 for mu1, k in self.backtrack(left, i):
                     for start in self.after(k, isinstance(phi, cel.ContiguousSeq), self.choices["seq"]):
                         yield from ((mu1 | mu2, end) for mu2, end in self.backtrack(right, start))
-            case cel.Plus(psi) | cel.ContiguousPlus(psi):
-                yield from self.try_rounds(psi, i, isinstance(phi, cel.ContiguousPlus), 1, None)
-            case cel.Repeat(psi, least, most):
-                yield from self.try_rounds(psi, i, isinstance(phi, cel.ContiguousRepeat), least, most)
             case cel.In(psi, A):
                 yield from ((mu - at(mu, A) | bind(A, self.bound(mu)), end) for mu, end in self.backtrack(psi, i))
             case cel.Filter(psi, condition):
