@@ -543,7 +543,7 @@ def test_the_greatest_match_of_a_chain_is_that_of_the_definition(seed: int) -> N
         assert ReadableCelEvaluator(phi, output).evaluate(S) == right, f"{show(phi)} {S.events}"
 
 
-@pytest.mark.parametrize("seed", sampled(range(20), range(3)))
+@pytest.mark.parametrize("seed", sampled(range(20), range(1)))
 def test_windows_and_keys_inside_of_a_strategy_choose_among_what_is_in_them(seed: int) -> None:
     """LAST(A{60} WITHIN 30 seconds) is looked up, and not chosen out of all that there are."""
     rng = Random(f"windows in strategies {seed}")
@@ -640,7 +640,7 @@ def test_sixty_of_a_hundred() -> None:
     assert first.events == tuple(n for n in range(first.at + 1) if n % 3 and n % 2 == first.at % 2)[-60:]
 
 
-@pytest.mark.parametrize("seed", sampled(range(20), range(2)))
+@pytest.mark.parametrize("seed", sampled(range(20), range(1)))
 def test_the_greatest_match_of_different_values_has_the_newest_ones(seed: int) -> None:
     """By the definition of its expansion, whatever stands around LAST, also where values are of two kinds."""
     rng = Random(f"different values {seed}")

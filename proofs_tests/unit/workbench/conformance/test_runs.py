@@ -21,7 +21,7 @@ from click.testing import CliRunner
 from cerify import conform
 from cerify.cli import cerify
 from cerify.commands import conform as trend_command
-from cerify.conformance import engines
+from cerify.conformance import engines, inquiry
 from cerify.conformance.campaigns import BuiltInEvaluator, ClaimedMaker, EngineEvaluator, Job, PlanShare, plan_of
 from cerify.conformance.cases import Claims, case_of_line, learnt, load, nodes
 from cerify.conformance.choices import Choices
@@ -95,6 +95,13 @@ EVALUATOR = BuiltInEvaluator(CEL, "automaton")
 
 def report(*results: CaseResult, **more: Any) -> Report:
     return Report("mine", "1", "s", results, more.pop("defects", ()), 0, 1.0, **more)
+
+
+@pytest.fixture
+def few_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let `identify` ask one stage of its questions: all of them take half a minute where the engine answers none."""
+    stages = [stage for stage in inquiry.STAGES["cel"] if stage.axes == ("seq@cseq",)]
+    monkeypatch.setattr(inquiry, "STAGES", {"cel": stages})
 
 
 class NothingMatches:
@@ -385,6 +392,7 @@ def test_under_a_policy_an_expected_match_is_not_explained_by_the_definition(
         assert f"cerify conform --policy {path} --case " in shown
 
 
+@pytest.mark.usefixtures("few_questions")
 def test_what_a_policy_does_not_concern_is_explained_by_the_definition() -> None:
     result = replace(WRONG, case=replace(CASE, query="A", matches=[Match(0, (0,))]), matches=[])
     peeler = Peeler(lambda case, query, S: replace(result, case=case), Oracle(choices={"cel": {"seq": "strict"}}))
@@ -433,6 +441,7 @@ def asked(query: str, S: str, got: Callable[[Case], Sequence[Match]], detail: st
     return CaseResult(case, "passed" if found == sorted(case.matches) and not detail else "failed", found, detail)
 
 
+@pytest.mark.usefixtures("few_questions")
 def test_without_a_case_that_was_passed_there_is_no_cause() -> None:
     """Of one wrong answer many choices are the cause, and nothing speaks against any."""
     wrong = asked("A ; B", "A B", lambda case: ())
@@ -893,6 +902,8 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("few_questions")
 def test_a_defect_shows_the_query_in_the_terms_of_the_engine() -> None:
     """The authors of an engine do not read CEL, and the adapter's translation could be found in its source alone."""
     found = conform([sys.executable, "-c", TRANSLATING], [replace(STORED_CASE, events=[{"type": "A"}, {"type": "B"}])])

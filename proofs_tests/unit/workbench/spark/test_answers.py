@@ -137,6 +137,7 @@ def test_worker_errors_raises_the_error_of_the_worker_and_leaves_others_alone() 
     assert same.value is plain
 
 
+@pytest.mark.slow
 def test_no_function_of_pyspark_is_replaced() -> None:
     pytest.importorskip("pyspark", "4.1")
     from pyspark.errors.exceptions import base, captured
