@@ -1057,8 +1057,8 @@ plant(
 
 @claim(
     "sase07.cel-not-in",
-    "A simple query without a negation at the end reports the same events once; PROJECT[A](A ; B) of CEL has the A at "
-    "each B behind it",
+    "A simple query without a negation at the end reports the same events at one position only; PROJECT[A](A ; B) of "
+    "CEL has the A at each B behind it",
     "remark",
     "no statement of the paper, but of docs/theory/related.md: so CEL, with the positions at which it reports, is not "
     "in simple queries of SASE+ without a negation at the end. With which event a Kleene plus in last place is "

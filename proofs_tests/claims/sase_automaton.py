@@ -154,9 +154,9 @@ def _(effort: Effort) -> Finding:
     return Finding(
         "holds-corrected" if not wrong else "refuted",
         "random" if every > 1 else "exhaustive",
-        f"{len(automata):,} queries compiled, with one condition at most: all of one component, every {every}. of two; "
-        f"and {len(CUT_BY_AGGREGATES)} with ! and an aggregate made by hand: their states and edges are those of A.2, "
-        "and the identifiers those of the correction",
+        f"{len(automata):,} queries compiled: all of one component and every {every}. of two, with one condition at "
+        f"most, and {len(CUT_BY_AGGREGATES)} with ! and an aggregate made by hand: their states and edges are those of "
+        "A.2, and the identifiers those of the correction",
         found,
         "of a pair a[1], a[i] the take, ignore and proceed edges may speak of the next component too, and take and "
         "ignore edges of `a.len` and `agg(a[].att)`",

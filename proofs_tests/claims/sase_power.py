@@ -131,9 +131,9 @@ def _(effort: Effort) -> Finding:
                         state = step[state, letter]
                     if recognized(q, 2 * states, word) != (state in final):
                         return Finding("refuted", "exhaustive", f"{step}, final {final}, on {''.join(word)}")
+    of = " and of ".join(f"{n} state{'s' * (n > 1)} over {x}" for n, x in families)
     bound = (
-        f"the query of {sets} automata, all of {' and of '.join(f'{n} states over {x}' for n, x in families)} with a "
-        "final state, on all "
+        f"the query of {sets} automata, all of {of} with a final state, on all "
         f"words of 1 to {length} letters, {length + 3} of one letter ({looked_at:,} words); (aa)+ is one of the sets"
     )
     empty = recognized(regular_query({(0, "A"): 0}, 0, {0}), 2, "")
@@ -343,7 +343,10 @@ def reaches(graph: Graph, n: int) -> bool:
     return bool(nx.has_path(directed, 1, n))
 
 
-ORDER = "the edges come in the order of their tails: else a path may be there whose edges come too late"
+ORDER = (
+    "the edges come in the order of their tails: else a path may be there whose edges come too late; a query for each "
+    "n, which it names"
+)
 
 
 def _reaches(
@@ -368,8 +371,8 @@ _reaches("sase07.lem4.4:oREACH_d", "oREACH_d by skip till next match", "skip_til
 
 @claim(
     "sase07.thm4.3:underlined",
-    "By partition contiguity with an underlined predicate a query recognizes oREACH_d, which is complete for "
-    "DSPACE[log n]",
+    "By partition contiguity with an underlined predicate queries, one for each n, recognize oREACH_d, which is "
+    "complete for DSPACE[log n]",
     "remark",
     f"no statement of the paper, but of this book: by section 2.2.1 any predicate may be underlined, and one that "
     f"compares a[i] with a[i-1] makes of partition contiguity skip till next match. {ORDER.capitalize()}",

@@ -94,7 +94,7 @@ class Space:
 
     def describe(self, root: str | None = None) -> str:
         """What the space covers, in words and numbers; with a root, of those operators only that fit below it."""
-        streams = f"all streams to {self.events} events over {len(self.alphabet)} tuples"
+        streams = f"all streams to {self.events} events over {len(self.alphabet)} tuple{'s' * (len(self.alphabet) > 1)}"
         if root is None:
             return f"{self.formulas_in_words}, {streams}"
         left = self.nodes - (2 if root in BINARY else 1)

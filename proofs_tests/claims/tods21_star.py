@@ -48,7 +48,9 @@ def decided(title: str, effort: Effort, fails: Callable[[cel.Formula], bool], al
         if fails(phi):
             return Finding("refuted", "decided", f"after {cases} formulas", {"query": show(phi)})
     return Finding(
-        "holds", "decided", f"{title}, on all streams, for {cases} formulas of unary CEL* to {space.nodes} nodes{also}"
+        "holds",
+        "decided",
+        f"{title}, on all streams, for {cases} formulas of unary CEL*: {space.formulas_in_words}{also}",
     )
 
 
@@ -62,7 +64,7 @@ def with_values(effort: Effort, fails: Callable[[cel.Formula, Stream], bool]) ->
                     cases += 1
                     if fails(phi, S):
                         return None
-    return f"; across variables exhaustive only: {cases} cases, to {space.nodes} nodes and {space.events} events"
+    return f"; across variables exhaustive only: {cases} cases, those with a filter of {space.describe()}"
 
 
 def is_empty(A: CEA, B: CEA, phi: cel.Formula) -> bool:

@@ -54,7 +54,8 @@ def _bound(Es: list[expr.Expression], nodes: int, length: int) -> str:
     which = "with a variable in several places"
     if LARGER[0] in Es:
         which += f" or in a constraint, {' and '.join(f'`{show(E)}`' for E in LARGER)}"
-    return f"{len(Es)} expressions, all to {nodes} nodes {which}, on all histories of {length} events with two values"
+    where = f"on all histories of {length} events a and b with two values, up to exchange of the two"
+    return f"{len(Es)} expressions, all to {nodes} nodes {which}, {where}"
 
 
 @claim(
@@ -119,15 +120,18 @@ def _tuples(text: str, *events: tuple[str, dict[str, Value]]) -> set[tuple[int, 
 SMITH, JONES = ({"name": name} for name in ("smith", "jones"))
 
 
-@claim("vldb92.sec6.1:fire-after-hire", "Each hire before a fire gives a compatible tuple (x, w)", "example")
+BY_NAME = "attributes are by name, not by place, so that of hire the name alone is written"
+
+
+@claim("vldb92.sec6.1:fire-after-hire", "Each hire before a fire gives a compatible tuple (x, w)", "example", BY_NAME)
 def _(effort: Effort) -> Finding:
     text = "fire_after_hire(X, W) := prior(hire(X), fire(W)); fire_after_hire(X, W)"
     got = _tuples(text, ("hire", SMITH), ("hire", JONES), ("fire", SMITH))
     ok = got == {(2, ("smith", "smith")), (2, ("smith", "jones"))}  # w, and then x
-    return Finding("holds" if ok else "refuted", "example", "two hires and a fire; attributes by name, not by place")
+    return Finding("holds" if ok else "refuted", "example", "two hires and a fire")
 
 
-@claim("vldb92.sec6:re-hire", "immediate_re_hire(X): the hire of someone fired just before", "example")
+@claim("vldb92.sec6:re-hire", "immediate_re_hire(X): the hire of someone fired just before", "example", BY_NAME)
 def _(effort: Effort) -> Finding:
     text = "re_hire(X) := sequence(fire(X), hire(X)); re_hire(X)"
     got = _tuples(text, ("fire", SMITH), ("hire", SMITH), ("fire", SMITH), ("hire", JONES))

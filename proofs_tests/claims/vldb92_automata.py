@@ -88,8 +88,9 @@ def _construction(name: str, reading: str | None = None) -> None:
         wrong, against = agrees(Es)
         if wrong is not None:
             return Finding("refuted", "exhaustive", "the compiled automaton", wrong)
+        of = f"{len(Es)} expression{'s' * (len(Es) > 1)} over {IN_WORDS}"
         few = f"all to {nodes + 1} nodes{f', and of {show(AFTER_A)}' if name == 'prefix' else ''}"
-        bound = f"{len(Es)} expressions over {IN_WORDS}, {few}, on all histories of a and b {LIBRARY}; "
+        bound = f"{of}, {few}, on all histories of a and b {LIBRARY}; "
         bound += against
         for E in Es:
             M = printed.machine(E, LETTERS)
@@ -97,7 +98,7 @@ def _construction(name: str, reading: str | None = None) -> None:
                 if name != "slashplus":
                     return Finding("refuted", "decided", against, shown(E, h, M))
                 correction = "M' goes on reading E, on the whole history, and begins F anew at each of its events"
-                bound = f"corrected, {LIBRARY}: {len(Es)} expressions over {IN_WORDS}, {few}; {against}"
+                bound = f"corrected, {LIBRARY}: {of}, {few}; {against}"
                 return Finding("holds-corrected", "exhaustive", bound, shown(E, h, M), correction)
         return Finding("holds", "decided", bound)
 

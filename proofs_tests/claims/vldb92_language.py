@@ -57,7 +57,9 @@ def _clause(name: str, title: str, rooted: Callable[[expr.Expression], bool]) ->
         Es = [E for E in expressions(nodes) if rooted(E)]
         if name == "null-history":
             return passed(
-                all(not meaning(E, ()) for E in Es), f"all {len(Es)} expressions to {nodes} nodes", "exhaustive"
+                all(not meaning(E, ()) for E in Es),
+                f"all {len(Es)} expressions to {nodes} nodes over {IN_WORDS}",
+                "exhaustive",
             )
         found, cases = difference(product(Es, histories(length)), applied)
         bound = (
@@ -126,7 +128,11 @@ def _after_by_pipe(E: expr.Expression) -> expr.Expression:
 
 
 Rewrite = Callable[[expr.Expression], expr.Expression]
+AT_START = "start is an event of the history, at which E with a ! may take place"
 READINGS = {
+    "f": "start, where a history has it, is its first event; the printed formula has the event behind it too, and so "
+    "fails by either",
+    **dict.fromkeys(("h", "h1", "i"), AT_START),
     "b": "over a and b it is a or b; the text has the words alone",
     "d": "m is 3",
     "e": "m is 3",
@@ -135,7 +141,7 @@ READINGS = {
     "a": "the text has the formula alone; its sign is read",
     "m": "the text has the formula alone; its name is read: E has taken place at an event before",
     "n": "the text has the formula alone; its name is read: E takes place, or has taken place before",
-    "p": "nothing but E comes before T in the history, as in the sixth example of section 2.4.1",
+    "p": "nothing but E comes before T in the history, start neither, as in the sixth example of section 2.4.1",
 }
 DERIVED: dict[str, tuple[str, int, Callable[..., expr.Expression], Rewrite, str | None]] = {
     "a": ("E ∨ F", 2, expr.ExpressionOr, _or_as_printed, "!(!E ∧ !F)"),

@@ -169,7 +169,10 @@ def _(effort: Effort) -> Finding:
                 q = A.step(q, types[letter])
             ok = ok and (q in A.accepting) == bool(pattern.fullmatch("".join(h)))
     return passed(
-        ok, f"all {len(pairs)} regular expressions to {nodes} nodes over a and b, all words to 5 letters", "exhaustive"
+        ok,
+        f"all {len(pairs)} regular expressions to {nodes} nodes over a and b, with +, | and one after the other, all "
+        "words to 5 letters",
+        "exhaustive",
     )
 
 
