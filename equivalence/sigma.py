@@ -230,6 +230,7 @@ EDGE = 6  # positions from either end of a long log at which it is changed
 MOST_BURST = 400
 RANDOM_LOGS = 300
 MOST_LOGS, MOST_LOGS_OF_TESTS, MOST_FIRING_LOGS, MOST_KEPT_EVENTS = 4_000, 1_500, 400, 100_000
+MOST_DISTINGUISHING_LOGS = 200
 
 
 @dataclass(frozen=True)
@@ -821,3 +822,48 @@ def make_sigma_tests(query: sigma.SigmaQuery) -> SigmaTests:
         kills.setdefault(killer, []).append(words)
     tests = (SigmaTest(tuple(log), tuple(right(log)), tuple(kills.get(n, ()))) for n, log in enumerate(logs))
     return SigmaTests(tuple(tests), len(wrong), tuple(equal), tuple(left))
+
+
+Meaning: TypeAlias = Callable[[Sequence[Event]], tuple[object, ...]]
+"""A function from a log to the answer of a meaning of rules, in each form in which answers are compared."""
+
+
+def find_distinguishing_logs(
+    query: sigma.SigmaQuery, meanings: Sequence[Meaning], known: Iterable[Sequence[Event]]
+) -> list[list[Event]]:
+    """Return few logs on which two meanings differ in a form of answers in which no known log tells them apart.
+
+    A field has one kind of values on them, as in a table. Raises BudgetExceeded.
+    """
+
+    def differing_pairs(log: Sequence[Event]) -> int:
+        """Return the pairs of meanings, in each form, that differ on a log, as bits."""
+        found = 0
+        for answers in zip(*(meaning(log) for meaning in meanings), strict=True):
+            for one, other in combinations(answers, 2):
+                found = found << 1 | (one != other)
+        return found
+
+    rng, most = Random(0), MOST_DISTINGUISHING_LOGS
+    logs = list(filter(has_one_kind_a_field, islice(LogSearch((query,)).logs(rng), MOST_LOGS_OF_TESTS)))
+    tried = [*logs[:most], *rng.sample(logs[most:], min(most, len(logs[most:])))]  # the last ones have two changes
+    told = [(log, differing_pairs(log)) for log in sorted(tried, key=len)]
+    left, chosen = ~0, list[list[Event]]()
+    for log in filter(has_one_kind_a_field, known):
+        left &= ~differing_pairs(log)
+    while told:
+        check_time()
+        best, pairs = max(told, key=lambda one: (one[1] & left).bit_count())
+        if not pairs & left:
+            break
+        chosen.append(best)
+        left &= ~pairs
+    return chosen
+
+
+def has_one_kind_a_field(log: Iterable[Event]) -> bool:
+    """Return whether no field has values of two kinds, such as texts and numbers."""
+    kinds: dict[str, type] = {}
+    values = ((name, value) for event in log for name, value in event.attributes.items())
+    named = ((name, float if type(value) is int else type(value)) for name, value in values)
+    return all(kinds.setdefault(name, own) is own for name, own in named)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -115,6 +115,7 @@ def cases_of_rules(path: Path) -> tuple[list[Case], tuple[UnreadableRule, ...]]:
     alerts. The rules of a folder that cannot be read come with them. Raises InputError where none has a test log.
     """
     from cerify.conformance.model import Case, evaluated_output, of_output
+    from cerify.equivalence.sigma import has_one_kind_a_field
 
     folder = read_rules(path)
     for bad in () if folder.rules else folder.unreadable:
@@ -130,16 +131,16 @@ def cases_of_rules(path: Path) -> tuple[list[Case], tuple[UnreadableRule, ...]]:
             if len(queries) > 1 and isinstance(query, SigmaQuery):
                 text, name = query.text, query.rules[0].name
             with errors_in(text):
-                logs = language.explanations.test_logs(query).lines
+                logs = language.explanations.logs_for_engines(query).lines
             for line in logs:
                 number += 1
                 S = Stream([event_of_document(document, rule.path) for document in line["log"]])
+                if not has_one_kind_a_field(S):  # as the protocol asks of a stream
+                    mixed += 1
+                    continue
                 clause = f"finds {'; '.join(line['kills'])}" if line["kills"] else "a log on which it fires"
                 meant = language.evaluators.matches(query, S, DENOTATIONAL, Options(evaluated_output(output)))
                 events = [json_of_event(event) for event in S]
-                if not _has_one_type_a_field(events):  # as the protocol asks of a stream
-                    mixed += 1
-                    continue
                 id_, matches = f"{rule.path}:{number}", of_output(meant, rule.language, output)
                 cases.append(Case(id_, name, clause, rule.language, text, None, events, output, matches))
     if not cases:
@@ -148,12 +149,6 @@ def cases_of_rules(path: Path) -> tuple[list[Case], tuple[UnreadableRule, ...]]:
         message = f"{mixed} test logs are no cases: a field has texts and numbers there, and a stream has one type"
         echo(f"cerify: note: {message} a field", error=True)
     return cases, folder.unreadable
-
-
-def _has_one_type_a_field(events: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether no field has texts in one event and numbers in another."""
-    types: dict[str, type] = {}
-    return all(types.setdefault(name, type(value)) is type(value) for event in events for name, value in event.items())
 
 
 def is_rule_folder(query: str) -> bool:

@@ -309,6 +309,15 @@ def _standing(
         further = [_least_contradicted(judge, alike, further) for alike in found]
         choices.nearly = choices.nearly or further
         together = judge.confirm(list({**dict(stands), **dict(further)}.items()), helped=not asks)
+        for _ in range(0 if asks else ROUNDS):
+            contradicted = {c: judge.weigh(c, further) for c in further if c not in together}
+            contradicted = {c: weight for c, weight in contradicted.items() if weight.against}
+            if not contradicted:
+                break
+            choices.banned.add(max(contradicted, key=lambda c: contradicted[c].share_against))
+            further = judge.climb()
+            other = judge.confirm(further, helped=True)
+            together = max(together, other, key=lambda some: _number_given(choices, some, failing))
         if _number_given(choices, together, smallest) > _number_given(choices, stands, smallest):
             stands = together
         else:

@@ -42,7 +42,8 @@ SAYS: dict[str, str] = {
 }
 """Of each question of `SigmaReading` what its answers mean, in their order.
 
-Of choices that no answer tells apart the first is named: `null_groups` comes before `groups`, which changes more.
+Of choices that no answer tells apart the first is named: `null_groups` comes before `groups`, which changes more, and
+`chain` before `alerts-temporal`, as converters write sequences that are used up.
 """
 WINDOWS = ("sliding", "bucketed", "unlimited", "extent")
 BEAR = {"window": ("count",), "alerts": ("count",), "counted": ("several-counted", "several-added")}
@@ -54,12 +55,6 @@ AXES = axes(
         for values in (SigmaReading.possible_answers(name),)
     ),
     Axis("window-temporal", WINDOWS, TEMPORAL, SAYS["window"].replace("counts see", "temporal correlations see")),
-    Axis(
-        "alerts-temporal",
-        SigmaReading.possible_answers("alerts"),
-        TEMPORAL,
-        SAYS["alerts"].replace("an alert", "a temporal alert"),
-    ),
     Axis(
         "several-rules",
         ("any-of", "sequence"),
@@ -124,6 +119,12 @@ AXES = axes(
         ("together", "one-by-one"),
         ("several-rules",),
         "what several rules find at one event: is looked at together; rule by rule, each of which can raise an alert",
+    ),
+    Axis(
+        "alerts-temporal",
+        SigmaReading.possible_answers("alerts"),
+        TEMPORAL,
+        SAYS["alerts"].replace("an alert", "a temporal alert"),
     ),
 )
 

@@ -564,6 +564,12 @@ class Explanations(LanguagePart[F]):
         """Return logs that find differences from the query in one place. Raises Unsupported, BudgetExceeded."""
         raise Unsupported(f"there are no test logs for {self.language.title}")
 
+    def logs_for_engines(self, query: F, /) -> TestLogs:
+        """Return the test logs, and those that tell apart the meanings that engines give to a query. Raises as
+        `test_logs`.
+        """
+        return self.test_logs(query)
+
     def automaton(self, query: F, schema: Schema | None, budget: Budget) -> CEA | DFA:
         """Return the automaton of a query. Raises Unsupported if there is none or it needs a buffer; BudgetExceeded."""
         raise Unsupported(f"there is no automaton to draw of a query in {self.language.title}")

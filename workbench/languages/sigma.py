@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,13 +27,13 @@ from cerify.semantics.arguments import Budget, format_names
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.conditions import CATEGORY, TIMESTAMP
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
-from cerify.semantics.events import TIME, Match, Schema, Stream, result_of
+from cerify.semantics.events import TIME, Event, Match, Schema, Stream, result_of
 from cerify.semantics.packages import installed
 from cerify.semantics.predicates import Problem, find_nearest_name
 from cerify.semantics.sase.syntax import Reading
 from cerify.semantics.schemas import ObservedSchema
 from cerify.semantics.sigma import syntax as sigma
-from cerify.semantics.sigma.denote import alerts_of
+from cerify.semantics.sigma.denote import SigmaAlert, alerts_of
 from cerify.semantics.sigma.parse import parse
 from cerify.semantics.sigma.reading import SPECIFICATION
 from cerify.semantics.trees import subtrees
@@ -153,19 +154,8 @@ class SigmaExplanations(Explanations[sigma.SigmaQuery]):
 
         if schema is not None:
             raise Unsupported("test logs of Sigma have the fields of the rules; leave the schema out")
-        from cerify.semantics.ecs import document_of_event
-
         found = make_sigma_tests(query)
-        lines = tuple(
-            {
-                "log": [document_of_event(event) for event in test.log],
-                "alerts": [
-                    {"at": a.at, "events": list(a.events), "rule": a.rule, "group": dict(a.group)} for a in test.alerts
-                ],
-                "kills": list(test.kills),
-            }
-            for test in found.tests
-        )
+        lines = tuple(_line_of_log(test.log, test.alerts, test.kills) for test in found.tests)
         summary = [
             f"{len(lines)} logs find {found.mistakes - len(found.same) - len(found.left)} of {found.mistakes} mistakes "
             "in one place"
@@ -173,6 +163,37 @@ class SigmaExplanations(Explanations[sigma.SigmaQuery]):
         summary += [f"means the same as the rules: {words}" for words in found.same]
         summary += [f"no log was found for: {words}" for words in found.left]
         return TestLogs(lines, tuple(summary))
+
+    def logs_for_engines(self, query: sigma.SigmaQuery, /) -> TestLogs:
+        from cerify.equivalence.sigma import find_distinguishing_logs, make_sigma_tests
+        from cerify.hypotheses.interpretation import choices_of, concerned
+        from cerify.hypotheses.sigma import INTERPRETATION
+
+        def meaning(chosen: Mapping[str, str], log: Sequence[Event]) -> tuple[object, ...]:
+            choices = choices_of(chosen, INTERPRETATION.axes)
+            found = INTERPRETATION.matches(query, Stream(log), choices, "valuations", Budget())
+            return {m.at for m in found}, {repr(m.result) for m in found}
+
+        bearing = concerned(INTERPRETATION.axes, INTERPRETATION.operators(query))
+        one = [{}, *({axis.name: value} for axis in bearing for value in axis.values[1:])]
+        last = [{axis.name: "last"} for axis in bearing if "last" in axis.values]  # as queries by groups have it
+        meanings = [partial(meaning, at_end | choices) for at_end in ({}, *last) for choices in one]
+        found = make_sigma_tests(query)
+        logs = find_distinguishing_logs(query, meanings, [test.log for test in found.tests])
+        lines = [_line_of_log(test.log, test.alerts, test.kills) for test in found.tests]
+        lines += [_line_of_log(log, alerts_of(query, log), ["differences between converters"]) for log in logs]
+        return TestLogs(tuple(lines), ())
+
+
+def _line_of_log(log: Iterable[Event], alerts: Iterable[SigmaAlert], kills: Iterable[str]) -> Mapping[str, Any]:
+    """Return a test log as JSON, with its alerts and the mistakes that it finds."""
+    from cerify.semantics.ecs import document_of_event
+
+    return {
+        "log": [document_of_event(event) for event in log],
+        "alerts": [{"at": a.at, "events": list(a.events), "rule": a.rule, "group": dict(a.group)} for a in alerts],
+        "kills": list(kills),
+    }
 
 
 class SigmaCases(Cases[sigma.SigmaQuery]):

@@ -754,6 +754,22 @@ def test_test_logs_that_are_no_cases_are_counted(tmp_path: Path, capsys: pytest.
     assert "test logs are no cases: a field has texts and numbers there" in capsys.readouterr().err
 
 
+def test_fractions_and_whole_numbers_are_one_type_in_cases(tmp_path: Path) -> None:
+    """Logs with 0 and 0.5 in a field were no cases, so that no case of a sum had its timespan, by groups either."""
+    rule, body = tmp_path / "rule.yml", {"type": "value_sum", "rules": ["a"], "group-by": ["user"]}
+    documents = list(yaml.safe_load_all(rules({**body, "condition": {"gt": 0, "field": "n"}})))[:2]
+    rule.write_text(show_documents(documents), encoding="utf-8")
+    found = cases_of_rules(rule)[0]
+    assert any(event.get("n") == 0.5 for case in found for event in case.events)
+    unlimited = choices_of({"window": "unlimited"}, AXES)
+    for case in found:
+        S = stream_of_json(case.events, None, case.id, "event")
+        said = {m.result for m in find_matches(parse(case.query), S, unlimited, "valuations", Budget())}
+        if said != {m.result for m in case.matches}:
+            return
+    raise AssertionError
+
+
 def test_each_rule_of_a_file_that_raises_alerts_has_cases_of_its_own(tmp_path: Path) -> None:
     """Converters are compared by one correlation at a time, and passed over files with two."""
     text = rules(COUNT, {"title": "u", "correlation": {**COUNT, "rules": ["b"], "timespan": "5s"}}).partition(

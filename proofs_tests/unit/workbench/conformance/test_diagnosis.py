@@ -20,9 +20,10 @@ import pytest
 from click.testing import CliRunner
 
 from cerify.commands import fuzz, options
+from cerify.commands.rules import cases_of_rules
 from cerify.conformance import cases as cases_second_opinion
 from cerify.conformance import defects as defects_module
-from cerify.conformance.cases import line_of_case, load
+from cerify.conformance.cases import claims_of_json, line_of_case, load
 from cerify.conformance.choices import Choice, Choices
 from cerify.conformance.defects import (
     SUSPECTS,
@@ -273,6 +274,42 @@ def test_of_choices_that_no_log_tells_apart_the_one_that_changes_less_is_first()
     (defect,) = defects_of_rule({"null_groups": "joined"}, rule, "a", "b", "ab", "aa", "a.b")[0]
     (cause,) = defect.causes
     assert (cause.axis, cause.value, cause.alike) == ("null_groups", "joined", ("groups=ignored",))
+
+
+DUCKDB = {
+    "case": "exact", "alerts": "last", "window": "unlimited", "null_groups": "joined", "counted": "matches",
+    "window-temporal": "extent", "alerts-temporal": "last", "order": "any", "absent": "unknown",
+}  # fmt: skip
+EQL = {
+    "several-rules": "sequence", "threshold": "at-least", "threshold-temporal":
+    "all-rules", "sample": "events", "chain": "used-up", "null_groups": "joined", "groups": "folded",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("engine", "output", "body", "named"),
+    [
+        (DUCKDB, "groups", "event_count, condition: {lte: 2}", {"case", "alerts", "window", "null_groups", "counted"}),
+        (DUCKDB, "groups", "event_count, condition: {lt: 3}", {"case", "alerts", "window", "null_groups", "counted"}),
+        (DUCKDB, "groups", "temporal_ordered", {"case", "window-temporal", "null_groups", "order"}),
+        (EQL, "positions", "temporal_ordered", {"chain", "null_groups", "groups"}),
+    ],
+)
+def test_the_causes_of_a_converter_on_one_rule(
+    engine: dict[str, str], output: str, body: str, named: set[str], tmp_path: Path
+) -> None:
+    """A choice that answers contradict was taken first and ended the search; and no log told choices apart."""
+    kind, _, more = body.partition(",")
+    text = RULE.format(kind, f", group-by: [Host]{',' * bool(more)}{more}")
+    (tmp_path / "rule.yml").write_text(text.replace("Kind: b", "Role: b"))
+    claims = claims_of_json({"sigma": {"output": [output]}}, "sigma")
+    cases = [claims.restrict_case(case) for case in cases_of_rules(tmp_path / "rule.yml")[0]]
+    results = [recorded_by("sigma", engine, case) for case in cases]
+    peeler = Peeler(lambda case, query, S: recorded_by("sigma", engine, case))
+    found = defects_behind(peeler, [r for r in results if r.outcome != "passed"], results)
+    causes = [cause for defect in found for cause in defect.causes[:1]]
+    assert len(causes) == len(found)
+    assert {cause.axis: cause.value for cause in causes} == {axis: engine[axis] for axis in named}
 
 
 def latest(case: Case, *_: object) -> CaseResult:
