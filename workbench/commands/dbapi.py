@@ -11,7 +11,6 @@ import json
 import sys
 from collections.abc import Sequence
 from contextlib import closing, suppress
-from datetime import UTC, datetime
 from decimal import Decimal
 from importlib import import_module
 from itertools import count
@@ -147,8 +146,6 @@ def _plain(value: Any) -> Any:
     """Return a value of the DB-API as one of ours."""
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
-    if isinstance(value, datetime):
-        return value if value.tzinfo is not None else value.replace(tzinfo=UTC)
     return value
 
 

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from importlib import import_module
+from pathlib import Path
 from random import Random
 from types import ModuleType
 from typing import Any
@@ -14,7 +20,7 @@ from typing import Any
 import pytest
 
 from cerify import protocol
-from cerify.commands.dbapi import Database, created, inserted, main
+from cerify.commands.dbapi import ROWS_AT_ONCE, Database, created, inserted, main
 from cerify.conformance import sql
 from cerify.conformance.cases import load
 from cerify.conformance.engines import command_of_database
@@ -26,7 +32,7 @@ from cerify.languages.language import DENOTATIONAL, Options
 from cerify.languages.row_pattern import LANGUAGE
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
-from cerify.semantics.events import Event, Schema, Stream
+from cerify.semantics.events import Event, Schema, Stream, result_of
 from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.syntax import ROW
 from proofs_tests.support import sampled
@@ -156,6 +162,110 @@ def test_a_module_that_is_not_there_is_an_input_error() -> None:
         main("no_such_database")
 
 
+# ---- a recorded session ----
+#
+
+RECORD = Path(__file__).with_name("trino.jsonl")
+
+
+class Session:
+    """A module of the DB-API that answers as a recorded server did, and requires the same statements in the same order.
+
+    With the module of a server it asks that instead, and records. `python -m` this file, with the arguments of the
+    module's connect, writes the record anew: of Trino 483 as `io.trino.server.testing.TestingTrinoServer` starts it,
+    with the memory connector, and its client 0.340.
+    """
+
+    __name__ = "trino.dbapi"
+
+    class Error(Exception):
+        """As in PEP 249."""
+
+    class NotSupportedError(Error):
+        """As in PEP 249."""
+
+    def __init__(self, exchanges: list[Any], server: Any = None) -> None:
+        self.exchanges, self.server, self.place = exchanges, server, 0
+        self.names: list[str] | None = None
+        self.rows: list[Any] = []
+
+    def connect(self, **named: Any) -> Session:
+        self.connection = self.server and self.server.connect(**named)
+        return self
+
+    def cursor(self) -> Session:
+        return self
+
+    def execute(self, statement: str) -> None:
+        if self.server:
+            self.exchanges.append([statement, *self._asked(statement)])
+        asked, self.names, self.rows, error = self.exchanges[self.place]
+        self.place += 1
+        assert statement == asked
+        if error is not None:
+            raise self.Error(error)
+
+    def _asked(self, statement: str) -> tuple[list[str] | None, list[Any], str | None]:
+        try:
+            with closing(self.connection.cursor()) as cursor:
+                cursor.execute(statement)
+                names = cursor.description and [column[0] for column in cursor.description]
+                return names, [list(row) for row in cursor.fetchall()] if names else [], None
+        except self.server.Error as error:
+            return None, [], str(error).partition(", query_id")[0]
+
+    @property
+    def description(self) -> list[tuple[str]] | None:
+        return None if self.names is None else [(name,) for name in self.names]
+
+    def fetchall(self) -> list[Any]:
+        return self.rows
+
+    def close(self) -> None:
+        pass
+
+    rollback = close
+
+
+def replay(session: Session, cases: list[Case], **connect: Any) -> tuple[str, list[str]]:
+    """Ask a session what the adapter asks of a server; return the server's version and the failing cases."""
+    database = Database(session, [f"{name}={value}" for name, value in connect.items()])
+    assert not database.missing
+    told, failing = database.version(), []
+    for case in cases:
+        try:
+            given = set(database.answer(parse(case.query), stream_of(case), Options("valuations")))
+        except session.Error:
+            given = set()
+        failing += [] if given == set(case.matches) else [case.id]
+    q = parse("MATCH_RECOGNIZE (ORDER BY t MEASURES LAST(t) AS t, x / 4.0 AS y PATTERN (A))")
+    moment = datetime(2026, 11, 29, 12, 30, 1, 500, UTC)
+    S = Stream([Event(ROW, {"t": moment, "x": 3})], Schema({ROW: {"t": "timestamp", "x": "int"}}))
+    (match,) = database.answer(q, S, Options("valuations"))
+    assert match.result == result_of({"t": moment, "y": 0.75})
+    S = Stream([Event(ROW, {"x": 0})] * (ROWS_AT_ONCE + 1), Schema({ROW: {"x": "int"}}))
+    assert database.answer(parse("MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS x > 1)"), S, Options("valuations")) == []
+    with pytest.raises(session.Error, match="Division by zero"):
+        database.answer(parse("MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS 1 / x > 1)"), S, Options("valuations"))
+    return told, failing
+
+
+def test_the_adapter_and_a_recorded_server() -> None:
+    """The server gives its version and takes many rows at once; its values of Python are read as ours."""
+    head, *exchanges = (json.loads(line, object_hook=_value) for line in RECORD.read_text().splitlines())
+    session = Session(exchanges)
+    cases = [case for case in CASES if case.id in head["cases"]]
+    assert replay(session, cases) == (head["version"], head["failing"])
+    assert session.place == len(exchanges)
+    assert max(len(statement.split("), (")) for statement, *_ in exchanges if "INSERT" in statement) == ROWS_AT_ONCE
+
+
+def _value(obj: dict[str, Any]) -> Any:
+    """Read a value that JSON does not have, written as its type and its text."""
+    kinds: dict[str, Callable[[str], Any]] = {"datetime": datetime.fromisoformat, "Decimal": Decimal}
+    return next((kinds[kind](text) for kind, text in obj.items() if kind in kinds), obj)
+
+
 # ---- sql ----
 # MATCH_RECOGNIZE in SQL: what is sent of a case, and the matches that tables show.
 
@@ -281,3 +391,13 @@ def test_reading_tables_is_bounded_by_the_time_of_the_caller() -> None:
 def test_one_kind_of_answer() -> None:
     with pytest.raises(InputError, match="it has matches and tables, where one of"):
         protocol.parse_message('{"id": "c", "tables": [], "matches": []}', "answer")
+
+
+if __name__ == "__main__":
+    recorded: list[Any] = []
+    chosen = [case for case in CASES if re.search(r"/row-(?!long|nested|seek).*/00[19]$", case.id)]
+    named = dict(argument.split("=") for argument in sys.argv[1:])
+    version, failing = replay(Session(recorded, import_module("trino.dbapi")), chosen, **named)
+    lines = [{"version": version, "cases": [case.id for case in chosen], "failing": failing}, *recorded]
+    text = [json.dumps(line, default=lambda value: {type(value).__name__: str(value)}) for line in lines]
+    RECORD.write_text("".join(f"{line}\n" for line in text))
