@@ -58,7 +58,8 @@ final class BeamSqlEngine extends SqlEngine {
         Clause clause = new Clause(sql);
         executed.accept(clause.measures());
         List<Row> matches = rows(clause, clause.measures());
-        return clause.tables(matches, matches.isEmpty() ? List.of() : rows(clause, clause.allRows()));
+        return clause.tables(
+                matches, matches.stream().allMatch(clause::isOneRowEach) ? List.of() : rows(clause, clause.allRows()));
     }
 
     private static List<Row> rows(Clause clause, String statement) {

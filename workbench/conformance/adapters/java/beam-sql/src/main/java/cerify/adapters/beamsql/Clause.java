@@ -141,7 +141,16 @@ final class Clause {
                 .collect(Collectors.joining(" ", "SELECT * FROM PCOLLECTION MATCH_RECOGNIZE (", ")"));
     }
 
-    /** The rows of both statements as the harness has them: a row for each label, and a row for each match. */
+    /** Whether each variable of a match has one row, so that its measures alone say which. */
+    boolean isOneRowEach(Row match) {
+        return IntStream.range(0, variables.size())
+                .allMatch(i -> match.getValue("cerify_from_" + i).equals(match.getValue("cerify_to_" + i)));
+    }
+
+    /**
+     * The rows of both statements as the harness has them: a row for each label, and a row for each match. If all is empty,
+     * each variable of a match has one row.
+     */
     List<Table> tables(List<Row> matches, List<Row> all) {
         List<String> own = new ArrayList<>();
         if (!matches.isEmpty()) {
@@ -149,23 +158,24 @@ final class Clause {
             own.removeIf(name -> name.startsWith("cerify_"));
         }
         List<String> keys = own.subList(0, own.isEmpty() ? 0 : keys().size());
+        List<String> firsts = IntStream.range(0, variables.size()).mapToObj(i -> "cerify_from_" + i).toList();
         Map<List<Object>, Integer> numbers = new HashMap<>();
-        Map<List<Object>, List<Row>> left = new HashMap<>();
-        all.forEach(row -> left.computeIfAbsent(values(row, keys), key -> new ArrayList<>()).add(row));
+        Map<List<Object>, List<Object>> left = new HashMap<>();
+        all.forEach(row -> left.computeIfAbsent(values(row, keys), key -> new ArrayList<>()).add(row.getValue(PLACE)));
         List<List<Object>> labels = new ArrayList<>();
         List<List<Object>> measures = new ArrayList<>();
         for (Row match : matches) {
             List<Object> key = values(match, keys);
             int number = numbers.merge(key, 1, Integer::sum);
-            List<Row> rows = left.get(key);
+            List<Object> places = all.isEmpty() ? values(match, firsts) : left.get(key);
             Map<Integer, List<List<Object>>> taken = new TreeMap<>(); // by variable, in the order of the pattern
             while (taken.size() < variables.size()) {
-                int variable = variableFrom(match, rows.get(0).getValue(PLACE));
+                int variable = variableFrom(match, places.get(0));
                 Object last = match.getValue("cerify_to_" + variable);
                 List<List<Object>> of = taken.computeIfAbsent(variable, any -> new ArrayList<>());
                 Object place;
                 do {
-                    place = rows.remove(0).getValue(PLACE);
+                    place = places.remove(0);
                     List<Object> label = new ArrayList<>(key);
                     label.addAll(List.of(number, place, variables.get(variable)));
                     of.add(label);
