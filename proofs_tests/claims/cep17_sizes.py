@@ -273,10 +273,10 @@ def _(effort: Effort) -> Finding:
     rate = doublings([core.size(conditionals(k)) for k in steps], turned)
     linear = exponent(written, made)
     bound = (
-        f"{small} safe formulas in LP-normal form, all to {nodes} nodes: at most 6 states and transitions for each "
-        f"node; {others} others: at most 2 to the n. Choices of k events, twice, k from {sizes[0]} to "
-        f"{sizes[-1]}: exponent {linear:.2f} of the size in that of the formula; without the transitions that read "
-        f"nothing, removed as the proof says, {exponent(written, states):.2f} of the states and "
+        f"{small} safe unary formulas in LP-normal form, all to {nodes} nodes: at most 6 states and transitions for "
+        f"each node; {others} others that are well-formed: at most 2 to the n. Choices of k events, twice, k from "
+        f"{sizes[0]} to {sizes[-1]}: exponent {linear:.2f} of the size in that of the formula; without the transitions "
+        f"that read nothing, removed as the proof says, {exponent(written, states):.2f} of the states and "
         f"{exponent(written, read):.2f} of the transitions, so that those are not linear. Conditionals: 2 to the "
         f"{rate:.2f} n"
     )

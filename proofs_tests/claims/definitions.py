@@ -327,7 +327,7 @@ def _(effort: Effort) -> Finding:
             accepted += 1
             if [(c.kleene, c.negated) for c in q.pattern] != [kinds[part] for part in chosen]:  # type: ignore[union-attr]
                 return Finding("refuted", "exhaustive", text)
-    bound = f"all patterns to 3 components: {accepted} read as written, {refused} refused"
+    bound = f"all patterns to 3 components of one type: {accepted} read as written, {refused} refused"
     return Finding("holds" if accepted else "refuted", "exhaustive", bound)
 
 
