@@ -18,8 +18,8 @@ Equations between formulas: {holding} that hold, and {failing} that one might ex
 smallest witness that a search found. φ, ψ and χ stand for any formulas, P and Q for any predicates on one event. Other
 names and numbers stand for themselves; a law with X and Y is one for any two different variables.
 
-Both sides have the same valuations at every position of every stream; where "complex events only" stands, variables may
-be bound differently. What matches nowhere is written φ UNLESS φ.
+Both sides have the same valuations at every position of every stream. A law with † is about complex events only: the
+variables may be bound differently. What matches nowhere is written φ UNLESS φ.
 
 Each group of laws begins with its reason, which is no proof. The laws are data, in
 [one file](../equivalence/rewrite/holding.jsonl) for those that hold and [one](../equivalence/rewrite/failing.jsonl) for
@@ -61,7 +61,7 @@ def _grouped(laws: Sequence[Law], more: Callable[[Law], str] = lambda law: "") -
     """Return a list of laws under each reason, with what `more` adds to an equation."""
     reasons: dict[str, list[str]] = {}
     for law in laws:
-        line = f"- {_equation(law)} ({_named(law)}){more(law)}"
+        line = f"- {_equation(law)} ({_named(law)}){'†' * (law.level == 'events')}{more(law)}"
         reasons.setdefault(_greek(law.reason), []).append(line)
     return "\n".join(line for reason, lines in reasons.items() for line in (f"*{reason}*", "", *lines, ""))
 
@@ -78,8 +78,7 @@ def _equation(law: Law) -> str:
 
 def _named(law: Law) -> str:
     """Return the name of a law, with the conditions under which it holds."""
-    conditions = ["complex events only"] if law.level == "events" else []
-    conditions += [f"if every match of {_greek(letter)} has an event" for letter in law.binding]
+    conditions = [f"if every match of {_greek(letter)} has an event" for letter in law.binding]
     conditions += [f"if {_greek(letter)} does not have {variable}" for letter, variable in law.without]
     return _greek("; ".join([law.name, *conditions]))
 

@@ -7,7 +7,7 @@ const KINDS = Object.keys(SAID); // from best to worst
 
 // Returns the kind of a cell, and the share of the claimed cases that passed.
 function rate(text) {
-  const [, passed, claimed] = text.match(/^(\d+) of (\d+)/) || [];
+  const [, passed, claimed] = text.match(/^(\d+)\/(\d+)/) || [];
   if (!claimed) return ["unclaimed", 0];
   if (passed === claimed) return ["right", 1];
   return [/defect|unexplained|no answer/.test(text) ? "wrong" : "choice", passed / claimed];

@@ -32,8 +32,8 @@ HEAD = """# Measurements
 Written by `python -m proofs_tests.benchmarks --write docs`, from [the stored figures](../guide/performance.jsonl).
 
 [Speed](../guide/performance.md) says what the figures mean and draws them. `python -m proofs_tests.benchmarks NAME`
-measures one again, for example `update.Q1`. A cell is the median of five runs by processor time, in turns with
-the baseline that *beside* names. Machines differ, so compare the ratios. A missed target is in bold type.
+measures one again, for example `update.Q1`. A cell is the median of five runs by processor time, in turns with the
+baseline that *beside* names. Machines differ, so compare the ratios. A missed target is in bold type.
 """
 SECTIONS = (
     (
@@ -221,14 +221,12 @@ def amount(value: float) -> str:
 
 
 def compared(one: Mapping[str, Any]) -> str:
-    """The ratio to the baseline in words; nothing where there is no other thing beside it."""
+    """Return the ratio to the baseline in words; nothing where there is no other thing beside it."""
     ratio, unit, baseline = one["ratio"], one["unit"], one["baseline"]
     if baseline == "itself":
         return ""
     if unit.endswith("/s"):
-        return (
-            f"{digits(ratio)} × as fast as {baseline}" if ratio >= 1 else f"{digits(1 / ratio)} × as long as {baseline}"
-        )
+        return f"{digits(ratio)} × rate of {baseline}" if ratio >= 1 else f"{digits(1 / ratio)} × time of {baseline}"
     return f"{digits(ratio)} × {baseline}"
 
 

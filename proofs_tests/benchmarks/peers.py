@@ -190,11 +190,12 @@ The engine and the compiled evaluator of cerify read the same stream in turns, {
 matches are listed as the engine hands them over; the query is compiled before. *CPU of the thread* is that of the
 thread that evaluates; *of the process* includes collecting garbage, compiling at run time and logging. (Java counts it
 in steps of 10 ms; it is taken to be no less than that of the thread. Of adapters in Python it includes writing the
-query and the events in the engine's form.) *Times ours* is the time of the process divided
+query and the events in the engine's form.)
+[Events per second](../guide/performance.md) stand elsewhere. *Times ours* is the time of the process divided
 by ours, with the least and the greatest of the {runs}. Each engine gets streams of {ladder}
 events, until one takes its process {short:g} s or more when it is first read, or the next one has more than {most:,}
-matches; the last one is shown, so that rows of different engines are not about the same stream. Where the numbers of
-matches differ no time is shown.
+matches; the last one is shown, so that rows of different engines are not about the same stream. Where the engine
+has another number of matches no time is shown.
 
 ![Processor time of the engine divided by ours](speed.svg)
 
@@ -205,7 +206,7 @@ def page(run: Json) -> str:
     """The page of what was measured, in Markdown."""
     settings = {"warm": WARM, "runs": RUNS, "ladder": ", ".join(f"{n:,}" for n in LADDER), "short": SHORT, "most": MOST}
     text = HEAD.format(cores=run["machine"]["cores"], load=run["machine"]["load"], **settings)
-    names = ["query", "events", "matches", "CPU of the thread", "of the process", "ours", "events/s", "times ours"]
+    names = ["query", "events", "matches", "CPU of the thread, ms", "of the process", "ours", "times ours"]
     for engine in dict.fromkeys(row["engine"] for row in run["rows"]):
         rows = [row for row in run["rows"] if row["engine"] == engine]
         text += f"## {engine} {rows[0]['version']}, {rows[0]['date']}\n\n{table(names, map(cells, rows))}\n"
@@ -215,17 +216,16 @@ def page(run: Json) -> str:
 def cells(row: Json) -> list[str]:
     """The cells of a row of the page."""
     if "why" in row:
-        return [row["query"], "", row["why"].replace("|", "\\|"), *[""] * 5]
+        return [row["query"], "", row["why"].replace("|", "\\|")]
     shown = [row["query"], f"{row['events']:,}", f"{row['matches']:,}"]
     if row["found"] != row["matches"]:
-        return [*shown[:2], f"{row['found']:,}, where there are {row['matches']:,}", *[""] * 5]
+        return [*shown[:2], f"{row['found']:,}, not {row['matches']:,}"]
     theirs, mine, (low, high) = row["theirs"], row["ours"], row["spread"]
-    times = [f"{digits(1000 * seconds)} ms" for seconds in (theirs["thread"], theirs["process"], mine["process"])]
+    times = [digits(1000 * seconds) for seconds in (theirs["thread"], theirs["process"], mine["process"])]
     return [
         *shown,
         *times,
-        digits(row["events"] / theirs["process"]),
-        f"{digits(row['ratio'])} ({digits(low)} to {digits(high)})",
+        f"{digits(row['ratio'])} ({digits(low)}–{digits(high)})",
     ]
 
 

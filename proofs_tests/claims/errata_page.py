@@ -93,14 +93,14 @@ def _damaged_row(text: DamagedText) -> str:
 def _results() -> Iterator[str]:
     """The claims that fail, with what becomes of the result; those of one paper for which it is the same together."""
     yield from ("## What becomes of the results", "")
-    yield from ("| claims that fail as printed | and then | status |", "|---|---|---|")
-    rows: dict[tuple[str, str, str], list[str]] = {}
+    yield from ("| claims that fail as printed | and then |", "|---|---|")
+    rows: dict[tuple[str, str], list[str]] = {}
     for paper in PAPERS:
         for erratum in ALL_ERRATA:
             for id_ in erratum.claims if erratum.paper == paper else ():
-                rows.setdefault((paper, quick(id_)["status"], erratum.outcome), []).append(id_)
-    for (_, status, outcome), ids in rows.items():
-        yield f"| {codes(tuple(ids))} | {outcome} | {status} |"
+                rows.setdefault((paper, erratum.outcome), []).append(id_)
+    for (_, outcome), ids in rows.items():
+        yield f"| {codes(tuple(ids))} | {outcome} |"
     yield ""
 
 
@@ -135,7 +135,6 @@ def _told(erratum: Erratum) -> Iterator[str]:
     corrections = {id_: entry["correction"] for id_, entry in found.items() if entry["correction"] is not None}
     if corrections:
         yield from (f"*Correction*: {_by_claim(corrections)}.", "")
-    yield from (f"*And then*: {erratum.outcome}.", "")
 
 
 def _by_claim(texts: dict[str, str]) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from typing import Any
 
@@ -39,11 +40,11 @@ few rows are statements of this book about the language of a paper, and say so.
   one case, or, of a claim about more, a few queries made by hand, be it on all small streams.
 - In lists of operators `filter` is FILTER A.x > 0, `correlated` FILTER A.x = B.x, `in` IN X, and `project`
   PROJECT[A].
+- What several rows of a table say stands once above it, as N1, N2 and so on.
 - *In Coq* names a theorem about all queries and streams of a [model](theory/mechanised.md).
 - The bounds are those of the quick check; `cerify claims --budget full` looks at more. `cerify claims
   --planted` plants an error beside each entry that has a check and shows that the check finds it.
 """
-TOTALS = "| paper |"  # how the table of totals begins, here and in the README
 
 _checked: dict[str, dict[str, Any]] = {}
 
@@ -63,17 +64,10 @@ def page(jobs: int = 1) -> str:
     return "\n".join([introduction, *summary(), *(line for paper in PAPERS for line in _of(paper))]) + "\n"
 
 
-def with_totals(readme: str) -> str:
-    """The README with the table of totals as it is now; every claim has to be checked before."""
-    before, _, after = readme.partition(TOTALS)
-    rest = after.partition("\n\n")[2]
-    return before + "\n".join(summary()) + "\n" + rest
-
-
 def summary() -> Iterator[str]:
     """How many claims of each paper have which status, and which evidence."""
     columns = (*STATUSES, *(f"*{evidence}*" for evidence in EVIDENCE))
-    yield f"{TOTALS} {' | '.join(columns)} |"
+    yield f"| paper | {' | '.join(columns)} |"
     yield f"|---|{'---|' * len(columns)}"
     rows = {f"{paper}: {title}": (paper,) for paper, title in PAPERS.items() if paper not in LATER}
     rows[f"later work, {len(LATER)} papers"] = LATER
@@ -88,6 +82,10 @@ def summary() -> Iterator[str]:
 def _of(paper: str) -> Iterator[str]:
     yield f"## {paper}: {PAPERS[paper]}"
     yield ""
+    looked = {claim.id: _looked_at(quick(claim.id)) for claim in of_paper(paper)}
+    for note, text in (notes := _notes(looked.values())).items():
+        yield f"- {note}: {escaped(text)}"
+    yield from ([""] if notes else [])
     yield "| id | claim | status | evidence | what was looked at |"
     yield "|---|---|---|---|---|"
     for claim in of_paper(paper):
@@ -97,12 +95,28 @@ def _of(paper: str) -> Iterator[str]:
             status = f"[{status}](errata.md#{erratum.anchor})"
         elif damaged_text(claim.id) is not None:
             status = f"[{status}](errata.md#text-that-may-be-damaged)"
-        bound = found["bound"] + (f". Reading: {found['reading']}" if found["reading"] else "")
-        if found["theorem"]:
-            bound += f". In Coq: `{found['theorem']}`"
+        bound = looked[claim.id]
+        for note, text in notes.items():
+            bound = bound.replace(text, note)
         cells = (f"`{claim.id}`", claim.title, status, found["evidence"] or "", bound)
         yield "| " + " | ".join(_cell(text) for text in cells) + " |"
     yield ""
+
+
+def _looked_at(found: dict[str, Any]) -> str:
+    """Return what the check of an entry looked at, its reading and its theorem in Coq."""
+    reading = f". Reading: {found['reading']}" if found["reading"] else ""
+    return found["bound"] + reading + (f". In Coq: `{found['theorem']}`" if found["theorem"] else "")
+
+
+def _notes(texts: Iterable[str]) -> dict[str, str]:
+    """Return the clauses that several texts share, by name, if naming them makes the page shorter."""
+    clauses = Counter(
+        clause for text in texts for clause in re.split(r"(?<! ); |\. (?:Reading: )?|: (?=[a-z0-9])", text)
+    )
+    words = {clause: len(clause.split()) for clause in clauses if "`" not in clause}
+    shared = [clause for clause, n in words.items() if n >= 8 and (clauses[clause] - 1) * n > 12]
+    return {f"N{k}": clause for k, clause in enumerate(sorted(shared, key=lambda clause: -len(clause)), 1)}
 
 
 def _cell(text: str) -> str:

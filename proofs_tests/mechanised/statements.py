@@ -20,10 +20,21 @@ HEAD = """# The theorems, side by side
 Written by `python -m proofs_tests.mechanised.statements` from the files in Coq.
 
 Each theorem of [The core, proved in Coq](mechanised.md) stands here three times: the claim of the paper, the
-theorem in words, and the statement in Coq. Before a statement stand the variables of its section; the theorem
-is for all of them. [That page](mechanised.md) ends with what the model leaves out. [Errata](../errata.md) has
-what is wrong in print.
+theorem in words, and the statement in Coq. A theorem is for all variables of its section: those before the
+statement, and any of these four.
+
+```coq
+{common}
+```
+
+[That page](mechanised.md) ends with what the model leaves out. [Errata](../errata.md) has what is wrong in print.
 """
+COMMON = (
+    "Variable event : Type.",
+    "Variable var : Type.",
+    "Variable var_dec : forall x y : var, {x = y} + {x <> y}.",
+    "Variable type_of : event -> var.",
+)
 
 
 @dataclass(frozen=True)
@@ -174,12 +185,8 @@ STATEMENTS = (
         "[Normal forms](../guide/normal-forms.md): the disjunctive normal form has the same valuations.",
         "A formula and its disjunctive normal form mean the same. `disjuncts_have_no_or`: no disjunct has an "
         "OR but inside iterations "
-        "and strategies.",
-        (
-            ("Rules.v", "equal"),
-            *(("Disjunctive.v", name) for name in ("filtered", "unless", "pairs", "disjuncts", "union_of", "or_of")),
-            *(("Disjunctive.v", name) for name in ("disjunctive", "conjunctive", "disjuncts_have_no_or")),
-        ),
+        "and strategies. `disjunctive` and the other functions stand in the same file.",
+        (("Rules.v", "equal"), ("Disjunctive.v", "conjunctive"), ("Disjunctive.v", "disjuncts_have_no_or")),
     ),
     Statement(
         "Filters, pushed down",
@@ -187,12 +194,8 @@ STATEMENTS = (
         "push_filters_equal",
         "[Normal forms](../guide/normal-forms.md): with its filters pushed down a formula has the same valuations.",
         "A formula and what `push_filters` makes of it mean the same. `filters_are_pushed`: in this form, each filter "
-        "of one atom stands on an event type or on NXT, LAST or MAX.",
-        tuple(
-            ("PushFilters.v", name)
-            for name in ("bindable", "narrowed", "each", "disjoint", "whole", "filtered", "push_filters")
-        )
-        + tuple(("PushFilters.v", name) for name in ("ground", "pushed", "filters_are_pushed")),
+        "of one atom stands on an event type or on NXT, LAST or MAX. `push_filters` stands in the same file.",
+        tuple(("PushFilters.v", name) for name in ("ground", "pushed", "filters_are_pushed")),
     ),
     Statement(
         "Theorem 1",
@@ -332,7 +335,7 @@ def coq(file: str, name: str) -> str:
 
 
 def premises(file: str, name: str) -> str:
-    """The variables of the sections that are open where the definition or theorem stands."""
+    """Return the variables of the sections that are open where the definition or theorem stands, but for COMMON."""
     text = (HERE / file).read_text(encoding="utf-8")
     sections: list[list[str]] = [[]]
     for line in text[: text.index(coq(file, name))].splitlines():
@@ -342,7 +345,7 @@ def premises(file: str, name: str) -> str:
             sections.pop()
         elif line.startswith(("Variable ", "Variables ")):
             sections[-1].append(re.sub(r" {2,}", "  ", line))
-    return "\n".join(line for lines in sections for line in lines)
+    return "\n".join(line for lines in sections for line in lines if line not in COMMON)
 
 
 def section(statement: Statement) -> str:
@@ -353,8 +356,8 @@ def section(statement: Statement) -> str:
     parts = [
         f"## {statement.title}",
         f"*Claim.* {statement.paper}{claims}",
-        f"*In words.* {statement.prose}",
-        f"*In Coq*, in {link}:",
+        f"{statement.prose}",
+        f"{link}:",
         "```coq\n" + "\n\n".join(filter(None, (premises(*statement.shown[0]), coq(*statement.shown[0])))) + "\n```",
     ]
     if statement.definitions:
@@ -367,7 +370,7 @@ def section(statement: Statement) -> str:
 
 def page() -> str:
     """The text of the page."""
-    return "\n\n".join([HEAD.rstrip(), *map(section, STATEMENTS)]) + "\n"
+    return "\n\n".join([HEAD.format(common="\n".join(COMMON)).rstrip(), *map(section, STATEMENTS)]) + "\n"
 
 
 if __name__ == "__main__":

@@ -184,11 +184,11 @@ def features() -> list[tuple[str, str]]:
 def cell_text(cell: dict[str, Any] | None) -> str:
     """Return the text of a cell: passed of claimed, the trend, and what explains the rest, each with its finding."""
     if cell is None:
-        return "not claimed"
+        return "–"
     rest = [f"[{one['cases']} {one['kind']}]({one['page']}#{one['id']})" for one in cell["findings"]]
     rest += [f"{cell[name]} {text}" for name, text in (("unexplained",) * 2, ("no_answer", "no answer")) if cell[name]]
     trend = "".join(f" {sign}{cell[name]}" for name, sign in (("mended", "▲"), ("broken", "▼")) if cell.get(name))
-    return f"{cell['passed']} of {cell['claimed']}{trend}" + ": " * bool(rest) + ", ".join(rest)
+    return f"{cell['passed']}/{cell['claimed']}{trend}" + ": " * bool(rest) + ", ".join(rest)
 
 
 def profile_rows(identified: Iterable[dict[str, Any]]) -> list[list[str]]:
@@ -203,7 +203,7 @@ def profile_rows(identified: Iterable[dict[str, Any]]) -> list[list[str]]:
             if found["value"] is None:
                 unfit.append(f"`{name}`")
             elif found["value"] != defaults[name]:
-                departs.append(f"`{name}={found['value']}` {found['explained']} of {found['answers']}")
+                departs.append(f"`{name}={found['value']}` {found['explained']}/{found['answers']}")
         head = [f"{profile['engine']['name']} {profile['engine']['version']}", profile["date"], profile["language"]]
         rows.append([*head, str(profile["questions"]), ", ".join(departs), ", ".join(unfit)])
     return rows
@@ -216,26 +216,34 @@ def page(
     identified: Sequence[dict[str, Any]] = (),
 ) -> str:
     """The page, in Markdown: the newest run of each engine by feature, the findings, the profiles, and every run."""
+    others = sorted({path.parent.name for path in FINDINGS.glob("*/README.md")} - {finding.engine for finding in known})
     found = [
-        [engine, *(", ".join(dict.fromkeys(f.link for f in known if (f.engine, f.kind) == (engine, k))) for k in KINDS)]
+        [
+            f"[{engine}]({engine}/README.md)",
+            *(", ".join(dict.fromkeys(f.link for f in known if (f.engine, f.kind) == (engine, k))) for k in KINDS),
+        ]
         for engine in sorted({finding.engine for finding in known})
     ]
+    together: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for run in sorted(fuzzed, key=lambda run: (run["tested"], run["date"], run["seed"])):
+        together.setdefault((run["tested"], run["profile"]), []).append(run)
     drawn = [
-        [run["tested"], run["date"], f"{run['profile']}, {run['seed']}", *map(str, fuzz_counts(run))]
-        for run in sorted(fuzzed, key=lambda run: (run["tested"], run["date"]))
+        [tested, same[-1]["date"], profile, ", ".join(str(run["seed"]) for run in same)]
+        + [str(sum(counts)) for counts in zip(*map(fuzz_counts, same), strict=True)]
+        for (tested, profile), same in together.items()
     ]
     return (
         HEAD
         + "".join(feature_tables(board(runs, known)))
         + HEAT
-        + FOUND
+        + FOUND.format(others=", ".join(f"[{name}]({name}/README.md)" for name in others))
         + table(["engine", "defects", "choices"], found)
         + PROFILED
         + table(
             ["engine", "date", "language", "questions", "departs in", "no value explains"], profile_rows(identified)
         )
         + FUZZED
-        + table(["engine", "date", "profile, seed", "cases", "claimed", "agreed", "disagreed"], drawn)
+        + table(["engine", "last run", "profile", "seeds", "cases", "claimed", "agreed", "disagreed"], drawn)
         + HISTORY
         + table(["engine", "date", "held to", "passed", "cases", "mended", "broken"], history(runs))
     )
@@ -256,7 +264,7 @@ def history(runs: Sequence[dict[str, Any]]) -> Iterator[list[str]]:
         trend = [str(len(before[1] - failing)), str(len(failing - before[1]))] if before[0] == same else ["", ""]
         name = f"{same[0]} {run['engine']['version']}"
         passed, claimed, cases = totals(run)
-        yield [name, run["date"], same[1], f"{passed} of {claimed}", str(cases), *trend]
+        yield [name, run["date"], same[1], f"{passed}/{claimed}", str(cases), *trend]
         before = same, failing
 
 
@@ -324,21 +332,12 @@ HEAD = """# The board of engines
 
 Written by `python -m proofs_tests.tools.engine_board page` from stored runs of `cerify conform`.
 
-Which engine has which construct right? A cell has how many of the claimed cases passed, and what explains the others: a
-*defect* or a *choice* of the engine, with a link to the finding. ▲2 says that two cases which failed in the version
-before fail no longer, ▼2 that two fail since. What an engine does not claim is skipped by its adapter, whose page says
-why. Features that no engine claims are left out, and so are engines that claim no feature of a language. [The
+Which engine has which construct right? A cell has the cases passed/claimed, and what explains the others: a *defect* or
+a *choice* of the engine, with a link to the finding. ▲2 says that two cases which failed in the version before pass
+now, ▼2 that two fail since. – is a feature that the engine does not claim; the page of its adapter says why. Features
+that no engine claims are left out, and so are engines that claim no feature of a language. [The
 suite](../reference/suite.md) says what each feature is; in the book, tick those that you need, and a line says which
 engines have all of them right. [board.json](board.json) has the same as data.
-
-Findings: [Beam SQL](beam/README.md), [bobocep](bobocep/README.md), [Calcite](calcite/README.md),
-[ClickHouse](clickhouse/README.md), [CLIPS](clips/README.md), [CORE](core/README.md), [Drools](drools/README.md),
-[epigrep](epigrep/README.md), [EQL for Python](eql/README.md),
-[Esper](esper/README.md), [Flink CEP](flink/README.md), [GoogleSQL](googlesql/README.md), [nools](nools/README.md),
-[OpenCEP](opencep/README.md), [pandas-match-recognize](pandas/README.md), [pycer](pycer/README.md),
-[rustevex](rustevex/README.md), [SASE](sase/README.md), [converters of Sigma](sigma/README.md),
-[Siddhi](siddhi/README.md), [stix2-matcher](stix2/README.md),
-[Trino](trino/README.md), [Varpulis](varpulis/README.md).
 """
 HEAT = '\n<script src="../_static/board.js" defer></script>\n'  # colours, and filters above the tables
 KINDS = ("defect", "choice")
@@ -346,7 +345,7 @@ FOUND = """
 ## Findings
 
 Each has a section with the smallest query and stream, what is expected, what the engine reports, and for a defect the
-likely place in its source; a program that uses the engine alone shows it.
+likely place in its source; a program that uses the engine alone shows it. Pages without such findings: {others}.
 
 """
 PROFILED = """
@@ -360,7 +359,7 @@ seven in ten. All other axes that the engine could be asked about are the defini
 FUZZED = """
 ## Random cases
 
-Runs of `cerify fuzz`; the page of each engine says what its disagreements are.
+Runs of `cerify fuzz`, together for each profile; the page of each engine says what its disagreements are.
 
 """
 HISTORY = """

@@ -100,11 +100,8 @@ the engines that reported exactly these matches. The third has what others repor
 explains it. An engine that is missing in a row cannot express the query or does not speak the language; its
 [adapter](../../workbench/conformance/adapters/README.md) says why.
 
-[The board](../findings/board.md) has all cases by feature, and [speed](../findings/speed.md) has measurements.
-[Another page](engine-documents.md) says what the engines' documents promise. You can [test your own
-engine](ten-minutes.md).
-
-Engines: {engines}.
+[The board](../findings/board.md) has the versions and all cases by feature. [Another page](engine-documents.md) says
+what the engines' documents promise. You can [test your own engine](ten-minutes.md).
 
 """
 SILENT = ("skipped", "not checked")
@@ -121,8 +118,7 @@ def answer_text(result: Mapping[str, Any]) -> str:
 def comparison(runs: Sequence[dict[str, Any]], links: Mapping[tuple[str, str], str], cases: Mapping[str, Case]) -> str:
     """The page, in Markdown: of the newest run of each engine, with the links to findings by engine and case."""
     names = [NAMES.get(run["engine"]["name"], run["engine"]["name"]) for run in runs]
-    heads = (f"{name} {run['engine']['version']} ({run['date']})" for name, run in zip(names, runs, strict=True))
-    text = HEAD.format(engines=", ".join(heads))
+    text = HEAD
     for question in QUESTIONS:
         rows = [["case", "as defined", "otherwise"], ["---"] * 3]
         for id_ in question.cases:
