@@ -446,8 +446,8 @@ def identify_command(
 ) -> int:
     """Find out what an engine means by at most 500 short questions, and print what explains its answers.
 
-    COMMAND starts the engine, which speaks the protocol on standard input and output. The profile can be given to
-    `cerify conform --policy`.
+    COMMAND starts the engine, which speaks the protocol on standard input and output. Up to 100 random questions come
+    last. The profile can be given to `cerify conform --policy` and, as the best check of it, to `cerify fuzz --policy`.
 
     Exit status: 0 if every axis has a value, or several that no question distinguishes, 1 if there is one that no value
     explains, or the engine answered nothing or stopped before the end, 2 if it cannot be started, 130 if it was
@@ -515,6 +515,7 @@ def _print_profile(profile: EngineProfile) -> None:
         cells = (*(cell.ljust(width) for cell, width in zip(row[:3], widths, strict=True)), row[3])
         console.print("  ".join(cells).rstrip(), markup=False, highlight=False, soft_wrap=True)
     console.print(f"{profile.questions} questions.")
+    console.print("Random cases check a profile: write it with --json to a FILE, and run cerify fuzz --policy FILE.")
     for remark in profile.remarks:
         console.print(f"Note: {remark}.", markup=False, soft_wrap=True)
     if profile.stopped:

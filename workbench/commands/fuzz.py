@@ -55,7 +55,7 @@ from cerify.conformance.campaigns import (
     read_known,
 )
 from cerify.conformance.cases import Claims, claims_of_engine, unknown_names
-from cerify.conformance.defects import why_of
+from cerify.conformance.defects import bearing_choices, why_of
 from cerify.conformance.engines import NAMES, command_of
 from cerify.conformance.harness import Engine, Limits
 from cerify.conformance.model import (
@@ -126,7 +126,8 @@ def result_of(d: Disagreement, language: Language[Any], consumption: Consumption
 def why(result: CaseResult, held: Mapping[str, str] = {}) -> str:
     """Return the explanation of the first difference; "" if there is none. held: the choices of a policy."""
     consumption = result.case.consumption
-    return why_of(result, held if consumption is Consumption.NONE else {"consumption": consumption.value})
+    plain = consumption is Consumption.NONE
+    return why_of(result, bearing_choices(result.case, held) if plain else {"consumption": consumption.value})
 
 
 def rerun(index: int, engine: Sequence[str]) -> str:
@@ -162,6 +163,9 @@ def print_disagreement(
     notes may replace the expected matches if the definition gave no answer.
     """
     case, got = result.case, result.matches
+    shows = result.outcome != "disputed" and not bearing_choices(
+        case, held
+    )  # `cerify match` has the definition's matches
     console.print()
     if got is None or "expected" in notes:
         console.print("no answer", style="bold")
@@ -174,7 +178,7 @@ def print_disagreement(
         "got": result.detail if got is None else format_matches(got, 20, case.matches) or "nothing",
         **notes,
         "why": why(result, held),
-        "again": "\n".join([*again, *([match_command(case)] if result.outcome != "disputed" else [])]),
+        "again": "\n".join([*again, *([match_command(case)] if shows else [])]),
     }
     for label, text in texts.items():
         for line in labelled(label, text):

@@ -146,8 +146,8 @@ LINES = 24  # of an explanation; the rest is left out
 def why_of(result: CaseResult, held: Mapping[str, str] = {}) -> str:
     """Return the explanation of the first difference as text; "" if there is no difference, or no explanation.
 
-    held: the declared choices of a policy or a reading that concern the case. They are not offered as explanations, and
-    a note says so.
+    held: the declared choices of a policy or a reading that change the expected matches. The definition does not
+    explain these, and a note says so.
     """
     if result.outcome not in ("failed", "error", "crashed", "timeout", "memory", "protocol"):
         return ""
@@ -162,6 +162,20 @@ def why_of(result: CaseResult, held: Mapping[str, str] = {}) -> str:
     with suppress(CerifyError):
         return explained(result, inside[0])
     return ""
+
+
+def bearing_choices(case: Case, held: Mapping[str, str]) -> dict[str, str]:
+    """Return the choices of a policy or a reading without which other matches of a case would be expected.
+
+    These are all of its choices if none of them alone changes the matches.
+    """
+    known = AXES.get(case.language, {})
+    choices = Choices(case.language, held=choices_of(held, known))
+    expected = frozenset(case.matches)
+    if not held or choices.answer(case, [(axis.name, axis.default) for axis in known.values()]) == expected:
+        return {}
+    plain = {axis for axis in known.values() if choices.answer(case, [(axis.name, axis.default)]) != expected}
+    return {n: value for n, value in held.items() if any(n in (axis.name, axis.base) for axis in plain)} or {**held}
 
 
 def explained(result: CaseResult, match: Match) -> str:
@@ -586,7 +600,7 @@ def _defect(id_: str, group: DefectGroup, choices: Choices, by_id: dict[str, Cas
     first = kernels[0]
     others = tuple(r for k in kernels for r in (k.result, *k.variants) if r is not first.result)
     recorded = [by_id[case] for case in group.cases if case in by_id]
-    bearing = tuple(name for name in choices.held if choices.concerns(first.result.case, [name]))
+    bearing = {} if hurried else bearing_choices(first.result.case, choices.held)
     return Defect(
         id=id_,
         kind=first.signature.kind,
@@ -599,10 +613,10 @@ def _defect(id_: str, group: DefectGroup, choices: Choices, by_id: dict[str, Cas
         causes=_causes(choices, [first.result, *recorded], group),
         description=described([first.result, *recorded], choices.excluded, first.signature.blamed & choices.silent)
         or (choices.doubt if group.choice is None and choices.reproduces(choices.nearly, first.result) else ""),
-        why="" if hurried else why_of(first.result, {name: choices.held[name] for name in bearing}),
+        why="" if hurried else why_of(first.result, bearing),
         stopped=first.stopped or group.stopped,
         held=choices.held,
-        bearing=bearing,
+        bearing=tuple(bearing),
     )
 
 

@@ -4,7 +4,7 @@ The axes are identified stage by stage. A stage starts with the hypotheses that 
 every value of the stage's axes. The next question is on a shortest stream on which two of the best hypotheses differ;
 among these, it is the one that splits the hypotheses best. Then queries with several operators confirm the result. At
 last the best hypothesis is compared with hypotheses that differ from it in one axis, over the questions of all stages,
-and random questions probe its values that are not the definition's.
+and random questions probe its values. A value whose check did not fit into the number of questions stays open.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count, islice, product
+from datetime import datetime
+from itertools import count, cycle, islice, product
 from random import Random
 from typing import Any
 
@@ -22,10 +23,11 @@ from cerify.conformance.harness import Engine, Limits, Losses
 from cerify.conformance.model import Case, evaluated_output, of_output
 from cerify.conformance.oracle import AxisFinding, EngineProfile, merged
 from cerify.conformance.prediction import STAGES, EngineAnswer, Predictor
-from cerify.hypotheses.interpretation import Choices, EngineQuestion, Stage, Template, question_on, questions
+from cerify.equivalence.shrink.shrink import shrink
+from cerify.hypotheses.interpretation import Axis, Choices, EngineQuestion, Stage, Template, question_on, questions
 from cerify.languages import LANGUAGES
 from cerify.semantics.errors import CerifyError, InputError
-from cerify.semantics.events import Match
+from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.json_events import json_of_event, json_of_schema, schema_of_json
 
 Ask = Callable[[EngineQuestion], EngineAnswer | None]
@@ -50,8 +52,10 @@ COMPARED = 24  # hypotheses by which it is chosen, as long as a question splits 
 EMPTY = 3  # answers without the matches that they should have, at least, of an engine that never gives any
 ERRORS = 3  # answers to one query, after which it is asked no more
 STEPS = 4  # values of other axes that are changed to see whether a value is possible
-TRIED = 1000  # random queries among which those are that are asked
-PROBED = 60  # random questions, at most, about values that are not the definition's
+TRIED = 3000  # random queries among which those are that are asked
+PROBED = 60  # random questions, at most
+SEVERAL = 2  # matches of the definition to each of them, at least: a single one tells little
+SHRINKING = 40  # further questions, at most, by which one that refutes a value is made smaller
 NODES = 6  # of a random query, at most
 LENGTH = 7  # of its stream, at most
 FITS = 0.7  # the part of the answers that hypotheses have to explain to be looked at as if nothing else were wrong
@@ -86,7 +90,8 @@ class Identification:
 
     interrupted: whether a KeyboardInterrupt ended it; the findings are then those of the completed stages.
     errors: for each kind of question the number of answers that are errors, or none at all, and say nothing.
-    probed: the number of answers to random questions.
+    probed: the number of answers to random questions. unsettled: hypotheses that explain as much as the best one, and
+    from which no more questions could tell it. unchecked: axes about whose value nothing was asked after it was found.
     """
 
     predictor: Predictor
@@ -99,6 +104,8 @@ class Identification:
     _ended: tuple[int, list[Choices]] = (0, [])  # the number of answers at the end of a step, and what it left
     errors: Counter[tuple[str, bool]] = field(default_factory=Counter)
     probed: int = 0
+    unsettled: list[Choices] = field(default_factory=list)
+    unchecked: set[str] = field(default_factory=set)
     _counted: dict[tuple[str, ...], tuple[int, int]] = field(default_factory=dict)
 
     def run(
@@ -120,18 +127,30 @@ class Identification:
             if self.corroborate(stages):
                 self.settle(stages)
             self._end_step()
+            best = self.left[0]
             refuted = self.probe()
+            if self.left[0] != best:
+                self.settle(stages)
             progress("asking", len(stages), len(stages))
         except KeyboardInterrupt:
-            self.interrupted = True
+            self.interrupted, self.unsettled = True, []
             answers, self.left = self._ended
             del self.answered[answers:]
-        return {
-            name: replace(f, value=None, alike=(), answers=f.answers + 1, exception=refuted[name])
-            if name in refuted
-            else f
-            for name, f in self.findings().items()
-        }
+        found = {name: self.opened(name, finding) for name, finding in self.findings().items()}
+        for name, question in refuted.items():
+            found[name] = replace(
+                found[name], value=None, alike=(), answers=found[name].answers + 1, exception=question
+            )
+        return found
+
+    def opened(self, name: str, finding: AxisFinding) -> AxisFinding:
+        """Return a finding without its value if a question that may refute it could not be asked any more."""
+        rivals = {one[name] for one in self.unsettled} - {self.left[0][name]}
+        if finding.value is None or not (rivals or name in self.unchecked):
+            return finding
+        possible = {finding.value, *finding.alike, *rivals}
+        values = self.predictor.interpretation.axes[name].values
+        return replace(finding, value=None, alike=tuple(value for value in values if value in possible))
 
     def _end_step(self) -> None:
         """Store the certain findings until the next step has ended."""
@@ -239,12 +258,13 @@ class Identification:
         pool = Pool((template for stage in stages for template in stage.templates), self.skipped)
         alike: set[tuple[str, ...]] = set()  # the values of pairs of hypotheses that no question distinguishes
         self.left = self.best()
-        while len(self.answered) < self.most:
+        while True:
             self._end_step()
             first, *others = self.left
-            unsettled = (c for c in others if (*first.values(), *c.values()) not in alike)
-            if (rival := next(unsettled, None)) is None:
+            self.unsettled = [c for c in others if (*first.values(), *c.values()) not in alike]
+            if not self.unsettled or len(self.answered) >= self.most:
                 break
+            rival = self.unsettled[0]
             question = pool.between(first, rival, self.predictor)
             if question is None:
                 alike.add((*first.values(), *rival.values()))
@@ -260,37 +280,48 @@ class Identification:
         """
         best, contradicted = self.left[0], False
         asked = {(one.question.query, one.question.key) for one in self.answered}
-        for stage in stages:
-            if all(best[name] == self.predictor.default[name] for name in stage.axes):
-                continue
+        odd = [stage for stage in stages if any(best[name] != self.predictor.default[name] for name in stage.axes)]
+        further = list[tuple[Stage, list[EngineQuestion]]]()
+        for stage in odd:
             for template in stage.templates:
                 some = Pool((template,), self.skipped).matched(self.predictor, CORROBORATED)
-                for question in (one for one in some if (one.query, one.key) not in asked):
-                    if len(self.answered) < self.most and (answer := self.request_answer(question)) is not None:
-                        self.answered.append(Answered(question, answer, stage.axes))
-                        contradicted |= self.predictor.answer(question, best) != answer
+                further.append((stage, [one for one in some if (one.query, one.key) not in asked]))
+        for number in range(CORROBORATED):  # one of each query in turn, as there may be too many
+            for stage, some in further:
+                if number >= len(some) or some[number].kind in self.skipped:
+                    continue
+                if len(self.answered) >= self.most - RESERVED:
+                    self.unchecked.update(() if number else stage.axes)
+                elif (answer := self.request_answer(some[number])) is not None:
+                    self.answered.append(Answered(some[number], answer, stage.axes))
+                    contradicted |= self.predictor.answer(some[number], best) != answer
+        self.unchecked = {name for name in self.unchecked if best[name] != self.predictor.default[name]}
         return contradicted
 
     def probe(self) -> dict[str, EngineQuestion]:
-        """Ask random questions about the values that are not the definition's; return what refutes them, by axis.
+        """Ask random questions, about the values that are not the definition's if there are some; return what refutes
+        values, by axis.
 
         If a hypothesis that differs in one axis explains all answers, it takes the place of the best one. Else such a
-        question refutes each of these values that it depends on. Queries with an axis of unknown value are left out.
+        question, made smaller, refutes the values that it makes most suspect. Queries with an axis of unknown value are
+        left out.
         """
         best, default, found = self.left[0], self.predictor.default, self.findings()
         unknown = {name for name, finding in found.items() if finding.value is None}
-        named = {name for name in found if best[name] != default[name]} - unknown
+        about = {name for name in found if best[name] != default[name]} - unknown or set(found) - unknown
         told = list[Answered]()
-        for question in self.random_questions() if named else ():
-            if len(told) >= min(PROBED, self.most - len(self.answered)):
+        for question in self.random_questions():
+            if len(told) >= PROBED:
                 break
             bearing = {axis.name for axis in self.predictor.axes_of(question.query)}
-            if question.kind in self.skipped or named.isdisjoint(bearing) or not unknown.isdisjoint(bearing):
+            if question.kind in self.skipped or about.isdisjoint(bearing) or not unknown.isdisjoint(bearing):
                 continue
-            if self.predictor.answer(question, default) and not isinstance(self.predictor.answer(question, best), str):
+            expected = self.predictor.answer(question, default)
+            if len(expected) >= SEVERAL and not isinstance(self.predictor.answer(question, best), str):
                 answer = self.request_answer(question)
                 if answer is not None and not isinstance(answer, str):
                     told.append(Answered(question, answer, ()))
+                    self.unchecked -= bearing
         self.probed = len(told)
         wrong = self.wrong(best, told)
         if not wrong:
@@ -303,29 +334,51 @@ class Identification:
             self.answered += wrong
             return {}
         refuted = dict[str, EngineQuestion]()
-        for one in wrong:
-            bearing = named.intersection(axis.name for axis in self.predictor.axes_of(one.question.query))
-            for name in {name for name in bearing if self.depends(name, one)} or bearing:
-                refuted.setdefault(name, one.question)
+        for one in map(self.shrunk, wrong):
+            axes = [axis for axis in self.predictor.axes_of(one.question.query) if axis.name in about]
+            ranked = sorted(axes, key=lambda axis: self.suspicion(axis, one), reverse=True)
+            for axis in ranked:
+                if self.suspicion(axis, one) == self.suspicion(ranked[0], one):
+                    refuted.setdefault(axis.name, one.question)
         return refuted
 
+    def suspicion(self, axis: Axis, wrong: Answered) -> int:
+        """Return how suspect a small question with a wrong answer makes the value of an axis.
+
+        Most suspect are values that are not the definition's: first those of the operators, each of which the wrong
+        answer needs, then those on which the answer depends.
+        """
+        odd, own = self.left[0][axis.name] != axis.default, bool(axis.operators)
+        depends = self.depends(axis.name, wrong)
+        return 4 if odd and own else 3 if odd and depends else 2 if own and depends else int(depends)
+
+    def shrunk(self, wrong: Answered) -> Answered:
+        """Return a smaller question of which the best hypothesis gives a wrong answer, with this answer."""
+        language, found, best = self.predictor.language, wrong, self.left[0]
+
+        def fails(phi: Any, S: Stream) -> bool:
+            nonlocal found
+            question = question_on(language.syntax.show(phi), [json_of_event(event) for event in S])
+            predicted = self.predictor.answer(question, best)
+            if isinstance(predicted, str) or question.kind in self.skipped or self.probed >= PROBED + SHRINKING:
+                return False
+            answer = self.request_answer(question)
+            self.probed += 1
+            if answer is None or isinstance(answer, str) or answer == predicted:
+                return False
+            found = Answered(question, answer, ())
+            return True
+
+        phi = language.syntax.parse(wrong.question.query)
+        if (operations := language.operations()) is not None and self.probed < PROBED + SHRINKING:
+            shrink(operations, phi, wrong.question.S, fails, SHRINKING)
+        return found
+
     def random_questions(self) -> Iterator[EngineQuestion]:
-        """Yield questions with operators of the answered queries: the SHAPES, then random ones."""
-        language, interpretation = self.predictor.language, self.predictor.interpretation
-        parse, cases = language.syntax.parse, language.cases
-        used = frozenset[str]().union(*(interpretation.operators(parse(one.question.query)) for one in self.answered))
-        for query, names in SHAPES.get(language.name, ()):
-            if used.issuperset(interpretation.operators(parse(query))):
-                yield question_on(query, [{"type": name} for name in names.split()])
-        if cases is None or (operations := language.operations()) is None:
-            return
-        generator, rng = cases.generator(), Random(0)
-        profile = next(iter(generator.profiles.values()))
-        for _ in range(TRIED):
-            query, S = generator.case(rng, profile, NODES, LENGTH)
-            unbound = any(problem.rule == "unbound" for problem in language.syntax.problems(query, S.schema))
-            if not unbound and used.issuperset(interpretation.operators(query)):
-                yield question_on(operations.show(query), [json_of_event(event) for event in S])
+        """Yield random questions with operators of the answered queries."""
+        parse, interpretation = self.predictor.language.syntax.parse, self.predictor.interpretation
+        used = (interpretation.operators(parse(one.question.query)) for one in self.answered)
+        return random_questions(self.predictor, frozenset[str]().union(*used))
 
     def best(self) -> list[Choices]:
         """Hill-climb from the best remaining hypothesis; return the hypotheses that explain the most answers.
@@ -433,6 +486,9 @@ class Identification:
         exception = min(unexplained, key=lambda one: (len(one.events), len(one.query)), default=None)
         if fits and unfit:
             clear = self.without(unfit, self.answered)
+            if best[name] == axis.default:  # no unnamed meaning shows where the definition gives all answers to a query
+                off = {one.question.query for one in self.wrong(self.predictor.default, self.answered)}
+                clear = [o for o in self.answered if o.question.query not in off or not self.is_blurred(unfit, o)]
             clear = [one for one in clear if self.predictor.answer(one.question, best) == one.answer]
             rivals = {v: self.complete(name, {**best, name: v}, clear) for v in axis.values if v != best[name]}
             possible = {v for v, rival in rivals.items() if rival is not None and self.is_other(best, rival)}
@@ -509,6 +565,28 @@ class Identification:
     def is_blurred(self, unfit: Iterable[str], one: Answered) -> bool:
         """Return whether an answer depends on an axis of `unfit`, which has no fitting value."""
         return any(self.depends(other, one) for other in unfit)
+
+
+def random_questions(predictor: Predictor, used: Collection[str]) -> Iterator[EngineQuestion]:
+    """Yield questions with these operators alone: the SHAPES of the language, then random ones of each profile."""
+    language, operators = predictor.language, predictor.interpretation.operators
+    for query, names in SHAPES.get(language.name, ()):
+        if operators(language.syntax.parse(query)) <= {*used}:
+            yield question_on(query, [{"type": name} for name in names.split()])
+    if language.cases is None or (operations := language.operations()) is None:
+        return
+    generator, rng = language.cases.generator(), Random(0)
+    for profile in islice(cycle(generator.profiles.values()), TRIED):
+        query, S = generator.case(rng, profile, NODES, LENGTH)
+        events = [json_of_event(event) for event in S]
+        unbound = any(problem.rule == "unbound" for problem in language.syntax.problems(query, S.schema))
+        if not unbound and operators(query) <= {*used} and not any(has_times(event) for event in S):
+            yield question_on(operations.show(query), events)
+
+
+def has_times(event: Event) -> bool:
+    """Return whether an attribute is a point in time, which JSON has as a string."""
+    return any(isinstance(value, datetime) for value in event.attributes.values())
 
 
 def values_beside(hypothesis: Choices, name: str) -> tuple[str, ...]:

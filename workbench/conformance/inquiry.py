@@ -2,7 +2,7 @@
 
 The cases of a suite suggest a cause. Before it is named, the engine gets the questions by which `identify` would find
 it. On some of them the cause changes the answer. On others it differs from another choice that fits all answers so far.
-The judgement then uses these answers too.
+Random questions come last. The judgement then uses these answers too.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from cerify.conformance.choices import Choice, Choices
-from cerify.conformance.identification import CORROBORATED, Identification, Pool
+from cerify.conformance.identification import CORROBORATED, PROBED, Identification, Pool, random_questions
 from cerify.conformance.judgement import ChoiceScorer
 from cerify.conformance.model import Case, CaseResult
 from cerify.conformance.peeling import Elements, Peeler
@@ -136,6 +136,21 @@ class Inquiry:
                         found.append(self.asked[-1])
                         most -= 1
 
+    def probe(self, judge: ChoiceScorer, chosen: Sequence[Choice]) -> None:
+        """Ask random questions with operators of the answered cases, on which one of these choices changes the answer.
+
+        Nobody chose them for a value, so they show an engine whose meaning is near to one and is another.
+        """
+        used = frozenset[str]().union(*(self.choices.elements(one.case) for one in judge.answers if one.given))
+        number = 0
+        for question in random_questions(self.predictor, used) if chosen else ():
+            if number == PROBED or self.peeler.stopped:
+                return
+            with_all = self.predictor.answer(question, self.point(chosen))
+            others = (self.point([other for other in chosen if other != choice]) for choice in chosen)
+            if any(self.predictor.answer(question, point) != with_all for point in others):
+                number += self.ask(question)
+
     def telling_apart(self, choice: Choice, rival: Choice, beside: Sequence[Choice]) -> str:
         """Return a query and a stream, as text, that would distinguish a choice from its rival; "" if none is known."""
         others = [other for other in beside if other != choice]
@@ -179,6 +194,8 @@ class Inquiry:
         stands = self._again(judge, stands)
         for choice in list(stands):
             self.look_beside(choice, stands)
+        stands = self._again(judge, stands)
+        self.probe(judge, stands)
         return self._again(judge, stands)
 
     def _again(self, judge: ChoiceScorer, chosen: Sequence[Choice]) -> list[Choice]:

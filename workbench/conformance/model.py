@@ -141,8 +141,8 @@ class Defect:
     cases that it explains. causes: the likely ones, the best first. description: what is wrong in a sentence, where
     that has nothing to do with the operators, or what is nearly a cause. why: an explanation of the difference.
     stopped: why the search for a smaller case or a cause ended early, "" if it did not. held: the choices of a policy
-    or a reading by which its cases are judged, by axis; bearing: the axes of these that bear on the smallest case.
-    baseline: whether all its cases fail in the same way in a baseline; "" without one.
+    or a reading by which its cases are judged, by axis; bearing: the axes of these that change the expected matches of
+    the smallest case. baseline: whether all its cases fail in the same way in a baseline; "" without one.
     """
 
     id: str

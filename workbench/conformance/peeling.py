@@ -306,11 +306,12 @@ TURNED: dict[FailureKind, tuple[FailureKind, ...]] = {"missing": ("extra",), "ex
 
 @dataclass(frozen=True)
 class Signature:
-    """The kind of a failure, and the elements that cause it."""
+    """The kind of a failure, the elements that cause it, and the class of its error, if it is one."""
 
     language: str
     kind: FailureKind
     blamed: Elements
+    error: str = ""
 
 
 @dataclass(frozen=True)
@@ -321,6 +322,11 @@ class Failing:
     query: Any
     S: Stream
     origin: CaseResult
+
+    @property
+    def error(self) -> str:
+        """Return the class of the error; "" for a failure of another kind."""
+        return error_class(self.origin) if self.kind == "error" else ""
 
 
 @dataclass(frozen=True)
@@ -459,9 +465,10 @@ class Peeler:
         present = elements(language, query, S)
         found = {}
         for kind in kinds_of(result):
-            own = Signature(language.name, kind, present)
+            failing = Failing(kind, query, S, result)
+            own = Signature(language.name, kind, present, failing.error)
             fitting = (s for s in known if replace(s, blamed=present) == own and s.blamed <= present)
-            found[next(fitting, own)] = Failing(kind, query, S, result)
+            found[next(fitting, own)] = failing
         return found
 
     def _taken_apart(self, whole: Failing) -> dict[Signature, Failing]:
@@ -478,7 +485,7 @@ class Peeler:
             parts = {e: self._failing_without(failing, e) for e in sorted(present)}
             blamed = frozenset(e for e, part in parts.items() if part is None)
             if blamed or not present:
-                found.setdefault(Signature(language.name, failing.kind, blamed), failing)
+                found.setdefault(Signature(language.name, failing.kind, blamed, failing.error), failing)
             else:
                 pending.extend(part for part in parts.values() if part is not None)
         return found
@@ -566,7 +573,8 @@ class Peeler:
         try:
             small = self._turned_back(small)
             blamed = self._blamed(small, thorough=True)
-            final = Signature(signature.language, small.kind, signature.blamed if self.stopped else blamed)
+            blamed = signature.blamed if self.stopped else blamed
+            final = Signature(signature.language, small.kind, blamed, small.error)
             return final, small, self._explaining(final, small, kernels)
         except AllowanceOver:
             return self._shrunk_at_once(signature, small)
@@ -581,7 +589,7 @@ class Peeler:
         self.watch.allow()
         small = self._shrunk(small, frozenset())
         left = elements(LANGUAGES[signature.language], small.query, small.S)
-        return Signature(signature.language, small.kind, signature.blamed & left), small, None
+        return Signature(signature.language, small.kind, signature.blamed & left, small.error), small, None
 
     def _is_derived(self, failing: Failing) -> bool:
         """Return whether the query has a derived operator, which may fail because of one in its expansion."""
@@ -620,7 +628,7 @@ class Peeler:
     def _general(self, signature: Signature, small: Failing, known: Iterable[Signature]) -> Signature | None:
         """Return a signature of fewer elements that the case also has, without the others."""
         for other in known:
-            if other.kind == signature.kind and other.blamed and other.blamed < signature.blamed:
+            if _is_of_fewer(other, signature):
                 smaller = self._shrunk(small, other.blamed)
                 language = LANGUAGES[signature.language]
                 if not signature.blamed <= elements(language, smaller.query, smaller.S):
@@ -635,7 +643,7 @@ class Peeler:
         language = LANGUAGES[signature.language]
         if (operations := operations_of(language)) is None or len(small.S) > MOST_RETYPED:
             return None
-        others = [o for o in known if o.kind == signature.kind and o.blamed and o.blamed < signature.blamed]
+        others = [other for other in known if _is_of_fewer(other, signature)]
         for query, S in of_another_type(operations, small.query, small.S) if others else ():
             if not self.fails(query, S, small):
                 continue
@@ -724,7 +732,7 @@ def assigned(
             number[signature] = number.get(signature, 0) + 1
     found: dict[Signature, tuple[str, ...]] = {}
     for id_, signatures in behind.items():
-        rarest = min(signatures, key=lambda s: (number[s], -len(s.blamed), sorted(s.blamed), s.kind))
+        rarest = min(signatures, key=lambda s: (number[s], -len(s.blamed), sorted(s.blamed), s.kind, s.error))
         found[rarest] = (*found.get(rarest, ()), id_)
     return found
 
@@ -752,7 +760,14 @@ def _cluster(kernel: Kernel) -> Any:
     root = language.syntax.operator_of(query)
     if len(operators) < 2 or root not in operators:
         return signature
-    return signature.language, signature.kind, root, signature.blamed - operators
+    return replace(signature, blamed=signature.blamed - operators), root
+
+
+def _is_of_fewer(other: Signature, signature: Signature) -> bool:
+    """Return whether another signature has some of the elements of this one, and differs in nothing else."""
+    return (
+        bool(other.blamed) and other.blamed < signature.blamed and replace(other, blamed=signature.blamed) == signature
+    )
 
 
 def _question(query: Any, S: Stream, origin: Case) -> tuple[str, str, str]:
@@ -761,7 +776,7 @@ def _question(query: Any, S: Stream, origin: Case) -> tuple[str, str, str]:
 
 
 def _order(signature: Signature) -> tuple[Any, ...]:
-    return len(signature.blamed), sorted(signature.blamed), signature.language, signature.kind
+    return len(signature.blamed), sorted(signature.blamed), signature.language, signature.kind, signature.error
 
 
 def _weight(failing: Failing) -> Weight:
@@ -771,6 +786,15 @@ def _weight(failing: Failing) -> Weight:
     return weight(operations, failing.query, failing.S)
 
 
+ERROR_CLASS = re.compile(r"[^:]*(?:: \w+(?=: ))?")  # "internal: TypeError", which a message follows
+
+
+def error_class(result: CaseResult) -> str:
+    """Return the code of an error and, where the message begins with it, the name of its exception; "" for no error."""
+    found = ERROR_CLASS.match(result.detail) if result.outcome == "error" else None
+    return found[0] if found else ""
+
+
 def _same_error(result: CaseResult, like: Failing) -> bool:
-    """Return whether an error has the same code; other failures have none."""
-    return result.outcome != "error" or result.detail.split(":")[0] == like.origin.detail.split(":")[0]
+    """Return whether an error is of the same class; other failures have none."""
+    return result.outcome != "error" or error_class(result) == error_class(like.origin)

@@ -641,6 +641,17 @@ def test_errors_of_one_kind_are_one_defect() -> None:
     assert sorted(len(defect.cases) for defect in defects) == [1, 2]
 
 
+def test_errors_of_two_classes_are_two_defects() -> None:
+    """Only the first of them was shown, with the cases of both."""
+    texts = {"A ; B": "internal: TypeError: no order of x", "A ; C": "internal: PatternError: no x"}
+    given = {q: error(n, text) for n, (q, text) in enumerate(texts.items())}
+    results = [replace(one, case=replace(one.case, query=q)) for q, one in given.items()]
+    ask = lambda case, *_: replace(given[next((q for q in texts if q[-1] in case.query), "A ; B")], case=case)  # noqa: E731
+    defects = defects_behind(Peeler(ask), results, results)
+    assert {defect.result.detail for defect in defects} == {*texts.values()}
+    assert [len(defect.cases) for defect in defects] == [1, 1]
+
+
 def test_errors_that_quote_the_query_in_the_engines_terms_are_one_defect() -> None:
     results = []
     for query, field in (("A ; B", "host"), ("A+", "user")):

@@ -24,6 +24,7 @@ from cerify.cli import cerify
 from cerify.conformance import identification as identification_module
 from cerify.conformance.cases import load
 from cerify.conformance.choices import Choices as Hypotheses
+from cerify.conformance.defects import defects_behind
 from cerify.conformance.identification import (
     ERRORS,
     MOST,
@@ -36,13 +37,14 @@ from cerify.conformance.identification import (
 from cerify.conformance.inquiry import Inquiry
 from cerify.conformance.model import Case, CaseResult
 from cerify.conformance.oracle import AxisFinding, EngineProfile, stream_of
+from cerify.conformance.peeling import Peeler
 from cerify.conformance.prediction import AXES, INTERPRETATIONS, STAGES, EngineAnswer, Predictor, answer
 from cerify.hypotheses.interpretation import Choices, EngineQuestion, choices_of, questions, read_hypothesis
 from cerify.languages import LANGUAGES
 from cerify.languages.language import Options
 from cerify.protocol import Failed, MatchesAnswer
 from cerify.semantics.errors import InputError, Unsupported
-from cerify.semantics.events import Event, Stream, result_of
+from cerify.semantics.events import Event, Match, Stream, result_of
 from proofs_tests.conftest import Run
 from proofs_tests.support import sampled
 from proofs_tests.unit.workbench.conformance.engine_meanings import run_message
@@ -406,6 +408,8 @@ def events_of(run: RunMessage, chain: Chain) -> Iterator[tuple[int, ...]]:
 
 def joined(run: RunMessage, chain: Chain) -> Iterator[Found]:
     """As durable_rules: facts are joined, the latest first, and gone; what a match takes is not there to be absent."""
+    if any(absence.after >= 0 for absence in chain.absences):
+        raise Skip("absence before the end alone")
     gone = set[int]()
     for places in sorted(events_of(run, chain), key=lambda places: places[-1]):
         rest = (run.values[p] for p in range(places[-1] + 1) if p not in places)
@@ -500,11 +504,28 @@ def latest_consumed(rows: Rows) -> Rows:
     return taken
 
 
+def causes_named(choose: Callable[[Rows], Rows], claimed: set[str]) -> set[tuple[str, str]]:
+    """The causes that `conform` names for an engine that chooses among the matches of queries with these operators."""
+    known = predictor("cel")
+
+    def result(case: Case, query: object, S: Stream) -> CaseResult:
+        if not claimed.issuperset(known.interpretation.operators(LANGUAGES["cel"].syntax.parse(case.query))):
+            return CaseResult(case, "skipped")
+        given = sorted(Match(*row) for row in choose([(m.at, m.events) for m in case.matches]))
+        return CaseResult(case, "passed" if given == sorted(case.matches) else "failed", given)
+
+    cases = [case for case in load(None) if case.language == "cel" and case.output == "matches"][::12]
+    results = [one for case in cases if (one := result(case, None, stream_of(case))).outcome != "skipped"]
+    failures = [one for one in results if one.outcome == "failed"]
+    assert failures
+    return {(c.axis, c.value) for defect in defects_behind(Peeler(result), failures, results) for c in defect.causes}
+
+
 @pytest.mark.parametrize(
     ("choose", "loop", "axis", "query"),
     [
         (longest_anywhere, {"cplus"}, "overlap", "A : B : A:+"),
-        (latest_consumed, set[str](), "overlap", "A OR (B : A)"),
+        (latest_consumed, set[str](), "overlap", "A OR B ; A"),
     ],
 )
 def test_a_value_that_other_queries_than_those_of_the_templates_refute_is_open(
@@ -522,6 +543,7 @@ def test_a_value_that_other_queries_than_those_of_the_templates_refute_is_open(
 
     stages = [stage for stage in STAGES["cel"] if {"seq", "seq@cseq", "loop@cplus", "or"} & {*stage.axes}]
     found = Identification(known, ask).run(stages)
+    assert not causes_named(choose, claimed)
     exception = found[axis].exception
     assert exception is not None
     assert (found[axis].value, exception.query) == (None, query)
@@ -572,6 +594,16 @@ def test_what_the_engine_skips_is_not_in_the_profile() -> None:
     found = state.run(STAGES["cel"])
     assert found.keys().isdisjoint({"loop", "loop@cplus", "filter-loop", "absent", "comparison"})
     assert found["seq"].value == "any"
+
+
+@pytest.mark.parametrize("most", sampled([100, 130, 160], [130]))
+def test_what_could_not_be_asked_any_more_is_open(most: int) -> None:
+    """When the questions were used up, values were named as alike that further ones would have told apart."""
+    known, engine = predictor("core-cel"), composed(7)[1]
+    found = Identification(known, lambda question: known.answer(question, engine), most).run(STAGES["core-cel"])
+    named = {name: (f.value, *f.alike) for name, f in found.items() if f.value is not None}
+    for name, value in ((name, value) for name, values in named.items() for value in values):
+        assert not differs("core-cel", engine, {**engine, name: value}), (name, value)
 
 
 def test_a_question_that_is_skipped_settles_nothing() -> None:

@@ -25,7 +25,13 @@ from cerify.conformance import engines, inquiry
 from cerify.conformance.campaigns import BuiltInEvaluator, ClaimedMaker, EngineEvaluator, Job, PlanShare, plan_of
 from cerify.conformance.cases import Claims, case_of_line, learnt, load, nodes
 from cerify.conformance.choices import Choices
-from cerify.conformance.defects import _find_necessary_choice, causes_of, defects_behind, why_of
+from cerify.conformance.defects import (
+    _find_necessary_choice,
+    bearing_choices,
+    causes_of,
+    defects_behind,
+    why_of,
+)
 from cerify.conformance.harness import Engine, Losses
 from cerify.conformance.identification import schema_for
 from cerify.conformance.model import (
@@ -390,6 +396,15 @@ def test_under_a_policy_an_expected_match_is_not_explained_by_the_definition(
         assert "is a match at" not in shown
         assert "cerify match" not in shown
         assert f"cerify conform --policy {path} --case " in shown
+
+
+def test_a_choice_that_changes_no_expected_match_is_no_reason() -> None:
+    """It stood under each disagreement of an engine with a policy, with a command that gave other matches."""
+    held = {"seq": "strict", "emit": "one-per-position"}
+    case = replace(CASE, query="A ; B", events=[{"type": "A"}, {"type": "B"}], schema=None, matches=[Match(1, (0, 1))])
+    assert bearing_choices(case, held) == {}
+    other = replace(case, events=[{"type": name} for name in "ACB"], matches=[])
+    assert bearing_choices(other, held) == {"seq": "strict"}
 
 
 @pytest.mark.usefixtures("few_questions")
