@@ -325,8 +325,8 @@ LANGUAGE: Language[Tree] = Language(
     title="SASE+",
     results=True,
     unsaved=(
-        "of this query no state can be saved, and no window bounds what it looks back on; put WITHIN around it, or use "
-        "cerify.spark.match on data at rest"
+        "on a stream, SASE+ needs WITHIN, and no NON-OVERLAP, UNION or named streams; else use cerify.spark.match on "
+        "data at rest"
     ),
     settings=frozenset({"aggregates", "reading"}),
     loops=("PATTERN SEQ(A+ a[], A b) WHERE [x] RETURN b.x",),

@@ -36,7 +36,7 @@ from cerify.semantics.errors import CerifyError, InputError
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.json_events import json_of_event
 from cerify.spark.batch import match
-from cerify.spark.columns import EventColumns, column, columns_of
+from cerify.spark.columns import EventColumns, column, columns_of, with_fields
 from cerify.spark.rows import Columns, events_of
 from cerify.spark.runs import SparkQuery
 from cerify.spark.transport import worker_errors
@@ -460,6 +460,7 @@ def audit(
     """
     require_keywords(audit, names, EventColumns)
     parsed = SparkQuery(query, language, "matches", schema)
+    events = with_fields(events, parsed)
     columns = columns_of(events.schema, parsed, id_col=id_col, **names)
     id_ = events.schema[id_col].dataType
     checked = reports(reported, columns.keys, id_)

@@ -26,6 +26,7 @@ from cerify.spark.columns import (
     column,
     columns_of,
     keyless,
+    map_in_arrow,
     require_frame,
     selected,
     warn_of_misfits,
@@ -64,8 +65,9 @@ def match(df: DataFrame, query: str, **options: Unpack[MatchOptions]) -> DataFra
     The columns are named by order_by (required), partition_by, type_col and id_col. The rows are read in the order of
     order_by. With partition_by each key is a stream of its own, in which positions and windows count; rows without a
     key are in no stream, and observation, if given, counts them. type_col, "type" by default, is the type of an event.
-    Events are identified by the column id_col, or else by their positions in their stream. attributes are columns of
-    the caller's own by the names that the query has for them. A column may be given as a Column, or be a field of a
+    Events are identified by the column id_col, or else by their positions in their stream; with keep, one column or
+    several, by structs of id_col, if given, and their values in these. attributes are columns of the caller's own by
+    the names that the query has for them. A column may be given as a Column, or be a field of a
     struct, as "payload.user". time_unit ("s", "ms", "us", "ns") is the unit of times that are whole numbers since 1970,
     in the column `time` or else the first one of order_by; without it they are seconds.
 
@@ -105,7 +107,7 @@ def match(df: DataFrame, query: str, **options: Unpack[MatchOptions]) -> DataFra
         predicates=prepared.query.predicates,
     )
     if prepared.on_error == "aside":
-        found = _group_rows(df, columns, prepared.clustered).mapInArrow(task, prepared.answer)
+        found = map_in_arrow(_group_rows(df, columns, prepared.clustered), task, prepared.answer)
         return found if observation is None else found.observe(observation, *count_kinds(MATCH, *INVALID))
     if observation is not None:
         nothing = reduce(or_, (keyless(df, name) for name in columns.keys), F.lit(False))
@@ -113,12 +115,13 @@ def match(df: DataFrame, query: str, **options: Unpack[MatchOptions]) -> DataFra
     some = selected(df, columns)
     if not columns.keys and prepared.query.predicates:
         warnings.warn(ONE_TASK_BY_DEFINITION, stacklevel=2)
-        return some.repartition(1).sortWithinPartitions(*map(column, columns.order)).mapInArrow(task, prepared.answer)
+        rows = some.repartition(1).sortWithinPartitions(*map(column, columns.order))
+        return map_in_arrow(rows, task, prepared.answer)
     if not columns.keys:
         with worker_errors():
             return unpartitioned(some, prepared.query, columns, prepared.output, prepared.budget, prepared.answer)
     keys, order = [*map(column, columns.keys)], [*map(column, columns.order)]
-    return by_key(some, keys, order, clustered=prepared.clustered).mapInArrow(task, prepared.answer)
+    return map_in_arrow(by_key(some, keys, order, clustered=prepared.clustered), task, prepared.answer)
 
 
 @dataclass(frozen=True)
@@ -148,7 +151,8 @@ def prepare(df: DataFrame, query: str, options: MatchOptions) -> Prepared:
         raise InputError("match reads data at rest; for a streaming data frame use cerify.spark.match_stream")
     language, predicates = options.get("language", DEFAULT), options.get("predicates", NO_PREDICATES)
     asked = query_for(query, language, output, options.get("schema"), predicates)
-    df, names = with_named(with_fields(df, asked), options)
+    df, names = with_named(df, options)
+    df = with_fields(df, asked)
     columns = columns_of(df.schema, asked, **names)
     answer = answer_schema(df.schema, asked, columns, output)
     return Prepared(

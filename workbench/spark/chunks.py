@@ -30,7 +30,7 @@ from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME
 from cerify.spark.answers import DIGITS, Answering, Output, answer_batches, batches_of, number_columns
-from cerify.spark.columns import TIMES, WHOLE, column, utc_micros
+from cerify.spark.columns import TIMES, WHOLE, column, map_in_arrow, utc_micros
 from cerify.spark.rows import NOTHING, Classes, Columns, SparkRun, gathered, rows_of, shift_positions
 from cerify.spark.runs import ExpressionRun, SparkQuery, automaton_of, reach_of_query, start
 from cerify.spark.session import CHUNKS, release
@@ -343,7 +343,7 @@ def composed(
         return None
     cuts = even_cuts(df, columns, parts)
     chunks = in_chunks(df, columns, cuts)
-    read = chunks.mapInArrow(partial(_effects, query=text, columns=columns, budget=budget), READ).collect()
+    read = map_in_arrow(chunks, partial(_effects, query=text, columns=columns, budget=budget), READ).collect()
     if any(effect is None for _, effect in read):
         return None
     effects = {c: Effect.from_json(effect) for c, effect in read}
@@ -353,7 +353,7 @@ def composed(
     owned = tuple(effects[c].rows if c in effects else 0 for c in range(cuts.chunks))
     begins = Begins(states, tuple(accumulate(owned[:-1], initial=0)), owned)
     task = partial(_answered, query=text, columns=columns, output=output, budget=budget, begins=begins)
-    return chunks.mapInArrow(task, answer)
+    return map_in_arrow(chunks, task, answer)
 
 
 def composition(effects: dict[int, Effect], cuts: Cuts) -> tuple[tuple[int, ...], int]:
@@ -427,7 +427,7 @@ def _in_one_task(
     df: DataFrame, query: SparkQuery, columns: Columns, output: Output, budget: Budget, answer: T.StructType
 ) -> DataFrame:
     task = partial(answer_batches, query=query.to_json(), columns=columns, output=output, budget=budget)
-    return df.repartition(1).sortWithinPartitions(*map(column, columns.order)).mapInArrow(task, answer)
+    return map_in_arrow(df.repartition(1).sortWithinPartitions(*map(column, columns.order)), task, answer)
 
 
 def by_reach(
@@ -435,7 +435,7 @@ def by_reach(
 ) -> DataFrame:
     """Return the answer, a partition for each chunk; with output="count" the sum over the chunks."""
     task = partial(_chunk_answered, query=query.to_json(), columns=columns, output=output, budget=budget, cuts=cuts)
-    parts = in_chunks(df, columns, cuts).mapInArrow(task, answer)
+    parts = map_in_arrow(in_chunks(df, columns, cuts), task, answer)
     return parts.repartition(1).mapInArrow(_sum, answer) if output == "count" else parts
 
 

@@ -7,8 +7,10 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from dataclasses import fields as fields_of
-from typing import Any, Required, TypedDict
+from functools import partial
+from typing import Any, Required, TypeAlias, TypedDict
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -27,7 +29,7 @@ from cerify.semantics.predicates import Attribute, Problem
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.time_columns import LAST_SECOND, PER_SECOND, TimeReading
 from cerify.semantics.values import TimeUnit, ValueType
-from cerify.spark.rows import DOT, Columns
+from cerify.spark.rows import Columns, unused
 from cerify.spark.runs import SparkQuery
 
 NAMED_BY_TYPE = frozenset({CATEGORY, TIMESTAMP, TIME})  # fields of EQL that every event has
@@ -51,6 +53,7 @@ FITTING: Mapping[ValueType, tuple[type[T.DataType], ...]] = {
     "float": NUMBERS,
 }
 BEYOND = "which times of Spark have: divide it by 1000 and give time_unit='us'"
+Task: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 TIMED = cel.TimeWindow | sase.SaseWindow | sase.Program | eql.MaximalSpan
 
 
@@ -108,7 +111,6 @@ def _attributes(rows: T.StructType, query: SparkQuery, listed: Sequence[str]) ->
     Raises InputError for a column that is missing, or has a wrong type.
     """
     named, timed = mentioned(query.parsed)
-    named = {column_of_field(name) for name in named}
     declared = {} if query.schema is None else query.schema.attributes
     if query.predicates:  # which may look at any attribute
         named = named | set(rows.names)
@@ -125,7 +127,6 @@ def _attributes(rows: T.StructType, query: SparkQuery, listed: Sequence[str]) ->
     found = [name for name in rows.names if name in named and (not declared or name in declared)]
     fields_ = query.language == "eql"
     for name in found:
-        require_no_dot(name, "attributes")
         kind = rows[name].dataType
         if fields_ and name not in declared and isinstance(kind, T.ArrayType):
             kind = kind.elementType  # a field may have several values
@@ -133,8 +134,8 @@ def _attributes(rows: T.StructType, query: SparkQuery, listed: Sequence[str]) ->
         wanted = f"the schema has {declared[name]}" if name in declared else f"an attribute is {', '.join(ARROW)}"
         fits = isinstance(kind, fitting) and is_attribute(kind)
         if not fits and (fields_ or name in declared or name in _certain(query)):
-            found_, shown = rows[name].dataType.simpleString(), Columns.attribute(name)
-            raise InputError(f"column {shown!r} is {found_}; {wanted}{_digits(kind)}, so convert it")
+            found_ = rows[name].dataType.simpleString()
+            raise InputError(f"column {name!r} is {found_}; {wanted}{_digits(kind)}, so convert it")
     return [name for name in found if fields_ or is_attribute(rows[name].dataType)], timed or placed
 
 
@@ -160,9 +161,8 @@ def value_type(kind: T.DataType) -> ValueType | None:
 
 def _near(rows: T.StructType, name: str) -> str:
     """Return the end of a message about an attribute without a column."""
-    new = re.sub(r"\W+", "_", name)
-    if made := f'"{name}"' if name in fields(rows) else _of_list(rows, name):
-        return f"; Spark has no names with dots: give attributes={{{new!r}: {made}}}, and write {new} in the query"
+    if made := _of_list(rows, name):
+        return f"; it asks for elements of a list: give attributes={{{name!r}: {made}}}"
     if same := fields_named(rows, name):
         return f'; for the field of a struct give attributes={{"{name}": "{same[0]}"}}'
     return did_you_mean(name, rows.names)
@@ -197,18 +197,22 @@ def _digits(kind: T.DataType) -> str:
 
 def fields_named(schema: T.StructType, name: str) -> list[str]:
     """Return the fields of structs with this name, each as the path to it."""
-    return [path for path, field in fields(schema).items() if field == name]
+    return [path for path, (field, _) in fields(schema).items() if field.name == name]
 
 
-def fields(schema: T.StructType, lists: bool = False) -> dict[str, str]:
-    """Return the fields of structs, and of structs in arrays if lists is true: the name of each by the path to it."""
-    found, pending = dict[str, str](), [(one.name, one.dataType) for one in schema]
+def fields(schema: T.StructType, lists: bool = False) -> dict[str, tuple[T.StructField, str]]:
+    """Return the fields of structs, and of structs in arrays if lists is true, with their expressions in Spark SQL, by
+    their paths.
+    """
+    found = dict[str, tuple[T.StructField, str]]()
+    pending = [(one.name, quoted(one.name), one.dataType) for one in schema]
     while pending:
-        path, kind = pending.pop(0)
+        path, sql, kind = pending.pop(0)
         kind = kind.elementType if lists and isinstance(kind, T.ArrayType) else kind
-        if isinstance(kind, T.StructType):
-            found |= {f"{path}.{one.name}": one.name for one in kind}
-            pending += [(f"{path}.{one.name}", one.dataType) for one in kind]
+        for one in kind if isinstance(kind, T.StructType) else ():
+            inner = f"{path}.{one.name}", f"{sql}.{quoted(one.name)}"
+            found.setdefault(inner[0], (one, inner[1]))
+            pending.append((*inner, one.dataType))
     return found
 
 
@@ -256,7 +260,7 @@ def _certain(query: SparkQuery) -> set[str]:
     nodes = list(_nodes(query.parsed))
     certain = {node.name for node in nodes if isinstance(node, Attribute) and node.name}
     asked = {node.name for node in nodes if isinstance(node, eql.EventField) and not node.optional}
-    certain |= {column_of_field(name) for name in asked - NAMED_BY_TYPE}
+    certain |= asked - NAMED_BY_TYPE
     certain |= {name for node in nodes if isinstance(node, cel.PerKey) for name in node.attributes}
     return certain | {node.attribute for node in nodes if isinstance(node, cel.PartitionBy | cel.AttributeWindow)}
 
@@ -280,20 +284,37 @@ def event_types(query: Any) -> set[str]:
     return named | {name for node in _nodes(query) if isinstance(name := getattr(node, "type", None), str)}
 
 
-def column_of_field(name: str) -> str:
-    """Return the name of the column with a field of EQL."""
-    return name.replace(".", DOT)
+def with_paths(schema: T.StructType) -> T.StructType:
+    """Return the schema with the fields of structs as columns, which are named by their paths."""
+    inner = [T.StructField(path, of.dataType) for path, (of, _) in fields(schema).items() if path not in schema.names]
+    return T.StructType([*schema, *inner])
+
+
+def fields_used(rows: T.StructType, query: SparkQuery) -> dict[str, tuple[T.StructField, str]]:
+    """Return the fields of structs that a query uses as attributes, as `fields` has them; of structs in an array only
+    EQL has fields, which are arrays.
+    """
+    named = mentioned(query.parsed)[0] | (set() if query.schema is None else set(query.schema.attributes))
+    inner = fields(rows, query.language == "eql").items()
+    return {path: of for path, of in inner if path in named and path not in rows.names}
 
 
 def with_fields(df: DataFrame, query: SparkQuery) -> DataFrame:
-    """Return the data frame with a column for each field with dots that a query of EQL uses and the rows have.
-
-    That is a column with dots in its name, or the field of a struct; of structs in an array it is an array.
-    """
-    wanted = {node.name for node in _nodes(query.parsed) if isinstance(node, eql.EventField) and "." in node.name}
-    have = {*df.schema.names, *fields(df.schema, lists=True)}
-    added = {column_of_field(name): F.col(sql_path(df.schema, name)) for name in sorted(wanted & have)}
+    """Return the data frame with a column for each field of a struct that a query uses as an attribute."""
+    added = {path: F.col(sql) for path, (_, sql) in fields_used(df.schema, query).items()}
     return df.withColumns(added) if added else df
+
+
+def map_in_arrow(df: DataFrame, task: Task, answer: T.StructType | str) -> DataFrame:
+    """Return what DataFrame.mapInArrow does, which takes a name with a dot for the field of a struct (PySpark 4.3)."""
+    names = df.columns
+    if not any("." in name for name in names):
+        return df.mapInArrow(task, answer)
+    return df.toDF(*(f"c{i}" for i in range(len(names)))).mapInArrow(partial(_named, task=task, names=names), answer)
+
+
+def _named(batches: Iterator[pa.RecordBatch], task: Task, names: list[str]) -> Iterator[pa.RecordBatch]:
+    return task(batch.rename_columns(names) for batch in batches)
 
 
 def _nodes(tree: Any) -> Iterator[Any]:
@@ -324,13 +345,6 @@ def _require(rows: T.StructType, name: str, purpose: str, listed: Sequence[str])
         reason = "there is no column" if not times else f"there are {times} columns"
         near = "" if times else near_column(rows, name)
         raise InputError(f"{purpose}: {reason} {name!r}; the columns are {', '.join(listed)}{near}")
-    require_no_dot(name, purpose)
-
-
-def require_no_dot(name: str, purpose: str) -> None:
-    """Raise InputError for a name that DataFrame.mapInArrow takes for the field of a struct (PySpark 4.3)."""
-    if "." in name:
-        raise InputError(f"{purpose}: the name {name!r} has a dot, with which Spark names fields of structs; rename it")
 
 
 def require_sortable(schema: T.StructType, name: str) -> None:
@@ -353,6 +367,7 @@ def _require_kind(schema: T.StructType, name: str, kinds: tuple[type[T.DataType]
 # Columns that a caller names by expressions or as fields of structs, as columns of the data frame.
 
 ColumnName = str | Column
+EVENT = "cerify_event"
 SORT_ORDER = re.compile(r"(ASC|DESC) NULLS (FIRST|LAST)( AS .*)?'>$")  # the end of such a Column as text
 
 
@@ -361,6 +376,7 @@ class EventNames(TypedDict, total=False):
 
     type_col: ColumnName | None
     id_col: ColumnName | None
+    keep: ColumnName | Sequence[ColumnName] | None
     attributes: Mapping[str, ColumnName]
 
 
@@ -378,8 +394,18 @@ def with_named(df: DataFrame, names: Mapping[str, Any]) -> tuple[DataFrame, dict
     A Column has the name that Spark gives it, see Column.alias, and takes the place of a column of this name. Raises
     InputError as `resolved` does.
     """
-    given, added = resolved(df.schema, names, lambda one: df.select(one).columns[0])
-    columns = {name: one if isinstance(one, Column) else F.col(sql_path(df.schema, one)) for name, one in added.items()}
+
+    def name_of(one: Column) -> str:
+        return df.select(one).columns[0]
+
+    def value_of(one: ColumnName) -> Column:
+        return one if isinstance(one, Column) else F.col(sql_path(df.schema, one))
+
+    given, added = resolved(df.schema, names, name_of)
+    columns = {name: value_of(one) for name, one in added.items()}
+    if kept := kept_columns(df.schema, names, name_of):
+        given["id_col"] = unused(EVENT, [*df.columns, *columns])
+        columns[given["id_col"]] = F.struct(*(value_of(one).alias(name) for name, one in kept.items()))
     df = df.withColumns(columns) if columns else df
     unit = names.get("time_unit")
     return (df if unit is None else _with_times(df, given["order_by"], unit)), given
@@ -470,6 +496,27 @@ def resolved(
     return {**given, "listed": rows.names}, added
 
 
+def kept_columns(
+    rows: T.StructType, names: Mapping[str, Any], name_of: Callable[[Column], str]
+) -> dict[str, ColumnName]:
+    """Return id_col and the columns `keep` by the names of their values in the answer; nothing without `keep`.
+
+    Raises InputError for a missing column, and for two of one name; IllFormed where the answer has no events.
+    """
+    asked = list_columns("keep", names.get("keep"))
+    if not asked:
+        return {}
+    if names.get("output") == "count":
+        raise IllFormed("keep: numbers of matches have no events; leave it out, or choose another output")
+    found: dict[str, ColumnName] = {}
+    for one in asked if names.get("id_col") is None else (names["id_col"], *asked):
+        require_kind("keep", one, ColumnName, "a name of a column")
+        name = name_of(_value("keep", one)) if isinstance(one, Column) else field_at(rows, one, "keep").name
+        if str(found.setdefault(name, one)) != str(one):
+            raise InputError(f"keep: two columns would have the name {name!r}; give one of them another by alias")
+    return found
+
+
 def list_columns(purpose: str, given: ColumnName | Sequence[ColumnName] | None) -> Sequence[ColumnName]:
     """Return the names of columns in an argument that names one or several. Raises IllFormed."""
     if given is None:
@@ -482,19 +529,15 @@ def field_at(rows: T.StructType, path: str, purpose: str) -> T.StructField:
     """Return the column of this name, or the field of a struct at this path. Raises InputError."""
     if path in rows.names:
         return rows[path]
-    found = T.StructField("", rows)
-    for part in path.split("."):
-        kind = found.dataType
-        if not isinstance(kind, T.StructType) or part not in kind.names:
-            near = near_column(rows, path)
-            raise InputError(f"{purpose}: there is no column {path!r}; the columns are {', '.join(rows.names)}{near}")
-        found = kind[part]
-    return found
+    if path not in (inner := fields(rows)):
+        near = near_column(rows, path)
+        raise InputError(f"{purpose}: there is no column {path!r}; the columns are {', '.join(rows.names)}{near}")
+    return inner[path][0]
 
 
 def sql_path(rows: T.StructType, path: str) -> str:
     """Return the column of this name, or the field of a struct at this path, in the syntax of Spark SQL."""
-    return quoted(path) if path in rows.names else ".".join(map(quoted, path.split(".")))
+    return quoted(path) if path in rows.names else fields(rows)[path][1]
 
 
 def _value(purpose: str, one: Column) -> Column:
@@ -568,7 +611,7 @@ def problems(
         kind = one.dataType
         kind = kind.elementType if query.language == "eql" and isinstance(kind, T.ArrayType) else kind
         if one.name not in (TYPE, columns.type) and (found := value_type(kind)) is not None:
-            attributes[one.name.replace(DOT, ".")] = found
+            attributes[one.name] = found
     if columns.time is not None and TIME not in attributes:
         attributes[TIME] = "timestamp" if value_type(rows[columns.time].dataType) == "timestamp" else "int"
     seen = event_types(query.parsed) or {"event"} if types is None else types

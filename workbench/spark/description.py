@@ -19,7 +19,7 @@ from cerify.semantics.cel.denote import Predicates
 from cerify.semantics.errors import CerifyError, InputError, InternalError, Unsupported, errors_in
 from cerify.spark.batch import MatchOptions, Prepared, by_key, prepare
 from cerify.spark.chunks import ADVICE, OLD, width_in_places
-from cerify.spark.columns import KnownTypes, column, require_frame, selected, tolerated
+from cerify.spark.columns import KnownTypes, column, map_in_arrow, require_frame, selected, tolerated
 from cerify.spark.row_patterns import described_clause
 from cerify.spark.rows import AT_ONCE, Columns, SparkRows, SparkRun, gathered, rows_of
 from cerify.spark.runs import EVENTS, SparkQuery, concatenated, reach_of_query, starting
@@ -154,7 +154,7 @@ def key_costs(df: DataFrame, query: str, **options: Unpack[MatchOptions]) -> Dat
     )
     keys, order = [*map(column, columns.keys)], [*map(column, columns.order)]
     rows = by_key(selected(prepared.df, columns), keys, order, clustered=prepared.clustered)
-    return rows.mapInArrow(task, answer).sort("seconds", ascending=False)
+    return map_in_arrow(rows, task, answer).sort("seconds", ascending=False)
 
 
 class _Key:

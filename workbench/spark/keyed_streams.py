@@ -40,6 +40,7 @@ from cerify.spark.rows import (
     NO_TIME,
     NO_TYPE,
     NOT_IN_SCHEMA,
+    NOTHING,
     Classes,
     Columns,
     Mask,
@@ -51,7 +52,7 @@ from cerify.spark.rows import (
     shift_positions,
     split,
 )
-from cerify.spark.runs import CelRun, ExpressionRun, SparkQuery, automaton_of, reach_of_query, start
+from cerify.spark.runs import CelRun, ExpressionRun, SparkQuery, automaton_of, reach_of_block, reach_of_query, start
 from cerify.spark.transport import KIND, MATCH, serialize_error
 
 if TYPE_CHECKING:  # which PySpark before 4.0 does not have
@@ -127,7 +128,7 @@ def _one_zero(values: pa.Array) -> pa.Array:
 
 QUERIES = 16  # compiled queries cached in a process
 EXPRESSION = "event expression on Spark"
-WINDOW, POSITION = "window on Spark", b"cerify position"
+WINDOW, POSITION, SETTLED = "window on Spark", b"cerify position", b"cerify settled"
 
 
 class Resumable(SparkRun):
@@ -137,6 +138,15 @@ class Resumable(SparkRun):
     @abstractmethod
     def position(self) -> int:
         """Return the position of the next event."""
+
+    def settle(self, watermark: int) -> pa.Table:
+        """Return the matches that are certain as all events before the watermark, in microseconds, have been read."""
+        return NOTHING
+
+    @property
+    def due(self) -> int | None:
+        """Return the time, in microseconds, after which `settle` has more to do; None if it has not."""
+        return None
 
     @abstractmethod
     def save(self) -> bytes:
@@ -298,13 +308,25 @@ class CompiledExpression(Compiled):
 
 
 class ResumableWindow(Resumable):
-    """A run whose state is the rows that a later match may have; the first row has the position `first`."""
+    """A run whose state is the rows that a later match may have; the first row has the position `first`.
+
+    ahead: the seconds after a match whose events decide it, or None; then the matches at the rows from the position
+    `settled` on are not decided yet.
+    """
 
     def __init__(
-        self, query: SparkQuery, budget: Budget, reach: ReachBounds, rows: pa.Table | None = None, first: int = 0
+        self,
+        query: SparkQuery,
+        budget: Budget,
+        reach: ReachBounds,
+        ahead: Width | None,
+        rows: pa.Table | None = None,
+        first: int = 0,
+        settled: int = 0,
     ) -> None:
-        self._query, self._budget, self._reach = query, budget, reach
-        self._rows, self._first = rows, first
+        self._query, self._budget, self._reach, self._ahead = query, budget, reach, ahead
+        self._width = 0 if ahead is None else int(ahead * MICROSECONDS) + 1
+        self._rows, self._first, self._settled = rows, first, settled
 
     @property
     def position(self) -> int:
@@ -314,18 +336,54 @@ class ResumableWindow(Resumable):
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
         """Return the matches reported at these events, by evaluating them with the rows of the window before."""
         before = 0 if self._rows is None else self._rows.num_rows
-        rows = table if self._rows is None else pa.concat_tables([self._rows, table])
-        run = start(self._query, self._budget)
-        found = pa.concat_tables([run.push(rows), run.finish()])
-        found = shift_positions(found.filter(pc.greater_equal(found["at"], before)), self._first)
-        old = _old(rows, self._reach)
-        self._rows, self._first = rows.slice(old), self._first + old
+        self._rows = table if self._rows is None else pa.concat_tables([self._rows, table])
+        if self._ahead is not None:
+            return NOTHING
+        found = self._matches(before, self._rows.num_rows)
+        self._delete(_old(self._rows, self._reach))
         return found
+
+    def settle(self, watermark: int) -> pa.Table:
+        """Return the matches whose windows ahead the watermark has passed."""
+        if self.due is None or self.due >= watermark:
+            return NOTHING
+        before, ends = self._settled - self._first, self._ends()
+        settled = int(np.searchsorted(ends, watermark))
+        found = self._matches(before, settled)
+        self._settled = self._first + settled
+        kept = ends[settled] - self._width if settled < len(ends) else watermark  # it looks back as far as ahead
+        self._delete(int(np.searchsorted(ends, kept)))
+        return found
+
+    @property
+    def due(self) -> int | None:
+        """Return the end of the window ahead of the first row that is not settled."""
+        ends = self._ends()[self._settled - self._first :]
+        return int(ends[0]) if len(ends) else None
+
+    def _ends(self) -> NDArray[np.int64]:
+        """Return, in microseconds, the ends of the windows ahead of the rows; of none if nothing ahead decides."""
+        if self._ahead is None or self._rows is None or not self._rows.num_rows:
+            return np.empty(0, np.int64)
+        return np.asarray(micros(self._rows[TIME])) + self._width
+
+    def _matches(self, begin: int, end: int) -> pa.Table:
+        """Return the matches at the rows from begin to before end."""
+        run = start(self._query, self._budget)
+        found = pa.concat_tables([run.push(self._rows), run.finish()])
+        among = pc.and_(pc.greater_equal(found["at"], begin), pc.less(found["at"], end))
+        return shift_positions(found.filter(among), self._first)
+
+    def _delete(self, old: int) -> None:
+        """Delete the first rows."""
+        assert self._rows is not None
+        self._rows, self._first = self._rows.slice(old), self._first + old
 
     def save(self) -> bytes:
         """Return the rows as an Arrow IPC stream, with the position of the first row as metadata."""
         rows = pa.table({}) if self._rows is None else self._rows
-        rows = rows.replace_schema_metadata({POSITION: str(self._first).encode()})
+        places = {POSITION: str(self._first).encode(), SETTLED: str(self._settled).encode()}
+        rows = rows.replace_schema_metadata(places)
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, rows.schema) as writer:
             writer.write_table(rows)
@@ -343,25 +401,26 @@ class CompiledWindow(Compiled):
     window are evaluated again.
     """
 
-    def __init__(self, query: SparkQuery, budget: Budget, reach: ReachBounds) -> None:
-        self._query, self._budget, self._reach = query, budget, reach
+    def __init__(self, query: SparkQuery, budget: Budget, reach: ReachBounds, ahead: Width | None) -> None:
+        self._query, self._budget, self._reach, self.ahead = query, budget, reach, ahead
         start(query, budget)
 
     def start(self) -> ResumableWindow:
         """Return a run without rows."""
-        return ResumableWindow(self._query, self._budget, self._reach)
+        return ResumableWindow(self._query, self._budget, self._reach, self.ahead)
 
     def restore(self, saved: bytes) -> ResumableWindow:
         """Return the saved run. Raises InputError for the state of another query, or for no state."""
         rows = pa.ipc.open_stream(unseal(saved, WINDOW, self._query.identity)).read_all()
-        first = int(rows.schema.metadata[POSITION])
+        first, settled = (int(rows.schema.metadata.get(name, 0)) for name in (POSITION, SETTLED))
         saved_rows = rows if rows.num_columns else None
-        return ResumableWindow(self._query, self._budget, self._reach, saved_rows, first)
+        return ResumableWindow(self._query, self._budget, self._reach, self.ahead, saved_rows, first, settled)
 
     @property
     def state(self) -> str:
         """Return the rows of the window."""
-        return f"the rows of the last {self._reach}, which are evaluated again with the next ones"
+        ahead = "" if self.ahead is None else f"; a match is reported {self.ahead:g} seconds after its last event"
+        return f"the rows of the last {self._reach}, which are evaluated again with the next ones{ahead}"
 
     @property
     def widths(self) -> Mapping[str, Width]:
@@ -414,10 +473,12 @@ def compiled_query(query: SparkQuery, clock: str = TIME, budget: Budget = Budget
         if not isinstance(phi, Unsupported) and not isinstance(scope, Unsupported):
             return CompiledCel(CompiledCelEvaluator(phi, query.output, budget=budget, scope=scope))
         assert isinstance(scope, Unsupported)
-        reach = reach_of_query(query, budget)
+        ahead, reach = None, reach_of_query(query, budget)
+        if reach is None and (reach := reach_of_block(query.parsed, ahead=True)) is not None:
+            ((_, ahead),) = reach.widths
         if reach is None or not {a for a, _ in reach.widths} <= {clock}:
             raise _refused(query, scope)
-        return CompiledWindow(query, budget, reach)
+        return CompiledWindow(query, budget, reach, ahead)
 
 
 def _refused(query: SparkQuery, error: Unsupported) -> Unsupported:
@@ -463,10 +524,10 @@ class StreamPlan:
         return pa.schema([self.schema.field(name) for name in self.columns.all_columns])
 
     @cached_property
-    def order(self) -> list[tuple[str, str]]:
-        """Return the sort keys of events. Events that agree on all of them are equal for the query."""
+    def order(self) -> list[str]:
+        """Return the columns that order events. Events that agree on all of them are equal for the query."""
         ids = () if self.columns.id is None else (self.columns.id,)
-        return [(name, "ascending") for name in dict.fromkeys((*self.columns.order, *ids, *self.columns.all_columns))]
+        return [*dict.fromkeys((*self.columns.order, *ids, *self.columns.all_columns))]
 
     @cached_property
     def idle_timeout(self) -> int | None:
@@ -565,7 +626,8 @@ def _masks(plan: StreamPlan, rows: pa.Table, watermark: int) -> Iterator[tuple[s
 class KeyState:
     """The state of a key, without its rows that wait for the watermark, which are called held.
 
-    plan: the fingerprint of the query and its columns. first: the time of the earliest row held; last: that of the
+    plan: the fingerprint of the query and its columns. first: the time of the earliest row held, or that after which
+    the run has more matches; last: that of the
     latest row evaluated; both in microseconds. began: the number of events before the first one of the run; position:
     the number of events evaluated. run: the saved run. ids: the ids of the events that later matches may have. timer:
     the watermark, in milliseconds, at which the key is visited if no event comes before.
@@ -596,7 +658,7 @@ def received(
 
 
 def is_due(kept: KeyState, watermark: int) -> bool:
-    """Return whether the watermark has passed the time of a waiting row."""
+    """Return whether the watermark has passed the time of a waiting row, or of matches."""
     return kept.first is not None and watermark > 0 and kept.first < watermark
 
 
@@ -607,29 +669,44 @@ def evaluated(
     matches.
     """
     passed = pc.less(micros(held[plan.event_time]), watermark)
-    ready, rest = held.filter(passed).sort_by(plan.order), held.filter(pc.invert(passed))
+    ready, rest = _sorted(held.filter(passed), plan.order), held.filter(pc.invert(passed))
     run = plan.compiled.start() if kept.run is None else plan.compiled.restore(kept.run)
     id_col = plan.columns.id
     ids = None if id_col is None else Ids(plan.held_schema.field(id_col).type, kept.ids)
     found = []
+
+    def add(matches: pa.Table) -> None:
+        if matches.num_rows:
+            found.append(shift_positions(matches, kept.began) if ids is None else ids.replace_positions(matches))
+
     for first in range(0, ready.num_rows, PIECE):
         (rows,) = ready.slice(first, PIECE).combine_chunks().to_batches()
         if ids is not None:
             ids.add(run.position, rows.column(id_col))
         try:
-            matches = run.push(events_of(rows, plan.columns, plan.query.schema))
+            add(run.push(events_of(rows, plan.columns, plan.query.schema)))
         except CerifyError as error:
             raise _placed(plan, rows, error) from None
-        if matches.num_rows:
-            found.append(shift_positions(matches, kept.began) if ids is None else ids.replace_positions(matches))
+    add(run.settle(watermark))
+    due = [pc.min(micros(rest[plan.event_time])).as_py(), run.due]
     kept = replace(
         kept,
-        first=pc.min(micros(rest[plan.event_time])).as_py(),
-        last=pc.max(micros(ready[plan.event_time])).as_py(),
+        first=min((time for time in due if time is not None), default=None),
+        last=pc.max(micros(ready[plan.event_time])).as_py() if ready.num_rows else kept.last,
         position=kept.began + run.position,
         run=run.save(),
     )
     return kept if ids is None else replace(kept, ids=ids.save(run.reachable())), rest, found
+
+
+def _sorted(rows: pa.Table, names: list[str]) -> pa.Table:
+    """Return the rows ordered by these columns, a struct by its fields; lists have no order."""
+    flat = rows.select(names)
+    while any(pa.types.is_struct(field.type) for field in flat.schema):
+        flat = flat.flatten()
+    flat = flat.rename_columns([str(i) for i in range(flat.num_columns)])
+    keys = [(field.name, "ascending") for field in flat.schema if not pa.types.is_nested(field.type)]
+    return rows.take(pc.sort_indices(flat, keys))
 
 
 def remembered(plan: StreamPlan, kept: KeyState, watermark: int) -> KeyState | None:

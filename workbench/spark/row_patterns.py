@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from cerify.automata.row_pattern.columns import arrow_type
@@ -33,7 +34,15 @@ from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize
 from cerify.semantics.trees import subtrees
 from cerify.spark.answers import batches_of
 from cerify.spark.batch import by_key
-from cerify.spark.columns import column, require_frame, require_sortable, value_type
+from cerify.spark.columns import (
+    column,
+    map_in_arrow,
+    require_frame,
+    require_sortable,
+    sql_path,
+    value_type,
+    with_paths,
+)
 from cerify.spark.rows import AT_ONCE, Columns, begins_of, gathered, place, same, unused
 from cerify.spark.runs import EVENTS
 from cerify.spark.transport import serialize_error
@@ -235,11 +244,11 @@ def match_recognize(
         getattr(column(name), f"{'desc' if descending else 'asc'}_nulls_{'first' if nulls_first else 'last'}")()
         for name, descending, nulls_first in found.order
     ]
-    some = df.select(*map(column, found.moved))
+    some = df.select(*(F.col(sql_path(df.schema, name)).alias(name) for name in found.moved))
     if not keys:
         warnings.warn(ONE_TASK, stacklevel=2)
     rows = by_key(some, keys, order, clustered=clustered) if keys else some.repartition(1).sortWithinPartitions(*order)
-    return rows.mapInArrow(partial(output_rows, query=found.query), found.output)
+    return map_in_arrow(rows, partial(output_rows, query=found.query), found.output)
 
 
 def described_clause(df: DataFrame, clause: str) -> dict[str, str]:
@@ -273,7 +282,9 @@ def _require_at_rest(df: DataFrame) -> None:
 def recognition(schema: T.StructType, clause: str, budget: Budget = Budget(), longest: int = EVENTS) -> Recognition:
     """Return a clause for data frames of a schema. Raises ParseError, IllFormed, Unsupported and InputError."""
     require_kind("budget", budget, Budget, "a cerify.Budget")
-    language, types = language_named("row-pattern"), {one.name: value_type(one.dataType) for one in schema}
+    language = language_named("row-pattern")
+    given, schema = schema.names, with_paths(schema)
+    types = {one.name: value_type(one.dataType) for one in schema}
     with errors_in(clause), budget.timed():
         q: MatchRecognize = language.syntax.parse(clause)
         require_columns(q, types)
@@ -294,7 +305,7 @@ def recognition(schema: T.StructType, clause: str, budget: Budget = Budget(), lo
             order.setdefault(syntax.key_name(one.column), (one.descending, nulls_first))
         read = _find_read_columns(q, schema)
         first = tuple(dict.fromkeys((*keys, *order))) if q.all_columns else keys
-        others = tuple(name for name in types if q.all_columns and name not in first)
+        others = tuple(name for name in given if q.all_columns and name not in first)
         moved = tuple(dict.fromkeys((*keys, *order, *read, *others)))
         _require_distinct(q, schema, moved, (*first, *others))
         for name in (*keys, *order):

@@ -115,8 +115,6 @@ def shift_positions(matches: pa.Table, by: int) -> pa.Table:
 
 AT_ONCE = 65_536  # rows
 MOST_VALUES = 1_000  # of an array
-DOT = "\u2024"
-"""What stands for a dot in the name of a column with a field of EQL; mapInArrow takes one for a field of a struct."""
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 Longs: TypeAlias = NDArray[np.int64]
 
@@ -134,11 +132,6 @@ class Columns:
     id: str | None = None
     time: str | None = None
     attributes: tuple[str, ...] = ()
-
-    @staticmethod
-    def attribute(column: str) -> str:
-        """Return the name that queries have for the attribute in a column."""
-        return column.replace(DOT, ".")
 
     @property
     def all_columns(self) -> tuple[str, ...]:
@@ -275,7 +268,7 @@ def events_of(batch: pa.RecordBatch, columns: Columns, schema: Schema | None) ->
         raise InputError(f"{place(batch, row, columns)}: the column {columns.id!r} is empty; it identifies the event")
     parts: dict[str, pa.Array] = {}
     for name in columns.attributes:
-        parts |= _values_of_field(columns.attribute(name), batch.column(name))
+        parts |= _values_of_field(name, batch.column(name))
     parts[TYPE] = types
     if columns.time is not None:
         parts[TIME] = batch.column(columns.time)

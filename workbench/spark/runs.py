@@ -112,20 +112,19 @@ def reach_of_query(query: SparkQuery, budget: Budget) -> Found:
     return reach_of_block(query.parsed) if isinstance(phi, Unsupported) else reach_of(phi)
 
 
-def reach_of_block(q: Any) -> Found:
-    """Return the reach of a query of SASE+ whose matches depend on the events from the first to the last, and on no
-    others.
+def reach_of_block(q: Any, ahead: bool = False) -> Found:
+    """Return the reach of a query of SASE+ whose matches depend on no events before a window that ends with the match.
 
-    So no components are negated, since their scopes may begin before it or end after it; the last component is no
-    Kleene plus, which extends until an event stops it; and no matches are left out because of others. Then WITHIN is a
-    reach, and so is the number of components if each is the event that follows the one before it.
+    So no matches are left out because of others. The last component is no Kleene plus, which extends until an event
+    stops it, and not negated; with ahead it may be, since the events of a window after the match are known too. Then
+    WITHIN is a reach, and so is the number of components if each is the event that follows the one before it.
     """
-    if not isinstance(q, sase.SaseQuery) or q.source is not None:
+    if not isinstance(q, sase.SaseQuery) or q.source is not None or q.returned.non_overlap:
         return None
-    if clauses.negated(q) or q.returned.non_overlap or q.pattern[-1].kleene:
+    if not ahead and (q.pattern[-1].kleene or q.pattern[-1].negated):
         return None
     adjacent = all(clauses.strategy_of(q, k.variable) == "strict_contiguity" for k in q.pattern[1:])
-    if adjacent and not any(k.kleene for k in q.pattern):
+    if adjacent and not any(k.kleene or k.negated for k in q.pattern):
         return ReachBounds(len(q.pattern))
     return None if q.within is None else ReachBounds(1, ((TIME, q.within.seconds),))
 

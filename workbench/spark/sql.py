@@ -32,9 +32,20 @@ from cerify.semantics.arguments import Budget, require_keywords
 from cerify.semantics.errors import IllFormed, InputError
 from cerify.spark.answers import Output, answer_batches
 from cerify.spark.batch import answer_schema, query_for
-from cerify.spark.columns import columns_of, field_at, problems, quoted, resolved, sql_path
+from cerify.spark.columns import (
+    EVENT,
+    columns_of,
+    field_at,
+    fields_used,
+    kept_columns,
+    problems,
+    quoted,
+    resolved,
+    sql_path,
+    with_paths,
+)
 from cerify.spark.row_patterns import RowQuery, output_rows, recognition
-from cerify.spark.rows import AT_ONCE, Columns, nothing
+from cerify.spark.rows import AT_ONCE, Columns, nothing, unused
 from cerify.spark.session import arrow_schema
 from cerify.spark.transport import serialize_error
 
@@ -49,6 +60,7 @@ class SqlOptions(TypedDict, total=False):
     partition_by: str | list[str]
     type_col: str
     id_col: str
+    keep: str | list[str]
     attributes: dict[str, str]
     language: str
     output: Output
@@ -125,11 +137,20 @@ def cel_match(rows: T.StructType, query: str, **options: Unpack[SqlOptions]) -> 
     """Return the plan of a call of cel_match over a table with these columns. Raises as `match` does."""
     output = options.get("output", "matches")
     asked = query_for(query, options.get("language", DEFAULT), output)
-    several: Any = {purpose: _names(purpose, options.get(purpose, [])) for purpose in ("order_by", "partition_by")}
+    several: Any = {
+        purpose: _names(purpose, options.get(purpose, [])) for purpose in ("order_by", "partition_by", "keep")
+    }
     given, added = resolved(rows, {**options, **several}, str)
-    paths = {name: sql_path(rows, str(one)) for name, one in added.items()}
-    new = [T.StructField(name, field_at(rows, str(one), name).dataType) for name, one in added.items()]
-    rows = T.StructType([*(field for field in rows if field.name not in added), *new])
+    new = fields_used(rows, asked)
+    new |= {name: (field_at(rows, str(one), name), sql_path(rows, str(one))) for name, one in added.items()}
+    if kept := kept_columns(rows, {**options, **several}, str):
+        given["id_col"] = unused(EVENT, [*rows.names, *new])
+        values = [f"{sql_path(rows, str(one))} AS {quoted(name)}" for name, one in kept.items()]
+        event = [T.StructField(name, field_at(rows, str(one), "keep").dataType) for name, one in kept.items()]
+        new[given["id_col"]] = T.StructField("", T.StructType(event)), f"struct({', '.join(values)})"
+    paths = {name: sql for name, (_, sql) in new.items()}
+    more = [T.StructField(name, of.dataType) for name, (of, _) in new.items()]
+    rows = T.StructType([*(one for one in rows if one.name not in new), *more])
     columns = columns_of(rows, asked, **given)
     if options.get("strict", True):
         for problem in problems(rows, asked, columns):
@@ -168,18 +189,19 @@ class MatchRecognizeFunction:
             if not isinstance(table.dataType, T.StructType) or not isinstance(clause.value, str):
                 raise InputError("write match_recognize(TABLE(name), 'MATCH_RECOGNIZE (…)'), the clause as a literal")
             found = recognition(table.dataType, clause.value)
-            keys = found.query.columns.keys
+            keys, given = found.query.columns.keys, table.dataType
+            rows = T.StructType([with_paths(given)[name] for name in found.moved])
             return Recognized(
                 found.output,
                 not keys,
-                _parts(table.dataType, {name: quoted(name) for name in keys}),
+                _parts(rows, {name: sql_path(given, name) for name in keys}),
                 [
-                    *(OrderingColumn(quoted(name)) for name in keys),
-                    *(OrderingColumn(quoted(name), not descending, first) for name, descending, first in found.order),
+                    *(OrderingColumn(sql_path(given, name)) for name in keys),
+                    *(OrderingColumn(sql_path(given, name), not down, first) for name, down, first in found.order),
                 ],
-                [_selected(table.dataType, name, quoted(name)) for name in found.moved],
+                [_selected(rows, name, sql_path(given, name)) for name in found.moved],
                 found.query,
-                T.StructType([table.dataType[name] for name in found.moved]),
+                rows,
             )
 
     def eval(self, rows: pa.RecordBatch | Row, clause: Any) -> None:

@@ -37,9 +37,12 @@ from cerify.spark.columns import (
     KnownTypes,
     columns_of,
     list_columns,
+    map_in_arrow,
+    quoted,
     require_frame,
     utc_micros,
     warn_of_misfits,
+    with_fields,
     with_named,
 )
 from cerify.spark.keyed_streams import (
@@ -101,8 +104,8 @@ def match_stream(
 ) -> DataFrame:
     """Return the matches of a query over a streaming data frame; each key of partition_by is a stream of its own.
 
-    event_time and partition_by are required; order_by, type_col, id_col, attributes, schema, types, strict, language,
-    output and predicates are as in cerify.spark.match, output is "matches" or "valuations".
+    event_time and partition_by are required; order_by, type_col, id_col, keep, attributes, schema, types, strict,
+    language, output and predicates are as in cerify.spark.match, output is "matches" or "valuations".
 
     The events of a key are read in the order of event_time, a timestamp, once the watermark has passed them: the
     greatest event_time of all rows so far minus the interval `watermark`. Events of equal time are ordered by the
@@ -121,7 +124,7 @@ def match_stream(
     df, event_time = prepared.df, prepared.plan.event_time
     warn_of_misfits(df, prepared.plan.query, prepared.plan.columns, prepared.known, 2)
     if watermark is not None and isinstance(df.schema[event_time].dataType, T.TimestampType):
-        df = df.withWatermark(event_time, watermark)
+        df = df.withWatermark(quoted(event_time), watermark)
     elif watermark is not None:  # Spark has no watermark on times without zone, which are in UTC here
         clock = unused(CLOCK, df.columns)
         timed = df.withColumn(clock, F.timestamp_micros(utc_micros(df.schema, event_time)))
@@ -133,7 +136,7 @@ def match_stream(
     plan, blobs = prepared.plan.to_json(), T.StructType([*prepared.keys, T.StructField(ROWS, T.BinaryType())])
     # the blobs have no column of times, so that Spark does not drop late rows, which belong into the answer
     return (
-        df.mapInArrow(partial(_packed, plan=plan), blobs)
+        map_in_arrow(df, partial(_packed, plan=plan), blobs)
         .groupBy(*(field.name for field in prepared.keys))
         .transformWithState(Processor(plan, prepared.plan.query.predicates), prepared.yielded, "append", "EventTime")
         .mapInArrow(partial(unpacked_rows, plan=plan), prepared.answer)
@@ -192,6 +195,7 @@ def prepare(df: DataFrame, query: str, options: StreamOptions) -> PreparedStream
     )
     order = [options["event_time"], *list_columns("order_by", options.get("order_by"))]
     df, names = with_named(df, {**options, "order_by": order})
+    df = with_fields(df, asked)
     columns = columns_of(df.schema, asked, **names)
     event_time = columns.order[0]
     if not columns.keys:
@@ -351,7 +355,7 @@ def match_rest(df: DataFrame, query: str, *, checkpoint: str, **options: Unpack[
     """
     require_keywords(match_rest, options, StreamOptions)
     prepared = prepare(df, query, options)
-    blobs = blobs_of(df, prepared, checkpoint).where(F.col(HELD).isNotNull())
+    blobs = blobs_of(df, prepared, checkpoint).where(F.col(HELD).isNotNull() | F.col(f"{KEPT}.first").isNotNull())
     plan, predicates = prepared.plan.to_json(), prepared.plan.query.predicates
     found = blobs.mapInArrow(partial(_remaining, plan=plan, predicates=predicates), prepared.yielded)
     return found.mapInArrow(partial(unpacked_rows, plan=plan), prepared.answer)
@@ -364,7 +368,7 @@ def _remaining(batches: Iterable[pa.RecordBatch], plan: str, predicates: Predica
         for batch in batches:
             for i, row in enumerate(batch.select([HELD, KEPT]).to_pylist()):
                 kept = same_plan(parsed, KeyState(**row[KEPT]))
-                _, _, found = evaluated(parsed, kept, unpacked(row[HELD], parsed.held_schema), END)
+                _, _, found = evaluated(parsed, kept, unpacked(row[HELD] or [], parsed.held_schema), END)
                 keys = [batch.column(name).slice(i, 1) for name in names[:-2]]
                 for table in found:
                     yield pa.record_batch([*keys, pa.array([MATCH]), pa.array([packed(table)], pa.binary())], names)

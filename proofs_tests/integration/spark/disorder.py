@@ -151,7 +151,11 @@ def found_in(rows: Iterable[Mapping[str, Any]]) -> Found:
 
 
 def expected(query: SparkQuery, rows: Iterable[Row], before: datetime | timedelta) -> Found:
-    """What the local evaluator finds in the rows of each key, told by ids; only in rows before a time."""
+    """What the local evaluator finds in the rows of each key, told by ids; what is certain before a time."""
+    ahead = getattr(compiled(query.to_json()), "ahead", None)  # seconds whose events decide a match
+    certain = before
+    if ahead is not None and isinstance(before, datetime):
+        certain = before - timedelta(seconds=ahead, microseconds=1)
     keyed: Mapping[str, list[Row]] = defaultdict(list)
     for row in rows:
         if isinstance(before, timedelta) or row["time"] < before:
@@ -164,6 +168,8 @@ def expected(query: SparkQuery, rows: Iterable[Row], before: datetime | timedelt
         for m in match(
             query.text, Stream.from_table(table), language=query.language, output=query.output, evaluator="kernel"
         ):
+            if isinstance(certain, datetime) and its[m.at]["time"] >= certain:
+                continue
             bindings = m.bindings and tuple((v, tuple(ids[p] for p in at)) for v, at in m.bindings)
             result = () if m.result is None else (m.result.text,)
             found.append((key, ids[m.at], tuple(ids[p] for p in m.events), bindings, *result))
