@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
-from itertools import combinations, islice, pairwise
+from itertools import combinations, islice, pairwise, permutations
 from math import ceil, floor, inf
 from random import Random
 from typing import Any, TypeAlias
@@ -200,11 +200,7 @@ def sigma_to_cel(query: sigma.SigmaQuery, type_: str = "event") -> Formula:
 def _least(rule: sigma.SigmaCorrelation) -> int:
     """Return the number n of a condition "at least n"."""
     bounds = dict(rule.thresholds)
-    if (
-        len(rule.thresholds) != 1
-        or not {"gt", "gte"} & set(bounds)
-        or rule.kind in ("value_sum", "value_avg", "value_percentile")
-    ):
+    if len(rule.thresholds) != 1 or not {"gt", "gte"} & set(bounds) or rule.kind in sigma.NUMERIC:
         raise Unsupported("CEL can count events only from below: write the condition of a count with gte or gt alone")
     least = int(bounds["gte"]) if "gte" in bounds else int(bounds["gt"]) + 1
     if not 1 <= least <= (len(rule.rules) if rule.kind in sigma.TEMPORAL else 20):
@@ -328,8 +324,15 @@ class LogSearch:
                         yield self._within(rule, (*low, *high))
         elif rule.kind == "value_sum":
             yield self._within(rule, self._measuring(rule, self._choose_number(rule) / 2) * 2)
-        elif rule.kind != "value_avg":
+        if rule.kind in sigma.NUMERIC:
+            bounds = sorted(
+                {bound for one in self.correlations if one.kind == rule.kind for _, bound in one.thresholds}
+            )
+            yield from (self._measuring(rule, (low + high) / 2) for low, high in pairwise(bounds))
+        else:
             most = len(rule.rules) if rule.kind in sigma.TEMPORAL else MOST_BURST
+            if rule.kind in sigma.TEMPORAL and self._choose_number(rule) < most:
+                yield self._measuring(rule, most)
             for name, bound in rule.thresholds:
                 number = floor(bound) + 1 if name == "lte" else ceil(bound)
                 if name in ("lt", "lte", "neq") and 1 <= number <= most:
@@ -433,6 +436,12 @@ class LogSearch:
             known = self._values_of(name, 0)
             for value in ("A", None, 1, *known, *(v.swapcase() for v in known if isinstance(v, str))):
                 yield tuple(draft.having(name, value) for draft in base), 0
+        for name in (*self.groups, *self.counted):  # one value for another, in all of its events
+            values = list(dict.fromkeys(v for d in base[:EDGE] if isinstance(v := dict(d.more).get(name), str)))
+            for value, other in permutations(values[:3], 2):
+                yield tuple(d.having(name, other.swapcase()) if (name, value) in d.more else d for d in base), 0
+        for name in self.groups:
+            yield (*base[: n // 2], *(draft.having(name, "b") for draft in base[n // 2 :])), 0
         for absent in self._fields_of_groups():
             drafts = base
             for name in absent:
@@ -625,7 +634,7 @@ def _thresholds_hold(one: sigma.SigmaCorrelation, other: sigma.SigmaCorrelation,
     Of counts they are whole numbers, which a window with an occurrence has; of rules there are no more than are named.
     """
     bounds = sorted({float(bound) for rule in (one, other) for _, bound in rule.thresholds})
-    if one.kind in ("value_sum", "value_avg", "value_percentile"):
+    if one.kind in sigma.NUMERIC:
         near = {
             -inf,
             inf,
@@ -686,6 +695,10 @@ def _mutants(rule: sigma.SigmaRule) -> Iterator[tuple[str, sigma.SigmaRule]]:
             f"{rule.name}: not grouped by {field}",
             replace(rule, group_by=(*rule.group_by[:i], *rule.group_by[i + 1 :]), keys=fewer),
         )
+    for field in dict.fromkeys(rule.values[0] if len(rule.values[0]) > 1 else ()):
+        place = rule.values[0].index(field)
+        fewer = tuple((*names[:place], *names[place + 1 :]) for names in rule.values)
+        yield f"{rule.name}: {field} not counted", replace(rule, values=fewer)
     other_kind = {"temporal": "temporal_ordered", "temporal_ordered": "temporal", "value_count": "event_count"}
     if rule.kind in other_kind:
         yield f"{rule.name}: type {other_kind[rule.kind]}", replace(rule, kind=other_kind[rule.kind])  # type: ignore[arg-type]
@@ -740,7 +753,7 @@ def features_of(rule: sigma.SigmaRule) -> Iterator[str]:
     )
     yield from ["several-counted"] * (rule.kind == "event_count" and len(rule.rules) > 1)
     yield from ["several-rules"] * (len(rule.rules) > 1)
-    yield from ["several-added"] * (len(rule.rules) > 1 and rule.kind in ("value_sum", "value_avg", "value_percentile"))
+    yield from ["several-added"] * (len(rule.rules) > 1 and rule.kind in sigma.NUMERIC)
     yield from ["chained"] * any(isinstance(part, sigma.SigmaCorrelation) for part in rule.rules)
     yield from ["count"] * (not temporal) + ["other-threshold"] * (not temporal and names != ["gte"])
     yield from ["temporal-threshold"] * (temporal and rule.thresholds != (("gte", len(rule.rules)),))

@@ -105,7 +105,7 @@ def parse(text: str) -> SigmaQuery:
     made: dict[int, SigmaRule] = {}
     try:
         rules = tuple(_rule(rule, more, made, ()) for rule in built.rules if rule._output)
-        return SigmaQuery(rules, text=text, unnamed=tuple(_unnamed_in(built.rules)))
+        return SigmaQuery(rules, text=text, unused=(*_unnamed_in(built.rules), *_unused_aliases(correlations)))
     except CerifyError as error:
         name, _, _ = error.message.partition(": ")
         named = re.search(rf"(?m)^(?:name|title|id):\s*['\"]?{re.escape(name)}['\"]?\s*$", text)
@@ -256,6 +256,7 @@ def _correlation(rule: Any, parts: tuple[SigmaRule, ...], more: tuple[Threshold,
         ((condition.op.name.lower(), condition.count), *more),
         tuple(tuple(_field_of(rule, one, name) for name in names) for one in rule.referenced_rules),
         percentile,
+        timespan=rule.timespan.spec,
     )
 
 
@@ -270,12 +271,22 @@ def _field_of(rule: Any, referred: Any, name: str) -> str:
     return name
 
 
-def _unnamed_in(rules: Iterable[Any]) -> Iterator[tuple[str, str]]:
+def _unused_aliases(correlations: Iterable[Any]) -> Iterator[tuple[str, str, str]]:
+    """Yield the aliases that neither the group nor the condition of their correlation names."""
+    for rule in correlations:
+        counted = getattr(rule.condition, "fieldref", None) or ()
+        named = {*(rule.group_by or ()), *((counted,) if isinstance(counted, str) else counted)}
+        yield from ((_name(rule), "group-by", str(one.alias)) for one in rule.aliases if one.alias not in named)
+
+
+def _unnamed_in(rules: Iterable[Any]) -> Iterator[tuple[str, str, str]]:
     """Yield the detections that no condition of their rule names, each with the rule in front."""
     from sigma.validators.core.condition import DanglingDetectionValidator
 
     for rule in rules:
-        yield from ((_name(rule), issue.detection_name) for issue in DanglingDetectionValidator().validate(rule))
+        yield from (
+            (_name(rule), "condition", issue.detection_name) for issue in DanglingDetectionValidator().validate(rule)
+        )
 
 
 def _detection(rule: Any) -> SigmaDetection:

@@ -18,6 +18,7 @@ CorrelationKind: TypeAlias = Literal[
 ]
 KINDS: tuple[CorrelationKind, ...] = get_args(CorrelationKind)
 TEMPORAL: tuple[CorrelationKind, ...] = ("temporal", "temporal_ordered")
+NUMERIC: tuple[CorrelationKind, ...] = ("value_sum", "value_avg", "value_percentile")
 Threshold: TypeAlias = tuple[Literal["gt", "gte", "lt", "lte", "eq", "neq"], int | float]
 
 
@@ -35,7 +36,7 @@ class SigmaCorrelation(Tree):
 
     group_by: the names of the group's fields, keys: the fields of each rule that they stand for, by the aliases.
     seconds: the timespan. thresholds: all of them must hold. values: of each rule the fields that are counted or
-    added up. percentile: from 0 to 100, of value_percentile alone.
+    added up. percentile: from 0 to 100, of value_percentile alone. timespan: as it is written, no part of the value.
     """
 
     operands: ClassVar = ("rules",)
@@ -48,6 +49,7 @@ class SigmaCorrelation(Tree):
     thresholds: tuple[Threshold, ...]
     values: tuple[tuple[str, ...], ...]
     percentile: float | None = None
+    timespan: str = field(default="", kw_only=True)
 
 
 SigmaRule: TypeAlias = SigmaDetection | SigmaCorrelation
@@ -56,13 +58,14 @@ SigmaRule: TypeAlias = SigmaDetection | SigmaCorrelation
 class SigmaQuery(Tree):
     """The rules of a text that raise alerts: no correlation refers to them, or `generate` is set.
 
-    text: the YAML. unnamed: the detections that no condition names, each with its rule. Neither is part of its value.
+    text: the YAML. unused: the detections and aliases that nothing names, each with its rule and what would name it.
+    Neither is part of its value.
     """
 
     operands: ClassVar = ("rules",)
     rules: tuple[SigmaRule, ...]
     text: str = field(default="", kw_only=True)
-    unnamed: tuple[tuple[str, str], ...] = field(default=(), kw_only=True)
+    unused: tuple[tuple[str, str, str], ...] = field(default=(), kw_only=True)
 
 
 def rules_of(query: SigmaQuery) -> Iterator[SigmaRule]:

@@ -401,8 +401,9 @@ def vectors_command(
     the test has one. Of a query with partitions or windows on time around whole matches the automaton reads which
     events have the key of the last one, and how near it they are.
 
-    Of a rule in EQL, by its text or a file .eql or .toml: logs of documents in ECS on which every rule that differs
-    from it in one place is found out, one line each with the log, the matches that are expected and what it finds.
+    Of a rule in EQL, by its text or a file .eql or .toml, or of rules of Sigma, by a file .yml: logs of documents on
+    which every rule that differs from it in one place is found out, one line each with the log, the matches or alerts
+    that are expected and what it finds.
     Of a clause of MATCH_RECOGNIZE, or of a SELECT with one: tables in the same way, with the rows that are expected.
     """
     query, language = with_rule_of(query, language, dialect=dialect, readings=readings, schema=schema_text)

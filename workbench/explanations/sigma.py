@@ -23,7 +23,15 @@ from cerify.semantics.eql import syntax as eql
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import ComplexEvent, Stream
 from cerify.semantics.sigma.denote import SECOND, AlertOccurrence, LogOfRules, SigmaAlert, alerts_of
-from cerify.semantics.sigma.syntax import TEMPORAL, SigmaCorrelation, SigmaDetection, SigmaQuery, SigmaRule, rules_of
+from cerify.semantics.sigma.syntax import (
+    NUMERIC,
+    TEMPORAL,
+    SigmaCorrelation,
+    SigmaDetection,
+    SigmaQuery,
+    SigmaRule,
+    rules_of,
+)
 from cerify.semantics.values import Microseconds, show_seconds
 
 NEAREST = 3
@@ -41,9 +49,6 @@ class SigmaAnswer:
     alert: SigmaAlert | None
     reasons: tuple[str, ...]
     nearest: tuple[SigmaAlert, ...] = ()
-
-
-NUMERIC = ("value_sum", "value_avg", "value_percentile")
 
 
 class SigmaExplainer(Explainer[SigmaAnswer]):
@@ -129,7 +134,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
             if times:
                 yield f"{part.name}: {_places([at for at, _ in times])}"
                 first = min(first, *(t for _, t in times))
-        yield f"they take {_seconds(last - first)}; the timespan is {rule.seconds} s"
+        yield f"they take {_seconds(last - first)}; the timespan is {rule.timespan}"
 
     def why_not(self, at: int) -> Iterator[str]:
         """Yield why no rule raises an alert at a position, rule by rule."""
@@ -190,7 +195,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         if rule.kind in TEMPORAL:
             there = sorted({o.rule for o in window})
             ordered = rule.kind == "temporal_ordered"
-            yield f"{len(there)} of {len(rule.rules)} rules occur within {rule.seconds} s before event {at}{group}" + (
+            yield f"{len(there)} of {len(rule.rules)} rules occur within {rule.timespan} before event {at}{group}" + (
                 f"; {number or 0:.15g} in their order, up to this event" if ordered and number != len(there) else ""
             )
             for i in there:
@@ -201,7 +206,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         else:
             what = "events" if rule.kind == "event_count" else f"{rule.kind} of {', '.join(rule.values[0])}"
             amount = "none" if number is None else f"{number:.15g}"
-            yield f"{what}: {amount} within {rule.seconds} s before event {at}{group}, and {wanted} would be an alert"
+            yield f"{what}: {amount} within {rule.timespan} before event {at}{group}, and {wanted} would be an alert"
             yield f"in the window: {_places([o.at for o in window])}"
             before = [o for o in of if o.at < at and o not in window]
             if before:

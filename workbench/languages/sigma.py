@@ -62,7 +62,7 @@ class SigmaSyntax(Syntax[sigma.SigmaQuery]):
         return query.text
 
     def problems(self, query: sigma.SigmaQuery, schema: Schema | None, /) -> list[Problem]:
-        found = _unnamed_detections(query)
+        found = _unused_parts(query)
         if schema is None:
             return found
         known = schema.attributes
@@ -81,7 +81,7 @@ class SigmaSyntax(Syntax[sigma.SigmaQuery]):
         return found
 
     def stream_problems(self, query: sigma.SigmaQuery, S: Stream, /) -> list[Problem]:
-        return _unnamed_detections(query)
+        return _unused_parts(query)
 
     def require_typed(self, query: sigma.SigmaQuery, schema: Schema, /) -> None:
         for problem in self.problems(query, schema):
@@ -252,12 +252,12 @@ def _conditions(query: sigma.SigmaQuery) -> list[eql.Condition]:
     return [rule.condition for rule in sigma.rules_of(query) if isinstance(rule, sigma.SigmaDetection)]
 
 
-def _unnamed_detections(query: sigma.SigmaQuery) -> list[Problem]:
-    """Return the problems of detections that no condition names."""
-    advice = "name it in `condition`, or leave it out"
+def _unused_parts(query: sigma.SigmaQuery) -> list[Problem]:
+    """Return the problems of detections that no condition names, and of aliases that nothing names."""
+    said = {"condition": "the condition does not name the detection", "group-by": "group-by does not name the alias"}
     return [
-        Problem("unused", f"{rule}: the condition does not name the detection {name!r}", None, advice=advice)
-        for rule, name in query.unnamed
+        Problem("unused", f"{rule}: {said[of]} {name!r}", None, advice=f"name it in `{of}`, or leave it out")
+        for rule, of, name in query.unused
     ]
 
 
@@ -300,7 +300,7 @@ def _of_numbers(query: sigma.SigmaQuery) -> Iterable[tuple[str, str]]:
             if isinstance(node, eql.FieldComparison) and node.comparator in SIGNS:
                 yield from ((SIGNS[node.comparator], field.name) for field in eql.fields_of(node))
     for rule in sigma.rules_of(query):
-        if isinstance(rule, sigma.SigmaCorrelation) and rule.kind in ("value_sum", "value_avg", "value_percentile"):
+        if isinstance(rule, sigma.SigmaCorrelation) and rule.kind in sigma.NUMERIC:
             yield from ((rule.kind, name) for names in rule.values for name in names)
 
 

@@ -170,7 +170,15 @@ def test_a_detection_that_no_condition_names_warns() -> None:
         assert cerify.match(text, [{"type": "event", "kind": "a"}], language="sigma")
     with pytest.raises(IllFormed, match="does not name the detection 'other'"):
         cerify.match(text, [{"type": "event", "kind": "a"}], language="sigma", strict=True)
-    assert not parse(text.replace("condition: s", "condition: 1 of them")).unnamed
+    assert not parse(text.replace("condition: s", "condition: 1 of them")).unused
+
+
+def test_an_alias_that_nothing_names_warns(tmp_path: Path, run: Run) -> None:
+    rule, aliases = tmp_path / "rule.yml", {"who": {"a": "user"}, "where": {"a": "host"}}
+    body = {"type": "event_count", "rules": ["a"], "aliases": aliases, "condition": {"gte": 2}}
+    rule.write_text(rules({**body, "group-by": ["who"]}), encoding="utf-8")
+    assert "t: group-by does not name the alias 'where'" in run("check", str(rule))[1]
+    assert not parse(rules({**body, "group-by": ["who", "where"]})).unused
 
 
 @pytest.mark.parametrize("written", ["group_by: [user]", "groupby:\n  - user", "'groupby' : [user]"])
@@ -452,6 +460,8 @@ COUNT = {"type": "event_count", "rules": ["a"], "group-by": ["user", "host"], "c
          {"type": "value_count", "condition": {"gte": 0, "field": "n"}}, "equivalent", SameRules),
         ({"type": "value_sum", "condition": {"gte": 5, "field": "n"}},
          {"type": "value_sum", "condition": {"gt": 4, "field": "n"}}, "equivalent", Different),
+        ({"type": "value_sum", "condition": {"gt": 5, "field": "n"}},
+         {"type": "value_sum", "condition": {"gte": 5.5, "field": "n"}}, "equivalent", Different),
         ({"type": "value_avg", "condition": {"gt": 5, "field": "n"}},
          {"type": "value_avg", "condition": {"gte": 5, "field": "n"}}, "contained", SameRules),
         ({"condition": {"lt": 10}}, {"condition": {"lt": 11}}, "equivalent", Different),
@@ -494,6 +504,7 @@ def test_logs_find_the_mistakes_of_a_rule() -> None:
         {"type": "value_count", "condition": {"lte": 4, "field": "n"}},
         {"type": "value_percentile", "condition": {"gte": 500, "field": "n", "percentile": 95}},
         {"type": "event_count", "rules": ["inner"], "condition": {"lt": 3}},
+        {"type": "value_count", "rules": ["a"], "condition": {"gte": 2, "field": ["m", "n"]}},
         {"type": "temporal", "rules": ["a", "b"], "group-by": ["x", "y"],
          "aliases": {"x": {"a": "from", "b": "to"}, "y": {"a": "to", "b": "from"}}},
     ],
@@ -508,6 +519,34 @@ def test_every_mistake_in_one_place_has_a_log(correlation: dict[str, Any]) -> No
     assert not found.left
     percentiles = [words for test in found.tests for words in test.kills if "percentile: " in words]
     assert len(percentiles) == ("percentile" in correlation.get("condition", ()))
+    if correlation["type"] == "value_count" and len(correlation["condition"]["field"]) > 1:
+        assert {"t: m not counted", "t: n not counted"} <= {words for test in found.tests for words in test.kills}
+
+
+def test_mistakes_about_values_of_inner_groups_have_logs() -> None:
+    """All events of an inner alert have to have another value."""
+    inner = {"type": "event_count", "rules": ["a"], "group-by": ["user", "host"], "timespan": "5s"}
+    count = {"type": "value_count", "rules": ["i"], "group-by": ["user"], "condition": {"field": "host", "gte": 2}}
+    text = rules(count, {"title": "i", "name": "i", "correlation": {**inner, "condition": {"gte": 2}}})
+    found = make_sigma_tests(parse(show_documents(list(yaml.safe_load_all(text))[:3])))
+    kills = {words for test in found.tests for words in test.kills}
+    assert {"reading values=folded", "t: not grouped by user"} <= kills
+
+
+def test_all_rules_of_an_order_occur_in_a_log_for_engines(tmp_path: Path) -> None:
+    """A converter that asks for all of them seemed to have no alert ever."""
+    text = rules({"type": "temporal_ordered", "rules": ["a", "b", "c"], "condition": {"gt": 1}})
+    (tmp_path / "rule.yml").write_text(text, encoding="utf-8")
+    kinds = ["".join(event["kind"] for event in case.events) for case in cases_of_rules(tmp_path / "rule.yml")[0]]
+    assert any(word in ("abc", "aabbcc") for word in kinds), kinds
+
+
+def test_the_words_of_a_rule_name_its_timespan(tmp_path: Path, run: Run) -> None:
+    rule, log = tmp_path / "rule.yml", tmp_path / "log.jsonl"
+    rule.write_text(rules({**COUNT, "timespan": "30m"}), encoding="utf-8")
+    log.write_text('{"type": "event", "time": 1, "kind": "a", "user": "x", "host": "h"}\n', encoding="utf-8")
+    assert "within 30m before event 0" in run("explain", str(rule), str(log), "--at", "0")[1]
+    assert parse(rules({**COUNT, "timespan": "30m"})) == parse(rules({**COUNT, "timespan": "1800s"}))
 
 
 @pytest.mark.parametrize(
@@ -553,7 +592,7 @@ def test_commands_take_files_of_rules(tmp_path: Path, run: Run) -> None:
     assert run("match", str(rule), str(log))[:2] == (1, "no match in 4 events\n")
     status, out, _ = run("explain", str(rule), str(log), "--at", "1")
     assert status == 1
-    assert "2 of 3 rules occur within 5 s before event 1" in out
+    assert "2 of 3 rules occur within 5s before event 1" in out
     assert "c: event 2 comes 4 s too late" in out
     log.write_text("\n".join(lines[:2]) + "\n" + lines[2].replace("09Z", "04Z"))
     status, out, _ = run("match", str(rule), str(log), "--json")
@@ -742,7 +781,7 @@ def test_the_time_that_an_alert_takes_is_that_between_alerts_of_inner_rules(tmp_
     log.write_text("".join(json.dumps(one) + "\n" for one in events), encoding="utf-8")
     said = run("explain", str(rule), str(log), "--at", "3")[1]
     assert "i: event 2\n" in said
-    assert "they take 4 s; the timespan is 5 s" in said
+    assert "they take 4 s; the timespan is 5s" in said
 
 
 def test_test_logs_that_are_no_cases_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
