@@ -309,7 +309,9 @@ def _(effort: Effort) -> Finding:
             cases += 1
             if [core_events(psi, S, n) for n in range(len(S))] != [complex_events(phi, S, n) for n in range(len(S))]:
                 return Finding("refuted", "exhaustive", f"{cel.show(phi)} over {S.events}")
-    return Finding("holds", "exhaustive", f"{count} formulas translated, {cases} cases: {space.describe()}")
+    return Finding(
+        "holds", "exhaustive", f"{count} formulas translated by the library, {cases} cases: {space.describe()}"
+    )
 
 
 @claim(
@@ -346,7 +348,7 @@ def _core_to_sets(applies: Callable[[core.Formula], bool], effort: Effort) -> Fi
             cases += 1
             if [core_events(phi, S, n) for n in range(len(S))] != [complex_events(psi, S, n) for n in range(len(S))]:
                 return Finding("refuted", "exhaustive", f"{core.show(phi)} over {S.events}")
-    bound = f"{count} formulas translated, all to {nodes} nodes, some of them in a strategy"
+    bound = f"{count} formulas translated by the library, all to {nodes} nodes, some of them in a strategy"
     bound += f", and {len(iterated)} made by hand with a comparison in or around a +" * bool(iterated)
     streams = "3 events, and to 4 for those made by hand," if iterated else "3 events"
     return Finding("holds", "exhaustive", f"{bound}: {cases} cases, all streams to {streams} over 3 tuples")
