@@ -340,6 +340,7 @@ def _standing(
     stands = [choice for choice in stands if not _is_refuted(choices, choice, kernels, blamed)]
     if not choices.passed:  # nothing right speaks against a choice, so few wrong answers do not suffice for it
         stands = [choice for choice in stands if len(judge.weigh(choice, stands).for_) >= UNPASSED]
+    choices.banned -= set(stands)  # one that fell alone may stand beside those that `identify` found
     suite = ChoiceScorer(choices, answered)
     choices.silent -= {name for name in choices.silent if _is_silence_explained(choices, name, stands, failing)}
     for choice in stands:
@@ -479,6 +480,7 @@ def _group_kernels(
             found = [*(kernel for kernel in fewer if kernel.cases), *new]
             if not all(_is_given(choices, chosen, kernel.result) for kernel in new):
                 chosen = _standing(peeler, found, failing, choices, answered) or chosen
+                chosen = [choice for choice in chosen if choice not in choices.banned]
         found = _split_by_choice(found, chosen, choices, failing)
         found = _lead_by_need(peeler, found, chosen, choices, failing)
     except (DiagnosisStopped, KeyboardInterrupt) as error:

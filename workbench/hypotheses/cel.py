@@ -1060,7 +1060,14 @@ STAGES = (
         ),
     ),
     Stage(("or",), (Template("A OR (A ; A)", AB, 3), Template("(A ; A) OR A", AB, 3))),
-    Stage(("alternatives",), (Template("(A OR B) ; C", ABC, 5), Template("A ; (B OR C)", ABC, 5))),
+    Stage(
+        ("alternatives",),
+        (
+            Template("(A OR B) ; C", ABC, 5),
+            Template("A ; (B OR C)", ABC, 5),
+            Template("A ; (B OR C) ; A", ABC, 4),  # in one span, each side has a match
+        ),
+    ),
     Stage(("unbound",), (Template("(A OR B) FILTER A.x = 1", events("A B", x=(0, 1)), 2),)),
     Stage(
         ("filter-connectives",),

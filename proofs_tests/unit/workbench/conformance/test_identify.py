@@ -429,6 +429,22 @@ def searched(run: RunMessage, chain: Chain) -> Iterator[Found]:
             since = places[-1] + 1
 
 
+def atomic(run: RunMessage, chain: Chain) -> Iterator[Found]:
+    """A regular expression with possessive loops, which give nothing back: near to overlap=leftmost-first-lazy."""
+    if chain.absences or chain.spans or chain.across or any(s.is_loop and not s.adjacent_rounds for s in chain.steps):
+        raise Skip("steps and loops of neighbours alone")
+    accepting = [tuple(step.accepts(event) for step in chain.steps) for event in run.values]
+    letters = {steps: chr(256 + n) for n, steps in enumerate(dict.fromkeys(accepting))}
+    pattern = ""
+    for n, step in enumerate(chain.steps):
+        those = "".join(letter for steps, letter in letters.items() if steps[n]) or "~"
+        most = "" if step.most is None else step.most
+        gap = "" if n == 0 or step.adjacent else ".*?"
+        pattern += f"{gap}([{those}]{f'{{{step.least},{most}}}+' if step.is_loop else ''})"
+    for match in re.finditer(pattern, "".join(letters[steps] for steps in accepting)):
+        yield match.end() - 1, [[*range(*match.span(n + 1))] for n in range(len(chain.steps))]
+
+
 def restarted(run: RunMessage, chain: Chain) -> Iterator[Found]:
     """A machine with one match under way, which an event of the first step begins anew: near to seq=nearest."""
     list(islice(events_of(run, chain), 1))  # skips what are no chains
@@ -461,6 +477,7 @@ def by_types(run: RunMessage, chain: Chain) -> Iterator[Found]:
         (restarted, {"seq": None, "overlap": None, "emit": None}),
         (joined, {"seq": "any", "overlap": "consume-latest", "negation": "untaken"}),
         (searched, {"seq": "any", "alternatives": "apart"}),
+        (atomic, {"overlap": None, "alternatives": "apart"}),
     ],
 )
 def test_a_little_program_has_no_wrong_name(search: Search, named: dict[str, str | None]) -> None:
@@ -471,7 +488,7 @@ def test_a_little_program_has_no_wrong_name(search: Search, named: dict[str, str
             return None
         return frozenset((m["at"], tuple(m["events"])) for m in told["matches"])
 
-    stages = [stage for stage in STAGES["cel"] if {"seq", "seq@cseq", "negation"} & {*stage.axes}]
+    stages = [stage for stage in STAGES["cel"] if {"seq", "seq@cseq", "negation", "loop@cplus"} & {*stage.axes}]
     found = Identification(predictor("cel"), ask).run(stages)
     assert {name: found[name].value for name in named} == named
     if search is searched:
