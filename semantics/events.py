@@ -504,6 +504,9 @@ def column_value_type(column: pa.ChunkedArray) -> ValueType | None:
 def _first_rows(codes: np.ndarray, column: pa.ChunkedArray, types: int) -> list[int]:
     """Return for each event type, by its code, the first row with a value; the number of rows if there is none."""
     first = np.full(types, len(codes))
-    rows = np.flatnonzero(column.is_valid().to_numpy())  # indices_nonzero of Arrow needs a chunk (PyArrow 20)
-    first[codes[rows][::-1]] = rows[::-1]  # of rows of one type the last assignment, that is the first row, counts
+    for part in (column[:_FIRST_ROWS], column):
+        rows = np.flatnonzero(part.is_valid().to_numpy())  # indices_nonzero of Arrow needs a chunk (PyArrow 20)
+        first[codes[rows][::-1]] = rows[::-1]  # of rows of one type the last assignment, that is the first row, counts
+        if (first < len(codes)).all():
+            break
     return first.tolist()

@@ -22,7 +22,7 @@ from cerify.semantics.arguments import did_you_mean, timed_items
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.events import TYPE, Match, Stream
 from cerify.semantics.nanoseconds import NanosecondInterval, NanosecondTime, nanoseconds, nanoseconds_of_interval
-from cerify.semantics.packages import naming_extras, np, pa
+from cerify.semantics.packages import naming_extras, np, pa, pc
 from cerify.semantics.values import has_nanoseconds, plain, show_time
 
 OutputFormat = Literal["csv", "parquet", "jsonl"]
@@ -49,6 +49,18 @@ class PositionArrays:
     def __getitem__(self, i: int) -> Match:
         start, end = self.offsets[i], self.offsets[i + 1]
         return Match(int(self.at[i]), tuple(self.events[start:end].tolist()))
+
+    def part(self, start: int, end: int) -> PositionArrays:
+        """Return the matches from index start up to end."""
+        offsets = self.offsets[start : end + 1]
+        return PositionArrays(self.at[start:end], offsets - offsets[0], self.events[offsets[0] : offsets[-1]])
+
+    def json_lines(self) -> str:
+        """Return each match as a line of JSON, without the last line's end."""
+        texts = pa.ListArray.from_arrays(pa.array(self.offsets, pa.int32()), pa.array(self.events).cast(pa.string()))
+        positions, at = pc.binary_join(texts, ", "), pa.array(self.at).cast(pa.string())
+        lines = pc.binary_join_element_wise('{"at": ', at, ', "events": [', positions, "]}", "")
+        return str(pc.binary_join(pa.ListArray.from_arrays(pa.array([0, len(self)], pa.int32()), lines), "\n")[0])
 
     def make_objects(self) -> list[Match]:
         """Return all matches as objects."""

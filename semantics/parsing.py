@@ -5,7 +5,9 @@ A language's grammar is its own file followed by predicates.lark; its builder ha
 
 from __future__ import annotations
 
+import marshal
 import math
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence, Set
@@ -13,11 +15,17 @@ from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
 from functools import cache
+from hashlib import sha256
+from importlib.util import cache_from_source
+from pathlib import Path
 from pkgutil import get_data
 from typing import Any, TypeAlias, cast
 
 from lark import Lark, Token
+from lark import __version__ as lark_version
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken, VisitError
+from lark.grammar import Rule
+from lark.lexer import TerminalDef
 from lark.tree import Meta
 from lark.visitors import Transformer_NonRecursive, v_args
 
@@ -287,12 +295,28 @@ COMPARATORS = {"≤": "<=", "≥": ">=", "≠": "!="}
 
 @cache
 def parser_of(*packages: str) -> Lark:
-    """Return the LALR parser for the grammars of some packages, which may be in a zip file, one after the other."""
+    """Return the LALR parser for the grammars of some packages, which may be in a zip file, one after the other.
+
+    Where Python keeps its bytecode, the tables are kept beside it: they take ten times as long to build as to load.
+    """
     files = {PREDICATES: "predicates.lark"}
     grammar = "\n".join(str(get_data(one, files.get(one, "grammar.lark")) or b"", "utf-8") for one in packages)
-    return Lark(
-        grammar, parser="lalr", propagate_positions=True, maybe_placeholders=False, lexer_callbacks={"NAME": unquoted}
-    )
+    digest = sha256(f"{lark_version} {grammar}".encode()).hexdigest()[:16]
+    kept = Path(cache_from_source(__file__)).with_suffix(f".{digest}.lalr")
+    callbacks = {"NAME": unquoted}
+    with suppress(OSError, EOFError, ValueError, TypeError):
+        data, memo = marshal.loads(kept.read_bytes())  # as Python reads bytecode
+        load = cast("Callable[..., Lark]", Lark._load_from_dict)  # as parsers do that Lark writes
+        return load(data, memo, lexer_callbacks=callbacks)
+    parser = Lark(grammar, parser="lalr", propagate_positions=True, maybe_placeholders=False, lexer_callbacks=callbacks)
+    if not sys.dont_write_bytecode:
+        written = kept.with_suffix(f".{os.getpid()}")
+        data, memo = parser.memo_serialize([TerminalDef, Rule])
+        data["options"] = {name: value for name, value in data["options"].items() if name != "lexer_callbacks"}
+        with suppress(OSError):
+            written.write_bytes(marshal.dumps((data, memo)))
+            written.replace(kept)  # whole, or not at all
+    return parser
 
 
 def unquoted(token: Token) -> Token:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, Literal, Never, cast, overload
 from cerify.automata.evaluate.scope import Unordered
 from cerify.automata.evaluator import Consumption, Evaluator, Output
 from cerify.equivalence.verdict import Level, Order, Undecided, Verdict
-from cerify.explanations.explanation import Request
 from cerify.languages import COMMON, DEFAULT, LANGUAGES, LanguageName, language_named, language_of
 from cerify.languages.attributes import attributes_in
 from cerify.languages.language import (
@@ -65,8 +64,9 @@ from cerify.semantics.events import TIME, Events, ObservedSchema, Schema, Stream
 from cerify.semantics.files import as_stream, is_path, read_in_parts
 from cerify.semantics.match_frames import Matches
 from cerify.semantics.packages import pc
-from cerify.semantics.row_pattern.scalars import STANDARD, RowReading
-from cerify.semantics.sase.syntax import DECIDED, Operations, Reading
+from cerify.semantics.row_pattern.reading import STANDARD, RowReading
+from cerify.semantics.sase.reading import DECIDED, Reading
+from cerify.semantics.sase.syntax import Operations
 from cerify.semantics.sigma.reading import SPECIFICATION, SigmaReading
 from cerify.semantics.values import ValueType
 
@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from cerify.draw.recording import Recording
     from cerify.equivalence.rewrite.laws import Law
     from cerify.equivalence.rewrite.simplify import Simplified
+    from cerify.explanations.explanation import Request
     from cerify.explanations.near_misses import NearMissReport
 
 BOUND = DecisionQuestion.bound
@@ -484,34 +485,63 @@ def _count_in_parts(language: Language[Any], query: Any, path: str | Path, want:
     Return None if the file must be read as a whole: the query cannot be counted in batches, columns have a meaning only
     together, a window's values decrease, or there are warnings, which look at all events.
     """
+    number = 0
+    try:
+        for running, S in _parts(language, query, path, want, workers):
+            number += running.count(S)
+        return number + len(running.finish())
+    except (NotInParts, Unordered, BudgetExceeded):
+        check_time()
+        return None
+
+
+class NotInParts(Exception):
+    """The file must be read as a whole."""
+
+
+def _parts(
+    language: Language[Any], query: Any, path: str | Path, want: Want, workers: int = 1
+) -> Iterator[tuple[Evaluator, Stream]]:
+    """Yield the parts of a Parquet file, for each the evaluator that reads it next. Raises NotInParts."""
     needed = attributes_in(language, query)
     if needed is None or language.syntax.reads_documents or language.row_type is not None:
-        return None
+        raise NotInParts
     if (opened := read_in_parts(path, needed)) is None or any(language.syntax.surprises(query, None)):
-        return None
+        raise NotInParts
     made = plan(language, query, None, replace(want, events=opened[0]))
     if made.batches is None:
-        return None
+        raise NotInParts
     running = _parallel(made.batches, workers)
     running.needed = needed
     seen: dict[str, dict[str, ValueType]] = {}
-    number, latest = 0, None
+    latest = None
+    for S in opened[1]:
+        check_time()
+        add_observed(seen, S, needed)
+        if any(language.syntax.stream_problems(query, S)):
+            raise NotInParts
+        if TIME in needed and len(times := S.table[TIME].drop_null()):
+            if (latest is not None and times[0].as_py() < latest) or pc.any(pc.less(times[1:], times[:-1])).as_py():
+                raise NotInParts
+            latest = times[-1].as_py()
+        yield running, S
+    if any(misfits(language, query, ObservedSchema(seen))):
+        raise NotInParts
+
+
+def matches_in_parts(language: Language[Any], query: Any, path: str | Path, options: Options) -> Iterator[Matches]:
+    """Yield all matches over a Parquet file, part by part, in the order of `match`.
+
+    Raises NotInParts where the file must be read as a whole, maybe after the first matches.
+    """
+    if language.evaluators.waits(query):  # for later events, so that matches come in another order
+        raise NotInParts
     try:
-        for S in opened[1]:
-            check_time()
-            add_observed(seen, S, needed)
-            if any(language.syntax.stream_problems(query, S)):
-                return None
-            if TIME in needed and len(times := S.table[TIME].drop_null()):
-                if (latest is not None and times[0].as_py() < latest) or pc.any(pc.less(times[1:], times[:-1])).as_py():
-                    return None
-                latest = times[-1].as_py()
-            number += running.count(S)
-        number += len(running.finish())
+        for running, S in _parts(language, query, path, Want(options, counting=True)):
+            yield Matches(running.push_stream(S))
     except (Unordered, BudgetExceeded):
         check_time()
-        return None
-    return None if any(misfits(language, query, ObservedSchema(seen))) else number
+        raise NotInParts from None
 
 
 def _count(language: Language[Any], query: Any, S: Stream, want: Want, workers: int) -> int:
@@ -738,6 +768,8 @@ def near_misses(
 
 def _request(match: Any, valuation: Any, at: Any, count: Any) -> Request:
     """Return the request to explain with these arguments. Raises IllFormed for a wrong kind, BudgetExceeded."""
+    from cerify.explanations.explanation import Request
+
     require_whole("count", count, 1)
     if at is not None:
         _position(at, "at")

@@ -227,12 +227,10 @@ def load_command(name: str) -> click.Command:
             from cerify.commands import engine
 
             return engine.engine_command
-        case "equiv" | "vectors" | "verify":
+        case "equiv" | "verify":
             from cerify.commands import equiv
 
-            return {"equiv": equiv.equiv_command, "vectors": equiv.vectors_command, "verify": equiv.verify_command}[
-                name
-            ]
+            return equiv.equiv_command if name == "equiv" else equiv.verify_command
         case "draw" | "explain" | "step":
             from cerify.commands import explain
 
@@ -263,14 +261,21 @@ def load_command(name: str) -> click.Command:
             from cerify.commands import schema
 
             return schema.schema_command
-        case "check" | "normalize" | "simplify" | "translate":
+        case "translate":
+            from cerify.commands import translate
+
+            return translate.translate_command
+        case "vectors":
+            from cerify.commands import vectors
+
+            return vectors.vectors_command
+        case "check" | "normalize" | "simplify":
             from cerify.commands import simplify
 
             return {
                 "check": simplify.check_command,
                 "normalize": simplify.normalize_command,
                 "simplify": simplify.simplify_command,
-                "translate": simplify.translate_command,
             }[name]
         case _:
             raise InternalError(f"no command {name!r}")

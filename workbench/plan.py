@@ -463,12 +463,12 @@ def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = F
     for problem in (missing + (found if strict else []))[:1]:
         raise IllFormed(problem.hinted, problem.span)
     found += language.syntax.surprises(query, S)
-    return [*(QueryWarning(problem.hinted, problem.span) for problem in found), *_times_back(query, S)]
+    return [*(QueryWarning(problem.hinted, problem.span) for problem in found), *_times_back(language, query, S)]
 
 
-def _times_back(query: Any, S: Stream) -> Iterator[QueryWarning]:
+def _times_back(language: Language[Any], query: Any, S: Stream) -> Iterator[QueryWarning]:
     """Yield a warning if a query depends on the order of times and the times of the stream decrease somewhere."""
-    if not is_timed(query):
+    if not is_timed(language, query):
         return
     from cerify.semantics.eql.conditions import TIMESTAMP
 

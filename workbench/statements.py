@@ -20,7 +20,6 @@ from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.check import Types, may_be_empty, types_of, whole_divisions, with_days
 from cerify.semantics.row_pattern.dialects import (
     STANDARD_SQL,
-    DialectName,
     SqlDialect,
     dialect_named,
     meant_reading,
@@ -30,10 +29,9 @@ from cerify.semantics.row_pattern.dialects import (
 )
 from cerify.semantics.row_pattern.interpreter import partitions, table_of
 from cerify.semantics.row_pattern.parse import Duration, ListedMeasure, parse
+from cerify.semantics.row_pattern.reading import STANDARD, DialectName, RowReading
 from cerify.semantics.row_pattern.scalars import (
-    STANDARD,
     Nullable,
-    RowReading,
     aggregated,
     column_values,
     columns_in,

@@ -367,9 +367,18 @@ def sorted_arrays(batches: Iterable[MatchBatch]) -> PositionArrays:
     starts = np.cumsum(lengths) - lengths
     longest = int(lengths.max(initial=0))
     if longest * len(at) <= 4 * len(events):
-        # -1 stands after the end, so that a complex event is before those that go on from it
-        places = (np.append(events, -1)[np.where(lengths > k, starts + k, len(events))] for k in range(longest))
-        order = np.lexsort([at, *places][::-1])
+        # from where it is found, as then numbers are small and fit one word; 0 stands after the end, so that a complex
+        # event is before those that go on from it
+        behind = events - np.repeat(at, lengths)
+        behind = np.append(behind - behind.min(initial=0) + 1, 0)
+        places = [behind[np.where(lengths > k, starts + k, -1)] for k in range(longest)]
+        width, key = int(behind.max()) + 1, at - at.min(initial=0)
+        if (int(key.max(initial=0)) + 1) * width**longest < 2**63:
+            for column in places:
+                key = key * width + column
+            order = np.argsort(key, kind="stable")  # which is fast on what is nearly sorted, as this is
+        else:
+            order = np.lexsort([at, *places][::-1])
     else:
         listed, whole = events.tolist(), np.arange(len(at)).tolist()
         order = np.array(sorted(whole, key=lambda i: (at[i], listed[starts[i] : starts[i] + lengths[i]])), np.int64)

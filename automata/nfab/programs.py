@@ -26,7 +26,8 @@ from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import TIME, TYPE, Stream
 from cerify.semantics.predicates import mentions
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.syntax import NO_OPERATIONS, Reading
+from cerify.semantics.sase.reading import Reading
+from cerify.semantics.sase.syntax import NO_OPERATIONS
 from cerify.semantics.values import Value, ValueType, microseconds
 
 Code = list[tuple[int, int]]

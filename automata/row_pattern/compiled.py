@@ -37,7 +37,8 @@ from cerify.semantics.events import Stream
 from cerify.semantics.packages import np, pa, pc
 from cerify.semantics.row_pattern import scalars
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.scalars import STANDARD, NumberedMatch, columns_of, resolved
+from cerify.semantics.row_pattern.reading import STANDARD
+from cerify.semantics.row_pattern.scalars import NumberedMatch, columns_of, resolved
 from cerify.semantics.row_pattern.syntax import MatchRecognize
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import EXACT, INT64

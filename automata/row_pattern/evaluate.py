@@ -26,8 +26,8 @@ from cerify.semantics.arguments import Budget, check_time, timed_items
 from cerify.semantics.errors import BudgetExceeded, IllFormed
 from cerify.semantics.events import Stream
 from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.reading import STANDARD
 from cerify.semantics.row_pattern.scalars import (
-    STANDARD,
     Nullable,
     NumberedMatch,
     collected,

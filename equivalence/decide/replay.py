@@ -6,20 +6,21 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import product
+from typing import TYPE_CHECKING
 
 from cerify.equivalence.verdict import Claim, Different, Level, Undecided
 from cerify.semantics.arguments import Budget, check_time
 from cerify.semantics.cel import denote, interpreter
 from cerify.semantics.cel.syntax import Formula, show
 from cerify.semantics.errors import BudgetExceeded, IllFormed, InternalError
-from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.events import TYPE, Event, Match, Schema, Stream, bindings_of
-from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.interpreter import find_matches
-from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import INT64, Value, ValueType, value_type_of
+
+if TYPE_CHECKING:
+    from cerify.semantics.event_expressions import syntax as expr
+    from cerify.semantics.row_pattern import syntax as rows
+    from cerify.semantics.row_pattern.syntax import MatchRecognize
 
 
 def replayed(
@@ -50,11 +51,14 @@ def replay_expressions(
 
     Raises BudgetExceeded, and InternalError if there is none.
     """
+    from cerify.semantics.event_expressions.interpreter import takes_place
+    from cerify.semantics.event_expressions.syntax import show as show_expression
+
     e = len(S) - 1
     left, right = ((Match(e, (e,)),) if e in takes_place(G, S, budget) else () for G in (E, F))
     if left == right or (claim == "contained" and not left):
         raise InternalError(
-            f"{expr.show(E)} and {expr.show(F)} were separated by {list(S)}, "
+            f"{show_expression(E)} and {show_expression(F)} were separated by {list(S)}, "
             "on which the definition finds no difference"
         )
     return Different(S, e, left, right, shortest)
@@ -162,6 +166,8 @@ def difference_on(
 
 
 def _row_matches(q: MatchRecognize, S: Stream, level: Level) -> set[Match]:
+    from cerify.semantics.row_pattern.interpreter import find_matches
+
     with_bindings = level == "valuations"
     return {Match(m.at, tuple(sorted(m.events)), m.bindings if with_bindings else None) for m in find_matches(q, S)}
 
@@ -171,6 +177,8 @@ def tables(columns: Mapping[str, Sequence[Value | None]], bound: int, schema: Sc
 
     With a schema a row has one of its types, and values only in the columns of that type.
     """
+    from cerify.semantics.row_pattern.syntax import ROW
+
     named = columns.get(TYPE, ())
     types = [str(R or ROW) for R in named] or [ROW]
     if schema is not None:  # of the types that no condition names, one is enough of those with the same columns
@@ -190,6 +198,8 @@ def tables(columns: Mapping[str, Sequence[Value | None]], bound: int, schema: Sc
 
 def values(clauses: Sequence[MatchRecognize], schema: Schema | None) -> dict[str, list[Value | None]]:
     """Return some values for each column of the clauses, and NULL."""
+    from cerify.semantics.row_pattern import syntax as rows
+
     known = {} if schema is None else schema.attributes
     near: dict[str, set[Value]] = {}
     for q in clauses:
@@ -214,6 +224,8 @@ def values(clauses: Sequence[MatchRecognize], schema: Schema | None) -> dict[str
 
 def _find_columns(e: rows.Expression) -> Iterator[tuple[str, set[Value]]]:
     """Yield the columns of an expression, each with the constants that it has, and the numbers next to them."""
+    from cerify.semantics.row_pattern import syntax as rows
+
     constants = rows.constants(e)
     near: set[Value] = set(constants)
     for v in constants:

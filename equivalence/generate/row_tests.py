@@ -27,7 +27,8 @@ from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.check import require_wellformed
 from cerify.semantics.row_pattern.dialects import STANDARD_SQL, SqlDialect
 from cerify.semantics.row_pattern.interpreter import OutputRow, RowOutput, find_matches, partitions, table_of
-from cerify.semantics.row_pattern.scalars import LENGTHS, STANDARD, columns_in, key_value, resolve_column
+from cerify.semantics.row_pattern.reading import STANDARD
+from cerify.semantics.row_pattern.scalars import LENGTHS, columns_in, key_value, resolve_column
 from cerify.semantics.row_pattern.show_dialects import show_in_dialect, show_table
 from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize, RowSkip, show_expression, show_pattern
 from cerify.semantics.trees import subtrees

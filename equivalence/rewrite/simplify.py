@@ -18,7 +18,6 @@ from cerify.automata.cea.compile import compilable
 from cerify.equivalence.decide.cel import NEVER
 from cerify.equivalence.decide.general import compare_formulas
 from cerify.equivalence.decide.keys_and_windows import is_reducible
-from cerify.equivalence.rewrite.laws import rules
 from cerify.equivalence.rewrite.trees import mapped, names, variables_of
 from cerify.equivalence.shrink.cel import CEL, SHAPE, simpler_operators
 from cerify.equivalence.shrink.shrink import weight
@@ -119,6 +118,8 @@ def _local(place: Subformula, exact: bool) -> Iterator[Candidate]:
 
 def by_laws(psi: Formula, exact: bool) -> Iterator[Candidate]:
     """Yield one side of a law for the other; if exact, only laws that keep the valuations."""
+    from cerify.equivalence.rewrite.laws import rules  # reads hundreds of formulas
+
     for rule in rules():
         if not exact or rule.law.level == "valuations":
             other = rule.applied(psi)

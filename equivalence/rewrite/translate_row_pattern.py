@@ -25,7 +25,7 @@ from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.check import problems
 from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize, RowDefinition, RowSkip
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.syntax import DECIDED, Reading
+from cerify.semantics.sase.reading import DECIDED, Reading
 
 _Shorter: TypeAlias = int | Literal["start", "ended"]
 

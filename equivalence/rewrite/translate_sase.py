@@ -17,7 +17,7 @@ from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.events import TIME
 from cerify.semantics.predicates import Both, Predicate, mapped_predicate, mentions
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.syntax import DECIDED, Reading
+from cerify.semantics.sase.reading import DECIDED, Reading
 
 NEXT: sase.Strategy = "skip_till_next_match"
 PARTITION: sase.Strategy = "partition_contiguity"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -20,6 +22,7 @@ import pyarrow.parquet as pq
 
 import cerify
 from cerify.automata.evaluate.compiled import CompiledCelEvaluator
+from cerify.commands.match import match_command
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.files import read_stream
 from proofs_tests.benchmarks.figure import Figure, rate
@@ -170,23 +173,36 @@ def _write_keyed(path: Path, number: int) -> None:
 
 
 def matched(quick: bool) -> Iterator[Figure]:
-    """`cerify.match` of the query of `counted` over a million events, beside the same with an object for each match."""
+    """`cerify.match` of the query of `counted` over a million events, beside the same with an object for each match.
+
+    And `cerify match --json`, beside that: the matches that are printed in a second.
+    """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "stream.parquet"
         _write_keyed(path, 1_000_000)
         cerify.match(KEYED, path)  # compiles
         rates: dict[bool, list[float]] = {False: [], True: []}
+        printed = []
         for objects in [False, True] * (1 if quick else 5):
             started = time.process_time()
             found = cerify.match(KEYED, path)
             if objects:
                 list(found)
             rates[objects].append(1_000_000 / (time.process_time() - started))
+            started = time.process_time()
+            with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
+                match_command.main([KEYED, str(path), "--json"], standalone_mode=False)
+            printed.append(len(found) / (time.process_time() - started))
     plain, listed = (sorted(rates[objects]) for objects in (False, True))
     speed = median(plain)
     yield Figure(
         "matched.file", speed, "events/s", f"with {len(found):,} objects", speed / median(listed), len(plain),
         (plain[0], plain[-1]), "≥ 5e6", speed >= 5e6,
+    )  # fmt: skip
+    lines = median(printed)
+    yield Figure(
+        "matched.json", lines, "matches/s", "cerify.match", lines * 1_000_000 / len(found) / speed, len(printed),
+        (min(printed), max(printed)), "≥ 1e6", lines >= 1e6,
     )  # fmt: skip
 
 

@@ -33,7 +33,8 @@ from cerify.semantics.row_pattern.dialects import (
     require_in_dialect,
 )
 from cerify.semantics.row_pattern.interpreter import RowOutput
-from cerify.semantics.row_pattern.scalars import STANDARD, NumberedMatch, RowReading, with_expressions
+from cerify.semantics.row_pattern.reading import STANDARD, RowReading
+from cerify.semantics.row_pattern.scalars import NumberedMatch, with_expressions
 from cerify.semantics.row_pattern.show_dialects import write_in_dialect
 from cerify.semantics.row_pattern.syntax import (
     Count,

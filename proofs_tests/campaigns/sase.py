@@ -27,7 +27,8 @@ from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Bindings, Match, Stream
 from cerify.semantics.sase import denote, interpreter
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.syntax import Reading, choices, show
+from cerify.semantics.sase.reading import Reading, choices
+from cerify.semantics.sase.syntax import show
 from proofs_tests.claims import sase_by_cel
 from proofs_tests.unit.semantics.sase_cases import events as events_of
 from proofs_tests.unit.semantics.sase_cases import query as query_of

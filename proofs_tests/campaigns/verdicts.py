@@ -27,7 +27,7 @@ from cerify.semantics.files import as_stream
 from cerify.semantics.predicates import Comparison, Constant, InRange, Like, OneOf, classify_event
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.scalars import NumberedMatch
-from cerify.semantics.sase.syntax import DECIDED
+from cerify.semantics.sase.reading import DECIDED
 from proofs_tests.campaigns.values import OPTIONS, Wild, command, wild_case
 
 BUDGET = Budget(states=300, seconds=0.5)

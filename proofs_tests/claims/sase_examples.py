@@ -11,6 +11,7 @@ from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.denote import bindings
 from cerify.semantics.sase.interpreter import matches_of
 from cerify.semantics.sase.parse import parse
+from cerify.semantics.sase.reading import Reading
 from cerify.semantics.sase.syntax import show
 from proofs_tests.claims import broken
 from proofs_tests.claims.ledger import Effort, Finding, claim, open_claim, plant
@@ -184,7 +185,7 @@ def _(effort: Effort) -> Finding:
     "T = 2 that is 5 of 9",
 )
 def _(effort: Effort) -> Finding:
-    length, looked_at, every = 3 if effort == "quick" else 4, 0, sase.Reading(last_kleene="every")
+    length, looked_at, every = 3 if effort == "quick" else 4, 0, Reading(last_kleene="every")
     for strategy, n in product(sase.STRATEGIES, range(1, length + 1)):
         where = f"SEQ(A+ a[]) WHERE {strategy}(a[]) {{ [y]"
         by_predicate = query(f"{where} and a[a.LEN].time - a[1].time < 2 }}")
@@ -196,7 +197,7 @@ def _(effort: Effort) -> Finding:
             if within != bindings(by_window, S, every) or not bindings(by_window, S) <= within:
                 return Finding("refuted", "exhaustive", f"{show(by_predicate)} over {S.events}")
     S, text = events("A@0 A@1 A@2 A@3 A@4"), "SEQ(A+ a[]) WITHIN 2 seconds"
-    ok = [len(bindings(query(text), S, reading)) for reading in (every, sase.Reading())] == [9, 5]
+    ok = [len(bindings(query(text), S, reading)) for reading in (every, Reading())] == [9, 5]
     bound = f"{looked_at} cases: one query made by hand with four strategies, all streams to {length} events of three "
     return passed(ok, f"{bound}kinds, 1 or 2 seconds apart", "example")
 

@@ -17,11 +17,10 @@ from cerify.semantics.errors import IllFormed, Span
 from cerify.semantics.events import TIME, TYPE, Schema
 from cerify.semantics.predicates import Problem, find_nearest_name, meant_name, show_name
 from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.reading import STANDARD, RowReading
 from cerify.semantics.row_pattern.scalars import (
     FUNCTIONS,
-    STANDARD,
     TIMED,
-    RowReading,
     columns_in,
     combined,
     resolve_column,

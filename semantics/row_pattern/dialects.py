@@ -22,13 +22,11 @@ from cerify.semantics.errors import IllFormed, ParseError, QueryWarning, Span, U
 from cerify.semantics.patterns import flaw
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.check import TextNumbers, may_be_empty, time_of_text, type_of, whole_part
-from cerify.semantics.row_pattern.scalars import LENGTHS, MONTHS, RowReading
+from cerify.semantics.row_pattern.reading import DialectName, RowReading
+from cerify.semantics.row_pattern.scalars import LENGTHS, MONTHS
 from cerify.semantics.row_pattern.syntax import SHORT, MatchRecognize, Order, RowSkip
 from cerify.semantics.trees import subtrees
 
-DialectName = Literal[
-    "standard", "trino", "oracle", "snowflake", "bigquery", "duckdb", "flink", "databricks", "azure"
-]  # fmt: skip
 Arguments = tuple[rows.Expression, ...]
 
 

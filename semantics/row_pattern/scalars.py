@@ -18,54 +18,15 @@ from decimal import ROUND_HALF_UP, Decimal, localcontext
 from functools import cache, lru_cache
 from typing import Any, Literal, TypeAlias, assert_never, cast
 
-from cerify.semantics import arguments, patterns, trees
+from cerify.semantics import patterns, trees
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.events import TYPE, Match, Stream
 from cerify.semantics.nanoseconds import NanosecondInterval, nanoseconds
 from cerify.semantics.row_pattern import syntax as rows
+from cerify.semantics.row_pattern.reading import RowReading
 from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import EPOCH, Value, ValueKind, kind, parse_time, show_interval, show_time
-
-# ---------------------------------------------------------------------------------------------------------------------
-# What the standard leaves open or engines read differently, as data: each field is a question, its default the answer.
-#
-# The reasons, and for each question a clause and a table on which the answers differ, are in
-# docs/decisions/row-patterns.md.
-
-
-@dataclass(frozen=True, slots=True)
-class RowReading:
-    """One answer to each question that has several in use.
-
-    bounded_iterations: a quantifier with an upper bound takes iterations of no rows like others (counted), or stops
-        after one once it has its least number (stop), as a quantifier without an upper bound always does.
-    skip_to_nothing: AFTER MATCH SKIP TO a variable that no row of the match is labelled with is an error, or goes to
-        the next row.
-    skip_to_first: AFTER MATCH SKIP TO the first row of the match is an error, or goes to the next row.
-    nulls: where the text does not say where NULL is in the order: above all values (high), below them (low), or after
-        them also with DESC (last).
-    empty_matches: an empty match has a number of its own (numbered), or that of the match before it (unnumbered).
-    integer_division: 7 / 2 is 3 (truncated), or 3.5 (exact).
-    empty_iterations: a pattern that may be empty may be quantified (accepted), or not (refused).
-    """
-
-    bounded_iterations: Literal["counted", "stop"] = "counted"
-    skip_to_nothing: Literal["error", "next_row"] = "error"
-    skip_to_first: Literal["error", "next_row"] = "error"
-    nulls: Literal["high", "low", "last"] = "high"
-    empty_matches: Literal["numbered", "unnumbered"] = "numbered"
-    integer_division: Literal["truncated", "exact"] = "truncated"
-    empty_iterations: Literal["accepted", "refused"] = "accepted"
-
-
-STANDARD = RowReading()
-
-
-def list_other_readings() -> dict[tuple[str, str], RowReading]:
-    """Return the readings that differ from the decided one in one answer, by the question and that answer."""
-    return arguments.vary_reading(STANDARD)
-
 
 Nullable: TypeAlias = Value | timedelta | None
 COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {

@@ -14,15 +14,8 @@ from cerify.semantics.errors import IllFormed
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.check import RowType, with_meant_operands
 from cerify.semantics.row_pattern.dialects import STANDARD_SQL, SqlDialect
-from cerify.semantics.row_pattern.scalars import (
-    STANDARD,
-    Nullable,
-    RowReading,
-    aggregated,
-    collected,
-    combined,
-    resolve_column,
-)
+from cerify.semantics.row_pattern.reading import STANDARD, RowReading
+from cerify.semantics.row_pattern.scalars import Nullable, aggregated, collected, combined, resolve_column
 from cerify.semantics.row_pattern.statement import LiteralTable, PlainSelect, SelectItem, SortItem, TableSource
 from cerify.semantics.values import kind, value_type_of
 

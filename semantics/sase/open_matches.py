@@ -14,7 +14,7 @@ from cerify.semantics.events import TIME, Match, Stream
 from cerify.semantics.predicates import Problem, mentions, show_name
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.clauses import blocks_of, conjuncts, queries_of, source_of
-from cerify.semantics.sase.syntax import Reading
+from cerify.semantics.sase.reading import Reading
 from cerify.semantics.values import Microseconds, Value, exact_microseconds
 
 

@@ -77,8 +77,8 @@ from cerify.conformance.run import DIAGNOSIS_SECONDS, conform
 from cerify.semantics.arguments import choices, format_names, parse_reading
 from cerify.semantics.files import write_whole
 from cerify.semantics.packages import rich_table
-from cerify.semantics.row_pattern.scalars import RowReading
-from cerify.semantics.sase.syntax import read_reading
+from cerify.semantics.row_pattern.reading import RowReading
+from cerify.semantics.sase.reading import read_reading
 from cerify.terminal import echo, echo_error, printable, screen
 
 SKIPS = 12  # reasons for skips that are listed

@@ -47,7 +47,7 @@ def count_command(args: CountArguments) -> int:
     text, language_ = with_rule_of(args.query, args.language)
     _, tree = read_query(text, language_, args.source.schema_for(language_))
     with errors_in(text), budget.timed():
-        plain = len(args.file) == 1 and args.source.is_plain and args.file[0].endswith((".parquet", ".pq"))
+        plain = args.source.is_one_parquet(args.file)
         with echoed_warnings(text):
             events = args.file[0] if plain else args.source.read_in(language_named(language_), args.file)
             number = count(tree, events, strict=args.source.strict, budget=budget)

@@ -10,8 +10,7 @@ from typing import Any
 
 import click
 
-from cerify.api import BOUND, ComparedAs, contained, equivalent, formulas_compared, match, parse
-from cerify.automata.cea.compile import compilable
+from cerify.api import BOUND, ComparedAs, contained, equivalent, formulas_compared
 from cerify.commands.options import (
     LEVELS,
     ORDERS,
@@ -19,22 +18,14 @@ from cerify.commands.options import (
     AtLeast,
     LanguageChoice,
     argument,
-    dialect_option,
     language,
-    language_option,
     option,
-    reading_option,
     row_readings,
     schema_of,
     sql_dialect,
     takes,
 )
 from cerify.commands.rules import with_rule_of
-from cerify.conformance.cases import line_of_case
-from cerify.conformance.model import Case
-from cerify.equivalence.complete_keyed_tests import keyed_tests
-from cerify.equivalence.complete_tests import marked_dfa, vectors
-from cerify.equivalence.generate.row_tests import show_test
 from cerify.equivalence.verdict import (
     Bounded,
     Certificate,
@@ -50,15 +41,12 @@ from cerify.equivalence.verdict import (
 )
 from cerify.explanations.explanation import braces, row
 from cerify.languages import COMMON, LANGUAGES, language_named
-from cerify.languages.language import Explanations
 from cerify.semantics.arguments import Budget
-from cerify.semantics.errors import CerifyError, errors_in
+from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import TIME, Event, Match, Schema, Stream
 from cerify.semantics.files import write_whole
 from cerify.semantics.json_events import json_of_event, json_of_schema, text_of
-from cerify.semantics.row_pattern.dialects import SqlDialect, dialect_named
-from cerify.semantics.row_pattern.syntax import MatchRecognize
-from cerify.semantics.values import ValueType, value_type_of
+from cerify.semantics.row_pattern.dialects import dialect_named
 from cerify.terminal import echo, picked, printable
 
 COLOURS = {"equivalent": "green", "contained": "green", "different": "red", "undecided": "yellow"}
@@ -145,7 +133,7 @@ def equiv_command(args: EquivArguments) -> int:
         arrays=not args.single,
     )
     dialects = [dialect_named(one) for one in (args.dialect, args.dialect_right) if one is not None]
-    if isinstance(verdict, Different) and any(one.empty_is_null for one in dialects) and _has_empty(verdict.stream):
+    if isinstance(verdict, Different) and any(one.empty_is_null for one in dialects) and has_empty_text(verdict.stream):
         verdict = Undecided("they differ where a text is empty, which is NULL in Oracle; other texts were not tried")
     file = args.certificate_file
     if file is not None and isinstance(verdict, Equivalent | Contained):
@@ -176,7 +164,7 @@ def equiv_command(args: EquivArguments) -> int:
             return UNDECIDED
 
 
-def _has_empty(S: Stream) -> bool:
+def has_empty_text(S: Stream) -> bool:
     """Return whether an attribute of some event is the empty string."""
     return any(value == "" for event in S for value in event.attributes.values())
 
@@ -365,135 +353,3 @@ def _format_schema(schema: Schema) -> str:
     text = printable(json.dumps(json_of_schema(schema), ensure_ascii=False))
     rest = len(text) - SHOWN
     return text if rest <= 0 else f"{text[:SHOWN]}… and {rest:,} characters more, which the file has"
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# `cerify vectors`: streams on which every implementation of bounded size that is wrong shows it.
-
-
-@click.command("vectors")
-@click.argument("query")
-@click.option("--states", type=AtLeast(1), help="Of the implementation.  [default: those of the query]")
-@click.option("--schema", "schema_text", metavar="JSON|FILE", help="Only events of this schema.")
-@click.option("--out", type=OUTPUT, help="Write the cases to this file.")
-@click.option("--json", "as_json", is_flag=True, help="Only the cases, without the summary.")
-@click.option(
-    "--sql", is_flag=True, help="MATCH_RECOGNIZE: SELECTs over the tables, in the dialect of QUERY, to paste."
-)
-@dialect_option
-@reading_option
-@language_option
-def vectors_command(
-    query: str,
-    states: int | None,
-    schema_text: str | None,
-    out: Path | None,
-    as_json: bool,
-    language: str,
-    sql: bool,
-    dialect: str | None,
-    readings: tuple[str, ...],
-) -> int:
-    """Write a complete test of QUERY, a formula of CEL: streams with their matches, as cases for `conform --suite`.
-
-    Every engine that behaves like a deterministic automaton of at most --states states, and is wrong on some stream, is
-    wrong on one of these, if it gets the conditions on one event right: of the events of which the same conditions hold
-    the test has one. Of a query with partitions or windows on time around whole matches the automaton reads which
-    events have the key of the last one, and how near it they are.
-
-    Of a rule in EQL, by its text or a file .eql or .toml, or of rules of Sigma, by a file .yml: logs of documents on
-    which every rule that differs from it in one place is found out, one line each with the log, the matches or alerts
-    that are expected and what it finds.
-    Of a clause of MATCH_RECOGNIZE, or of a SELECT with one: tables in the same way, with the rows that are expected.
-    """
-    query, language = with_rule_of(query, language, dialect=dialect, readings=readings, schema=schema_text)
-    schema = None if schema_text is None else schema_of(schema_text, language=language)
-    if type(language_named(language).explanations).test_logs is not Explanations.test_logs:
-        written = dialect_named(dialect or "standard") if sql else None
-        return _logs(query, language, schema, out, as_json, written)
-    if sql:
-        raise click.UsageError("--sql is for queries in MATCH_RECOGNIZE")
-    with errors_in(query):
-        phi = parse(query)
-        if compilable(phi):
-            automaton = marked_dfa(phi, schema)
-            own, kinds, seen = len(automaton.steps), len(automaton.events), ""
-            words = vectors(automaton, states)
-            streams = [Stream([automaton.events[type_] for type_ in types], schema) for types in words]
-        else:
-            tests = keyed_tests(phi, schema)
-            own, kinds, seen = tests.states, tests.kinds, ", as the last event sees them"
-            streams = tests.streams(states)
-        lines = [line_of_case(_case(query, number, S, schema)) for number, S in enumerate(streams, start=1)]
-    if out is None:
-        for line in lines:
-            echo(line)
-    else:
-        write_whole(out, "".join(f"{line}\n" for line in lines))
-    if not as_json:
-        echo(
-            f"{len(streams)} streams of {sum(map(len, streams))} events; the query has {own} states over {kinds} kinds "
-            f"of events{seen}; complete for implementations of at most {states or own} states",
-            error=True,
-        )
-    return 0
-
-
-def _logs(
-    query: str, language: str, schema: Schema | None, out: Path | None, as_json: bool, dialect: SqlDialect | None
-) -> int:
-    """Write the logs or tables that find the differences from a rule in one place; with a dialect, as SQL."""
-    with errors_in(query):
-        lang = language_named(language)
-        tree = lang.syntax.parse(query)
-        if schema is not None:
-            lang.syntax.require_typed(tree, schema)
-        found = lang.explanations.test_logs(tree, schema)
-        lines = [json.dumps(line, ensure_ascii=False) for line in found.lines]
-        if dialect is not None:
-            if not isinstance(tree, MatchRecognize):
-                raise click.UsageError("--sql is for queries in MATCH_RECOGNIZE")
-            types = dict(schema.attributes if schema is not None else ())
-            for row_ in (event.attributes for S in found.tables for event in S):
-                types |= {name: value_type_of(value) for name, value in row_.items() if name not in types}
-            pairs = list(zip(found.lines, found.tables, strict=True))
-            if dialect.empty_is_null:
-                pairs, asked = [(line, S) for line, S in pairs if not _has_empty(S)], len(pairs)
-                if len(pairs) < asked:
-                    left_out = f"left out, with an empty text, which is NULL in {dialect.title}: {asked - len(pairs)}"
-                    echo(f"cerify: note: tables {left_out}", error=True)
-            lines = [_sql_of_test(tree, line, S, dialect, types) for line, S in pairs]
-    if out is None:
-        for line in lines:
-            echo(line)
-    else:
-        write_whole(out, "".join(f"{line}\n" for line in lines))
-    if not as_json:
-        for words in found.summary:
-            echo(words, error=True)
-    return 0
-
-
-def _sql_of_test(
-    q: MatchRecognize, line: Mapping[str, Any], S: Stream, dialect: SqlDialect, types: Mapping[str, ValueType]
-) -> str:
-    """Return the SELECT of a table of `test_logs`, with the expected rows and the mutants that it finds as comments."""
-    expected = line["expected"]
-    shown = "; ".join(", ".join("NULL" if value is None else str(value) for value in row) for row in expected["rows"])
-    comments = [f"-- finds out: {words}" for words in line["kills"]]
-    comments += [f"-- expected ({', '.join(expected['columns'])}): {shown or 'no row'}"]
-    return "\n".join((*comments, show_test(q, S, dialect, types), ""))
-
-
-def _case(query: str, number: int, S: Stream, schema: Schema | None) -> Case:
-    return Case(
-        id=f"vectors/{number}",
-        feature="vectors",
-        clause="the W-method, docs/theory/complete-tests.md",
-        language="cel",
-        query=query,
-        schema=None if schema is None else json_of_schema(schema),
-        events=[json_of_event(event) for event in S],
-        output="matches",
-        matches=match(query, S, evaluator="denotational"),
-    )

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import click
 
-from cerify.api import parse, plan_query, read_query, show
+from cerify.api import NotInParts, matches_in_parts, parse, plan_query, read_query, show
 from cerify.automata.evaluator import Consumption, Output
 from cerify.commands.options import (
     CONSUMPTIONS,
@@ -53,27 +53,17 @@ from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.files import write_bytes
 from cerify.semantics.json_events import parse_json, text_of
 from cerify.semantics.match_frames import MatchColumns, Matches, OutputFormat, shown_cell, written_table
-from cerify.semantics.row_pattern.check import WHOLE
-from cerify.semantics.row_pattern.dialects import DIALECTS
-from cerify.semantics.row_pattern.scalars import RowReading
-from cerify.semantics.row_pattern.statement import is_statement
-from cerify.semantics.row_pattern.syntax import MatchRecognize, Product, show_expression
-from cerify.semantics.row_pattern.syntax import show as show_clause
+from cerify.semantics.row_pattern.reading import DialectName, RowReading
 from cerify.semantics.values import Value, plain
-from cerify.statements import (
-    Pasted,
-    PastedTable,
-    read_pasted,
-    reading_texts,
-    split_duration,
-    truncated_around,
-    truncated_divisions,
-)
 from cerify.terminal import echo, echo_lines, on_terminal, printable, table_lines
+
+if TYPE_CHECKING:
+    from cerify.semantics.row_pattern.syntax import Product
+    from cerify.statements import Pasted, PastedTable
 
 TABLE_ROWS = 100
 MOST_LINES = 1_000_000  # of JSON, where no limit is given
-LINES_TOGETHER = 1_000  # of matches that have all been found; others are printed one by one, as they are found
+LINES_TOGETHER = 20_000  # of matches that have all been found; others are printed one by one, as they are found
 
 
 @dataclass(frozen=True)
@@ -101,7 +91,7 @@ class MatchArguments:
     )
     dialect: str | None = option(
         "--dialect",
-        type=ChoiceOption(list(DIALECTS)),
+        type=ChoiceOption(get_args(DialectName)),
         help="That of QUERY, a clause of MATCH_RECOGNIZE or a SELECT with one.",
     )
     limit: int | None = option(
@@ -184,7 +174,7 @@ def match_command(args: MatchArguments) -> int:
             S = source.read_in(language_named(args.language), args.file) if args.file else Stream([])
             table = _table_of(pasted, S, parse_reading(RowReading, args.readings))
             S = table.S
-            args = replace(args, query=show_clause(table.clause))
+            args = replace(args, query=language_named(args.language).syntax.show(table.clause))
             source.warn_of_fit(pasted.text, args.language, S, table.clause)
         schema = None if chosen or pasted.windows else schema
     lang, tree = read_query(args.query, args.language, schema)
@@ -198,11 +188,15 @@ def match_command(args: MatchArguments) -> int:
     options = Options(output, budget, consumption=consumption, **reading_options(lang, args.readings))
     with errors_in(args.query), budget.timed():
         plan = plan_query(tree, args.language, schema, options, args.evaluator, selection)
-        S = source.read_for(args.query, args.language, args.file) if S is None else S
-        if isinstance(tree, MatchRecognize):
-            _warn_of_divisions(truncated_divisions(tree, S), args)
-        with _pointing_to_denotational(plan):
-            status = _print(lang, plan, S, options, args, table)
+        printed, status = _print_parts(lang, plan, options, args) if S is None else (0, None)
+        if status is None:
+            S = source.read_for(args.query, args.language, args.file) if S is None else S
+            if "row_reading" in lang.settings:
+                from cerify.statements import truncated_divisions
+
+                _warn_of_divisions(truncated_divisions(tree, S), args)
+            with _pointing_to_denotational(plan):
+                status = _print(lang, plan, S, options, args, table, printed)
         if status == 1:
             warn_of_never(lang, tree, schema, args.query)
         return status
@@ -228,6 +222,10 @@ def _pasted(args: MatchArguments) -> tuple[MatchArguments, Pasted | None]:
         if args.dialect is not None:
             raise click.UsageError("--dialect is for queries in MATCH_RECOGNIZE")
         return args, None
+    from cerify.semantics.row_pattern.statement import is_statement
+    from cerify.semantics.row_pattern.syntax import show as show_clause
+    from cerify.statements import read_pasted, reading_texts, split_duration
+
     if args.dialect is None and not is_statement(args.query):
         return args, None
     duration, others = split_duration(args.readings)
@@ -240,6 +238,9 @@ def _pasted(args: MatchArguments) -> tuple[MatchArguments, Pasted | None]:
 
 def _warn_of_divisions(divisions: Iterable[Product], args: MatchArguments) -> None:
     """Warn on standard error of divisions of integers, unless an option says what they give."""
+    from cerify.semantics.row_pattern.check import WHOLE
+    from cerify.semantics.row_pattern.syntax import show_expression
+
     if args.dialect is None and not any(one.strip().startswith("integer_division") for one in args.readings):
         for text in dict.fromkeys(map(show_expression, divisions)):
             echo(f"cerify: warning: {text} {WHOLE}", error=True)
@@ -252,23 +253,59 @@ def _table_of(pasted: Pasted, S: Stream, reading: RowReading) -> PastedTable:
 
 
 def _print(
-    lang: Language[Any], plan: Plan[Any], S: Stream, options: Options, args: MatchArguments, table: PastedTable | None
+    lang: Language[Any],
+    plan: Plan[Any],
+    S: Stream,
+    options: Options,
+    args: MatchArguments,
+    table: PastedTable | None,
+    printed: int = 0,
 ) -> int:
-    """Print the results of the plan, and return the exit status."""
+    """Print the results of the plan after the matches printed before, and return the exit status."""
     if args.output == "rows":
         made = plan.output_table(S)
         if table is not None and table.pasted.statement is not None:
+            from cerify.statements import truncated_around
+
             _warn_of_divisions(truncated_around(table.pasted.statement, made), args)
         return _print_rows(made if table is None else table.output(made, options.row_reading), args)
     matches = _matches_to_show(plan, S, args)
     is_open = lang.evaluators.open_test(plan.query, S, options)
     if args.out is not None:
         return _write(matches, S, is_open, args)
-    shown, found = Shown(S, args.attributes, is_open), timed_items(matches)
+    shown = Shown(S, args.attributes, is_open)
     if args.as_json:
-        return _print_json(found, shown, args.limit, LINES_TOGETHER if isinstance(matches, Sequence) else 1)
+        return _warn_of_more(_print_json(matches, shown, args.limit or MOST_LINES, printed), args.limit)
     results = lang.results and args.attributes is None
-    return _print_table(found, shown, args.limit or TABLE_ROWS, args.valuations or results, results)
+    return _print_table(timed_items(matches), shown, args.limit or TABLE_ROWS, args.valuations or results, results)
+
+
+def _print_parts(
+    lang: Language[Any], plan: Plan[Any], options: Options, args: MatchArguments
+) -> tuple[int, int | None]:
+    """Print positions of matches as JSON while a Parquet file is read, part by part, if nothing needs it as a whole.
+
+    Return the number of matches printed, and the exit status if there are no others.
+    """
+    alone = args.as_json and not (args.out or args.attributes is not None or args.evaluator or args.valuations)
+    whole = options.consumption is not Consumption.NONE or type(lang.evaluators).open_test is not Evaluators.open_test
+    if not alone or whole or args.source.strict or not args.source.is_one_parquet(args.file):
+        return 0, None
+    number, most, shown = 0, args.limit or MOST_LINES, Shown(Stream([]), None, None)
+    with suppress(NotInParts):
+        for found in matches_in_parts(lang, plan.query, args.file[0], options):
+            number += _print_json(found, shown, most - number)
+            if number > most:
+                break
+        return number, _warn_of_more(number, args.limit)
+    return number, None
+
+
+def _warn_of_more(number: int, limit: int | None) -> int:
+    """Warn of matches that are not printed, unless a limit was given. Return the exit status for so many matches."""
+    if limit is None and number > MOST_LINES:
+        echo(f"cerify: warning: the first {MOST_LINES} matches; there are more: --limit N prints N", error=True)
+    return 0 if number else 1
 
 
 def _matches_to_show(plan: Plan[Any], S: Stream, args: MatchArguments) -> Iterable[Match]:
@@ -330,36 +367,34 @@ def _write(found: Iterable[Match], S: Stream, is_open: Callable[[Match], bool] |
     return 0 if matches else 1
 
 
-def _print_json(matches: Iterable[Match], shown: Shown, limit: int | None, together: int) -> int:
-    lines, status = _json_lines(matches, shown, limit), 1
-    while block := list(islice(lines, together)):
-        echo("\n".join(block))
-        status = 0
-    return status
+def _print_json(matches: Iterable[Match], shown: Shown, most: int, first: int = 0) -> int:
+    """Print the matches from index first up to most, each as a line. Return their number, or most + 1 if it is more."""
+    arrays = matches.arrays if isinstance(matches, Matches) else None
+    if arrays is not None and shown.attributes is None and shown.is_open is None:
+        for start in range(first, min(len(arrays), most), LINES_TOGETHER):
+            click.echo(arrays.part(start, min(start + LINES_TOGETHER, most)).json_lines())
+        return min(len(arrays), most + 1)
+    together = LINES_TOGETHER if isinstance(matches, Sequence) else 1
+    rest, number = islice(timed_items(matches), first, None), first
+    while block := list(islice(rest, min(together, most - number))):
+        echo("\n".join(_json_line(match, shown) for match in block))
+        number += len(block)
+    return number + any(True for _ in rest)
 
 
-def _json_lines(matches: Iterable[Match], shown: Shown, limit: int | None) -> Iterator[str]:
-    most, positions_alone = limit or MOST_LINES, shown.attributes is None and shown.is_open is None
-    for number, match in enumerate(matches):
-        if number == most:
-            if limit is None:
-                echo(f"cerify: warning: the first {most} matches; there are more: --limit N prints N", error=True)
-            break
-        if positions_alone and type(match) is Match and match.bindings is None and match.result is None:
-            yield f'{{"at": {match.at}, "events": {list(match.events)}}}'  # as JSON has it, in a fifth of the time
-            continue
-        line: dict[str, Any] = {"at": match.at, "events": list(match.events)}
-        if isinstance(match, ValuedMatch):
-            line["values"] = {X: _encode_value(v) for X, v in match.values}
-        if match.bindings is not None:
-            line["bindings"] = {variable: list(positions) for variable, positions in match.bindings}
-        if match.result is not None:
-            line["result"] = plain(match.result.attributes)
-        if shown.attributes is not None:
-            line["shown"] = plain(shown.columns(match))
-        if shown.is_open is not None and shown.is_open(match):
-            line["open"] = True
-        yield json.dumps(line | match.more(), ensure_ascii=False)
+def _json_line(match: Match, shown: Shown) -> str:
+    line: dict[str, Any] = {"at": match.at, "events": list(match.events)}
+    if isinstance(match, ValuedMatch):
+        line["values"] = {X: _encode_value(v) for X, v in match.values}
+    if match.bindings is not None:
+        line["bindings"] = {variable: list(positions) for variable, positions in match.bindings}
+    if match.result is not None:
+        line["result"] = plain(match.result.attributes)
+    if shown.attributes is not None:
+        line["shown"] = plain(shown.columns(match))
+    if shown.is_open is not None and shown.is_open(match):
+        line["open"] = True
+    return json.dumps(line | match.more(), ensure_ascii=False)
 
 
 def _print_rows(made: OutputTable, args: MatchArguments) -> int:

@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from functools import cached_property, partial, wraps
@@ -39,7 +39,7 @@ from cerify.semantics.files import STDIN, Format, read_schema, read_stream
 from cerify.semantics.funnel_steps import parse_attribute
 from cerify.semantics.match_frames import OUTPUT_SUFFIXES, OutputFormat
 from cerify.semantics.packages import naming_extras
-from cerify.semantics.row_pattern.dialects import DIALECTS
+from cerify.semantics.row_pattern.reading import DialectName
 from cerify.semantics.time_columns import TimeReading
 from cerify.semantics.values import TimeUnit
 from cerify.terminal import echo, ending_signals, printable, screen
@@ -155,7 +155,9 @@ class LanguageChoice(ChoiceOption):
 
 language_option = click.option("--language", type=LanguageChoice(), default=DEFAULT, show_default=True)
 dialect_option = click.option(
-    "--dialect", type=ChoiceOption(list(DIALECTS)), help="MATCH_RECOGNIZE: the dialect of QUERY.  [default: standard]"
+    "--dialect",
+    type=ChoiceOption(get_args(DialectName)),
+    help="MATCH_RECOGNIZE: the dialect of QUERY.  [default: standard]",
 )
 READINGS = (
     "MATCH_RECOGNIZE: another reading, as nulls=last, integer_division=exact or duration=closed; may be given again."
@@ -215,7 +217,7 @@ def language() -> Any:
 def sql_dialect(flag: str = "--dialect", of: str = "QUERY") -> Any:
     """Return a dataclass field for a dialect of MATCH_RECOGNIZE."""
     says = f"MATCH_RECOGNIZE: the dialect of {of}.  [default: standard]"
-    return option(flag, type=ChoiceOption(list(DIALECTS)), help=says)
+    return option(flag, type=ChoiceOption(get_args(DialectName)), help=says)
 
 
 def row_readings() -> Any:
@@ -326,6 +328,10 @@ class FileSource:
     def schema(self) -> Schema | None:
         """Return the given schema. Raises InputError."""
         return self.schema_for(DEFAULT)
+
+    def is_one_parquet(self, files: Sequence[str]) -> bool:
+        """Return whether there is one file, of Parquet, and no option affects how it is read."""
+        return len(files) == 1 and self.is_plain and files[0].endswith((".parquet", ".pq"))
 
     @property
     def is_plain(self) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,22 +16,18 @@ from cerify.commands.options import FileSource, echoed_warnings, schema_of
 from cerify.languages import LANGUAGES, language_named
 from cerify.languages.language import DENOTATIONAL, Options
 from cerify.semantics.arguments import parse_reading
-from cerify.semantics.ecs import event_of_document
-from cerify.semantics.eql.syntax import EqlQuery
 from cerify.semantics.errors import CerifyError, InputError, MissingPackage, Unsupported, errors_in
 from cerify.semantics.events import Stream
 from cerify.semantics.json_events import json_of_event, text_of
-from cerify.semantics.row_pattern.check import column_types, types_of, with_days
-from cerify.semantics.row_pattern.scalars import RowReading
-from cerify.semantics.row_pattern.statement import WindowColumn, is_statement
-from cerify.semantics.row_pattern.syntax import show as show_clause
-from cerify.semantics.sigma.parse import DOCUMENT, split_by_alerts
-from cerify.semantics.sigma.syntax import SigmaQuery
-from cerify.statements import Pasted, read_pasted, reading_texts, split_duration, written_out
+from cerify.semantics.row_pattern.reading import RowReading
 from cerify.terminal import echo
 
 if TYPE_CHECKING:
     from cerify.conformance.model import AnswerOutput, Case
+    from cerify.semantics.eql.syntax import EqlQuery
+    from cerify.semantics.row_pattern.statement import WindowColumn
+    from cerify.semantics.sigma.syntax import SigmaQuery
+    from cerify.statements import Pasted
 
 SIGMA = frozenset({".yml", ".yaml"})
 SUFFIXES = frozenset({".toml", ".eql", *SIGMA})
@@ -116,6 +111,9 @@ def cases_of_rules(path: Path) -> tuple[list[Case], tuple[UnreadableRule, ...]]:
     """
     from cerify.conformance.model import Case, evaluated_output, of_output
     from cerify.equivalence.sigma import has_one_kind_a_field
+    from cerify.semantics.ecs import event_of_document
+    from cerify.semantics.sigma.parse import split_by_alerts
+    from cerify.semantics.sigma.syntax import SigmaQuery
 
     folder = read_rules(path)
     for bad in () if folder.rules else folder.unreadable:
@@ -193,7 +191,14 @@ def with_rule_of(
         if readings and any(name.endswith("reading") for name in language_named(language).settings):
             raise click.UsageError("--reading: this command takes the default reading; cerify match takes others")
         raise click.UsageError("--dialect and --reading are for queries in MATCH_RECOGNIZE")
-    if not takes_rows or takes_statements or not (is_statement(query) or dialect is not None or readings):
+    if not takes_rows or takes_statements:
+        return query, language
+    from cerify.semantics.row_pattern.check import column_types, types_of, with_days
+    from cerify.semantics.row_pattern.statement import is_statement
+    from cerify.semantics.row_pattern.syntax import show as show_clause
+    from cerify.statements import written_out
+
+    if not (is_statement(query) or dialect is not None or readings):
         return query, language
     pasted, reading = _pasted_clause(query, dialect, readings)
     if pasted.windows and not takes_windows:
@@ -215,10 +220,12 @@ def with_table_of(
     """
     if dialect is None or not _takes_rows(language):
         return (*with_rule_of(query, language, dialect=dialect, readings=readings), None)
+    from cerify.statements import written_out
+
     pasted, reading = _pasted_clause(_sql_text(query), dialect, readings)
     with errors_in(pasted.text):
         table = pasted.over(source.read_in(language_named(language), tuple(files)), reading)
-    text = show_clause(written_out(table.clause, reading))
+    text = language_named(language).syntax.show(written_out(table.clause, reading))
     source.warn_of_fit(pasted.text, language, table.S, table.clause)
     return text, language, table.S
 
@@ -235,6 +242,8 @@ def _sql_text(query: str) -> str:
 
 def _pasted_clause(query: str, dialect: str | None, readings: Sequence[str]) -> tuple[Pasted, RowReading]:
     """Return the meaning of a text, and its reading; of a SELECT the clause, with a note on standard error."""
+    from cerify.statements import read_pasted, reading_texts, split_duration
+
     duration, others = split_duration(readings)
     with echoed_warnings(query):
         pasted = read_pasted(query, dialect or "standard", duration)
@@ -303,6 +312,8 @@ def with_referenced_rules(file: Path, text: str) -> str:
     for other in sorted(f for f in file.parent.rglob("*") if f.suffix in SIGMA and f != file) if wanted else ():
         if others and not wanted:
             break
+        from cerify.semantics.sigma.parse import DOCUMENT
+
         with suppress(InputError):
             for document in DOCUMENT.split(text_of(other)):
                 names = set(re.findall(NAMED, document))
@@ -320,6 +331,8 @@ def _references(text: str) -> list[str]:
 
 
 def _table(file: Path, text: str) -> dict[str, Any]:
+    import tomllib
+
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

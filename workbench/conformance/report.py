@@ -39,7 +39,7 @@ from cerify.languages import DEFAULT, LANGUAGES
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TYPE, Match
 from cerify.semantics.json_events import lines_of, parse_json
-from cerify.semantics.sase.syntax import choices
+from cerify.semantics.sase.reading import choices
 from cerify.terminal import printable, shielded
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from cerify.semantics.predicates import (
 )
 from cerify.semantics.row_pattern.denote import LabelAttempt, Labelling, RowLabel, Traced, visible_rows
 from cerify.semantics.row_pattern.interpreter import RowOutput, RowStepBudget, condition_text
-from cerify.semantics.row_pattern.scalars import STANDARD
+from cerify.semantics.row_pattern.reading import STANDARD
 from cerify.semantics.row_pattern.syntax import MatchRecognize, show_expression
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.clauses import blocks_of, queries_of

@@ -39,7 +39,8 @@ from cerify.semantics.row_pattern.denote import (
     visible_rows,
 )
 from cerify.semantics.row_pattern.interpreter import RowOutput, RowStepBudget, condition_text, find_matches, labels_text
-from cerify.semantics.row_pattern.scalars import STANDARD, NumberedMatch
+from cerify.semantics.row_pattern.reading import STANDARD
+from cerify.semantics.row_pattern.scalars import NumberedMatch
 from cerify.semantics.row_pattern.syntax import MatchRecognize, show_pattern
 from cerify.terminal import printable
 

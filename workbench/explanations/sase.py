@@ -52,10 +52,9 @@ from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.check import problems, require_wellformed
 from cerify.semantics.sase.clauses import blocks_of, queries_of
+from cerify.semantics.sase.reading import DECIDED, Reading
 from cerify.semantics.sase.syntax import (
-    DECIDED,
     Operations,
-    Reading,
     Tree,
     show,
     show_attribute,

@@ -19,7 +19,8 @@ from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.check import require_wellformed
 from cerify.semantics.row_pattern.denote import Frame, Labelling, MatchAt, Meaning, Row, RowMatch
 from cerify.semantics.row_pattern.interpreter import RowOutput
-from cerify.semantics.row_pattern.scalars import STANDARD, NumberedMatch, RowReading, columns_of, key_value, resolved
+from cerify.semantics.row_pattern.reading import STANDARD, RowReading
+from cerify.semantics.row_pattern.scalars import NumberedMatch, columns_of, key_value, resolved
 from cerify.semantics.row_pattern.syntax import MatchRecognize, RowSkip, features
 
 Rewritten: TypeAlias = Callable[[MatchRecognize], MatchRecognize]

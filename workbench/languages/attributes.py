@@ -8,21 +8,8 @@ from typing import Any
 
 from cerify.languages.language import Language
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.eql import syntax as eql
-from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.events import TIME
 from cerify.semantics.predicates import Attribute
-from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sigma import syntax as sigma
-
-TIMED = cel.TimeWindow | sase.SaseWindow | sase.Program | eql.MaximalSpan
-NAMES_NO_ATTRIBUTE = (
-    *(expr.ExpressionVariable, expr.Primitive, expr.ExpressionNamed, expr.ExpressionDefinition),
-    *(rows.RowVariable, rows.Measure, rows.Subset, rows.RowDefinition),
-    *(eql.FunctionCall, eql.MatchPipe),
-)
-"""Nodes whose name is one of a variable, a type, a column of the output, an expression, a function or a pipe."""
 
 
 def attributes_in(language: Language[Any], query: Any) -> frozenset[str] | None:
@@ -38,14 +25,14 @@ def attributes_in(language: Language[Any], query: Any) -> frozenset[str] | None:
         match node:
             case cel.Named():
                 return None
-            case expr.Primitive(_, arguments) | expr.ExpressionNamed(_, arguments) if arguments:
-                return None
             case Attribute(name):
                 found.add(name)
                 continue
-        if isinstance(node, TIMED):
+        if isinstance(node, language.syntax.positional) and node.arguments:
+            return None
+        if isinstance(node, language.syntax.timed):
             found.add(TIME)
-        if isinstance(node, NAMES_NO_ATTRIBUTE):
+        if isinstance(node, language.syntax.naming_others):
             continue
         for field in ("attribute", "attributes", "name", "names"):
             value = getattr(node, field, ())
@@ -53,11 +40,10 @@ def attributes_in(language: Language[Any], query: Any) -> frozenset[str] | None:
     return frozenset(found - {""})
 
 
-def is_timed(query: Any) -> bool:
+def is_timed(language: Language[Any], query: Any) -> bool:
     """Return whether a query has a window on the time of events, or is for events in the order of their times."""
     return any(
-        isinstance(node, cel.TimeWindow | sase.SaseWindow | eql.EventSequence | sigma.SigmaCorrelation)
-        or (isinstance(node, cel.AttributeWindow) and node.attribute == TIME)
+        isinstance(node, language.syntax.ordered) or (isinstance(node, cel.AttributeWindow) and node.attribute == TIME)
         for node in nodes_of(query)
     )
 

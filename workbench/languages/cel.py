@@ -40,7 +40,7 @@ from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.parsing import UNITS_REWRITTEN
 from cerify.semantics.predicates import Problem
-from cerify.semantics.sase.syntax import Reading
+from cerify.semantics.sase.reading import Reading
 
 if TYPE_CHECKING:
     from cerify.automata.cea.model import CEA

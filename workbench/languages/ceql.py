@@ -31,7 +31,7 @@ from cerify.semantics.ceql.syntax import CeqlQuery, show
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.predicates import Problem
-from cerify.semantics.sase.syntax import Reading
+from cerify.semantics.sase.reading import Reading
 from cerify.semantics.values import Value
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from cerify.semantics.core_cel.parse import parse
 from cerify.semantics.core_cel.syntax import OPERATORS, CoreLast, CoreMax, CoreNext, CoreStrict, Formula, show, size
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Schema, Stream
-from cerify.semantics.sase.syntax import Reading
+from cerify.semantics.sase.reading import Reading
 
 if TYPE_CHECKING:
     from cerify.automata.cea.model import CEA

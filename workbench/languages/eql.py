@@ -34,7 +34,7 @@ from cerify.semantics.errors import BudgetExceeded, Span, Unsupported
 from cerify.semantics.events import TIME, Event, Match, Schema, Stream
 from cerify.semantics.packages import installed
 from cerify.semantics.predicates import Problem
-from cerify.semantics.sase.syntax import Reading
+from cerify.semantics.sase.reading import Reading
 from cerify.semantics.trees import children, subtrees
 from cerify.semantics.values import Value, joined, value_type_of
 
@@ -55,6 +55,9 @@ class EqlSyntax(Syntax[eql.EqlQuery]):
     """The syntax of EQL."""
 
     trees = (eql.EqlQuery,)
+    timed = (eql.MaximalSpan,)
+    ordered = (eql.EventSequence,)
+    naming_others = (eql.FunctionCall, eql.MatchPipe)
     mark = r"\bmaxspan\s*=|^\s*sequence\b|^\s*sample\s+by\b|\bwhere\b[^\[]*(?:==|:\s*[\"(]|\blike~?|\btrue\b)"
     foreign: ClassVar[Mapping[str, str]] = {
         **{

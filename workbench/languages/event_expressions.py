@@ -48,6 +48,8 @@ class ExpressionSyntax(Syntax[Expression]):
     """The syntax of event expressions."""
 
     trees = get_args(Expression)
+    positional = (expr.Primitive, expr.ExpressionNamed)
+    naming_others = (*positional, expr.ExpressionVariable, expr.ExpressionDefinition)
     operators = OPERATORS
     parse = staticmethod(parse)
     show = staticmethod(show)

@@ -31,12 +31,13 @@ from cerify.automata.evaluator import Consumption, Evaluator, Output, require_ou
 from cerify.equivalence.verdict import Claim, Level, Order
 from cerify.semantics.arguments import MOST, Budget, Selection, parse_reading, require_kind, require_whole
 from cerify.semantics.cel.denote import Predicates
+from cerify.semantics.cel.syntax import TimeWindow
 from cerify.semantics.eql.reading import ELASTIC, EqlReading
 from cerify.semantics.errors import IllFormed, InputError, MissingPackage, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.predicates import Problem
-from cerify.semantics.row_pattern.scalars import STANDARD, RowReading
-from cerify.semantics.sase.syntax import DECIDED, Operations, Reading
+from cerify.semantics.row_pattern.reading import STANDARD, RowReading
+from cerify.semantics.sase.reading import DECIDED, Reading
 from cerify.semantics.sigma.reading import SPECIFICATION, SigmaReading
 from cerify.semantics.trees import Operator, node_word, subtrees
 from cerify.semantics.values import Value, plain
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
     from cerify.explanations.near_misses import NearMissReport
     from cerify.hypotheses.interpretation import Interpretation
     from cerify.semantics.cel.syntax import Formula
-    from cerify.semantics.sase.syntax import SaseQuery
+    from cerify.semantics.sase.syntax import Operations, SaseQuery
 
     Streamed: TypeAlias = Evaluator | DFA | Symbolic | SaseQuery
 
@@ -328,9 +329,17 @@ class Syntax(ABC, LanguagePart[F]):
     words and signs of other languages, which are in capitals: what to write instead, or a sentence with the fields
     title (of the language) and word. rewritten: regular expressions for forms of other languages, with what to write
     instead; a hint shows the query written so, if it is one.
+
+    Of nodes: timed are those that look at the time of events; the meaning of ordered ones needs events in the order of
+    their times. The names in naming_others are those of variables, types, functions and the like, not of attributes; if
+    positional, arguments stand for attributes by their places.
     """
 
     trees: ClassVar[tuple[type[Any], ...]]
+    timed: ClassVar[tuple[type[Any], ...]] = (TimeWindow,)
+    ordered: ClassVar[tuple[type[Any], ...]] = (TimeWindow,)
+    naming_others: ClassVar[tuple[type[Any], ...]] = ()
+    positional: ClassVar[tuple[type[Any], ...]] = ()
     operators: ClassVar[Mapping[type, Operator]] = {}
     strategies: ClassVar[Mapping[Selection, Callable[[Any], Any]]] = {}
     mark: ClassVar[str] = ""

@@ -42,7 +42,8 @@ from cerify.semantics.row_pattern.check import (
 )
 from cerify.semantics.row_pattern.interpreter import OutputRow, RowOutput, labels_of
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.scalars import STANDARD, NumberedMatch
+from cerify.semantics.row_pattern.reading import STANDARD
+from cerify.semantics.row_pattern.scalars import NumberedMatch
 from cerify.semantics.row_pattern.syntax import (
     ROW,
     MatchRecognize,
@@ -53,7 +54,7 @@ from cerify.semantics.row_pattern.syntax import (
     show_expression,
     show_pattern,
 )
-from cerify.semantics.sase.syntax import Reading
+from cerify.semantics.sase.reading import Reading
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import Value, plain
 
@@ -95,6 +96,7 @@ class RowSyntax(Syntax[MatchRecognize]):
     """The syntax of MATCH_RECOGNIZE."""
 
     trees = (MatchRecognize,)
+    naming_others = (rows.RowVariable, rows.Measure, rows.Subset, rows.RowDefinition)
     parse = staticmethod(parse)
     show = staticmethod(show)
     problems = staticmethod(problems)

@@ -32,7 +32,8 @@ from cerify.semantics.predicates import Problem
 from cerify.semantics.sase.check import missing_columns, problems, require_typed, require_wellformed
 from cerify.semantics.sase.clauses import blocks_of, constructs, queries_of
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.syntax import Reading, SaseQuery, Tree, show
+from cerify.semantics.sase.reading import Reading
+from cerify.semantics.sase.syntax import Program, SaseQuery, SaseWindow, Tree, show
 from cerify.semantics.values import Value
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ class SaseSyntax(Syntax[Tree]):
     """The syntax of SASE+."""
 
     trees = get_args(Tree)
+    timed = (SaseWindow, Program)
+    ordered = (SaseWindow,)
     parse = staticmethod(parse)
     show = staticmethod(show)
     problems = staticmethod(problems)

@@ -30,7 +30,7 @@ from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.events import TIME, Event, Match, Schema, Stream, result_of
 from cerify.semantics.packages import installed
 from cerify.semantics.predicates import Problem, find_nearest_name
-from cerify.semantics.sase.syntax import Reading
+from cerify.semantics.sase.reading import Reading
 from cerify.semantics.schemas import ObservedSchema
 from cerify.semantics.sigma import syntax as sigma
 from cerify.semantics.sigma.denote import SigmaAlert, alerts_of
@@ -53,6 +53,8 @@ class SigmaSyntax(Syntax[sigma.SigmaQuery]):
     """The syntax of Sigma."""
 
     trees = (sigma.SigmaQuery,)
+    ordered = (sigma.SigmaCorrelation,)
+    naming_others = (eql.FunctionCall,)
     mark = r"(?m)^(?:detection|correlation|logsource):|^ +(?:timespan|group-by|condition):"
 
     def parse(self, text: str) -> sigma.SigmaQuery:

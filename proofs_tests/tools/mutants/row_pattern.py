@@ -36,7 +36,8 @@ from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.check import require_wellformed
 from cerify.semantics.row_pattern.denote import Frame, Labelling, MatchAt, Row, RowMatch
 from cerify.semantics.row_pattern.interpreter import OutputRow
-from cerify.semantics.row_pattern.scalars import NumberedMatch, RowReading
+from cerify.semantics.row_pattern.reading import RowReading
+from cerify.semantics.row_pattern.scalars import NumberedMatch
 from cerify.semantics.row_pattern.syntax import (
     MatchRecognize,
     Order,

@@ -9,7 +9,8 @@ from random import Random
 from typing import TypeAlias
 
 from cerify.semantics.events import Event, Schema, Stream
-from cerify.semantics.row_pattern.scalars import columns_in, list_other_readings
+from cerify.semantics.row_pattern.reading import list_other_readings
+from cerify.semantics.row_pattern.scalars import columns_in
 from cerify.semantics.row_pattern.syntax import ROW
 from cerify.semantics.values import Value
 from proofs_tests.tools.mutants.row_pattern import ERROR, MEANING, MUTANTS

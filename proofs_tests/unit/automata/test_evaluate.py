@@ -13,7 +13,7 @@ from cerify.automata.evaluate import compiled, list_kernels, streaming
 from cerify.automata.evaluate.ces import BOTTOM, NOTHING, CompactComplexEventSet
 from cerify.automata.evaluate.compiled import CompiledCelEvaluator
 from cerify.automata.evaluate.streaming import Evaluation, count_matches, evaluate_automaton, matches
-from cerify.automata.evaluate.tables import CHUNK, NOWHERE, SHORT, classify, tabulate
+from cerify.automata.evaluate.tables import CHUNK, NOWHERE, SHORT, MatchBatch, classify, sorted_arrays, tabulate
 from cerify.equivalence.generate.cel import PROFILES, case, formula
 from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.parse import parse
@@ -339,3 +339,19 @@ def test_matches_over_streams_with_plans(query: str, output: str) -> None:
     assert sorted(m for m in found if m.at < length) == once
     shifted = [Match(m.at + length, tuple(p + length for p in m.events)) for m in once]
     assert sorted(m for m in found if length <= m.at < 2 * length) == shifted
+
+
+@pytest.mark.parametrize("far", [0, 2**61])
+def test_arrays_are_sorted_as_matches_are(far: int) -> None:
+    random = Random(far)
+    for _ in range(200):
+        found = {
+            Match(at, tuple(sorted({at, *random.choices(range(at + 1), k=3)}))) for at in random.choices(range(9), k=9)
+        }
+        found = {Match(m.at + far * (m.at > 4), (*m.events[:-1], m.events[-1] + far * (m.at > 4))) for m in found}
+        given = random.sample(sorted(found), len(found))
+        batches = [
+            MatchBatch(*(np.array(x, np.int64) for x in ([m.at], [0, len(m.events)], m.events)), np.zeros(0, np.int32))
+            for m in given
+        ]
+        assert sorted_arrays(batches).make_objects() == sorted(found)

@@ -17,7 +17,7 @@ from cerify.automata.nfab.moves import Runs, bindings
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, IllFormed
 from cerify.semantics.sase import clauses, denote, interpreter
-from cerify.semantics.sase.syntax import Reading, choices, list_other_readings
+from cerify.semantics.sase.reading import Reading, choices, list_other_readings
 from proofs_tests.campaigns.sase import EVALUATORS, RESULTS, rare_differences, share
 from proofs_tests.support import sampled
 from proofs_tests.unit.semantics import sase_cases as small

@@ -32,7 +32,7 @@ from cerify.semantics.sase import denote as denote_sase
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.interpreter import matches_of
 from cerify.semantics.sase.parse import parse as parse_sase
-from cerify.semantics.sase.syntax import Reading
+from cerify.semantics.sase.reading import Reading
 from cerify.semantics.sase.syntax import show as show_sase
 from cerify.semantics.trees import children, rebuilt
 from proofs_tests.support import sampled, stream

@@ -28,9 +28,9 @@ from cerify.semantics.events import Event, Stream
 from cerify.semantics.row_pattern.denote import Meaning
 from cerify.semantics.row_pattern.interpreter import RowStepBudget, find_matches, table_of
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.scalars import STANDARD
+from cerify.semantics.row_pattern.reading import STANDARD
 from cerify.semantics.row_pattern.syntax import MatchRecognize, show
-from cerify.semantics.sase.syntax import DECIDED
+from cerify.semantics.sase.reading import DECIDED
 from proofs_tests.support import sampled
 
 PAGE = Path(__file__).parents[3] / "docs" / "guide" / "row-relations.md"

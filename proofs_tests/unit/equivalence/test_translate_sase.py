@@ -23,7 +23,8 @@ from cerify.semantics.events import Bindings, Event, Stream
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.denote import bindings
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.syntax import DECIDED, Reading, SaseQuery
+from cerify.semantics.sase.reading import DECIDED, Reading
+from cerify.semantics.sase.syntax import SaseQuery
 from proofs_tests.claims.sase_by_cel import bindings as bindings_sase_by_cel
 from proofs_tests.claims.sase_by_cel import formula_for
 from proofs_tests.claims.sase_regular import Memory, Regular

@@ -22,7 +22,8 @@ from cerify.semantics.row_pattern import syntax as row_syntax
 from cerify.semantics.row_pattern.check import require_wellformed, skip_failures
 from cerify.semantics.row_pattern.interpreter import RowOutput, RowStepBudget, find_matches
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.scalars import STANDARD, RowReading, _like, list_other_readings
+from cerify.semantics.row_pattern.reading import STANDARD, RowReading, list_other_readings
+from cerify.semantics.row_pattern.scalars import _like
 from cerify.semantics.row_pattern.syntax import RowSkip, RowWindow, show
 from proofs_tests.campaigns.row_patterns import compared
 from proofs_tests.support import sampled

@@ -23,7 +23,8 @@ from cerify.semantics.row_pattern.dialects import (
     with_meant_nulls,
 )
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.scalars import STANDARD, RowReading, column_values, columns_of, combined, resolved
+from cerify.semantics.row_pattern.reading import STANDARD, RowReading
+from cerify.semantics.row_pattern.scalars import column_values, columns_of, combined, resolved
 from cerify.semantics.row_pattern.show_dialects import show_in_dialect
 from cerify.semantics.row_pattern.syntax import (
     EXPRESSIONS,

@@ -31,19 +31,16 @@ from cerify.semantics.sase.denote import (
 )
 from cerify.semantics.sase.interpreter import matches_of
 from cerify.semantics.sase.parse import parse
+from cerify.semantics.sase.reading import Reading, choices, list_other_readings, read_reading
 from cerify.semantics.sase.syntax import (
     Operation,
-    Reading,
     Reference,
     SaseAggregate,
     SaseQuery,
     SaseUnion,
     SaseWindow,
     Unit,
-    choices,
-    list_other_readings,
     names_of,
-    read_reading,
     type_of,
 )
 from cerify.semantics.values import Value

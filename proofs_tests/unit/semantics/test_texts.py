@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
+from importlib.util import cache_from_source
+from pathlib import Path
 from random import Random
 from typing import Any, get_args
 
@@ -15,6 +17,7 @@ import pytest
 
 import cerify
 from cerify.languages import LANGUAGES
+from cerify.semantics import parsing
 from cerify.semantics.arguments import Budget, check_time, depth_limited, time_left, timed_items
 from cerify.semantics.cel import parse as cel_parse
 from cerify.semantics.cel import syntax as cel_operators
@@ -354,3 +357,23 @@ def test_the_earliest_of_the_limits_around_holds(monkeypatch: pytest.MonkeyPatch
 def test_the_seconds_may_be_a_fraction() -> None:
     with Budget(seconds=Fraction(0)).timed(), pytest.raises(BudgetExceeded, match="more than 0 seconds"):  # type: ignore[arg-type]
         check_time()
+
+
+def test_the_tables_of_a_parser_are_kept_beside_bytecode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second process reads them; damaged ones are built again."""
+    packages, text = ("cerify.semantics.cel", parsing.PREDICATES), "A[x > 3] ; B WITHIN 3 seconds"
+    monkeypatch.setattr("sys.pycache_prefix", str(tmp_path))
+    Path(cache_from_source(parsing.__file__)).parent.mkdir(parents=True)
+    monkeypatch.setattr("sys.dont_write_bytecode", False)
+    made = parsing.parser_of.__wrapped__(*packages)
+    (kept,) = tmp_path.rglob("*.lalr")
+    with monkeypatch.context() as patch:
+        patch.setattr(parsing.Lark, "__init__", lambda *_, **__: pytest.fail("the tables were built again"))
+        loaded = parsing.parser_of.__wrapped__(*packages)
+    assert loaded.parse(text) == made.parse(text)
+    assert {t.name: t.pattern.to_regexp() for t in loaded.terminals} == {
+        t.name: t.pattern.to_regexp() for t in made.terminals
+    }
+    assert loaded.parse('"a b"').children[0] == "a b"
+    kept.write_bytes(kept.read_bytes()[:1000])
+    assert parsing.parser_of.__wrapped__(*packages).parse(text) == made.parse(text)

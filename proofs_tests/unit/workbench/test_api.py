@@ -29,6 +29,7 @@ from cerify.semantics import files
 from cerify.semantics.arguments import Budget, Selection
 from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, QueryWarning, Unsupported
 from cerify.semantics.events import Event, Match, Schema, Stream
+from proofs_tests.conftest import Run
 from proofs_tests.support import sampled, stream
 from proofs_tests.toy_language import TOY
 
@@ -404,6 +405,34 @@ def test_a_file_of_parquet_is_counted_in_parts(language: str, query: str, in_par
     expected = count(query, Stream(table), language=language)
     assert expected > 0
     assert count(query, in_parts(table), language=language) == expected
+
+
+@pytest.mark.parametrize("long", [1, 10**6])
+@pytest.mark.parametrize(
+    ("query", "back"),
+    [
+        ("((A ; B) PARTITION BY [id]) WITHIN 9 seconds", False),
+        ("((A ; B) PARTITION BY [id]) WITHIN 9 seconds", True),  # which is seen at the end, after the first matches
+        ("A ; B+ ; C WITHIN 6 EVENTS", False),
+        ("C : C : C : C : C : C : C", False),
+    ],
+)
+def test_positions_are_printed_as_a_file_of_parquet_is_read(
+    query: str, back: bool, long: int, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = log_of(Random(1), 100, back)
+    pq.write_table(table, path := tmp_path / "log.parquet")
+    expected = [f'{{"at": {m.at}, "events": {list(m.events)}}}' for m in match(query, Stream(table))]
+    monkeypatch.setattr(files, "PART_ROWS", 7)
+    monkeypatch.setattr(sys.modules["cerify.plan"], "LONG", long)
+    if not back:
+        monkeypatch.setattr("cerify.commands.options.read_stream", lambda *_, **__: pytest.fail("read as a whole"))
+    status, printed, said = run("match", query, str(path), "--json")
+    lines = printed.splitlines()
+    assert (status, lines if not back else sorted(lines)) == (not expected, expected if not back else sorted(expected))
+    assert ("time" in said) == back
+    if not back:  # else those of one position come in any order
+        assert run("match", query, str(path), "--json", "--limit", "3")[1].splitlines() == lines[:3]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 import cerify
 from cerify import protocol
 from cerify.api import contained, equivalent, match
-from cerify.commands import engine, equiv, explain, fuzz, simplify
+from cerify.commands import engine, equiv, explain, fuzz, simplify, translate
 from cerify.commands import match as match_command
 from cerify.conformance.campaigns import DEFINITION_BUDGET, built_in, definition, plan_of
 from cerify.equivalence.differential import CampaignPlan, Checkpoint, campaign, cause
@@ -237,7 +237,7 @@ def test_what_core_cel_has_not_is_a_usage_error(option: list[str]) -> None:
 def translated(query: str, from_: str, to: str, *options: str) -> tuple[int, str]:
     """The exit status and the output of the command."""
     arguments = [query, "--from", from_, "--to", to, *options]
-    result = CliRunner().invoke(simplify.translate_command, arguments, standalone_mode=False)
+    result = CliRunner().invoke(translate.translate_command, arguments, standalone_mode=False)
     if result.exception is not None:
         raise result.exception
     return result.return_value, result.output
@@ -268,7 +268,7 @@ def test_translate_says_what_is_no_query_and_quotes_words_of_the_other_language(
         translated("A ; B", "core-cel", "cel")
     status, out = translated("START AS x", "core-cel", "cel")
     assert (status, '"START"' in out) == (0, True)
-    result = CliRunner().invoke(simplify.translate_command, ["A", "--from", "cel", "--to", "cel"])
+    result = CliRunner().invoke(translate.translate_command, ["A", "--from", "cel", "--to", "cel"])
     assert result.exit_code == 2
 
 

@@ -22,7 +22,8 @@ from cerify.semantics.events import Event as SaseEvent
 from cerify.semantics.row_pattern.denote import Labelling
 from cerify.semantics.row_pattern.denote import Meaning as RowsMeaning
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.scalars import STANDARD, NumberedMatch
+from cerify.semantics.row_pattern.reading import STANDARD
+from cerify.semantics.row_pattern.scalars import NumberedMatch
 from cerify.semantics.row_pattern.syntax import Quantified, RowVariable
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import plain

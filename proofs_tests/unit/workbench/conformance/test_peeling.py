@@ -32,7 +32,7 @@ from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import Match, Stream, result_of
 from cerify.semantics.row_pattern.parse import parse as parse_rows
 from cerify.semantics.row_pattern.syntax import show, show_pattern
-from cerify.semantics.sase.syntax import Reading
+from cerify.semantics.sase.reading import Reading
 from proofs_tests.support import sampled, stream
 
 # ---- peeling ----

@@ -81,7 +81,7 @@ from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import Event, Match, Schema, Stream
 from cerify.semantics.row_pattern.scalars import NumberedMatch
-from cerify.semantics.sase.syntax import Reading, read_reading
+from cerify.semantics.sase.reading import Reading, read_reading
 from cerify.semantics.values import Value
 from proofs_tests.conftest import Run
 from proofs_tests.support import stream

@@ -1,0 +1,49 @@
+"""What the standard leaves open or engines read differently: each field of RowReading is a question.
+
+The reasons, and for each question a clause and a table on which the answers differ, are in
+docs/decisions/row-patterns.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from cerify.semantics import arguments
+
+DialectName = Literal[
+    "standard", "trino", "oracle", "snowflake", "bigquery", "duckdb", "flink", "databricks", "azure"
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class RowReading:
+    """One answer to each question that has several in use.
+
+    bounded_iterations: a quantifier with an upper bound takes iterations of no rows like others (counted), or stops
+        after one once it has its least number (stop), as a quantifier without an upper bound always does.
+    skip_to_nothing: AFTER MATCH SKIP TO a variable that no row of the match is labelled with is an error, or goes to
+        the next row.
+    skip_to_first: AFTER MATCH SKIP TO the first row of the match is an error, or goes to the next row.
+    nulls: where the text does not say where NULL is in the order: above all values (high), below them (low), or after
+        them also with DESC (last).
+    empty_matches: an empty match has a number of its own (numbered), or that of the match before it (unnumbered).
+    integer_division: 7 / 2 is 3 (truncated), or 3.5 (exact).
+    empty_iterations: a pattern that may be empty may be quantified (accepted), or not (refused).
+    """
+
+    bounded_iterations: Literal["counted", "stop"] = "counted"
+    skip_to_nothing: Literal["error", "next_row"] = "error"
+    skip_to_first: Literal["error", "next_row"] = "error"
+    nulls: Literal["high", "low", "last"] = "high"
+    empty_matches: Literal["numbered", "unnumbered"] = "numbered"
+    integer_division: Literal["truncated", "exact"] = "truncated"
+    empty_iterations: Literal["accepted", "refused"] = "accepted"
+
+
+STANDARD = RowReading()
+
+
+def list_other_readings() -> dict[tuple[str, str], RowReading]:
+    """Return the readings that differ from the decided one in one answer, by the question and that answer."""
+    return arguments.vary_reading(STANDARD)

@@ -1,0 +1,57 @@
+"""What sase07 and icde08 leave open: each field of Reading is a question, its default the decided answer.
+
+The reasons, and for each question a stream on which the answers differ, are in docs/decisions/sase.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from cerify.semantics import arguments
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A choice of one answer for each question on which implementations differ.
+
+    last_kleene: a Kleene plus in last place without a condition on a[a.LEN] is a match when it stops (maximal), or
+        after each of its events (every).
+    cut_in_last_place: `!` in last place stops the Kleene plus after its first event (first), or does nothing (nothing).
+    stream_end: the end of a finite stream stops the runs under way, or they wait for events that do not come.
+    window: last.time - first.time < W (open), or <= W (closed).
+    kleene_skips: what a Kleene plus under skip_till_next_match skips: events that it cannot select itself (own), or
+        only those that the next component cannot select either (neither).
+    negation_in_front: a negated first component looks back to the window's beginning, or to the stream's.
+    negated_series: the strategy of a negated Kleene plus determines which of its series count, or any series counts.
+    non_overlap: which of the overlapping matches of a partition is output: the one that ends first, the one that
+        starts first, or the longest.
+    """
+
+    last_kleene: Literal["maximal", "every"] = "maximal"
+    cut_in_last_place: Literal["first", "nothing"] = "first"
+    stream_end: Literal["stops", "waits"] = "stops"
+    window: Literal["open", "closed"] = "open"
+    kleene_skips: Literal["own", "neither"] = "own"
+    negation_in_front: Literal["window", "stream"] = "window"
+    negated_series: Literal["strategy", "any"] = "strategy"
+    non_overlap: Literal["earliest_end", "earliest_start", "longest"] = "earliest_end"
+
+
+DECIDED = Reading()
+
+
+def choices() -> dict[str, tuple[str, ...]]:
+    """Return the answers to each question; the decided one comes first."""
+    return arguments.choices(Reading)
+
+
+def list_other_readings() -> dict[tuple[str, str], Reading]:
+    """Return the readings that differ from the decided one in one answer, by the question and that answer."""
+    return arguments.vary_reading(DECIDED)
+
+
+def read_reading(given: Iterable[str]) -> Reading:
+    """Return the reading of texts as window=closed; other questions have the decided answer. Raises InputError."""
+    return arguments.parse_reading(Reading, given)
