@@ -96,11 +96,11 @@ AXES = axes(
     ),
     Axis(
         "chain",
-        ("up-to-event", "in-window", "used-up"),
+        ("up-to-event", "in-window", "used-up", "before-event"),
         ("temporal_ordered", "several-counted"),
         "the order of temporal_ordered: ends at the event; is that of all rules somewhere in the window, those of one "
         "time in any order, and its number is that of the rules, or else none; ends at the event, and the latest "
-        "events before it are used up by one alert",
+        "events before it are used up by one alert; ends at the event or before it in the window",
     ),
     Axis(
         "percentile-condition",
@@ -209,6 +209,9 @@ class LogOfConverter(LogOfRules):
         if self.choices["chained"] == "silent":
             window = [one for one in window if one.at < of_p[-1].at or one.alert.rule not in self.correlations]
         number, events = super().measure(rule, window, of_p)
+        if rule.kind == "temporal_ordered" and self.choices["chain"] == "before-event":
+            chain = self.longest_chain(window, {one.at for one in window})
+            return len(chain), events_of(chain)
         if rule.kind == "temporal_ordered" and self.choices["chain"] == "in-window":
             moment: Microseconds | None = None
             for i in range(len(rule.rules)):

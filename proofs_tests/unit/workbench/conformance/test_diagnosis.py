@@ -284,6 +284,7 @@ EQL = {
     "several-rules": "sequence", "threshold": "at-least", "threshold-temporal":
     "all-rules", "sample": "events", "chain": "used-up", "null_groups": "joined", "groups": "folded",
 }  # fmt: skip
+SQLITE = {"chain": "before-event", "instant": "together", "groups": "folded"}
 
 
 @pytest.mark.parametrize(
@@ -293,6 +294,7 @@ EQL = {
         (DUCKDB, "groups", "event_count, condition: {lt: 3}", {"case", "alerts", "window", "null_groups", "counted"}),
         (DUCKDB, "groups", "temporal_ordered", {"case", "window-temporal", "null_groups", "order"}),
         (EQL, "positions", "temporal_ordered", {"chain", "null_groups", "groups"}),
+        (SQLITE, "positions", "temporal_ordered", {"chain", "instant", "groups"}),
     ],
 )
 def test_the_causes_of_a_converter_on_one_rule(
