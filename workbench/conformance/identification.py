@@ -70,6 +70,9 @@ SHAPES = {
 }
 """Queries with the types of their streams that come before the random ones: few of these have such a shape."""
 
+AROUND = {"cel": ("{}", "({}) WITHIN 3 EVENTS", "{}", "({}) PARTITION BY [y]")}
+"""What is put around the random queries in turn: their generator has neither windows nor keys."""
+
 
 @dataclass
 class Answered:
@@ -575,13 +578,15 @@ def random_questions(predictor: Predictor, used: Collection[str]) -> Iterator[En
             yield question_on(query, [{"type": name} for name in names.split()])
     if language.cases is None or (operations := language.operations()) is None:
         return
-    generator, rng = language.cases.generator(), Random(0)
+    generator, rng, around = language.cases.generator(), Random(0), cycle(AROUND.get(language.name, ("{}",)))
     for profile in islice(cycle(generator.profiles.values()), TRIED):
         query, S = generator.case(rng, profile, NODES, LENGTH)
         events = [json_of_event(event) for event in S]
         unbound = any(problem.rule == "unbound" for problem in language.syntax.problems(query, S.schema))
         if not unbound and operators(query) <= {*used} and not any(has_times(event) for event in S):
-            yield question_on(operations.show(query), events)
+            text = next(around).format(operations.show(query))
+            if operators(language.syntax.parse(text)) <= {*used}:
+                yield question_on(text, events)
 
 
 def has_times(event: Event) -> bool:
