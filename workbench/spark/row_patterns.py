@@ -52,7 +52,7 @@ from cerify.spark.transport import serialize_error
 #
 # The rows come grouped by the columns of PARTITION BY, and in order. Rows without a value there are a partition, too.
 
-PARTITION = "cerify_partition"
+PARTITION, PLACE = "cerify_partition", "\0cerify_place"  # the latter stands beside names of columns
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ class RowQuery:
     """A clause as plain data for workers.
 
     names: the columns of the data frame. columns: those of PARTITION BY and ORDER BY. read: those that conditions and
-    measures look at. first, measures, others: the columns of the output in their order, measures with their types.
-    longest: the most rows of a partition.
+    measures calculate with. first, measures, others: the columns of the output in their order, measures with their
+    types, and with the column whose values they are, or None. longest: the most rows of a partition.
     """
 
     text: str
@@ -69,7 +69,7 @@ class RowQuery:
     columns: Columns
     read: tuple[str, ...]
     first: tuple[str, ...]
-    measures: tuple[tuple[str, RowType | None], ...]
+    measures: tuple[tuple[str, RowType | None, str | None], ...]
     others: tuple[str, ...]
     evaluator: str
     budget: Budget
@@ -82,15 +82,36 @@ class RowQuery:
 
     @property
     def clause(self) -> MatchRecognize:
-        """Return the clause over the read columns, which are named by numbers, and the number of the partition."""
+        """Return the clause over the read columns, which are named by numbers, and the number of the partition.
+
+        A measure that only chooses rows is one of their places in the table, so that columns of all types have it.
+        """
         return _clause(self.text, self.names, self.read)
 
 
 @lru_cache(64)
 def _clause(text: str, names: tuple[str, ...], read: tuple[str, ...]) -> MatchRecognize:
     q = replace(resolved(parse(text), names), partition=(), order=())
-    q = with_columns(q, lambda one: replace(one, name=str(read.index(one.name))))
+    q = with_columns(
+        with_places(q), lambda one: one if one.name == PLACE else replace(one, name=str(read.index(one.name)))
+    )
     return replace(q, partition=(syntax.RowColumn(PARTITION, quoted=True),))
+
+
+def with_places(q: MatchRecognize) -> MatchRecognize:
+    """Return the clause with the column PLACE in place of the column in a measure that only chooses rows."""
+    return replace(q, measures=tuple(replace(one, expression=_chosen(one.expression)[0]) for one in q.measures))
+
+
+def _chosen(e: syntax.Expression) -> tuple[syntax.Expression, str | None]:
+    """Return an expression that only chooses rows over the column PLACE, and its column; others with None."""
+    match e:
+        case syntax.RowColumn():
+            return replace(e, name=PLACE, quoted=True), e.name
+        case syntax.Logical() | syntax.Physical() | syntax.Collection(function="ARRAY_AGG", distinct=False):
+            inner, name = _chosen(e.argument)
+            return replace(e, argument=inner), name
+    return e, None
 
 
 def output_rows(batches: Iterable[pa.RecordBatch], query: RowQuery) -> Iterator[pa.RecordBatch]:
@@ -143,12 +164,12 @@ def _answered(table: pa.Table, query: RowQuery) -> Iterator[pa.RecordBatch]:
     try:
         for block in output_blocks(q, found):
             measures = [
-                block.spread(_measure(block.made, output, found[1], *typed))
+                block.spread(_measure(block.made, output, found[1], table, *typed))
                 for output, typed in zip(by_registers, query.measures, strict=True)
             ]
             first = block.end
             shown = {name: table[name].take(block.places) for name in (*query.first, *query.others)}
-            named = dict(zip((name for name, _ in query.measures), measures, strict=True))
+            named = dict(zip((name for name, *_ in query.measures), measures, strict=True))
             names = (*query.first, *named, *query.others)
             yield from batches_of([pa.table({**shown, **named}).select(names)])
     except IllFormed as error:  # of the last match that was found
@@ -162,6 +183,7 @@ def _stream(table: pa.Table, query: RowQuery) -> Stream:
     columns = {
         TYPE: pa.DictionaryArray.from_arrays(np.zeros(len(table), np.int32), [ROW]),
         PARTITION: table[query.number],
+        PLACE: pa.array(np.arange(len(table))),
     }
     for number, name in enumerate(query.read):
         column = canonical(
@@ -173,12 +195,24 @@ def _stream(table: pa.Table, query: RowQuery) -> Stream:
 
 
 def _measure(
-    made: MatchRows, output: RegisterOutput, automaton: Automaton, name: str, type_: RowType | None
+    made: MatchRows,
+    output: RegisterOutput,
+    automaton: Automaton,
+    table: pa.Table,
+    name: str,
+    type_: RowType | None,
+    column: str | None,
 ) -> pa.Array:
     """Return the values of the measure of an output. Raises InputError for one that its type cannot hold."""
     values = made.measure(output.clause.measures[0].expression)
     if values is None:
         values = _row_by_row(output, automaton, made.block)
+    if column is not None and isinstance(output.clause.measures[0].expression, syntax.Collection):
+        lists = pa.array(values, pa.list_(pa.int64()))
+        listed = table[column].take(lists.values).combine_chunks()
+        return pa.ListArray.from_arrays(lists.offsets, listed, mask=lists.is_null())
+    if column is not None:
+        return table[column].take(pa.array(values, pa.int64())).combine_chunks()
     if type_ is None:
         return pa.nulls(len(values))
     try:
@@ -229,7 +263,8 @@ def match_recognize(
     """Return the output table of MATCH_RECOGNIZE over the rows of a data frame, as a data frame.
 
     clause: the text from MATCH_RECOGNIZE to its closing parenthesis. Columns that are shown as they are have the types
-    of the data frame, measures BIGINT, DOUBLE, STRING, BOOLEAN or TIMESTAMP. Rows that are NULL in PARTITION BY are a
+    of the data frame, and so have measures that only choose rows, as FIRST(A.x), or list them, as ARRAY_AGG(A.x);
+    others are BIGINT, DOUBLE, STRING, BOOLEAN, TIMESTAMP or an interval. Rows that are NULL in PARTITION BY are a
     partition. A partition is gathered in a task, up to partition_rows rows. clustered is as for `match`.
 
     Raises ParseError, IllFormed, Unsupported and InputError before any row is read. Errors in the rows are raised by
@@ -303,19 +338,22 @@ def recognition(schema: T.StructType, clause: str, budget: Budget = Budget(), lo
         for one in q.order:
             nulls_first = one.descending if one.nulls is None else one.nulls == "FIRST"
             order.setdefault(syntax.key_name(one.column), (one.descending, nulls_first))
-        read = _find_read_columns(q, schema)
+        read = _find_read_columns(with_places(q), schema)
         first = tuple(dict.fromkeys((*keys, *order))) if q.all_columns else keys
         others = tuple(name for name in given if q.all_columns and name not in first)
-        moved = tuple(dict.fromkeys((*keys, *order, *read, *others)))
+        values = [_chosen(one.expression)[1] for one in q.measures]
+        moved = tuple(dict.fromkeys((*keys, *order, *read, *(one for one in values if one is not None), *others)))
         _require_distinct(q, schema, moved, (*first, *others))
         for name in (*keys, *order):
             require_sortable(schema, name)
-        for measure in q.measures:
-            if any(
+        for measure, of in zip(q.measures, values, strict=True):
+            lists = (
                 isinstance(e, syntax.Collection) and e.function == "ARRAY_AGG" for e in subtrees(measure.expression)
-            ):
-                raise Unsupported("ARRAY_AGG is not supported on Spark; use LISTAGG", measure.span)
-        measures = tuple((one.name, type_of(one.expression, types_of(types))) for one in q.measures)
+            )
+            if of is None and any(lists):
+                raise Unsupported("on Spark ARRAY_AGG is a whole measure, of a column, without DISTINCT", measure.span)
+        typed = (type_of(one.expression, types_of(types)) for one in q.measures)
+        measures = tuple(zip((one.name for one in q.measures), typed, values, strict=True))
         fast = plan(language, q, None, Want(Options(budget=budget), "kernel"))
         chosen = fast if fast.evaluator is not None else plan(language, q, None, Want(Options(budget=budget)))
     query = RowQuery(
@@ -331,14 +369,18 @@ def recognition(schema: T.StructType, clause: str, budget: Budget = Budget(), lo
         longest,
     )
     fields = [T.StructField(name, schema[name].dataType) for name in (*first, *others)]
-    fields[len(first) : len(first)] = [T.StructField(name, MEASURES[type_]) for name, type_ in measures]
+    for i, (name, type_, of) in enumerate(measures, len(first)):
+        kind = MEASURES[type_] if of is None else schema[of].dataType
+        listed = of is not None and isinstance(q.measures[i - len(first)].expression, syntax.Collection)
+        fields.insert(i, T.StructField(name, T.ArrayType(kind) if listed else kind))
     ordered = tuple((name, *how) for name, how in order.items())
     return Recognition(query, T.StructType(fields), ordered, moved, {**fast.why_not, **chosen.why_not})
 
 
 def _find_read_columns(q: MatchRecognize, schema: T.StructType) -> tuple[str, ...]:
     """Return the columns that conditions and measures use. Raises InputError for an unsupported type."""
-    found = [node for e in q.expressions for node in subtrees(e) if isinstance(node, syntax.RowColumn)]
+    nodes = (node for e in q.expressions for node in subtrees(e))
+    found = [node for node in nodes if isinstance(node, syntax.RowColumn) and node.name != PLACE]
     for node in found:
         kind = schema[node.name].dataType
         if value_type(kind) is None and not isinstance(kind, T.NullType):

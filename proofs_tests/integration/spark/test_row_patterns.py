@@ -69,21 +69,22 @@ def test_the_output_has_the_types_of_the_frame_and_of_the_measures(spark: SparkS
     measures = {
         "i": "n + 1", "f1": "f * n", "avg_": "AVG(n)", "s": "CLASSIFIER()", "d1": "A.d", "t1": "FIRST(ts)",
         "c": "n = 1", "void": "NULL", "both": "COALESCE(n, f)", "many": "COUNT(*)", "dec": "m + 1",
+        "m1": "LAST(A.m)", "l1": "list", "ls": "ARRAY_AGG(A.list)", "ds": "ARRAY_AGG(d)", "none": "PREV(list)",
     }  # fmt: skip
     listed = ", ".join(f"{e} AS {name}" for name, e in measures.items())
     text = f"MATCH_RECOGNIZE (PARTITION BY k ORDER BY m MEASURES {listed} ALL ROWS PER MATCH PATTERN (A))"
     made = match_recognize(df, text)
     assert ", ".join(f"{one.name} {one.dataType.simpleString()}" for one in made.schema) == (
-        "k string, m decimal(10,2), i bigint, f1 double, avg_ double, s string, d1 timestamp, t1 timestamp, c boolean, "
-        "void void, both double, many bigint, dec double, "
+        "k string, m decimal(10,2), i bigint, f1 double, avg_ double, s string, d1 date, t1 timestamp, c boolean, "
+        "void void, both double, many bigint, dec double, m1 decimal(10,2), l1 array<int>, ls array<array<int>>, "
+        "ds array<date>, none array<int>, "
         "n int, d date, ts timestamp, f float, list array<int>, b boolean"
     )
     moment = datetime(2020, 1, 1, 12, tzinfo=UTC).astimezone().replace(tzinfo=None)
-    day = datetime(2020, 2, 29, tzinfo=UTC).astimezone().replace(tzinfo=None)
     ((*values,),) = made.collect()
     assert values == [
-        "a", Decimal("1.50"), 2, 0.5, 1.0, "A", day, moment, True, None,
-        1.0, 1, 2.5, 1, row[2], row[4], 0.5, [1, 2], True
+        "a", Decimal("1.50"), 2, 0.5, 1.0, "A", row[2], moment, True, None,
+        1.0, 1, 2.5, row[3], [1, 2], [[1, 2]], [row[2]], None, 1, row[2], row[4], 0.5, [1, 2], True
     ]  # fmt: skip
 
 

@@ -124,7 +124,7 @@ def test_measures_of_all_types_at_their_limits(seed: int) -> None:
         rest = f"{rng.choice(PATTERNS)} SUBSET U = (A, B) DEFINE A AS n % 3 <> 0"
         q = parse(f"MATCH_RECOGNIZE (PARTITION BY t ORDER BY n MEASURES {measure} AS m {rest})")
         try:
-            ((_, type_),) = recognition(from_arrow_schema(schema), show(q)).query.measures
+            ((_, type_, _),) = recognition(from_arrow_schema(schema), show(q)).query.measures
         except IllFormed:
             continue
         right = expected(q, data, schema)
