@@ -141,6 +141,22 @@ def test_the_page_on_dependencies_has_a_row_for_each() -> None:
     assert sorted(rows[1:]) == sorted(map(list, named_packages().items()))
 
 
+def test_what_ci_pins_fits_the_bounds_and_has_hashes() -> None:
+    pins = re.findall(r"^([\w.-]+)==(\S+)((?:.*\\\n.*)*)", (ROOT / ".ci" / "constraints.txt").read_text(), re.MULTILINE)
+    assert all("--hash=sha256:" in rest for *_, rest in pins)
+    versions = {name: version for name, version, _ in pins}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    optional = project["optional-dependencies"]
+    asked, extras = [Requirement(text) for text in project["dependencies"]], ["dev"]
+    for extra in extras:
+        some = [Requirement(text) for text in optional[extra]]
+        extras += [inner for one in some if one.name == "cerify" for inner in one.extras if inner not in extras]
+        asked += [one for one in some if one.name != "cerify"]
+    wrong = [str(one) for one in asked if not one.specifier.contains(versions.get(normal(one.name), "0"))]
+    assert len(asked) > 40
+    assert wrong == []
+
+
 IMPORTING = """
 import sys
 from importlib import import_module
