@@ -48,9 +48,12 @@ OF_PLACE: Mapping[sase.Index, Identifier] = {
 
 @dataclass(frozen=True, slots=True)
 class EdgeTest:
-    """A conjunct, the variable of the component whose edges test it, and these edges."""
+    """A conjunct with the attributes that it mentions, the variable of the component whose edges test it, and these
+    edges.
+    """
 
     predicate: Predicate
+    mentioned: tuple[Attribute, ...]
     variable: str
     edges: frozenset[Tested]
     underlined: bool
@@ -80,11 +83,11 @@ def match_layout(q: sase.SaseQuery) -> EdgeLayout:
     absent = {k.variable for k in q.pattern if k.negated}
     place = {k.variable: n for n, k in enumerate(q.pattern)}
     tests = []
-    for conjunct, p in _predicates(q):
-        variables = {a.variable or "" for a in mentions(p)}
+    for conjunct, p, mentioned in _predicates(q):
+        variables = {a.variable or "" for a in mentioned}
         if variables.isdisjoint(absent):
             rightmost = max(variables, key=lambda v: place[v])
-            tests.append(EdgeTest(p, rightmost, edges_of(p, rightmost), conjunct.underlined, conjunct.span))
+            tests.append(EdgeTest(p, mentioned, rightmost, edges_of(p, rightmost), conjunct.underlined, conjunct.span))
     return _layout(q, tuple(k for k in q.pattern if not k.negated), tests)
 
 
@@ -94,9 +97,9 @@ def absence_layout(q: sase.SaseQuery, k: sase.Component) -> EdgeLayout:
     Its tests are all conjuncts that mention the component, as all other identifiers are instantiated before it begins.
     """
     tests = [
-        EdgeTest(p, k.variable, edges_of(p, k.variable), conjunct.underlined, conjunct.span)
-        for conjunct, p in _predicates(q)
-        if any(a.variable == k.variable for a in mentions(p))
+        EdgeTest(p, mentioned, k.variable, edges_of(p, k.variable), conjunct.underlined, conjunct.span)
+        for conjunct, p, mentioned in _predicates(q)
+        if any(a.variable == k.variable for a in mentioned)
     ]
     return _layout(q, (k,), tests)
 
@@ -153,12 +156,12 @@ def _layout(q: sase.SaseQuery, components: tuple[sase.Component, ...], tests: It
     return EdgeLayout(components, strategies, cuts, tuple(tests), equivalences)
 
 
-def _predicates(q: sase.SaseQuery) -> Iterator[tuple[sase.Conjunct, Predicate]]:
-    """Yield the conjuncts of WHERE other than equivalence tests."""
+def _predicates(q: sase.SaseQuery) -> Iterator[tuple[sase.Conjunct, Predicate, tuple[Attribute, ...]]]:
+    """Yield the conjuncts of WHERE other than equivalence tests, each with its predicate and what that mentions."""
     for block in q.where:
         for conjunct in block.conjuncts:
             if not isinstance(conjunct.condition, sase.Equivalence):
-                yield conjunct, conjunct.condition
+                yield conjunct, conjunct.condition, tuple(mentions(conjunct.condition))
 
 
 FINAL = nfab.NfabState("final")

@@ -36,7 +36,7 @@ from cerify.semantics.arguments import Budget, check_time, timed_items
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import TIME, Bindings, Event, Stream, is_table
 from cerify.semantics.packages import pa
-from cerify.semantics.predicates import mentions, satisfied
+from cerify.semantics.predicates import satisfied
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.reading import DECIDED, Reading
 from cerify.semantics.sase.syntax import NO_OPERATIONS, Operations
@@ -107,7 +107,7 @@ class _Absence:
         self.on_event = [
             test.predicate
             for test in absence_layout(q, k).on(k.variable, "begin")
-            if all(a.variable == k.variable for a in mentions(test.predicate))
+            if all(a.variable == k.variable for a in test.mentioned)
         ]
         self.noted: list[int] = []
 

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias, assert_never
 from cerify.automata.nfab.compile import EdgeLayout, EdgeTest, Identifier, Tested, identifier, match_layout, states_of
 from cerify.automata.nfab.moves import Fold, Values, fold_of, in_window
 from cerify.semantics.events import TIME, Bindings, Event, Stream
-from cerify.semantics.predicates import Attribute, Predicate, compare, mentions, satisfied
+from cerify.semantics.predicates import Attribute, Predicate, compare, satisfied
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.reading import Reading
 from cerify.semantics.sase.syntax import Operations
@@ -58,16 +58,15 @@ class _Register:
 class NfabRegisters:
     """The registers of the runs of a query: for what its conditions mention, and what its equivalence tests compare."""
 
-    def __init__(self, conditions: Iterable[Predicate], tests: Iterable[str], operations: Operations) -> None:
+    def __init__(self, mentioned: Iterable[Attribute], tests: Iterable[str], operations: Operations) -> None:
         self.tests = tuple(tests)
         self.initial: RegisterValues = (None,) * (1 + len(self.tests))
         self._operations = operations
         self._by_key: dict[tuple[object, ...], _Register] = {}
         self._updates: dict[str, list[tuple[int, Content, str, Fold | None, int | None]]] = {}
         self._of_attribute: dict[Attribute, _Register] = {}
-        for p in conditions:
-            for a in mentions(p):
-                self._of_attribute[a] = self._register(a)
+        for a in mentioned:
+            self._of_attribute[a] = self._register(a)
 
     def _register(self, a: Attribute) -> _Register:
         """Return the register of an attribute; create it, and the one that it copies, if needed."""
@@ -117,9 +116,11 @@ class NfabRegisters:
 
         return value
 
-    def key_of(self, conditions: Iterable[Predicate], window: bool) -> Callable[[RegisterValues], object]:
-        """Return a function from values to keys, equal for values that these conditions and the window treat alike."""
-        read = [self._of_attribute[a] for p in conditions for a in mentions(p)]
+    def key_of(self, mentioned: Iterable[Attribute], window: bool) -> Callable[[RegisterValues], object]:
+        """Return a function from values to keys, equal for values that conditions with these attributes and the window
+        treat alike.
+        """
+        read = [self._of_attribute[a] for a in mentioned]
         numbers = {register.number for register in read} | set(range(1, 1 + len(self.tests)))
         numbers |= {register.source for register in read if register.source is not None}
         needed = sorted(numbers)
@@ -201,7 +202,7 @@ class QueryPlan:
         self.pattern = self.layout.components
         self.partition = frozenset(x for x, defines in self.layout.equivalences if defines)
         self.registers = NfabRegisters(
-            (test.predicate for test in self.layout.tests),
+            (a for test in self.layout.tests for a in test.mentioned),
             dict.fromkeys(x for x, _ in self.layout.equivalences),
             operations,
         )
@@ -223,7 +224,7 @@ class QueryPlan:
         here = layout.on(k.variable, edge)
         at_end = tuple(test.predicate for test in layout.on(k.variable, "proceed")) if kind == "more" else ()
         order = {c.variable: n for n, c in enumerate(self.pattern)}
-        to_come = [test.predicate for test in layout.tests if order[test.variable] >= component]
+        to_come = [a for test in layout.tests if order[test.variable] >= component for a in test.mentioned]
         strategy, is_last = layout.strategies[k.variable], component == len(self.pattern) - 1
         no_effect = is_last and not at_end and reading.cut_in_last_place == "nothing"
         neither = strategy == "skip_till_next_match" and reading.kleene_skips == "neither"
@@ -297,7 +298,7 @@ def _leaving(kind: StateKind, at_end: tuple[Predicate, ...], is_last: bool, read
 def _is_on_event(test: EdgeTest, kind: StateKind) -> bool:
     """Return whether a test uses the awaited event and no other."""
     awaited = ("a[i]",) if kind == "more" else ("a", "a[1]", "a[i]")
-    return all(a.variable == test.variable and identifier(a) in awaited for a in mentions(test.predicate))
+    return all(a.variable == test.variable and identifier(a) in awaited for a in test.mentioned)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

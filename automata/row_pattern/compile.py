@@ -313,9 +313,9 @@ def why_not(q: MatchRecognize) -> Unsupported | None:
     return None
 
 
-def on_columns(q: MatchRecognize, variable: str) -> bool:
-    """Return whether the condition of a variable uses only columns, in rows at fixed distances."""
-    return _beyond_columns(q, variable) is None
+def contextual_variables(q: MatchRecognize) -> frozenset[str]:
+    """Return the variables whose conditions depend on the match so far, not on columns in rows at fixed distances."""
+    return frozenset(A for A in q.conditions if _beyond_columns(q, A) is not None)
 
 
 def _beyond_columns(q: MatchRecognize, variable: str) -> rows.Expression | None:

@@ -17,10 +17,9 @@ from cerify.automata.row_pattern.compile import (
     Way,
     at_fixed_distances,
     compile_pattern,
-    on_columns,
+    contextual_variables,
     truths,
     value_in,
-    why_not,
 )
 from cerify.semantics.arguments import Budget, check_time, timed_items
 from cerify.semantics.errors import BudgetExceeded, IllFormed
@@ -60,6 +59,11 @@ class Lookahead:
     length: int
 
     @cached_property
+    def contextual(self) -> frozenset[str]:
+        """Return the variables whose conditions depend on the match so far."""
+        return contextual_variables(self.q)
+
+    @cached_property
     def open(self) -> list[int]:
         """Return for each row, as bits, the states in which it may be taken so that a match can be completed.
 
@@ -67,7 +71,7 @@ class Lookahead:
         """
         length, follow = self.length, self.automaton.follow
         conditions = {
-            A: truths(e, A, self.columns, length) for A, e in self.q.conditions.items() if on_columns(self.q, A)
+            A: truths(e, A, self.columns, length) for A, e in self.q.conditions.items() if A not in self.contextual
         }
         taken = [conditions.get(A) for A in self.automaton.variables]
         onward = [sum(1 << way.target for way in ways if way.target != ACCEPT and not way.end) for ways in follow]
@@ -381,7 +385,7 @@ class Backtracking:
         """Return the registers for the conditions that depend on the match so far."""
         q = self.ahead.q
         return RowRegisters(
-            [q.conditions[A] for A in self._contextual], q.unions, self.ahead.columns, self.ahead.length
+            [q.conditions[A] for A in self.ahead.contextual], q.unions, self.ahead.columns, self.ahead.length
         )
 
     def match_at(self, s: int, number: int) -> list[int] | None:
@@ -418,15 +422,9 @@ class Backtracking:
         after = self.registers.after(view, r, A)
         if (r, state, after) in self.failed:
             return None
-        if A in self._contextual and self.registers.value(q.conditions[A], after, r, A) is not True:
+        if A in self.ahead.contextual and self.registers.value(q.conditions[A], after, r, A) is not True:
             return None
         return after
-
-    @cached_property
-    def _contextual(self) -> frozenset[str]:
-        """Return the variables whose conditions depend on the match so far."""
-        q = self.ahead.q
-        return frozenset(A for A in q.conditions if not on_columns(q, A))
 
     def give_back(self, s: int, r: int, state: int, view: View) -> None:
         """Record that row r in a state leads to no match. Raises BudgetExceeded as match_at does."""
@@ -602,7 +600,7 @@ class RowPartition:
     def search(self) -> RowSearch:
         """Return the search for the match that starts at a row, over all rows."""
         ahead = Lookahead(self.q, self.automaton, self.columns, len(self.places))
-        if why_not(self.q) is None:
+        if not ahead.contextual:
             return ahead
         return LongestSearch(ahead, self.budget) if self.q.longest else Backtracking(ahead, self.budget)
 

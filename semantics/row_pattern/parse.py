@@ -815,10 +815,11 @@ def parse(
     builder.dialect, builder.duration, builder.time = dialect, duration, time
     q = cast("MatchRecognize", parsed(text, parser_of("cerify.semantics.row_pattern"), builder, explained_clause))
     with errors_in(text):
-        for root in (q.pattern, *q.expressions, *q.keys):
+        expressions = (*q.expressions, *q.keys)
+        for root in (q.pattern, *expressions):
             if depth(root, children) > MAX_DEPTH:
                 raise BudgetExceeded(f"the clause is nested more than {MAX_DEPTH} operators deep", root.span)
-        for node in (node for root in (*q.expressions, *q.keys) for node in subtrees(root)):
+        for node in (node for root in expressions for node in subtrees(root)):
             if isinstance(node, RowStructure) and any(node is key for key in q.keys):
                 raise Unsupported("a STRUCT has no order: list its fields, as in ORDER BY day, number", node.span)
             if isinstance(node, RowStructure | RowPosition):

@@ -581,9 +581,9 @@ def key_value(e: rows.Expression, row: Mapping[str, Value], reading: RowReading)
 
 
 def columns_in(q: MatchRecognize) -> Iterator[rows.RowColumn]:
-    """Return all mentions of columns in a clause."""
-    inside = (node for e in (*q.keys, *q.expressions) for node in subtrees(e))
-    return (node for node in inside if isinstance(node, rows.RowColumn))
+    """Yield all mentions of columns in a clause."""
+    for e in (*q.keys, *q.expressions):
+        yield from (node for node in subtrees(e) if isinstance(node, rows.RowColumn))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
