@@ -428,7 +428,7 @@ SHIPPED: Mapping[str, Adapter] = {
     **JAVA_ADAPTERS,
     **PACKAGE_ADAPTERS,
     "sigma-rsigma": CrateAdapter(
-        "sigma_adapter.py", "rsigma", "rsigma 0.15", "MIT", "rsigma-eval", "0.15.0", ("rsigma",)
+        "sigma_adapter.py", "rsigma", "rsigma 0.23", "MIT", "rsigma-eval", "0.23.0", ("rsigma",)
     ),
     "nools": NpmAdapter("nools_adapter.js", "nools 0.4", "MIT", "nools", "0.4.4"),
     "varpulis": CrateAdapter(

@@ -307,7 +307,7 @@ CONVERTERS: dict[str, tuple[Callable[[RunMessage], Iterable[Json]], str, str]] =
     "duckdb": (on_duckdb, "groups", "pysigma-backend-duckdb"),
     "clickhouse": (on_clickhouse, "groups", "pysigma-backend-clickhouse"),
     "eql": (on_eql, "positions", "pysigma-backend-elasticsearch"),
-    "rsigma": (on_rsigma, "positions", "rsigma-eval 0.15.0"),
+    "rsigma": (on_rsigma, "positions", "rsigma-eval 0.23.0"),
 }
 """For each converter what answers, the output that can be compared, and its package."""
 
