@@ -12,7 +12,9 @@ public final class Findings {
         Rule.show(chain, "A", 0, 1L, "B", 2, 1L, "C", 3, 1L);
         Rule.show(chain.replace("[1ms, 1ms]", "[1ms, 9ms]"), "A", 0, 1L, "B", 1, 1L, "B", 2, 1L, "C", 3, 1L);
         Rule.show("A(x == 9007199254740993L)", "A", 0, 9007199254740992L);
-        Rule.show("$a : A() B(x != $a.x)", "A", 0, 9007199254740992L, "B", 1, 9007199254740993L);
+        for (String compared : List.of("==", "!=")) {
+            Rule.show("$a : A() B(x " + compared + " $a.x)", "A", 0, 9007199254740992L, "B", 1, 9007199254740993L);
+        }
         Rule.show("A(x > 9007199254740992L)", "A", 0, 9007199254740993L);
         for (int n : new int[] {29, 30}) {
             String used = IntStream.range(0, n).mapToObj(i -> "$e" + i).collect(Collectors.joining(", "));
