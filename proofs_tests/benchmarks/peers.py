@@ -12,6 +12,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import cycle
 from pathlib import Path
 from statistics import median
 from time import process_time, thread_time
@@ -245,7 +246,7 @@ def plot(rows: Sequence[Json], path: Path) -> None:
     figure, axes = pyplot.subplots(figsize=(6, 3.4))
     comparable = [row for row in rows if row.get("matches") == row.get("found", -1)]
     axes.plot(list(QUERIES), [1.0] * len(QUERIES), color="grey", label="cerify")
-    for engine, marker in zip(dict.fromkeys(row["engine"] for row in comparable), "os^vD*PXhp<>", strict=False):
+    for engine, marker in zip(dict.fromkeys(row["engine"] for row in comparable), cycle("os^vD*PXhp<>"), strict=False):
         mine = [row for row in comparable if row["engine"] == engine]
         axes.plot([row["query"] for row in mine], [row["ratio"] for row in mine], marker, label=engine)
     axes.set_yscale("log")
