@@ -138,6 +138,13 @@ def greatest_chain(phi: cel.Formula, operand: cel.Formula | None = None) -> Even
     return chain if all(least == most for _, least, most in fixed) else None
 
 
+def newest_chain(phi: cel.Formula) -> EventChain | None:
+    """Return the chain of `greatest_chain` or of `distinct_chain`; None if phi has neither."""
+    if not isinstance(phi, cel.Next | cel.Last):
+        return None
+    return greatest_chain(phi) or distinct_chain(phi)
+
+
 def distinct_chain(phi: cel.Formula, operand: cel.Formula | None = None) -> EventChain | None:
     """Return the chain if phi is LAST of events of one kind with different values; None for any other formula.
 

@@ -14,7 +14,7 @@ from itertools import product
 from math import nan
 from typing import TypeAlias
 
-from cerify.automata.cea.chains import EventChain, Link, distinct_chain, greatest_chain
+from cerify.automata.cea.chains import EventChain, Link, newest_chain
 from cerify.automata.evaluate.scope import Scope, key_of, lookback_bounds, within_width
 from cerify.automata.evaluate.tables import classify
 from cerify.semantics.arguments import timed_items
@@ -171,7 +171,7 @@ def greatest_in_scope(scope: Scope, S: Stream) -> tuple[GreatestChains, Iterator
 
     None if the core of the scope is not such a chain.
     """
-    if (chain := greatest_chain(scope.core) or distinct_chain(scope.core)) is None:
+    if (chain := newest_chain(scope.core)) is None:
         return None
     chains = GreatestChains(chain, Scope(keys=scope.keys, core=scope.core), S)
     return None if chains.unordered else (chains, _in_scope(chains, scope, S))

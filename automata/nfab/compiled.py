@@ -415,7 +415,7 @@ class CompiledBlockRunner:
         distinct, numbers = np.unique(streams * encoder.partitions + own, return_inverse=True)
         keys = np.where(own == 0, 0, numbers + 1).astype(np.int32)
         runner._memory.resize(len(distinct) + 1)
-        found = runner._read(Stream.from_table(table), keys, times, True)
+        found = runner._match_components(Stream.from_table(table), keys, times, True)
         return found if isinstance(found, Unsupported) else runner._ended(found)
 
     def rows(self, table: pa.Table) -> list[Bindings]:
@@ -469,7 +469,7 @@ class CompiledBlockRunner:
             return refused
         assert self._encoder is not None
         times = self._encoder.times(S.table, self.q.within is not None, self._compiled.ascending)
-        found = self._read(S, self._keys(S.table), times, listed)
+        found = self._match_components(S, self._keys(S.table), times, listed)
         if self._negated is None or isinstance(found, Unsupported):
             return found
         stands = self._standing(self._negated, found, False)
@@ -479,7 +479,7 @@ class CompiledBlockRunner:
             self._negated.delete_unneeded(since[numbers[op.QUEUE_FROM]] if queued else times[-1])
         return stands
 
-    def _read(
+    def _match_components(
         self, S: Stream, keys: NDArray[np.int32], times: NDArray[np.float64], listed: bool
     ) -> MatchArrays | Unsupported:
         """Return the matches of the components that are not negated; what the others may look at is stored."""

@@ -34,7 +34,6 @@ FAILED = "failed"
 WARM = Budget(valuations=1_000, states=1_000, matches=1_000, seconds=30)
 LATEST = 8  # times the seconds, of the processor, after which a process is killed
 STREAM = Stream([Event("A" if i % 3 else "B", {"time": i, "x": i % 7, "s": "ab" * (i % 5)}) for i in range(400)])
-LITTLE = Stream([Event("A", {"x": 1})])
 FAR = " : ".join(["(A OR B)"] * 16)  # which of the last sixteen events was an A: 2^16 sets of runs
 WIDE = " OR ".join(f"(A FILTER A.x{i} > 0)" for i in range(18))
 PATTERNS = " AND ".join(f"A[s like '({'a' * n})*']" for n in (7, 11, 13, 17))

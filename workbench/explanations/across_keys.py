@@ -7,14 +7,14 @@ the events of the match's key alone, takes the match away. All of it is bounded,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 
 from cerify.automata.evaluate.evaluation_plan import evaluation_plan
 from cerify.automata.evaluate.streaming import evaluate_plan
 from cerify.semantics.arguments import Budget
-from cerify.semantics.cel.across_keys import AcrossKeys, across_keys, advice
+from cerify.semantics.cel.across_keys import AcrossKeys, advice
 from cerify.semantics.cel.denote import same_key
 from cerify.semantics.cel.syntax import OPERATORS, Formula
 from cerify.semantics.errors import BudgetExceeded, Unsupported
@@ -27,12 +27,11 @@ TRIED = 100  # events of other keys that may be to blame
 OWN = 200  # events of the match's own key with which they are tried
 
 
-def warnings_across_keys(phi: Formula, S: Stream | None = None) -> Iterator[Problem]:
-    """Yield warnings about operators that see other keys, with an example on the stream where there is one.
+def warnings_across_keys(found: Iterable[AcrossKeys], S: Stream | None = None) -> Iterator[Problem]:
+    """Yield the warnings about these operators, with an example on the stream where there is one.
 
     The message has what to write instead, as a warning has no other place for it.
     """
-    found = list(across_keys(phi))
     example = None
     for one in found:
         problem = one.problem

@@ -88,9 +88,13 @@ class CelSyntax(Syntax[Formula]):
     )
 
     def surprises(self, query: Formula, S: Stream | None) -> Iterator[Problem]:
+        from cerify.semantics.cel.across_keys import across_keys
+
+        if not (found := list(across_keys(query))):
+            return iter(())  # as most often: the evaluation of examples is not loaded
         from cerify.explanations.across_keys import warnings_across_keys
 
-        return warnings_across_keys(query, S)
+        return warnings_across_keys(found, S)
 
     def check(self, query: Formula, schema: Schema | None) -> Checked:
         from cerify.equivalence.decide.cel import satisfiable, vacuous

@@ -114,7 +114,6 @@ def leaf(left: str, right: str, claim: Claim = "contained", level: Level = "even
 
 
 SAME_RULE = RuleProof("same")
-DROPPED = RuleProof("drop", (SAME_RULE,))
 ONE_SIDE = RuleProof("right or", (SAME_RULE,), 0)
 RENAMED = RuleProof("operands", (SAME_RULE,))
 FORGED: list[tuple[str, str, Claim, RuleProof]] = [

@@ -17,7 +17,6 @@ from proofs_tests.support import EXAMPLES
 # From text to tree and back, and what is said about text that is no formula.
 
 A, B, C = cel.EventAtom("A"), cel.EventAtom("B"), cel.EventAtom("C")
-X_ABOVE_1 = Comparison(">", Attribute("x"), Constant(1))
 
 
 @pytest.mark.parametrize(

@@ -229,9 +229,9 @@ def test_the_event_that_shows_it_is_named(query: str, said: str) -> None:
 
 def test_where_nothing_shows_it_the_warning_is_general() -> None:
     alone = Stream(event for event in JOBS if event.get("job") == "j1")
-    (problem,) = warnings_across_keys(parse("start : end PARTITION BY [job]"), alone)
+    (problem,) = warnings_across_keys(across_keys(parse("start : end PARTITION BY [job]")), alone)
     assert "Here" not in problem.message
-    (problem,) = warnings_across_keys(parse("start : end PARTITION BY [job]"))
+    (problem,) = warnings_across_keys(across_keys(parse("start : end PARTITION BY [job]")))
     assert "Here" not in problem.message
 
 
@@ -239,7 +239,8 @@ def test_it_is_no_error_and_takes_little_time_on_a_long_stream() -> None:
     S = Stream(Event("AB"[n % 2], {"k": n % 7}) for n in range(20_000))
     with pytest.warns(QueryWarning):
         assert cerify.count("A : B PARTITION BY [k]", S, strict=True) == 0
-    (problem,) = warnings_across_keys(parse("(A+ ; B+) UNLESS C PARTITION BY [k]"), S)  # more matches than are listed
+    phi = parse("(A+ ; B+) UNLESS C PARTITION BY [k]")  # more matches than are listed
+    (problem,) = warnings_across_keys(across_keys(phi), S)
     assert "Here" not in problem.message
 
 
