@@ -7,6 +7,7 @@ import re
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias, overload
 
@@ -255,6 +256,11 @@ class Stream(Sequence[Event]):
             self._events = tuple(_events_of(self.table))
         return self._events
 
+    @cached_property
+    def coded_types(self) -> pa.DictionaryArray:
+        """Return the types of the events in one piece, as distinct names and the index of each event's name."""
+        return dictionary_of(self.table[TYPE])
+
     @property
     def table(self) -> pa.Table:
         """Return the Arrow table behind the stream."""
@@ -404,7 +410,7 @@ def observed(S: Stream) -> ObservedSchema:
     The attributes of a type are in the order in which its events first have them.
     A stream with a table is looked at by columns. An attribute with integers and floats is a float.
     """
-    return _of_table(S.table) if S.is_columnar else _of_events(S)
+    return _of_columns(S) if S.is_columnar else _of_events(S)
 
 
 def _of_events(S: Stream) -> ObservedSchema:
@@ -425,10 +431,10 @@ def _of_events(S: Stream) -> ObservedSchema:
     )
 
 
-def _of_table(table: pa.Table) -> ObservedSchema:
-    from cerify.semantics.arrow_types import ARROW
-
-    encoded = table[TYPE].cast(ARROW["string"]).combine_chunks().dictionary_encode()
+def _of_columns(S: Stream) -> ObservedSchema:
+    table, encoded = S.table, S.coded_types
+    if pa.types.is_dictionary(table[TYPE].type):  # whose names may be in another order than those of the first events
+        encoded = encoded.cast(encoded.type.value_type).dictionary_encode()
     codes = encoded.indices.to_numpy(zero_copy_only=False)
     types: list[str] = encoded.dictionary.to_pylist()
     found = {name: column_value_type(table[name]) for name in table.column_names if name != TYPE}
@@ -439,6 +445,13 @@ def _of_table(table: pa.Table) -> ObservedSchema:
         rows = {name: first[code] for name, first in firsts.items() if first[code] < len(codes)}
         shown[R] = {name: known[name] for name in sorted(rows, key=rows.__getitem__)}
     return ObservedSchema(shown)
+
+
+def dictionary_of(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    """Return a column in one piece, as its distinct values and the index of each row's value."""
+    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    combined = encoded.unify_dictionaries().combine_chunks()
+    return pa.concat_arrays(combined.chunks) if isinstance(combined, pa.ChunkedArray) else combined
 
 
 _FIRST_ROWS = 2**14  # which mostly have all event types that there are

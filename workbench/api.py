@@ -65,8 +65,7 @@ from cerify.semantics.files import as_stream, is_path, read_in_parts
 from cerify.semantics.match_frames import Matches
 from cerify.semantics.packages import pc
 from cerify.semantics.row_pattern.reading import STANDARD, RowReading
-from cerify.semantics.sase.reading import DECIDED, Reading
-from cerify.semantics.sase.syntax import Operations
+from cerify.semantics.sase.reading import DECIDED, Operations, Reading
 from cerify.semantics.sigma.reading import SPECIFICATION, SigmaReading
 from cerify.semantics.values import ValueType
 

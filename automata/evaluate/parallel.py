@@ -27,12 +27,12 @@ from numpy.typing import NDArray
 from cerify.automata.evaluate.compiled import PIECE, Classes, CompiledCelEvaluator
 from cerify.automata.evaluate.scope import ReachBounds
 from cerify.automata.evaluate.scope_columns import RangeWindowState
-from cerify.automata.evaluate.tables import dictionary_of, pieces
+from cerify.automata.evaluate.tables import pieces
 from cerify.automata.evaluator import Batch, Consumption, Counters, Evaluator
 from cerify.semantics.arguments import too_many_matches
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import Unsupported
-from cerify.semantics.events import Match, Stream
+from cerify.semantics.events import Match, Stream, dictionary_of
 
 T = TypeVar("T")
 Work = Callable[[CompiledCelEvaluator, Stream, Classes | None], T]

@@ -17,9 +17,9 @@ from cerify.automata.exploration import explore
 from cerify.semantics import predicates as pred
 from cerify.semantics.arguments import Budget, timed_items
 from cerify.semantics.errors import BudgetExceeded
-from cerify.semantics.events import TYPE, Event, Stream
+from cerify.semantics.events import Event, Stream
 from cerify.semantics.match_frames import PositionArrays
-from cerify.semantics.packages import installed, np, pa, pc
+from cerify.semantics.packages import installed, np, pa
 from cerify.semantics.predicates import atoms, classify_event, combined
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def classified(predicates: Sequence[pred.Predicate], S: Stream) -> tuple[NDArray
     if len(S) < SHORT:
         found, masks = _of_events(predicates, S)
         return np.array(found, np.int32), masks
-    columns = _Columns.from_table(S.table)
+    columns = _Columns.from_stream(S)
     if all(map(_of_types, predicates)):
         classes, types = _classes(predicates, replace(columns, codes=np.arange(len(columns.names))))
         return np.take(classes, columns.codes), types
@@ -222,13 +222,6 @@ def _classes(predicates: Sequence[pred.Predicate], columns: _Columns) -> tuple[N
     return classes, types
 
 
-def dictionary_of(column: pa.ChunkedArray) -> pa.DictionaryArray:
-    """Return a column in one piece, as its distinct values and the index of each row's value."""
-    encoded = column if pa.types.is_dictionary(column.type) else pc.dictionary_encode(column)
-    combined = encoded.unify_dictionaries().combine_chunks()
-    return pa.concat_arrays(combined.chunks) if isinstance(combined, pa.ChunkedArray) else combined
-
-
 def _numbered(values: NDArray[Any], bound: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
     """Return the values as numbers from 0 on, and the value of each number; all values are from 0 up to the bound."""
     if bound > DENSE:
@@ -257,12 +250,12 @@ class _Columns:
     tests: dict[pred.Predicate, Mask] = field(default_factory=dict)
 
     @staticmethod
-    def from_table(table: pa.Table) -> _Columns:
-        """Return the rows of a table."""
-        encoded = dictionary_of(table[TYPE])
+    def from_stream(S: Stream) -> _Columns:
+        """Return the rows of a stream's table."""
+        encoded = S.coded_types
         names = {str(name): code for code, name in enumerate(encoded.dictionary.to_pylist())}
         codes = encoded.indices.to_numpy(zero_copy_only=False)
-        return _Columns(table, names, codes.astype(np.uint8 if len(names) <= 256 else np.int32))
+        return _Columns(S.table, names, codes.astype(np.uint8 if len(names) <= 256 else np.int32))
 
     def mask(self, P: pred.Predicate) -> Mask:
         """Return which rows satisfy the predicate."""

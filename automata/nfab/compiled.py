@@ -27,8 +27,7 @@ from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Bindings, Stream
 from cerify.semantics.predicates import Both, OfType, Predicate, about
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.reading import DECIDED, Reading
-from cerify.semantics.sase.syntax import NO_OPERATIONS, Operations
+from cerify.semantics.sase.reading import DECIDED, NO_OPERATIONS, Operations, Reading
 from cerify.semantics.values import ValueType
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -38,8 +38,7 @@ from cerify.semantics.events import TIME, Bindings, Event, Stream, is_table
 from cerify.semantics.packages import pa
 from cerify.semantics.predicates import satisfied
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.reading import DECIDED, Reading
-from cerify.semantics.sase.syntax import NO_OPERATIONS, Operations
+from cerify.semantics.sase.reading import DECIDED, NO_OPERATIONS, Operations, Reading
 from cerify.semantics.values import kind
 
 # ---------------------------------------------------------------------------------------------------------------------

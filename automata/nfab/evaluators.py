@@ -21,8 +21,8 @@ from cerify.semantics.events import TIME, Bindings, Event, Match, Stream, result
 from cerify.semantics.packages import pa
 from cerify.semantics.predicates import Anything, Comparison, Predicate, evaluate, mentions, satisfied
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.reading import DECIDED, Reading
-from cerify.semantics.sase.syntax import NO_OPERATIONS, Operations, names_of, show, type_of
+from cerify.semantics.sase.reading import DECIDED, NO_OPERATIONS, Operations, Reading
+from cerify.semantics.sase.syntax import names_of, show, type_of
 from cerify.semantics.values import Value, kind
 
 if TYPE_CHECKING:

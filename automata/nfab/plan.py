@@ -18,8 +18,7 @@ from cerify.automata.nfab.moves import Fold, Values, fold_of, in_window
 from cerify.semantics.events import TIME, Bindings, Event, Stream
 from cerify.semantics.predicates import Attribute, Predicate, compare, satisfied
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.reading import Reading
-from cerify.semantics.sase.syntax import Operations
+from cerify.semantics.sase.reading import Operations, Reading
 from cerify.semantics.values import Value, value_type_of
 
 # ---------------------------------------------------------------------------------------------------------------------

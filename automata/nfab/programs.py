@@ -16,18 +16,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from cerify.automata.evaluate.tables import classified, dictionary_of
+from cerify.automata.evaluate.tables import classified
 from cerify.automata.nfab import opcodes as op
 from cerify.automata.nfab.compile import absence_layout
 from cerify.automata.nfab.plan import QueryPlan, StatePlan
 from cerify.semantics import predicates as pred
 from cerify.semantics.arrow_types import ARROW, NANOSECONDS_IN_LOOPS, VALUE_TYPES, is_nanoseconds
 from cerify.semantics.errors import Unsupported
-from cerify.semantics.events import TIME, TYPE, Stream
+from cerify.semantics.events import TIME, TYPE, Stream, dictionary_of
 from cerify.semantics.predicates import mentions
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.reading import Reading
-from cerify.semantics.sase.syntax import NO_OPERATIONS
+from cerify.semantics.sase.reading import NO_OPERATIONS, Reading
 from cerify.semantics.values import Value, ValueType, microseconds
 
 Code = list[tuple[int, int]]

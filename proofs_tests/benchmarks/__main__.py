@@ -38,6 +38,7 @@ from proofs_tests.benchmarks.keys import keyed_spark, keys, users_spark
 from proofs_tests.benchmarks.nfab import nfab
 from proofs_tests.benchmarks.peers import peers
 from proofs_tests.benchmarks.person import person
+from proofs_tests.benchmarks.pip import pip
 from proofs_tests.benchmarks.playground import playground
 from proofs_tests.benchmarks.recognize import recognize
 from proofs_tests.benchmarks.rows import row_patterns
@@ -170,6 +171,7 @@ BENCHMARKS = {
     "eql": eql,
     "hops": hops,
     "peers": peers,
+    "pip": pip,
     "spark": spark,
     "recognize": recognize,
     "keys": keys,

@@ -20,7 +20,8 @@ from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.denote import bindings
 from cerify.semantics.sase.interpreter import matches_of
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.syntax import Operation, Operations, show
+from cerify.semantics.sase.reading import Operation, Operations
+from cerify.semantics.sase.syntax import show
 from proofs_tests.claims import broken
 from proofs_tests.claims.ledger import Effort, Finding, claim, plant
 from proofs_tests.claims.sase_regular import Composed, Parity, Regular, composed, reachable

@@ -23,8 +23,8 @@ from cerify.semantics.events import Bindings, Event, Stream
 from cerify.semantics.predicates import Attribute, Predicate, compare, mentions, satisfied
 from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.reading import DECIDED, Reading
-from cerify.semantics.sase.syntax import BUILT_IN, NO_OPERATIONS, RANKED, Operation, Operations, SaseAggregate, State
+from cerify.semantics.sase.reading import DECIDED, NO_OPERATIONS, Operation, Operations, Reading, State
+from cerify.semantics.sase.syntax import BUILT_IN, RANKED, SaseAggregate
 from cerify.semantics.values import Value, kind
 
 # ---------------------------------------------------------------------------------------------------------------------

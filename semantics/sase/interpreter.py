@@ -12,8 +12,8 @@ from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.check import Types, derived_types, require_wellformed
 from cerify.semantics.sase.clauses import blocks_of, conjuncts, equivalences, in_order, queries_of, source_of, stream_of
 from cerify.semantics.sase.denote import operation_of, position, value_of
-from cerify.semantics.sase.reading import DECIDED, Reading
-from cerify.semantics.sase.syntax import NO_OPERATIONS, Operations, names_of, type_of
+from cerify.semantics.sase.reading import DECIDED, NO_OPERATIONS, Operations, Reading
+from cerify.semantics.sase.syntax import names_of, type_of
 from cerify.semantics.values import Value, kind
 
 Composed: TypeAlias = dict[str, Value | None]

@@ -1,15 +1,18 @@
-"""What sase07 and icde08 leave open: each field of Reading is a question, its default the decided answer.
+"""What an evaluation of SASE+ takes beside the query: what sase07 and icde08 leave open, and a user's own aggregates.
 
-The reasons, and for each question a stream on which the answers differ, are in docs/decisions/sase.md.
+Each field of Reading is a question, its default the decided answer. The reasons, and for each question a stream on
+which the answers differ, are in docs/decisions/sase.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias
 
 from cerify.semantics import arguments
+from cerify.semantics.values import Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +58,23 @@ def list_other_readings() -> dict[tuple[str, str], Reading]:
 def read_reading(given: Iterable[str]) -> Reading:
     """Return the reading of texts as window=closed; other questions have the decided answer. Raises InputError."""
     return arguments.parse_reading(Reading, given)
+
+
+State: TypeAlias = Any
+"""The value of an operation over some events before `result`: of whatever type its functions agree on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An associative operation `combine` with an identity; lift makes a value one of its states, result reads one."""
+
+    identity: State
+    lift: Callable[[Value], State]
+    combine: Callable[[State, State], State]
+    result: Callable[[State], Value | None]
+
+
+Operations: TypeAlias = Mapping[str, Operation]
+"""Aggregates that a user registers, by name: an argument of every evaluator."""
+
+NO_OPERATIONS: Operations = MappingProxyType({})

@@ -10,10 +10,9 @@ Two trees are equal if they are the same query; where in a text they stood does 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
-from types import MappingProxyType
-from typing import Any, ClassVar, Literal, TypeAlias, assert_never, dataclass_transform, get_args
+from typing import ClassVar, Literal, TypeAlias, assert_never, dataclass_transform, get_args
 
 from cerify.semantics.arguments import depth_limited
 from cerify.semantics.errors import Span
@@ -30,7 +29,6 @@ from cerify.semantics.predicates import (
     show_predicate,
     show_term,
 )
-from cerify.semantics.values import Value
 
 Strategy = Literal["strict_contiguity", "partition_contiguity", "skip_till_next_match", "skip_till_any_match"]
 STRATEGIES: tuple[Strategy, ...] = (
@@ -435,25 +433,6 @@ def type_of(returned: Return) -> str:
 #
 # The names of those of the language, and the type of those that a user registers. The definition folds them in
 # folding.py, the automata step by step in automata/nfab/moves.py.
-
-State: TypeAlias = Any
-"""The value of an operation over some events before `result`: of whatever type its functions agree on."""
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """An associative operation `combine` with an identity; lift makes a value one of its states, result reads one."""
-
-    identity: State
-    lift: Callable[[Value], State]
-    combine: Callable[[State, State], State]
-    result: Callable[[State], Value | None]
-
-
-Operations: TypeAlias = Mapping[str, Operation]
-"""Aggregates that a user registers, by name: an argument of every evaluator."""
-
-NO_OPERATIONS: Operations = MappingProxyType({})
 
 BUILT_IN = ("count", "sum", "avg", "min", "max")
 RANKED = ("highest", "lowest")  # those with a number as their first argument

@@ -372,7 +372,7 @@ def _print_json(matches: Iterable[Match], shown: Shown, most: int, first: int = 
     arrays = matches.arrays if isinstance(matches, Matches) else None
     if arrays is not None and shown.attributes is None and shown.is_open is None:
         for start in range(first, min(len(arrays), most), LINES_TOGETHER):
-            click.echo(arrays.part(start, min(start + LINES_TOGETHER, most)).json_lines())
+            echo(arrays.part(start, min(start + LINES_TOGETHER, most)).json_lines())
         return min(len(arrays), most + 1)
     together = LINES_TOGETHER if isinstance(matches, Sequence) else 1
     rest, number = islice(timed_items(matches), first, None), first

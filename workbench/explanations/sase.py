@@ -52,9 +52,8 @@ from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.check import problems, require_wellformed
 from cerify.semantics.sase.clauses import blocks_of, queries_of
-from cerify.semantics.sase.reading import DECIDED, Reading
+from cerify.semantics.sase.reading import DECIDED, Operations, Reading
 from cerify.semantics.sase.syntax import (
-    Operations,
     Tree,
     show,
     show_attribute,

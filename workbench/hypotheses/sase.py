@@ -39,9 +39,8 @@ from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.check import require_wellformed
 from cerify.semantics.sase.clauses import CONSTRUCTS, blocks_of, queries_of, source_of
 from cerify.semantics.sase.denote import Chosen, Counted, Edge, SaseAbsences, SaseDefinition, placed, value_of
-from cerify.semantics.sase.reading import Reading
+from cerify.semantics.sase.reading import NO_OPERATIONS, Operations, Reading
 from cerify.semantics.sase.reading import choices as readings
-from cerify.semantics.sase.syntax import NO_OPERATIONS, Operations
 
 STRATEGIES: dict[str, sase.Strategy] = {
     "strict": "strict_contiguity",

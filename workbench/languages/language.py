@@ -37,7 +37,7 @@ from cerify.semantics.errors import IllFormed, InputError, MissingPackage, Unsup
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.predicates import Problem
 from cerify.semantics.row_pattern.reading import STANDARD, RowReading
-from cerify.semantics.sase.reading import DECIDED, Reading
+from cerify.semantics.sase.reading import DECIDED, Operations, Reading
 from cerify.semantics.sigma.reading import SPECIFICATION, SigmaReading
 from cerify.semantics.trees import Operator, node_word, subtrees
 from cerify.semantics.values import Value, plain
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from cerify.explanations.near_misses import NearMissReport
     from cerify.hypotheses.interpretation import Interpretation
     from cerify.semantics.cel.syntax import Formula
-    from cerify.semantics.sase.syntax import Operations, SaseQuery
+    from cerify.semantics.sase.syntax import SaseQuery
 
     Streamed: TypeAlias = Evaluator | DFA | Symbolic | SaseQuery
 

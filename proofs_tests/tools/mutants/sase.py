@@ -27,8 +27,8 @@ from cerify.semantics.sase.denote import (
     value_of,
 )
 from cerify.semantics.sase.interpreter import Finder, positions_of
-from cerify.semantics.sase.reading import DECIDED, Reading, list_other_readings
-from cerify.semantics.sase.syntax import NO_OPERATIONS, Operation, Operations, names_of
+from cerify.semantics.sase.reading import DECIDED, NO_OPERATIONS, Operation, Operations, Reading, list_other_readings
+from cerify.semantics.sase.syntax import names_of
 from cerify.semantics.values import Value
 from proofs_tests.tools.mutants.mutant import Mutant, drawn
 

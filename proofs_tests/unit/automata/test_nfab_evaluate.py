@@ -30,8 +30,7 @@ from cerify.semantics.sase import denote, interpreter
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.clauses import blocks_of, queries_of
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.reading import Reading, list_other_readings
-from cerify.semantics.sase.syntax import Operation
+from cerify.semantics.sase.reading import Operation, Reading, list_other_readings
 from cerify.semantics.values import Value
 from proofs_tests.claims import sase_by_cel
 from proofs_tests.support import sampled, sealed

@@ -31,9 +31,8 @@ from cerify.semantics.sase.denote import (
 )
 from cerify.semantics.sase.interpreter import matches_of
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.reading import Reading, choices, list_other_readings, read_reading
+from cerify.semantics.sase.reading import Operation, Reading, choices, list_other_readings, read_reading
 from cerify.semantics.sase.syntax import (
-    Operation,
     Reference,
     SaseAggregate,
     SaseQuery,
