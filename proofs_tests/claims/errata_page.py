@@ -31,7 +31,8 @@ This page lists what fails as printed. Each erratum names its claims, which have
 [claims](claims.md), with a counterexample and, unless it is refuted, a correction that passes the same check; of
 `tods21.sec9.1:delay` no correction is run. The counterexample is the first that the quick check comes to, where it
 searches from small cases to large ones, or one made by hand, which need not be the smallest. *holds-corrected*: fails
-as printed, holds with the correction. *refuted*: fails. Claims whose failure damage of our copy would explain stand in
+as printed, holds with the correction. *refuted*: fails. Where nothing is said of damage of the copy, one sign more or
+less would not mend the text. Claims whose failure damage of our copy would explain stand in
 [a table of their own](#text-that-may-be-damaged).
 
 We read these copies, and had no others to settle a doubt:
@@ -41,6 +42,7 @@ We read these copies, and had no others to settle a doubt:
 Positions count from 0. {{0, 2}} is a complex event, {{A: 0, 2; X: 0}} a valuation, and A(x=1) an event of type
 A. `cerify claims ID --json` prints the case of a claim as data.
 """
+ONE_SIGN = "No: one sign more or less would not mend it."
 
 
 def problems() -> Iterator[str]:
@@ -122,7 +124,8 @@ def _told(erratum: Erratum) -> Iterator[str]:
     statuses = _together({id_: entry["status"] for id_, entry in found.items()})
     yield from ("; ".join(f"{codes(ids)}: *{status}*" for ids, status in statuses) + ".", "")
     yield from (f"*Printed.* {erratum.printed}", "")
-    yield from (f"*Damage of the copy?* {erratum.damage}", "")
+    if erratum.damage != ONE_SIGN:
+        yield from (f"*Damage of the copy?* {erratum.damage}", "")
     cases = _together({id_: entry["counterexample"] for id_, entry in found.items()})
     yield from (f"*Counterexample{'s' if len(cases) > 1 else ''}*:", "")
     for ids, case in cases:

@@ -115,7 +115,7 @@ def _notes(texts: Iterable[str]) -> dict[str, str]:
         clause for text in texts for clause in re.split(r"(?<! ); |\. (?:Reading: )?|: (?=[a-z0-9])", text)
     )
     words = {clause: len(clause.split()) for clause in clauses if "`" not in clause}
-    shared = [clause for clause, n in words.items() if n >= 8 and (clauses[clause] - 1) * n > 12]
+    shared = [clause for clause, n in words.items() if n >= 7 and (clauses[clause] - 1) * n > 9]
     return {f"N{k}": clause for k, clause in enumerate(sorted(shared, key=lambda clause: -len(clause)), 1)}
 
 

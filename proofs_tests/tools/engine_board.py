@@ -245,7 +245,7 @@ def page(
         + FUZZED
         + table(["engine", "last run", "profile", "seeds", "cases", "claimed", "agreed", "disagreed"], drawn)
         + HISTORY
-        + table(["engine", "date", "held to", "passed", "cases", "mended", "broken"], history(runs))
+        + table(["engine", "date", "held to", "passed/claimed/cases", "mended", "broken"], history(runs))
     )
 
 
@@ -264,7 +264,7 @@ def history(runs: Sequence[dict[str, Any]]) -> Iterator[list[str]]:
         trend = [str(len(before[1] - failing)), str(len(failing - before[1]))] if before[0] == same else ["", ""]
         name = f"{same[0]} {run['engine']['version']}"
         passed, claimed, cases = totals(run)
-        yield [name, run["date"], same[1], f"{passed}/{claimed}", str(cases), *trend]
+        yield [name, run["date"], same[1], f"{passed}/{claimed}/{cases}", *trend]
         before = same, failing
 
 

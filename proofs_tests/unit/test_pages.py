@@ -64,10 +64,10 @@ def test_a_run_held_to_choices_is_among_all_runs_alone() -> None:
     runs[3]["held_to"] = "cel with seq=x"
     assert engine_board.newest(runs) == [runs[0]]
     assert list(engine_board.history(runs)) == [
-        ["e 1", "2026-11-23", "", "2/4", "4", "", ""],
-        ["e 2", "2026-11-23", "", "2/4", "4", "1", "1"],
-        ["e 1", "2026-11-23", "cel with seq=x", "3/4", "4", "", ""],
-        ["e 2", "2026-11-23", "cel with seq=x", "3/4", "4", "1", "1"],
+        ["e 1", "2026-11-23", "", "2/4/4", "", ""],
+        ["e 2", "2026-11-23", "", "2/4/4", "1", "1"],
+        ["e 1", "2026-11-23", "cel with seq=x", "3/4/4", "", ""],
+        ["e 2", "2026-11-23", "cel with seq=x", "3/4/4", "1", "1"],
     ]
     summary = {"engine": runs[0]["engine"], "held_to": "cel with seq=x"}
     assert stored([json.dumps({"summary": summary})], "2026-11-23")["held_to"] == "cel with seq=x"
