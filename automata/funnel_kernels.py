@@ -30,7 +30,7 @@ else:
     unsigned = int
 
     def compiled(loop: Loop) -> Any:
-        """Return the loop as it is: Python runs it."""
+        """Return the loop unchanged, for Python to run."""
         return loop
 
 

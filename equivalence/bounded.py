@@ -434,7 +434,7 @@ def _predicates(phi: cel.Formula) -> Iterator[Predicate]:
 
 
 def _types(test: Predicate) -> Iterator[ValueType]:
-    """Yield the types of the constants of a test, and of what is calculated."""
+    """Yield the types of the constants and of the arithmetic in a test."""
     for node in nodes(test):
         match node:
             case Constant(value):

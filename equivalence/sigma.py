@@ -499,7 +499,7 @@ def _places(alerts: Iterable[SigmaAlert]) -> set[int]:
 def find_log(
     logs: Iterable[list[Event]], one: Judge, other: Judge, said: Callable[[Iterable[SigmaAlert]], object] = _said
 ) -> list[Event] | None:
-    """Return a short log on which two judges disagree; None if no tried log is one."""
+    """Return a short log on which two judges disagree; None if none of the tried logs does."""
     for log in logs:
         check_time()
         if said(one(log)) != said(other(log)):

@@ -53,7 +53,7 @@ class Contained(Answer):
 
 @dataclass(frozen=True, eq=False)
 class Different(Answer):
-    """A stream on which they differ, as the denotational interpreters compute.
+    """A stream on which the two queries differ, as their definitions say.
 
     at is the position, the stream's last, and the matches are those there that only one of the two has. No shorter
     stream separates the two if shortest is true.

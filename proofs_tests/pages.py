@@ -200,7 +200,7 @@ def _by_keyboard(tab: Any, name: str, width: int) -> Iterator[Problem]:
 
 
 def write_pages(folder: Path, only: str) -> None:
-    """The pages that the commands write, of those that are asked for."""
+    """Return the requested pages that commands write."""
     (folder / "stream.csv").write_text(STREAM, encoding="utf-8")
     (folder / "history.csv").write_text(HISTORY, encoding="utf-8")
     for name, arguments in WRITTEN:

@@ -126,7 +126,7 @@ class Budget:
 
     @contextmanager
     def timed(self) -> Iterator[None]:
-        """Return a context in which `check_time` raises once its seconds, or those of a surrounding context, are over.
+        """Return a context in which `check_time` raises when its seconds, or those of a surrounding context, are over.
 
         Inside, nesting too deep for Python and numbers too long for Python to write raise BudgetExceeded too.
         """

@@ -318,7 +318,7 @@ def _with_value_types(table: pa.Table) -> pa.Table:
 
 
 def _normalize_column(column: pa.ChunkedArray, field: str) -> pa.ChunkedArray:
-    """Return a dictionary that has each text once as it is; any other column in its canonical type."""
+    """Return the column in its canonical type; a dictionary of distinct texts stays as it is."""
     return column if has_each_text_once(column) else canonical(column, field, "the table", "row {}".format)
 
 

@@ -213,7 +213,7 @@ def _flat(values: list[Any], name: str, where: str, depth: int = 0) -> Iterator[
 
 
 def _add(attributes: dict[str, Value], name: str, value: Any) -> None:
-    """Add a value to those that a field has already."""
+    """Add a value to the values that a field has."""
     if type(value) is int and value not in INT64:
         value = str(value)
     at, n = name, 0

@@ -73,7 +73,7 @@ class ArrowTable(Protocol):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Result:
-    """The attributes of the event that a query makes of a match, by name; compared by their text, see `result_of`."""
+    """The attributes of the event that RETURN or MEASURES make, by name. Compared as texts: see `result_of`."""
 
     text: str
     attributes: Mapping[str, Any] = field(compare=False, repr=False)

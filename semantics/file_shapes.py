@@ -96,7 +96,7 @@ ACTION = re.compile(
 
 
 def unpacked(source: CsvSource) -> CsvSource:
-    """Return the source of what a compressed file holds, or the source itself. Raises InputError.
+    """Return the unpacked source of a compressed file; any other source as it is. Raises InputError.
 
     Files of gzip and Zstandard are unpacked in memory, the latter by Arrow. Lines that tell Elasticsearch what to do
     with the document in the next line are empty.
@@ -297,7 +297,7 @@ def _of_access_log(source: CsvSource) -> Shape:
 
 
 def _of_zeek(source: CsvSource) -> Shape:
-    """Return a log of Zeek as CSV. Lines that begin with # say what the columns are, and become empty lines."""
+    """Return a log of Zeek as CSV. Its lines with # name the columns; they become empty lines."""
     with source.open() as file:
         separator = _escape(file.readline().removeprefix(ZEEK).strip().decode("utf-8", "replace"))
     if len(separator) != 1:
@@ -393,7 +393,7 @@ def _is_json(line: bytes) -> bool:
 
 
 def _values(text: str, name: str) -> list[Any] | None:
-    """Return the values that a text writes one after the other; None if the text is something else."""
+    """Return the JSON values in a text, one after the other; None if the text has anything else."""
     decoder, at, found = json.JSONDecoder(), 0, list[Any]()
     blank = re.compile(r"[\s,]*")
     while (at := blank.match(text, at).end()) < len(text):  # type: ignore[union-attr]

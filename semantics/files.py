@@ -148,7 +148,7 @@ def as_stream(
     header: Sequence[str] | None = None,
     sort: bool = False,
 ) -> Stream:
-    """Return the stream of any source of events: a Stream, what a Stream is made from, or a file by its path.
+    """Return the stream of any source: a Stream, events, dicts, a table or frame, or the path of a file.
 
       >>> import cerify
       >>> len(cerify.as_stream([{"type": "A", "x": 1}, {"type": "B"}]))
@@ -203,7 +203,7 @@ def _read_all(
 
 
 def expand_pattern(path: str) -> list[str]:
-    """Return the files that a path names, in order: itself, or those that it is a pattern of. Raises InputError."""
+    """Return the files that a path or pattern names, in order. Raises InputError."""
     if path == STDIN or not glob.has_magic(path) or os.path.lexists(path):
         return [path]
     found = sorted(one for one in glob.glob(path, recursive=True) if os.path.isfile(one))
@@ -529,7 +529,7 @@ def read_in_parts(source: str | Path, attributes: Set[str]) -> tuple[int, Iterat
 
 
 def bounds_in_parquet(source: str | Path, name: str) -> tuple[int, int] | None:
-    """Return the least and the largest whole number of a column, as a Parquet file that `read_in_parts` reads says.
+    """Return the least and the largest whole number of a column from the statistics of a Parquet file.
 
     Return None where it does not say so. A file that was written by hand may say what is wrong.
     """
@@ -675,7 +675,7 @@ def _validated(table: pa.Table) -> pa.Table:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Replace what is in a file, by a file beside it that is renamed; a reader sees the old text or the new one.
+    """Replace a file's content by renaming a new file; a reader sees the old text or the new one, never a part.
 
     What is no regular file, such as a pipe, is written to as it is. Raises InputError, and then the file is as it was.
     """

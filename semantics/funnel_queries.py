@@ -169,7 +169,7 @@ def _negated(between: str) -> str:
 
 
 def _parts_of(text: str, start: int) -> tuple[list[str], dict[str, tuple[str, Span]]]:
-    """Return the parts between commas from a place on, and what stands after each word of a clause, with its place."""
+    """Return the parts between commas from a place on, and the text behind each clause's word, with its place."""
     parts: list[str] = []
     clauses: dict[str, tuple[str, Span]] = {}
     word, begun, at, depth = "", start, start, 0

@@ -48,7 +48,7 @@ class FunnelWindow:
     window: Window
 
     def on_axis(self, unit: int, floating: bool) -> int | float:
-        """Return the largest difference that is allowed, where a second, or one of the attribute, is `unit` numbers."""
+        """Return the largest allowed difference as a number; one second, or one of the attribute, is `unit` of them."""
         match self.window:
             case TimeWindow(amount, name):
                 width = Fraction(str(amount)) * SECONDS_OF[name]
@@ -112,7 +112,7 @@ def parse_step(text: object) -> FunnelStep:
 
 
 def parse_attribute(text: str) -> str:
-    """Return the attribute that a text names, as it is or in double quotes as in a query.
+    """Return the attribute that a text names, plain or in double quotes as in a query.
 
     >>> parse_attribute("user.id"), parse_attribute('"user.id"')
     ('user.id', 'user.id')

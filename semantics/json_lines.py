@@ -92,7 +92,7 @@ def _fitting(source: CsvSource, schema: Schema, reading: FieldReading) -> Stream
 
 
 def _json_values(source: CsvSource, records: str | None) -> Iterator[tuple[str, Any]]:
-    """Yield the values in the lines of a file, or those of a file that is no JSON Lines, each with its place there."""
+    """Yield the JSON values of a file, each with its place, from lines or, if it is no JSON Lines, from the whole."""
     if (found := documents(source, records)) is not None:
         yield from found
         return

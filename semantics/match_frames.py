@@ -302,7 +302,7 @@ class Matches(Sequence[Match]):
 
     @property
     def arrays(self) -> PositionArrays | None:
-        """The matches as arrays, if no object has been made of them."""
+        """The matches as arrays; None if they exist as objects."""
         return self._found if isinstance(self._found, PositionArrays) else None
 
     @property

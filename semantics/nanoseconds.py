@@ -157,7 +157,7 @@ class NanosecondInterval(timedelta):
         return interval_of_nanoseconds(abs(nanoseconds_of_interval(self)))
 
     def __mul__(self, other: Any) -> timedelta:
-        """Return the interval so many times, rounded to nanoseconds."""
+        """Return the interval multiplied by a number, rounded to nanoseconds."""
         if not isinstance(other, int | float | Fraction):
             return NotImplemented
         return interval_of_nanoseconds(round(nanoseconds_of_interval(self) * Fraction(other)))

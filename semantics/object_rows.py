@@ -38,7 +38,7 @@ SCALARS = frozenset({bool, int, float, str, type(None)})
 
 
 def flattened(obj: Mapping[str, Any], where: str, declared: Collection[str] = ()) -> dict[str, Any]:
-    """Return the fields of an object, those of objects in it by their paths.
+    """Return the fields of an object; fields of nested objects have their paths as names.
 
     An empty object has no fields, and is kept only as the value of a declared attribute, for the schema to refuse.
 
@@ -72,7 +72,7 @@ def _leaves(obj: Mapping[str, Any], where: str, declared: Collection[str]) -> It
 
 
 def listed_objects(obj: Mapping[str, Any]) -> list[str]:
-    """Return the paths to lists of objects in an object, one of which may have the events."""
+    """Return the paths to lists of objects inside an object; one of these lists may hold the events."""
     found, pending = list[str](), [("", obj, 0)]
     while pending:
         path, value, depth = pending.pop()
@@ -152,7 +152,7 @@ def paths_of_first(rows: Iterable[Sequence[Any] | None]) -> list[str]:
 
 
 def _paths(element: Any) -> Iterator[str]:
-    """Yield the paths to the values in an element that can be asked for, "" for one that is a value itself."""
+    """Yield the paths to the values of a list's element, "" if the element is a value itself."""
     pending = [("", element, 0)]
     while pending:
         path, value, depth = pending.pop()

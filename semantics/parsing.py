@@ -295,7 +295,7 @@ COMPARATORS = {"≤": "<=", "≥": ">=", "≠": "!="}
 
 @cache
 def parser_of(*packages: str) -> Lark:
-    """Return the LALR parser for the grammars of some packages, which may be in a zip file, one after the other.
+    """Return the LALR parser for the grammars of these packages, joined in order; they may be in a zip file.
 
     Where Python keeps its bytecode, the tables are kept beside it: they take ten times as long to build as to load.
     """
@@ -500,8 +500,8 @@ def attribute_name(token: Token) -> str:
     """Return the name of an attribute that a token writes. Raises ParseError for the one that is reserved."""
     if token == TYPE:
         raise ParseError(
-            f"{TYPE!r} is no attribute: events of a type are asked for by its name, as in A ; B, "
-            "and an attribute that is called so needs another name",
+            f"{TYPE!r} is not an attribute: write the event type itself, as in A ; B, and rename an attribute that is "
+            "called so",
             span_of(token),
         )
     return str(token)

@@ -65,7 +65,7 @@ class PatternError(ValueError):
 
 
 class NotCovered(PatternError):
-    """Only RE2 can match this regular expression, if it is one."""
+    """Raised for a text that only RE2 can judge: it may be a regular expression or not."""
 
 
 @dataclass(frozen=True)
@@ -365,7 +365,7 @@ ACCEPT: Final = 0
 
 
 class Pattern:
-    """A regular expression. Raises PatternError, and NotCovered for what has to be matched by RE2."""
+    """A regular expression. Raises PatternError, and NotCovered for one that only RE2 can match."""
 
     def __init__(self, text: str) -> None:
         self._automaton = _Automaton(parse(text))

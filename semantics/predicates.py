@@ -262,7 +262,7 @@ def nodes(root: Predicate | Term) -> Iterator[Predicate | Term]:
 
 
 def atoms(predicate: Predicate) -> Iterator[Atomic]:
-    """Yield the atomic predicates of which a predicate is combined, left to right, with repetitions."""
+    """Yield the atomic predicates in a predicate, left to right, with repetitions."""
     for node in nodes(predicate):
         if isinstance(node, Atomic):
             yield node
@@ -313,7 +313,7 @@ def outcomes(predicate: Predicate, of_atom: Callable[[Atomic], tuple[bool, bool]
 
 
 def about(predicate: Predicate, variable: str | None) -> Predicate:
-    """Return the predicate with all its attributes those of the variable, or of the one event if it is None."""
+    """Return the predicate about the attributes of this variable, or of the single event if it is None."""
     return mapped_predicate(predicate, lambda attribute: Attribute(attribute.name, variable))
 
 

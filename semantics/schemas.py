@@ -140,7 +140,7 @@ def require_schema(schema: object) -> None:
 
 @dataclass(frozen=True)
 class ObservedSchema(Schema):
-    """A schema made from events: a type has the attributes that some event of it has, the time among them or not.
+    """A schema made from events: a type has the attributes of its events. The time may be among them.
 
     mixed: the attributes of which the stream has values of several types; their value type here stands for any.
     """

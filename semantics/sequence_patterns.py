@@ -102,7 +102,7 @@ def sequence_match(parts: Sequence[SequencePart], rows: Rows) -> bool:
 
 
 def sequence_count(parts: Sequence[SequencePart], rows: Rows) -> int:
-    """Return the number of matches one after the other: the first, then the first after its last row, and so on."""
+    """Return the number of matches without overlap: the first, then the first one after its last row, and so on."""
     return sum(1 for _ in _matches(_search(parts, rows)))
 
 

@@ -193,10 +193,10 @@ def _is_of_case(one: AttributeSummary) -> bool:
 
 
 def _rank(name: str, names: Sequence[str]) -> int:
-    """Return the place of a name among these; a name whose last part after a point or a colon is among them comes
-    behind.
+    """Return the rank of a name in a list of names.
 
-    Another name gets twice their number.
+    A name whose last part, after a point or a colon, is in the list ranks behind them; any other name gets twice their
+    number.
     """
     folded = name.casefold()
     if folded in names:

@@ -212,7 +212,7 @@ def time_of_text(text: str, how: TimeReading = TimeReading()) -> datetime:
 
 
 def likely_formats(texts: Iterable[object]) -> list[str]:
-    """Return those of FORMATS in which all of these texts, of the first thousand, are written.
+    """Return the formats of FORMATS that fit the first thousand of these texts.
 
     >>> likely_formats(["2024/03/01 10:00", "2024/03/14 9:30"]), likely_formats(["03/04/2024"])
     (['%Y/%m/%d %H:%M'], ['%d/%m/%Y', '%m/%d/%Y'])
@@ -239,7 +239,7 @@ def _what_to_write(texts: Iterable[object]) -> str:
 
 
 def time_of_number(number: float, unit: TimeUnit, round_times: bool = False) -> datetime:
-    """Return the time that is so many units after 1970; a fraction is rounded to microseconds.
+    """Return the time that is this number of units after 1970; a fraction is rounded to microseconds.
 
     round_times: cut the digits of nanoseconds beyond microseconds off. Raises ValueError for times beyond the years 1
     to 9999.
@@ -305,8 +305,8 @@ def times_of_column(
 ) -> tuple[list[Value | None], str | None]:
     """Return the values of the time column as whole seconds or as times, and a warning about their unit, if any.
 
-    field is the name of the column in the data. An empty text is no value, as in CSV. Raises BadTime for a value that
-    is no time, and for mixed kinds.
+    field: the name of the column in the data. An empty text counts as absent, as in CSV. Raises BadTime for a value
+    that is not a time, and for mixed kinds.
     """
     values = [None if isinstance(value, str) and not value else value for value in values]
     known = [(row, value) for row, value in enumerate(values) if value is not None]

@@ -107,7 +107,7 @@ def depth(root: N, below: Callable[[N], Iterable[N]]) -> int:
 
 
 def rebuilt(node: T, below: Sequence[T]) -> T:
-    """Return the node with other trees directly below it, as many as it has, and without a span."""
+    """Return the node with as many other trees directly below it, and without a span."""
     values: list[Any] = []
     pending = iter(below)
     for name in _fields(node):

@@ -292,7 +292,7 @@ def exact_microseconds(time: datetime) -> Microseconds:
 
 
 def show_seconds(ticks: Microseconds) -> str:
-    """Return the text of so many microseconds as seconds, with all their digits.
+    """Return this number of microseconds as a text in seconds, with all digits.
 
     >>> show_seconds(2_500_000), show_seconds(Fraction(1_000_000_800, 1000))
     ('2.5', '1.0000008')

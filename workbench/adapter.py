@@ -237,7 +237,7 @@ def answer_run(run: RunMessage, languages: Mapping[str, Answering]) -> Json:
         if run.language not in languages:
             raise Skip(f"the engine does not speak {run.language}")
         if run.message.get("consumption", "none") != "none" or run.message.get("selection", "all") != "all":
-            raise Skip("neither consumption nor selection around a query")
+            raise Skip("the engine has neither consumption nor selection around a query")
         answered = languages[run.language](run)
         answer: Json = dict(answered) if isinstance(answered, Mapping) else {"matches": list(answered)}
         json.dumps(answer, allow_nan=False)  # a value that JSON lacks is an error of this case, not of the loop
@@ -517,7 +517,7 @@ def _shifted(steps: Mapping[str, tuple[int, ...]], by: int) -> Mapping[str, tupl
 def _loop(tree: Json, least: int, most: int | None) -> Chain:
     below = _chains(tree["phi"])
     if len(below) != 1 or len(below[0].steps) != 1 or below[0].steps[0].is_loop:
-        raise Skip("a loop is of single events of one type")
+        raise Skip("a loop repeats single events of one type")
     (inner,) = below
     if least < 1 or inner.across or inner.spans or inner.absences:
         raise Skip("a loop takes at least one event, and conditions in it must be on one event")
@@ -552,7 +552,7 @@ def _window(window: Json) -> Json:
 
 def _span(chain: Chain, **what: Any) -> Chain:
     if not all(step.labels for step in chain.steps):
-        raise Skip("a window or a key is of events that are reported")
+        raise Skip("a window or a key needs events that are reported")
     return replace(chain, spans=(*chain.spans, ChainSpan(first=0, last=len(chain.steps) - 1, **what)))
 
 

@@ -726,7 +726,7 @@ def explain(
             explainer = lang.explanations.explainer(tree, S, lang.syntax.show(tree))
             explanation = explainer.explain_request(request)
             if explanation is None:
-                raise InputError("name the positions of a match, or what variables bind")
+                raise InputError("give either the positions of a match, or the valuation of its variables")
             return explanation
 
 

@@ -66,7 +66,7 @@ class StepCount:
 
 @dataclass(frozen=True)
 class _Axis:
-    """The numbers of the window's attribute; `unit` of them are a second, or one of the attribute."""
+    """The window's attribute as numbers; `unit` of them make one second, or one of the attribute."""
 
     values: np.ndarray
     valid: np.ndarray | None
@@ -437,7 +437,7 @@ class _Source:
 
     @property
     def seen(self) -> Schema:
-        """Return the attributes of each event type; those that no step mentions count for all types."""
+        """Return the attributes of each event type; attributes that no step mentions count for all types."""
         return Schema(self._seen)
 
     def key_events(self, by: str) -> Stream:
@@ -696,7 +696,7 @@ def _bounds(column: Any) -> tuple[int, int] | None:
 
 
 def _masks(question: FunnelQuestion, S: Stream) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the mask of each event: a bit for each step, and one after them for what may not stand between.
+    """Return the mask of each event: a bit for each step, and a last one for events that may not stand between.
 
     Where a second array is returned, the first has the place of each mask in it.
     """

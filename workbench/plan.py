@@ -292,7 +292,7 @@ class Plan(Generic[F]):
         return evaluators.output_table(self.query, S, self.unsorted(S), self.options) if table is None else table
 
     def _try_loops(self, by_loops: Callable[[F, Stream, Options], T | None], S: Stream) -> T | None:
-        """Return what the compiled loops give, where the choice of them is left to the plan and the stream is long.
+        """Return the compiled loops' answer if the plan may choose them and the stream is long; else None.
 
         None where they cannot take the query, or not within the budget. Raises TooManyMatches.
         """
@@ -530,7 +530,7 @@ def _require_event_fits(event: Event, n: int, schema: Schema, others: bool) -> N
 
 
 def _unfit(value: Value, wanted: ValueType) -> str | None:
-    """Return the reason why a value does not have the type, which an exact integer has for floats; None if it has."""
+    """Return why a value does not have the type; None if it has it. An exact integer counts as a float."""
     found = value_type_of(value)
     if found != wanted and (found, wanted) != ("int", "float"):
         return f"{found}, where the schema has {wanted}"

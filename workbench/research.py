@@ -64,7 +64,7 @@ PLOT_METADATA: Mapping[str, Callable[[str], dict[str, str | None]]] = {
 
 
 def random_formulas(sizes: Iterable[int], each: int, profile: str = "everything", events: int = 0) -> Generator:
-    """Yield random formulas of CEL: so many of each size, in nodes, each with a random stream of so many events.
+    """Yield random formulas of CEL, a number for each size in nodes, each with a random stream of given length.
 
     profile: one of cerify.equivalence.generate.cel.PROFILES. Raises IllFormed for another one.
     """

@@ -59,7 +59,7 @@ from cerify.semantics.values import ValueType, value_type_of
 
 
 class SqlTree(Protocol):
-    """The part of sqlglot's trees that is needed here: they write themselves in a dialect."""
+    """The one method of sqlglot's trees that is called here: it writes the tree as SQL in a dialect."""
 
     def sql(self, dialect: Any = ...) -> str:
         """Return the text in a dialect."""
@@ -398,7 +398,7 @@ def read_sqlglot(tree: SqlTree, dialect: DialectName = "trino") -> Pasted:
 
 
 def write_sqlglot(q: MatchRecognize, dialect: DialectName = "trino", table: str = "t") -> Any:
-    """Return the tree of sqlglot of a SELECT with a clause of the standard over a table, as a dialect has it.
+    """Return sqlglot's tree of a SELECT over a table with a clause of the standard, in a dialect.
 
     Raises Unsupported for what the dialect or sqlglot does not have, MissingPackage where sqlglot is not installed.
     """

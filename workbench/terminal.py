@@ -36,7 +36,7 @@ class _Unfailing(io.FileIO):
 
 
 def prepare_streams() -> None:
-    """Make the standard streams such that commands need not look at what they are.
+    """Prepare the standard streams, so that commands need not know whether they are files, pipes or terminals.
 
     One that is closed is the empty file, opened to be read. So standard input is empty; an answer on standard output
     cannot be written, which is an OSError, since a status without its answer could be taken for one; what goes to
@@ -92,7 +92,7 @@ def echo_error(message: str) -> None:
 
 
 def picked(source: object, *names: str) -> dict[str, Any]:
-    """Return these attributes, or the fields of a mapping, as a part of a JSON object."""
+    """Return these attributes, or fields of a mapping, as a dict for a JSON object."""
     return {name: source[name] if isinstance(source, Mapping) else getattr(source, name) for name in names}
 
 

@@ -321,7 +321,7 @@ def _term(term: pred.Term, lookup: Lookup) -> Symbol | None:
 
 
 def _of_itself(symbol: Literal["-", "/"], term: Symbol, defined: Any) -> Symbol:
-    """Return a number less itself, which is 0, or divided by itself, which is 1; z3 is slow with arithmetic of floats.
+    """Return 0 for `x - x` and 1 for `x / x`, because z3 is slow with arithmetic of floats.
 
     Of infinity and NaN both are NaN, and 0 divided by itself has no value.
     """

@@ -380,7 +380,7 @@ def _compile_test(test: pred.Predicate) -> Callable[[Value | None], bool]:
 
 
 def _candidates(tests: Sequence[pred.Predicate], value_type: ValueType | None) -> Iterator[Value | None]:
-    """Yield a value of each piece, simple ones first; then none at all, and last what is not a number."""
+    """Yield a value of each piece, simple ones first, then the absent value, and last values that are no numbers."""
     constants = [value for test in tests for value in _constants(test)]
     if value_type is not None:
         yield DEFAULT[value_type]

@@ -66,7 +66,7 @@ class EventChain:
 
 
 def chain_of(phi: cel.Formula) -> EventChain | None:
-    """Return the chain that has the form of a formula; None if it has not the form of a chain."""
+    """Return the formula as a chain; None if it is not a chain."""
     runs = _runs(phi)
     return _guarded(phi) if runs is None else EventChain.join(runs)
 

@@ -212,7 +212,7 @@ def apply_strategy(A: CEA, W: Variables, step: MonitorStep, algebra: Algebra) ->
 
 
 def iterate_automaton(A: CEA, W: Variables, algebra: Algebra) -> CEA:
-    """Build one round of A after the other, all with the same W, which need positions. Raises BudgetExceeded.
+    """Build the iteration of A: rounds one after the other, with the same events of W in all. Raises BudgetExceeded.
 
     Each round reads the whole stream, but selects nothing before its first event and nothing after its last. So the
     rounds to come are a set of states, those of any run that has selected nothing yet (waiting); of the rounds that are
@@ -522,7 +522,7 @@ def _filter(A: CEA, condition: core.Condition, held: Variables, budget: Budget) 
 
 
 def _surrounded(psi: core.Formula, A: CEA, budget: Budget) -> tuple[CEA, Variables]:
-    """Return the automaton of psi with a place for all variables that come from around it, and these variables."""
+    """Return the automaton of psi, which puts the variables that the surrounding formula binds somewhere, and these."""
     W = free(psi) - defined_outside_iteration(psi)
     for x in sorted(W):
         A = quotient(trim(guess_position(A, x, budget)))

@@ -244,7 +244,7 @@ def single_variable(A: CEA) -> CEA:
 
 
 def seen_at(A: CEA, level: Literal["events", "valuations", "positions"]) -> CEA:
-    """Return a CEA whose words show only what a comparison of two formulas at this level looks at.
+    """Return a CEA without the marks that a comparison at this level ignores.
 
     At the level of positions nothing is marked, so only the positions at which a match ends count.
     """
@@ -341,7 +341,7 @@ class Determinized:
         return self._numbered(subset)
 
     def described(self) -> str:
-        """Return the automaton, its size, and advice if it is too large, as a part of a message."""
+        """Return a phrase for messages: the automaton, its size, and advice if it is too large."""
         return (
             f"the I/O-deterministic automaton, which is made out of one of {self.A.states} states and "
             f"{len(self.A.transitions)} transitions: too many different sets of runs are under way, {ADVICE}"

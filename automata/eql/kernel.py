@@ -117,7 +117,7 @@ class _SlotColumns:
     def _by_each_key(
         self, columns: EqlColumns, choices: list[list[tuple[int, ...]]], rows: Any, bits: Any
     ) -> tuple[Any, Any, Any]:
-        """Repeat the rows for each of their keys, with the steps at which they have it; arrays give several keys."""
+        """Repeat each row for each of its keys, with the steps at which it has the key; arrays give several keys."""
         parts = []
         for k, fields in enumerate(self.groups):
             at = sum(1 << (i if i < len(self.steps) else MOST_STEPS) for i, own in enumerate(self.of_step) if own == k)

@@ -134,7 +134,7 @@ def divided_twice() -> Unsupported:
 
 
 class CompiledState(AutomatonEvaluator):
-    """The state of a compiled evaluator: the shared automaton, and what depends on the stream.
+    """The state of a compiled evaluator: the shared automaton, and the arrays that depend on the stream.
 
     scope: the windows and partitions. cache: the automaton with its tables; snapshot: those that this evaluator uses.
     range_windows, key_window and keys: the state of windows on values, of one of events of a key, and of partitions or

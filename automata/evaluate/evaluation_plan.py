@@ -451,7 +451,7 @@ class _Decorrelator:
         return cel.Or(cel.Or(one, pairs), seq(pairs, one))
 
     def _joined(self, phi: cel.And, rounds: tuple[Colours, ...]) -> Formula:
-        """Join two sides with the same valuation: what one side marks, the other may mark in any way."""
+        """Join two sides with one valuation: an event that one side marks may have any marks in the other."""
         left, right = (self._whole(self._decorrelate(psi, rounds), phi) for psi in (phi.left, phi.right))
         return cel.And(self._freed(left, right, phi), self._freed(right, left, phi))
 

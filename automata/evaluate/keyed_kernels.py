@@ -226,7 +226,7 @@ def rows_fit(rows, home, stream, nodes):  # type: ignore[no-untyped-def]
 def last_of_chain(  # type: ignore[no-untyped-def]
     classes, numbers, admitted, low, base, start, taken, consume, counters, rows, home, roots, events
 ):
-    """Read events from index start on, for LAST of so many events of one kind in a row; stop where roots is full.
+    """Read events from index `start` on, for LAST of n events of one kind in a row; stop when `roots` is full.
 
     The greatest match at an event of the kind has the last ones of its key, up to this one: so their positions are all
     that is kept. classes to low are those of update_keyed. taken: bool [classes]. counters: STREAMS is the number of

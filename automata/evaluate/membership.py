@@ -334,7 +334,7 @@ SHORTEST = 16  # events that are read at first from a position
 
 
 class _Read:
-    """The valuations of a formula over the intervals from one position, as far as they were asked for.
+    """The valuations of a formula over the intervals from one position, computed when they are needed.
 
     ahead: the positions below a bound with valuations, and these. A part of the stream is read, and from its beginning
     again a longer one, so that a short interval takes short time.

@@ -282,7 +282,7 @@ def lookback_bounds(scope: Scope, S: Sequence[Event]) -> LookbackBounds:
 
 
 class LastOfKeys:
-    """A window of this many events of each key, as the positions of the last events of each key.
+    """A window of n events of each key: the positions of the last n events of each key.
 
     Memory grows with the number of keys.
     """

@@ -345,7 +345,7 @@ class MatchBatch:
     labels: NDArray[np.int32]
 
     def first(self, number: int) -> MatchBatch:
-        """Return the first so many complex events."""
+        """Return the first complex events, at most the given number."""
         end = self.offsets[number]
         return MatchBatch(self.at[:number], self.offsets[: number + 1], self.events[:end], self.labels[:end])
 

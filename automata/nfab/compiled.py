@@ -99,7 +99,7 @@ class Memory:
 
 
 def _grown(array: NDArray[Any], length: int) -> NDArray[Any]:
-    """Return a copy of the array of that length, with zeros behind the old values."""
+    """Return a copy of the array with the new length; zeros follow the old values."""
     larger = np.zeros((length, *array.shape[1:]), array.dtype)
     larger[: len(array)] = array
     return larger
@@ -481,7 +481,7 @@ class CompiledBlockRunner:
     def _match_components(
         self, S: Stream, keys: NDArray[np.int32], times: NDArray[np.float64], listed: bool
     ) -> MatchArrays | Unsupported:
-        """Return the matches of the components that are not negated; what the others may look at is stored."""
+        """Return the matches of the other components; store the events that the negated ones may look at."""
         assert self._encoder is not None
         classes, types = classified(self._passing, S)
         bits = np.array(types or [0], np.int64)[classes]
@@ -545,7 +545,7 @@ class CompiledBlockRunner:
     # --- preparing ---
 
     def _prepare(self, table: pa.Table) -> Unsupported | None:
-        """Compile the conditions, for columns of the kinds that those of the first batch have, or say why not."""
+        """Compile the conditions for the kinds of columns in the first batch, or say why that is impossible."""
         kinds = kinds_of(table)
         layout = self._layouts.get(tuple(kinds.items())) or self._compiled.layout(kinds)
         if isinstance(layout, Unsupported):
@@ -617,7 +617,7 @@ def compiled_bindings(
 
 
 def tried_bindings(q: sase.SaseQuery, S: Stream, reading: Reading, budget: Budget) -> set[Bindings] | Unsupported:
-    """Return the bindings of a query over a stream, or why the compiled evaluator has none. Raises BudgetExceeded."""
+    """Return the bindings of a query over a stream, or why the loops cannot compute them. Raises BudgetExceeded."""
     if (refused := why_not(q)) is not None:
         return refused
     E = CompiledBlockRunner(q, reading, budget, ascending=q.within is None or ascend(S))

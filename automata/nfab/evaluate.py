@@ -49,7 +49,7 @@ from cerify.semantics.values import kind
 
 
 class Past(Stream):
-    """The end of the stream read so far; positions are those of the whole."""
+    """The last events of the stream read so far; positions count from the beginning of the whole stream."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -219,7 +219,7 @@ class BlockRunner:
     bound, bound_at_end = advance, finish
 
     def count(self, S: Iterable[Event]) -> int:
-        """Return the number of matches that some events complete, those that a negated component forbids included."""
+        """Return the number of matches that some events complete, including those that a negated component forbids."""
         return sum(node.count for event in S for node in self.nodes(event))
 
     def nodes(self, event: Event) -> list[BufferNode]:

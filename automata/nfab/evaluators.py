@@ -216,7 +216,7 @@ SPARE = 4_096  # events that may be stored without being needed
 
 
 def block_of(q: sase.Tree) -> sase.SaseQuery | Unsupported:
-    """Return the query if it is one block over the input, or why it is not evaluated in batches."""
+    """Return the query if it is one block over the input, else the reason why it cannot run in batches."""
     if not isinstance(q, sase.SaseQuery) or q.source not in (None, sase.INPUT_STREAM):
         return Unsupported(
             "batch evaluation supports one query block that reads the input; collect the stream for other queries"

@@ -512,7 +512,7 @@ def is_unfinished(
 def in_scope(
     q: sase.SaseQuery, k: sase.Component, M: Bindings, S: Sequence[Event], reading: Reading, positions: Iterable[int]
 ) -> list[int]:
-    """Return those of the positions between the neighbours' events at which the window lets a component look."""
+    """Return the positions between the neighbours' events that are in the window."""
     window, closed = q.within, reading.window == "closed"
     first, last = M[0][1][0], M[-1][1][-1]
     if window is None:

@@ -55,7 +55,7 @@ class _Register:
 
 
 class NfabRegisters:
-    """The registers of the runs of a query: for what its conditions mention, and what its equivalence tests compare."""
+    """The registers of a query's runs, for the values that its conditions and equivalence tests compare."""
 
     def __init__(self, mentioned: Iterable[Attribute], tests: Iterable[str], operations: Operations) -> None:
         self.tests = tuple(tests)

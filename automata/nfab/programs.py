@@ -66,7 +66,7 @@ def why_not(q: sase.SaseQuery) -> Unsupported | None:
 
 @dataclass(frozen=True)
 class TypedCode:
-    """Code that puts a value on the stack, and what kind of value that is."""
+    """Code that puts a value on the stack, and the kind of this value."""
 
     code: Code
     kind: ValueType

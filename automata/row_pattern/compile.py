@@ -417,7 +417,7 @@ def at_fixed_distances(q: MatchRecognize, budget: Budget = Budget()) -> MatchRec
 
 @dataclass(frozen=True)
 class _Distances:
-    """The automaton of a pattern, and the variables that each name in its conditions stands for."""
+    """Finds how far rows are apart. automaton: of the pattern. unions: the primary variables of each name."""
 
     automaton: Automaton
     unions: Mapping[str, frozenset[str]]
@@ -497,7 +497,7 @@ IN_CEL = {sql: cel for cel, sql in IN_SQL.items()}
 
 
 def predicate_of(e: rows.Expression, own: Collection[str]) -> pred.Predicate:
-    """Return the predicate on one event that is a condition of SQL; own: the variables that stand for the row's.
+    """Return a condition of SQL as a predicate on one event. own: the variables that mean the current row's variable.
 
     Raises Unsupported for a condition that is none.
     """

@@ -54,7 +54,7 @@ WORDS = 64  # of 64 bits, for the states of the rows of a partition, for each of
 
 @dataclass(frozen=True)
 class LabelArrays:
-    """Some matches, one after the other, as arrays, which are written over with the next ones.
+    """Matches as arrays, one after the other. The next matches overwrite these arrays.
 
     begins, numbers: int64, of each match the row of the partitioned table at which it starts, and its number in its
     partition. offsets, states: the states of the rows of match i are states[offsets[i] : offsets[i + 1]]. searched:
@@ -176,7 +176,7 @@ class CompiledRun:
 
     @property
     def _skip_targets(self) -> NDArray[np.uint8]:
-        """Return 1 for the states of the variable to skip to, 2 for those of rows before a match."""
+        """Return 1 for the states of the variable to skip to, 2 for the states of rows before a match, else 0."""
         its = self.q.unions[self.q.skip.variable] if self.q.skip.variable is not None else ()
         wanted = [2 if A == BEFORE else A in its for A in self.automaton.variables]
         return np.resize(np.array(wanted, np.uint8), len(self.framed.automaton.variables))

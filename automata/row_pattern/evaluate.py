@@ -276,7 +276,7 @@ class RowRegisters:
         return None if A is None else self.unions[A]
 
     def _register(self, e: rows.Lookup) -> Register | None:
-        """Return what a lookup needs to know of the rows so far; None if the current row is enough."""
+        """Return the register that a lookup needs of the rows so far; None if the current row is enough."""
         match e:
             case rows.RowColumn(_, A) | rows.Classifier(A):
                 return None if A is None else FrameRows(self.unions[A], False, 1, isinstance(e, rows.Classifier))
@@ -583,7 +583,7 @@ class RowSearch(Protocol):
     """A search for the match that starts at a row of a partition."""
 
     def match_at(self, s: int, number: int) -> list[int] | None:
-        """Return the states of the match's rows if it has this number; None if there is no match."""
+        """Return the states of the rows of the match that would have this number; None if there is no match."""
 
 
 @dataclass(frozen=True)

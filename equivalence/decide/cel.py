@@ -139,7 +139,7 @@ Relation: TypeAlias = list[Pair]
 
 @dataclass(frozen=True)
 class Separation:
-    """A shortest word that one of the two accepts and the other does not."""
+    """A shortest word that exactly one of the two automata accepts."""
 
     word: tuple[Letter, ...]
 
@@ -294,7 +294,7 @@ def stream_of(found: Separation, automata: MarkedNFA, schema: Schema | None) -> 
 
 
 def undecidable_reason(schema: Schema | None) -> str:
-    """Return why there is no answer if z3 cannot decide an event type, and what to do."""
+    """Return the message for an event type that z3 cannot decide: why there is no answer, and what to do."""
     kinds = "give a schema, so that the kinds of its attributes are known, or " if schema is None else ""
     return (
         f"z3 returned unknown for an event type that matters; {kinds}write the filters without "
@@ -343,7 +343,7 @@ def satisfiable(phi: cel.Formula, schema: Schema | None = None, budget: Budget =
 
 
 def vacuous(phi: cel.Formula, schema: Schema | None = None, budget: Budget = Budget()) -> Iterator[Problem]:
-    """Return the filters that no event can pass and the innermost sub-formula without a match if the whole has none."""
+    """Return the filters that no event can pass, and the innermost part that makes a formula never match."""
     impossible = list(_impossible_filters(phi, schema, budget))
     yield from impossible
     if not impossible and satisfiable(phi, schema, budget) is False:

@@ -89,7 +89,7 @@ class ClockedAutomaton(Protocol):
 
 
 def prune(automaton: ClockedAutomaton, configs: Iterable[Config]) -> tuple[Config, ...]:
-    """Return the configurations, in order, without those of which another one accepts at least as much."""
+    """Return the configurations, in order, without those for which another one accepts at least as much."""
     groups: dict[Config, list[tuple[tuple[int, ...], Config]]] = {}
     for config in set(configs):
         shared, clocks = automaton.rank(config)
@@ -235,7 +235,7 @@ class FilteredClocked:
 
 @dataclass(frozen=True)
 class StrategyClocked:
-    """A strategy around an automaton, by its monitor's step. A configuration: one of the automaton, and its rivals."""
+    """A strategy around an automaton, by its monitor. A configuration is one of the automaton with its rivals."""
 
     inner: ClockedAutomaton
     monitor: Callable[..., Any]
@@ -365,7 +365,7 @@ Held: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Registers:
-    """The attributes that registers compare, in groups that are compared with each other, and those of each register.
+    """The attributes that registers compare: in groups compared with each other, and by register.
 
     ends_without: the attributes that the last event lacks.
     """
@@ -406,7 +406,7 @@ class Registers:
 
 @dataclass(frozen=True)
 class ClockedPair:
-    """The state of the search: what is known of the stream so far, two sets of configurations, and the times."""
+    """A state of the search: facts about the stream so far, a set of configurations for each query, the times."""
 
     known: tuple[int, ...]
     left: tuple[Config, ...]
@@ -437,10 +437,10 @@ class ClockedStep:
 class ClockedComparison:
     """A search for a stream on which two automata differ.
 
-    both: the two side by side. letters: of all types. known: returns the state after a letter of what else is known of
-    a stream, None if there is none. may_end: whether a stream may end there. widths: for each part its window in ticks.
-    gap: the least number of ticks between two events. visible: maps marks to those that are compared. registers: those
-    in the parts.
+    both: the two automata side by side. letters: of all types of events. known: the step of the automaton of real
+    streams; None if no real stream has this letter. may_end: whether a stream may end in its state. widths: the window
+    of each part in ticks. gap: the least number of ticks between two events. visible: maps marks to the compared ones.
+    registers: the registers of the parts.
     """
 
     both: EitherClocked

@@ -46,7 +46,7 @@ class NotClosed(Exception):
 
 @dataclass(frozen=True)
 class AttributeOptions:
-    """The possible values of an attribute in events of a type: the last event's, none, or one of a piece.
+    """The values that an attribute may have in events of a type: the last event's value, none, or one of a piece.
 
     group: the group of attributes that are compared with each other. lonely: whether the piece has only one value.
     """
@@ -359,7 +359,7 @@ class ClosedList:
         """Raise NotClosed for a pair that does not consist of runs of these machines and of times of their clocks."""
         n = len(times)
         if len(known) != length or not all(isinstance(x, int) for x in known):
-            raise NotClosed("a pair does not say what is known of the stream so far")
+            raise NotClosed("a pair lacks the state of the real streams")
         if n < 2 or not all(isinstance(row, tuple) and len(row) == n for row in times):
             raise NotClosed("the bounds on times of a pair are not a matrix")
         if not all(bound is None or isinstance(bound, int) for row in times for bound in row):

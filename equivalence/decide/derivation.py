@@ -76,7 +76,7 @@ def key_of(phi: Formula, schema: Schema | None = None) -> object:
         case cel.PerKey(psi, names):
             return ("per key", frozenset(names), key_of(psi, schema))
         case cel.Filter() | cel.Within() | cel.PartitionBy() | cel.Derived():
-            raise InternalError("it is a condition, which was taken off, or is not expanded")
+            raise InternalError("the formula is a condition that was removed before, or is not expanded")
         case cel.OneOperand() | cel.TwoOperands():
             return (type(phi).__name__, tuple(key_of(psi, schema) for psi in children(phi)))
         case _:

@@ -1,8 +1,8 @@
 """Check whether a derivation proves its claim about two CEL formulas. Each rule is followed once, from the root.
 
-The rules are those that derivation.py lists; here they are read as what has to be shown of which parts. A proof of a
-decider in it is checked by the checker of its kind, and has to be of these very parts. No code is shared with the
-search; what is believed beside the parser is the predicate algebra, which lists the types of events.
+The rules are those of derivation.py. For each rule this module knows what has to be proved of which parts. If a part is
+proved by a decider, the checker for such proofs checks it, and it has to be about exactly these parts. No code is
+shared with the search. You trust the parser and the predicate algebra, which lists the types of events.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 class RuleFails(Exception):
-    """Raised if a rule does not prove what it is used for; the message says why."""
+    """Raised if a rule does not prove the claim for which it is used; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class DerivationCheck:
         match by.rule, by.parts:
             case "same", ():
                 if not self.alike(phi, psi):
-                    raise RuleFails("two parts are said to be the same, and are not")
+                    raise RuleFails("the rule `same` is used for two parts that differ")
             case "decided", ():
                 self._check_decided(by.certificate, phi, psi, claim, level)
             case "both", (there, back):
@@ -103,7 +103,7 @@ class DerivationCheck:
         mine, inner = _peeled(phi)
         theirs, other = _peeled(psi)
         if not mine and not theirs:
-            raise RuleFails("the rule conditions is used where there are none")
+            raise RuleFails("the rule `conditions` is used, but there are no conditions")
         wanted = [(c, mine) for c in theirs]
         if claim == "equivalent":
             wanted += [(c, theirs) for c in mine]
@@ -117,7 +117,7 @@ class DerivationCheck:
         theirs, other = _peeled(psi)
         taken = [c for c in mine if any(self.alike_conditions(c, d) for d in theirs)]
         if not taken:
-            raise RuleFails("the rule shared is used where the two have no condition in common")
+            raise RuleFails("the rule `shared` is used, but both sides have no condition in common")
         left = [c for c in mine if c not in taken]
         right = [d for d in theirs if not any(self.alike_conditions(d, c) for c in taken)]
         self.follow(by, _around(inner, left), _around(other, right), claim, _level_below(taken, level))
@@ -305,7 +305,7 @@ def _with_conditions_inside(phi: cel.Formula) -> cel.Formula:
         layers.append(phi)
         phi = phi.phi
     if not layers or not isinstance(phi, cel.Preference):
-        raise RuleFails("the rule choose is used where no conditions are around a strategy")
+        raise RuleFails("the rule `choose` is used, but there are no conditions around a strategy")
     inner: cel.Formula = phi.phi
     for layer in reversed(layers):
         inner = rebuilt(layer, [inner])
@@ -321,11 +321,11 @@ def _dropped(phi: cel.Formula) -> cel.Formula:
             return phi.phi
         case cel.Unless():
             return phi.left
-    raise RuleFails("the rule drop is used for an operator that may add matches")
+    raise RuleFails("the rule `drop` is used for an operator that may add matches")
 
 
 def _peeled(phi: cel.Formula) -> tuple[list[Part], cel.Formula]:
-    """Return the conditions around a formula, and what is inside of filters, windows and partitions."""
+    """Return the filters, windows and partitions around a formula, and the formula inside them."""
     if isinstance(phi, cel.Filter):
         conditions, inner = _peeled(phi.phi)
         return _row(phi.condition, cel.Conjunction) + conditions, inner
@@ -345,7 +345,7 @@ def _level_below(conditions: list[Part], level: Level) -> Level:
 
 
 def _around(phi: cel.Formula, conditions: list[Part]) -> cel.Formula:
-    """Return a formula with conditions around it, of which the last one is the innermost."""
+    """Return a formula with these conditions around it; the last condition is the innermost."""
     if not conditions:
         return phi
     inner, c = _around(phi, conditions[1:]), conditions[0]

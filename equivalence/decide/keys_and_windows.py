@@ -118,8 +118,8 @@ def always_bound(phi: Formula) -> frozenset[str]:
 def _join_variables(
     phi: Formula, in_sequence: Callable[..., frozenset[str]], in_all: Callable[..., frozenset[str]]
 ) -> frozenset[str]:
-    """Return the variables that phi binds; the functions give those of a sequence and of ALL from those of the
-    operands.
+    """Return the variables that phi binds. The functions combine the variables of the operands of a sequence and of
+    ALL.
     """
     below = [_join_variables(psi, in_sequence, in_all) for psi in children(phi)]
     match phi:
@@ -520,7 +520,7 @@ class Reduction:
         return found
 
     def has(self, name: str) -> Predicate:
-        """Return a formula: the event may have a value of an attribute, by the schema."""
+        """Return the formula that is true of events to which the schema gives a value of the attribute."""
         schema = self.measures.schema
         if schema is None:
             return pred.Anything()
@@ -814,7 +814,7 @@ class RealStreams:
 
 @dataclass(frozen=True)
 class Word:
-    """A shortest word of a real stream that exactly one of the two accepts."""
+    """A shortest word that some stream has and that exactly one of the two automata accepts."""
 
     letters: tuple[Letter, ...]
 

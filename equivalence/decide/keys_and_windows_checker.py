@@ -504,7 +504,7 @@ def _conjunction(literals: Sequence[Predicate]) -> Predicate | None:
 
 
 def _one_value(compared: ComparedAttributes, key: str, wanted: Truths) -> bool:
-    """Return whether exactly one value has these truths, as one of the true tests proves."""
+    """Return whether the true tests leave exactly one value."""
     for test, yes in zip(compared.tests_of(key), wanted, strict=True):
         if yes and isinstance(test, pred.Comparison) and test.comparator == "=":
             return True
@@ -761,7 +761,7 @@ def _check_relation(
     limits: tuple[int, ...],
     claim: str,
 ) -> None:
-    """Raise NotProved if the pairs do not show that the same streams are accepted, of those that are real.
+    """Raise NotProved if the pairs do not prove that both automata accept the same real streams.
 
     A stream is real if of two events that are both near the last one the later is as near or nearer, and its last event
     may be the last. limits: for each attribute of windows the zone of what is near for no width.
@@ -773,7 +773,7 @@ def _check_relation(
         if any(q >= count for q in (*left, *right)):
             raise NotProved(f"a pair names a state that the automata do not have; they have {count}")
         if len(state) != len(limits) + 1:
-            raise NotProved("a pair does not say what is known of the stream so far")
+            raise NotProved("a pair lacks the state of the real streams")
         pairs.setdefault(state, []).append((frozenset(left), frozenset(right)))
     todo = [(state, x, y) for state, known in pairs.items() for x, y in known]
     for state, x, y in todo:

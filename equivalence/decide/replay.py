@@ -133,7 +133,7 @@ def compared(
 
 
 def _failure(left: MatchRecognize, right: MatchRecognize, S: Stream, error: IllFormed) -> str:
-    """Return a phrase for a table on which exactly one of the two fails; "" if both do."""
+    """Return a phrase for a table on which exactly one of the two clauses fails; "" if both fail."""
     failed = []
     for side, q in (("left", left), ("right", right)):
         with suppress(IllFormed):

@@ -165,7 +165,7 @@ class SeparationSearch:
 def threads_of(
     alive: Iterable[tuple[Sequence[Way], Key]], best: Key | None, begins: bool, longest: bool = False
 ) -> OrderedThreads:
-    """Return the next threads, given those that are alive. `best` is the match if none of them completes.
+    """Return the next threads, given the live ones. `best` is the match if none of the live threads completes.
 
     longest: whether threads continue after a preferred one is completed, because a longer match wins.
     """
@@ -487,7 +487,7 @@ class DefineConditions:
         return _View(self, A, depth).never(self.q.conditions[A]) is not None
 
     def _contradicts(self, A: str) -> bool:
-        """Return whether a condition on the columns of the row alone is true of no row."""
+        """Return whether the condition of A can never be true; only conditions on one row's columns are tried."""
         try:
             predicate = predicate_of(self.q.conditions[A], [U for U, its in self.q.unions.items() if A in its])
         except Unsupported:

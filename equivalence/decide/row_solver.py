@@ -1,7 +1,7 @@
 """Ask z3 whether a partition can have a word of conditions: for a fact that refutes it, or for a table that has it.
 
-Whether a word is impossible does not depend on what z3 is not told, see row_terms.py. A table may not have the word for
-that; the definition tries it.
+z3 gets a weaker model of some expressions (row_terms.py), so a word that it refutes is impossible in every table. A
+table that it finds may still lack the word; so the definition tries each table.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class ClausePair:
 
 
 def _place(q: MatchRecognize) -> tuple[str, frozenset[str]]:
-    """Return where AFTER MATCH SKIP goes, and for TO a variable the variables whose rows it stands for."""
+    """Return where AFTER MATCH SKIP goes, and for TO a variable the primary variables that it means."""
     return q.skip.to, frozenset() if q.skip.variable is None else q.unions[q.skip.variable]
 
 
@@ -177,7 +177,7 @@ def may_end(facts: Sequence[Fact], known: frozenset[tuple[int, int]]) -> bool:
 
 
 def longest(p: rows.Pattern) -> int:
-    """Return the greatest number of rows of a labelling; 2 stands for more than one."""
+    """Return the greatest number of rows of a labelling: 0, 1, or 2 for more than one."""
     match p:
         case rows.RowVariable():
             return 1
@@ -512,7 +512,7 @@ class SymbolicRows:
                     yield z3.And(x.at >= INT64.start, x.at < INT64.stop)
 
     def _truth(self, e: rows.Expression, r: int) -> Truth:
-        """Return whether an expression, as a condition, is true in the row r, and whether it is false."""
+        """Return two z3 conditions: that an expression is true in row r, and that it is false."""
         match e:
             case rows.RowComparison(left, comparator, right):
                 return self._compared(comparator, self._value(left, r), self._value(right, r))
@@ -747,7 +747,7 @@ class _Question:
         return float(value) if type(value) is int and self.rows.types.get(name) == "float" else value
 
     def _texts(self, points: Iterable[Fraction]) -> dict[Fraction, str]:
-        """Texts in the order of points; those of the conditions are at the whole numbers from 0 on."""
+        """Texts ordered as points; the texts of the conditions are at the whole numbers from 0 on."""
         found = {Fraction(i): text for i, text in enumerate(self.rows.texts)}
         before, n = "", 0
         for point in sorted({*points, *found}):

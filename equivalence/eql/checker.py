@@ -1,12 +1,12 @@
 """Check a certificate for two EQL rules, with independent code.
 
 The search (decide.py) moves sequences from place to place, and looks for the values of an event field by field. Here
-*runs* are followed, as the definition has them, and a solver's theory of strings and numbers says what one event can
-pass. The two share the syntax of EQL, and what a test of one event is, as the oracle and the evaluators do.
+*runs* are followed, as the definition has them, and a solver's theory of strings and numbers decides which tests one
+event can pass. The two share the syntax of EQL and its tests of one event, as the oracle and the evaluators do.
 
-The solver is not told what regular expressions, blocks of addresses, most functions, and tests of several fields mean:
-such a test may be true or false, the same one alike in both rules. So it takes more events to be possible than there
-are. A claim that holds for these holds for all; where it does not, the certificate is refused.
+The solver has no model of regular expressions, blocks of addresses, most functions, and tests of several fields: such a
+test may be true or false, but alike in both rules. So it considers more events possible than there are. A claim about
+all of these holds for the real ones; if the claim fails for them, the certificate is refused.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _outline(query: eql.EqlQuery) -> tuple[Any, ...]:
 
 
 def _why_not_followed(left: eql.EqlQuery, right: eql.EqlQuery) -> str | None:
-    """Return why two rules cannot be compared run by run, as the start of a sentence; None if they can."""
+    """Return the beginning of a sentence that says why two rules cannot be compared run by run; None if they can."""
     if left.pipes or right.pipes:
         return "the rules have pipes"
     if isinstance(left.body, eql.EventFilter) and isinstance(right.body, eql.EventFilter):
@@ -135,7 +135,7 @@ class _RunRule:
         self.until = numbers[-1] if ends else None
 
     def advance(self, runs: Iterable[Run], passes: frozenset[int], event: int) -> tuple[tuple[Run, ...], Run]:
-        """Return the runs after an event, as they began, and the one that it completes, or ().
+        """Return the runs after an event, in the order in which they began, and the run that it completes, or ().
 
         Each run takes the next event at its next step. Of runs that have come equally far the last to begin is kept:
         they take the same events from then on, and of those that end together the last to begin is the match.

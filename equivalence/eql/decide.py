@@ -385,7 +385,7 @@ class _Comparison:
         return alphabet.agree(zip(one[1:], other[1:], strict=True)) and alphabet.implies(one[0], other[0])
 
     def _widens(self, alphabet: FilterAlphabet) -> bool:
-        """Return whether the right sequence has another window alone, with which it has each match of the left one.
+        """Return whether the right sequence differs only in a wider window, so that it has each match of the left one.
 
         The run that ends at an event is the same in both, so that a wider window has more of them. Where a missing
         event is outside the steps, a wider window asks for more; then a sequence has to have one event alone.
@@ -499,7 +499,7 @@ class _Comparison:
             if self.difference(log) is not None:
                 return self._replayed(log, True)
         if not any(f"{name}[1]" in event.attributes for event in events for name in key):
-            raise AssertionError("a log that was found tells the rules apart by the machines alone")
+            raise AssertionError("the found log separates the rules by the machines, but not by the definition")
         return None
 
     def _rules_for_times(self) -> tuple[SlotRule, SlotRule]:
@@ -582,7 +582,7 @@ class _Comparison:
     def _replayed(self, events: list[Event], shortest: bool) -> Different:
         found = self.difference(events)
         if found is None:
-            raise AssertionError("a log that was found tells the rules apart by the machines alone")
+            raise AssertionError("the found log separates the rules by the machines, but not by the definition")
         left, right, at = found
         here = [tuple(m for m in matches if m.at == at) for matches in (left, right)]
         return Different(Stream(events), at, here[0], here[1], shortest)

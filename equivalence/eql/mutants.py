@@ -210,7 +210,7 @@ def make_rule_tests(
 
 
 def _log_of(found: object) -> Iterable[Event]:
-    """Return the log of a search or a decision, if it has one."""
+    """Return the log that a search or a decision found; None if it found none."""
     return found.stream if isinstance(found, Different) else found if isinstance(found, Stream | list) else ()
 
 

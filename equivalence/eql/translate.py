@@ -152,7 +152,7 @@ def _predicate(condition: eql.Condition) -> pred.Predicate:
             return _joined(map(_predicate, parts), pred.Either, NEVER)
         case eql.NegatedCondition(part):
             if _has_function(part):
-                raise Unsupported("a function of a null has no truth value, which CEL does not have", part.span)
+                raise Unsupported("a function of NULL has no truth value, and CEL has only true and false", part.span)
             return _not(_predicate(part))
         case eql.FieldConstant(value):
             return ALWAYS if value is True else NEVER
@@ -315,7 +315,7 @@ def _referring(predicate: Any, variable: str) -> Any:
         case pred.Like(term, pattern):
             return pred.Like(_referring(term, variable), pattern)
         case pred.Anything():
-            raise Unsupported("a condition that is always true or false is left out in SASE+")
+            raise Unsupported("SASE+ has no condition that is always true or false: leave it out")
     return predicate
 
 
@@ -347,7 +347,7 @@ def sase_to_eql(query: sase.Tree) -> eql.EqlQuery:
         return eql.EqlQuery(filters[chosen[0].variable])
     if len(chosen) != 2 or query.pattern[0].negated or query.pattern[-1].negated:
         raise Unsupported(
-            "a rule of EQL takes the sequence that begins last, and SASE+ has no absence of a sequence: on A B A B C "
+            "a rule of EQL takes the sequence that begins last, and SASE+ cannot exclude a sequence: on A B A B C "
             "SEQ(A a, B b, C c) has {0, 1, 4} besides {2, 3, 4}",
             query.span,
         )
@@ -366,8 +366,8 @@ def sase_to_eql(query: sase.Tree) -> eql.EqlQuery:
     until = others[0] if others else None
     if until is not None and until.category == first.category and _negation(until) not in _conditions(first):
         raise Unsupported(
-            f"`until` ends a sequence at its first event too; add to {first.category} that it is none of the absent "
-            "ones",
+            f"`until` ends a sequence at its first event too: add conditions to {first.category} that exclude the "
+            "absent events",
             query.span,
         )
     fields = tuple(map(eql.EventField, keys))
@@ -450,7 +450,7 @@ def eql_to_rows(query: eql.EqlQuery) -> rows.MatchRecognize:
 
 
 class _RowAutomaton:
-    """The run that is followed, at step s, and the furthest step t of those that began later.
+    """The followed run at step s, and the furthest step t of the runs that began later.
 
     A variable stands for what is true and false of a row at once: which step the row takes the run to, and whether it
     takes the furthest later run further.
@@ -593,7 +593,7 @@ def _like(operator: str, field: eql.EventField, value: Any, wanted: bool) -> row
     if not isinstance(value, str) or "\\" in value or "%" in value or "_" in value:
         raise Unsupported("patterns with %, _ or a backslash cannot be translated to LIKE", field.span)
     if operator != "like" and any(len(same_folded(c)) > 1 for c in value):
-        raise Unsupported("LIKE tells upper from lower case, and there is no LOWER here; use `like`", field.span)
+        raise Unsupported("LIKE distinguishes upper and lower case, and there is no LOWER here; use `like`", field.span)
     pattern = rows.RowConstant(value if operator == "in~" else value.replace("*", "%").replace("?", "_"))
     return _or_null(field, rows.RowLike(_field(field), pattern, negated=not wanted), wanted)
 
@@ -625,14 +625,14 @@ def cel_to_eql(phi: cel.Formula) -> eql.EqlQuery:
     if isinstance(verdict, Equivalent):
         return rule
     if not isinstance(verdict, Different):
-        raise Unsupported("whether the rule of its steps means the same is not decided", phi.span)
+        raise Unsupported("it is undecided whether the rule with these steps means the same", phi.span)
     events = " ".join(_event_text(event.type, event.attributes) for event in verdict.stream)
     has = "; ".join(
         f"{name} has {', '.join('{' + ', '.join(map(str, m.events)) + '}' for m in some)} there"
         for name, some in (("the formula", verdict.left_only), ("the rule", verdict.right_only))
         if some
     )
-    raise Unsupported(f"the rule `{eql.show(rule)}` is another: on {events} only {has}", phi.span)
+    raise Unsupported(f"the rule `{eql.show(rule)}` has another meaning: on {events} only {has}", phi.span)
 
 
 def _event_text(type_: str, attributes: Any) -> str:

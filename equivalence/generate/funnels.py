@@ -22,7 +22,7 @@ VALUES: Mapping[str, tuple[Value, ...]] = {"k": ("u", "u", "v"), "x": (0, 1, 2),
 
 @dataclass(frozen=True)
 class FunnelProfile:
-    """The parts of random queries: the kinds, "chain" for a funnel without a mode, and whether it has other clauses.
+    """The parts of random queries: kinds ("chain" is a funnel without a mode), and whether there are other clauses.
 
     conditions: how often a step has a condition. absent: how often an event lacks an attribute.
     """
@@ -49,7 +49,7 @@ def random_step(rng: Random, profile: FunnelProfile, type_: str) -> str:
 
 
 def random_pattern(rng: Random, conditions: int) -> str:
-    """Return a pattern of sequenceMatch that has a meaning, with at most so many conditions."""
+    """Return a pattern that sequenceMatch accepts, with at most the given number of conditions."""
     parts = [part for part in PARTS if part[1:2] != "?" or part[2] == "t" or int(part[2]) <= conditions]
     while True:
         text = "".join(rng.choices(parts, k=rng.randint(1, 5)))

@@ -38,7 +38,7 @@ BUDGET = Budget(valuations=5_000)
 
 @dataclass(frozen=True)
 class RowProfile:
-    """The parameters of random clauses: how often a condition looks at what the match has so far, and a value is NULL.
+    """The parameters of random clauses: how often a condition looks at earlier rows of the match, and a value is NULL.
 
     failing: whether AFTER MATCH SKIP may lead nowhere on the table, so that there is an error in place of matches.
     windows: whether clauses are of WINDOW. chain: whether clauses are those of engines that have little of R010: the
@@ -195,7 +195,7 @@ class _Maker:
         return RowSkip(self.rng.choice(("past last row", "next row")))
 
     def condition(self, context: float, depth: int = 2) -> rows.Expression:
-        """Return a condition; `context` is the share of its comparisons that look at what the match has so far."""
+        """Return a condition; `context` is the share of its comparisons that look at earlier rows of the match."""
         choice = self.rng.random() if depth else 1.0
         if choice < 0.2:
             made = self.rng.choice((rows.RowAnd, rows.RowOr))
@@ -247,7 +247,7 @@ class _Maker:
         return rng.choice((*made[:2], *made[5:]) if self.chain else made)()
 
     def _looked_up(self, semantics: Sequence[Any] = ("RUNNING",)) -> rows.Expression:
-        """Return a number that depends on what the match has so far."""
+        """Return an expression for a number that depends on earlier rows of the match."""
         rng = self.rng
         A = rng.choice([None, *self.variables])
         column = rows.RowColumn(rng.choice("xy"), A)

@@ -334,7 +334,7 @@ def show_test(q: MatchRecognize, S: Stream, target: SqlDialect, types: Mapping[s
     clause without ORDER BY: a table of a database has no order.
     """
     if not q.order:
-        raise Unsupported("a table of a database has no order: write ORDER BY", q.span)
+        raise Unsupported("the rows of a database table have no order: write ORDER BY", q.span)
     names: dict[str, rows.RowColumn] = {}
     for one in columns_in(q):
         names.setdefault(resolve_column(one, names), one)

@@ -111,7 +111,7 @@ EQUALITIES: tuple[pred.Comparator, ...] = ("=", "!=")
 
 
 class Maker:
-    """Makes a query of at most so many nodes; nodes left after the pattern become conditions."""
+    """Makes a query of at most a number of nodes; the nodes that the pattern leaves become conditions."""
 
     def __init__(self, rng: Random, profile: SaseProfile, nodes: int) -> None:
         self.rng, self.profile = rng, profile
@@ -255,7 +255,7 @@ class Maker:
     def _aggregate(
         self, k: sase.Component, name: str, pool: tuple[Value, ...], running: bool
     ) -> tuple[pred.Term, tuple[Value, ...]]:
-        """Return an aggregate, and the values it may have: those of the pool, or others."""
+        """Return an aggregate, and the values that it may have, from the pool or not."""
         functions = ["min", "max", *RANKED]
         if isinstance(pool[0], bool):
             functions = []

@@ -182,7 +182,7 @@ class Rule:
     right: Formula
 
     def applied(self, phi: Formula) -> Formula | None:
-        """Return the other side for what this side matches in the formula itself, None where the law does not apply."""
+        """Return the other side of the law if this side matches the whole formula; None if the law does not apply."""
         bound = Binding()
         if not bound.matches(self.left, phi) or not self._allowed(bound):
             return None

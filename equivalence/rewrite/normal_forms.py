@@ -57,7 +57,7 @@ def joined(Or: Any, disjuncts: Sequence[Any]) -> Any:
 
 
 def product_size(left: Sequence[int], right: Sequence[int]) -> int:
-    """Return the nodes of all pairs of formulas of these sizes, each under an operator of its own."""
+    """Return the number of nodes of all pairs of formulas of these sizes, with an operator around each pair."""
     return len(right) * sum(left) + len(left) * sum(right) + len(left) * len(right)
 
 
@@ -83,7 +83,7 @@ def filtered_size(condition: cel.Condition | core.Condition, sizes: Sequence[int
 
 
 def _filtered_nodes(condition: cel.Condition | core.Condition, count: int, size: int) -> tuple[int, int]:
-    """Return the numbers of formulas that `filtered` makes of `count` formulas, and of nodes, of `size` nodes."""
+    """Return how many formulas `filtered` makes of `count` formulas, and how many nodes of `size` nodes."""
     match condition:
         case cel.Conjunction(left, right) | core.CoreConjunction(left, right):
             return _filtered_nodes(right, *_filtered_nodes(left, count, size))
@@ -259,9 +259,8 @@ def _unbound_in(phi: core.Formula, outer: check_Variables, varied: check_Variabl
         case core.CoreFilter(_, core.Unary(x, _) as atom) if x in outer:
             if x in varied:
                 raise Unsupported(
-                    f"{x} is defined around a strategy, and on a way through it; the matches that the strategy "
-                    "compares may then differ in it, and Theorem 2 does not speak of selection strategies: "
-                    "give one of them another name",
+                    f"{x} is defined outside a strategy and inside it, so that the matches which the strategy compares "
+                    f"may differ in {x}; Theorem 2 does not cover this: rename one of the two",
                     atom.span,
                 )
             return ()
@@ -384,8 +383,7 @@ def _possible(phi: core.Formula) -> core.Formula | None:
             if shared := defined_outside_iteration(left) & defined_outside_iteration(right):
                 raise Unsupported(
                     f"a strategy chooses among matches with and without {', '.join(sorted(shared))}, which the other "
-                    "side of ; defines too; Theorem 1 does not speak of selection strategies: give one of them "
-                    "another name",
+                    "side of ; defines too; Theorem 1 does not cover strategies: rename one of the two",
                     phi.span,
                 )
             return core.CoreSeq(left, right, span=phi.span)

@@ -48,7 +48,7 @@ EVERYTHING: frozenset[str] | None = None
 
 @dataclass(frozen=True)
 class Subformula:
-    """A sub-formula with its context: a function that puts another formula in its place, and what surrounds it.
+    """A sub-formula with its context: a function that replaces it in the whole, and the operators around it.
 
     looked: the variables that the operators around it look at; None for all. blind: whether these look at complex
     events only. chained: whether the operator around it is its own, as in A ; (B ; C).
@@ -229,7 +229,7 @@ class RewriteStep:
 
 @dataclass(frozen=True)
 class Simplified:
-    """The smaller formula, the steps, and the proof that it means what the formula did.
+    """The smaller formula, the steps, and the proof that both formulas mean the same.
 
     proof: None if no automaton carries the formula, or the whole could not be decided within the budget; then the
     steps are what there is. finished: nothing smaller was left to try; if not, the tries or the time were used up.

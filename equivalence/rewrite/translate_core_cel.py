@@ -34,7 +34,7 @@ class Names:
         return like
 
     def fresh(self, like: str) -> str:
-        """Return a name that is not in use, made of this one and a number. It is in use from now on."""
+        """Return a new name, made of this one and a number, and reserve it."""
         name = next(name for i in count(2) if (name := f"{like}{i}") not in self._used)
         self._used.add(name)
         self._written[name] = self.find_original(like)
@@ -223,7 +223,7 @@ PendingConstraints: TypeAlias = frozenset[PendingConstraint]
 
 @dataclass(frozen=True)
 class _Alternative:
-    """A way through a formula. held has the requested variables that hold one event of it."""
+    """One way through a formula. held: the requested variables that hold one event on this way."""
 
     held: Variables
     pending: PendingConstraints
@@ -263,7 +263,7 @@ class _Translation:
         return list(merged.values())
 
     def clause(self, phi: core.Formula, asked: Variables, anchored: bool) -> Iterable[_Alternative]:
-        """Return the alternatives of phi by those of what is below it."""
+        """Return the alternatives of phi, given a function for those of its operands."""
         match phi:
             case core.CoreEventAtom(R, x):
                 return [_Alternative(frozenset({x}), frozenset(), cel.In(cel.EventAtom(R), x), 2)]
@@ -410,7 +410,7 @@ def _sequenced(one: _Alternative, two: _Alternative) -> _Alternative:
 
 
 def _guards(one: _Alternative) -> PendingConstraints:
-    """Return the constraints of a round on none of its own variables."""
+    """Return the constraints of a round that mention none of the round's own variables."""
     return frozenset(constraint for constraint in one.pending if not constraint.many)
 
 
@@ -598,7 +598,7 @@ def _joined(phi: core.Formula, one: _Translated, two: _Translated) -> _Translate
 
 
 def _require_intervals(phi: cel.Formula, operands: tuple[cel.Formula, ...]) -> None:
-    """Raise Unsupported where an operand of a contiguous operator may have gaps: STRICT asks for none at all."""
+    """Raise Unsupported if an operand of `:` or `:+` may have gaps, because STRICT allows none."""
     for psi in operands:
         if not _is_interval(psi):
             raise Unsupported(
@@ -655,8 +655,8 @@ def _attach_atom(found: _Translated, atom: core.Atom) -> _Translated:
         return replace(found, phi=core.CoreFilter(found.phi, atom))
     if inside & found.chosen:
         raise Unsupported(
-            "a filter around a strategy is about events that some matches have not exactly once; inside "
-            "the strategy, where core-CEL needs it, it would change what the strategy chooses",
+            "core-CEL needs this filter inside the strategy, where it would change what the strategy chooses: "
+            "some matches do not have its events exactly once",
             atom.span,
         )
     raise Unsupported("the filter compares events of two branches, and a match may have neither of them", atom.span)

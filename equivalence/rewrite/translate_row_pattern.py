@@ -32,7 +32,7 @@ _Shorter: TypeAlias = int | Literal["start", "ended"]
 
 @dataclass(frozen=True)
 class TwoLengths:
-    """Rows of which the first `first` are a match, and all of them another.
+    """Rows that show two matches at one start: the first `first` rows are one, all rows another.
 
     None stands for a row that the solver did not find.
     """

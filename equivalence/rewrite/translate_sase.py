@@ -35,7 +35,7 @@ EDGE: Mapping[frozenset[Tested], Edge] = {
 
 @dataclass(frozen=True)
 class ShapeCondition:
-    """A conjunct, its component, and the events of it that it is about."""
+    """A conjunct, its component, and the events of the component that the conjunct is about."""
 
     condition: Predicate
     component: int
@@ -45,7 +45,7 @@ class ShapeCondition:
 
 @dataclass(frozen=True)
 class SaseShape:
-    """A query without what only SASE+ has; keyed: the tests say of which key the stream is that the strategies see."""
+    """A query without constructs that only SASE+ has. keyed: whether strategies see the events of one key alone."""
 
     pattern: tuple[sase.Component, ...]
     strategies: tuple[sase.Strategy, ...]
@@ -98,8 +98,8 @@ def shape_of(q: sase.SaseQuery, reading: Reading) -> SaseShape:
             _require_stop(q, n, strategies, any((p.component, p.edge) == (n, "end") for p in found), reading)
     if PARTITION in skipping and tests and not keyed:
         raise Unsupported(
-            "partition_contiguity looks between events of one partition, and strict_contiguity between any: PER KEY of "
-            "CEL is of the whole query; use one of the two",
+            "partition_contiguity looks at one partition, strict_contiguity at the whole stream, and PER KEY of CEL "
+            "applies to the whole query: use one of the two",
             q.where[0].span if q.where else q.span,
         )
     if NEXT in skipping and reading.kleene_skips != "own" and any(k.kleene for k in q.pattern):
@@ -148,8 +148,8 @@ def _condition(test: EdgeTest, q: sase.SaseQuery) -> ShapeCondition:
             raise Unsupported("the other language has no aggregates over an array", test.span)
         if isinstance(a, sase.Reference) and a.place == "previous":
             raise Unsupported(
-                "a[i-1] compares neighbours in an array; a filter of CEL compares each event of one set with each of "
-                "another: on a rise 1 3 2 4 it would ask for all pairs",
+                "a[i-1] compares neighbours in an array, but a filter of CEL compares every event of one set with "
+                "every event of another",
                 test.span,
             )
     component = next(n for n, k in enumerate(q.pattern) if k.variable == test.variable)
@@ -175,7 +175,7 @@ def _require_one_of_many(p: ShapeCondition, q: sase.SaseQuery) -> None:
 def _require_stop(
     q: sase.SaseQuery, n: int, strategies: tuple[sase.Strategy, ...], ended: bool, reading: Reading
 ) -> None:
-    """Raise Unsupported where an array stops by what comes after it, or where two strategies meet at its end."""
+    """Raise Unsupported if a later event decides where an array stops, or if two strategies meet at its end."""
     k, how = q.pattern[n], strategies[n]
     if n + 1 < len(q.pattern):
         if strategies[n + 1] != how:
@@ -188,7 +188,7 @@ def _require_stop(
         return
     if how != "skip_till_any_match" or reading.stream_end == "waits":
         raise Unsupported(
-            "an array in last place ends depending on later events, and a formula cannot see these (on A "
+            "later events decide where an array in last place ends, and a formula cannot see them (on A "
             "A the first A is no match, on A alone it is): give a condition on the last event, or the "
             "reading last_kleene=every",
             k.span,
@@ -317,7 +317,7 @@ class _Translation:
         return (cel.ContiguousPlus if how == "strict_contiguity" else cel.Plus)(phi)
 
     def limited(self, how: sase.Strategy, skipped: cel.Formula, phi: cel.Formula) -> cel.Formula:
-        """Return the event, the first after the one before it of those that the strategy does not skip."""
+        """Return the event as the first one, after the event before it, that the strategy does not skip."""
         return cel.Unless(phi, cel.Seq(skipped, phi)) if how == "skip_till_next_match" else phi
 
     def limited_first(self, n: int, phi: cel.Formula) -> cel.Formula:

@@ -16,7 +16,7 @@ RANKS = ranks(OPERATORS)
 
 
 def simpler_operators(phi: Formula) -> Iterator[Formula]:
-    """Yield an operator in the place of a more complex one, a projection to fewer variables, a narrower window."""
+    """Yield formulas with a simpler operator, a projection to fewer variables, or a narrower window."""
     yield from SHAPE.simpler_operators(phi)
 
     def local(psi: Formula) -> Iterator[Formula]:

@@ -36,7 +36,7 @@ def fewer_parts(query: eql.EqlQuery) -> Iterator[eql.EqlQuery]:
 
 
 def simpler_conditions(query: eql.EqlQuery) -> Iterator[eql.EqlQuery]:
-    """Yield the query with a part of a condition in the place of the condition, or with none."""
+    """Yield the query with a condition replaced by a part of it, or left out."""
 
     def simpler(part: eql.EventFilter) -> Iterator[eql.EventFilter]:
         if part.condition != TRUE:

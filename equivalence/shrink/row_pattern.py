@@ -104,7 +104,7 @@ def fewer_clauses(q: MatchRecognize) -> Iterator[MatchRecognize]:
 
 
 def smaller_patterns(q: MatchRecognize) -> Iterator[MatchRecognize]:
-    """Yield a part of the pattern in the place of one around it; then simpler quantifiers and other variables."""
+    """Yield patterns in which a part replaces its surroundings; then simpler quantifiers and other variables."""
     for p in (*PATTERN.parts_instead(q.pattern), *PATTERN.at_each_node(q.pattern, lambda p: _simpler(p, q.primary))):
         yield pruned(replace(q, pattern=p))
 
@@ -123,7 +123,7 @@ def _simpler(p: rows.Pattern, variables: tuple[str, ...]) -> Iterator[rows.Patte
 
 
 def smaller_expressions(q: MatchRecognize) -> Iterator[MatchRecognize]:
-    """Yield a part of a condition or a measure in the place of one around it; then simpler navigation."""
+    """Yield expressions in which a part replaces its surroundings; then simpler navigation."""
 
     def find_smaller(e: rows.Expression) -> Iterator[rows.Expression]:
         yield from EXPRESSION.parts_instead(e)

@@ -103,9 +103,9 @@ def log(spark: SparkSession, events: int, keys: int) -> DataFrame:
 
 
 def report(events: DataFrame, keys: int) -> DataFrame:
-    """What the engines report: the keys of each by their remainder; one remainder more is right.
+    """Return the reports of all engines. Each engine has the keys of one remainder; one more remainder is right.
 
-    Engines that ask the same query are asked together.
+    Engines with the same query are evaluated together.
     """
     columns: dict[str, Any] = {"order_by": "id", "id_col": "id", "partition_by": "k"}
     engine = F.col("k") % (len(FAULTS) + 1)

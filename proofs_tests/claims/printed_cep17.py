@@ -436,7 +436,7 @@ def valuations(variables: frozenset[str], S: Stream) -> Iterator[Nu]:
 
 
 def meaning(phi: core.Formula, S: Stream, nu: Nu, rounds: int) -> frozenset[ComplexEvent]:
-    """⟦phi⟧(S, nu); an iteration has so many rounds at most, which on S is no restriction if they are len(S)."""
+    """Return ⟦phi⟧(S, nu), with at most `rounds` rounds of an iteration; len(S) rounds are no restriction."""
     match phi:
         case core.CoreEventAtom(R, x):
             return frozenset({frozenset({nu[x]})}) if S[nu[x]].type == R else frozenset()

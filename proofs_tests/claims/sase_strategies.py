@@ -205,7 +205,7 @@ def _(effort: Effort) -> Finding:
 
 
 def _meaning_depends_on_place() -> bool:
-    """Why: under skip till next match, a clause on b says which b is next; asked of the whole match it filters."""
+    """Explain: under skip till next match a clause on b decides which b is next; on the whole match it filters."""
     S = events("A1 B1 B2")
     on_b, of_match = (shown(bindings(query(text), S)) for text in ("SEQ(A a, B b) WHERE b.x = 2", "SEQ(A a, B b)"))
     return (on_b, of_match) == (["0 2"], ["0 1"])

@@ -75,7 +75,7 @@ def test_a_broken_engine_gets_a_report_in_every_form(run: Run, tmp_path: Path) -
 
 
 def test_cases_that_were_not_run_are_counted_apart(run: Run) -> None:
-    """Nothing is known of them: an engine that was not asked has not been wrong."""
+    """An engine that got no question has no wrong answer."""
     _, out, _ = run("conform", "--suite", "cel-core", "--feature", "seq", "--", sys.executable, str(RUDE), "dies")
     counts = re.search(r"(\d+) of (\d+) passed, 0 skipped, (\d+) not run, 10 restarts", out)
     assert counts is not None, out

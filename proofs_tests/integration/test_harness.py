@@ -252,7 +252,7 @@ def test_a_search_for_defects_that_is_interrupted_between_two_questions_reports_
 
 
 def test_cases_in_languages_that_the_engine_does_not_speak_are_not_asked() -> None:
-    """They are no skips: a table of features would be full of what the engine never heard of."""
+    """Cases in other languages are no skips: they would fill the table with features that the engine cannot know."""
     other = [replace(case(str(i)), language="sase", feature="sase-any") for i in range(3)]
     report = conform(rude("skips"), [case("a"), *other], limits=LIMITS)
     assert report.totals == {"passed": 1}

@@ -116,7 +116,7 @@ def findings(folder: Path = FINDINGS) -> list[Finding]:
 def counts(
     feature: dict[str, Any] | None, known: Sequence[Finding], before: dict[str, Any] | None = None
 ) -> dict[str, Any] | None:
-    """Return what the board says of an engine and a feature; None if the engine was not asked, or claims no case.
+    """Return the counts of an engine and a feature; None if the engine claims no case.
 
     claimed, passed and no_answer are numbers of cases; findings say how many of the others each explains, the most
     first, and unexplained how many none does. With the same feature of the version before, mended and broken.

@@ -373,7 +373,7 @@ def test_the_tree_of_labellings_is_up_to_date() -> None:
 
 
 def test_the_pictures_of_the_theory_are_up_to_date() -> None:
-    """Those that are there are the automata and the evaluators' runs of today, and there are no others."""
+    """The stored pictures are exactly those of today's automata and evaluators."""
     assert {path.name: path.read_text(encoding="utf-8") for path in THEORY.iterdir()} == theory()
 
 

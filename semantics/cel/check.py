@@ -219,7 +219,7 @@ def _in_atom(atom: cel.Atom, types: Types, definite: Types, schema: Schema | Non
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """The variables of which the formula around makes use: all (`only` is None) or some, without hidden ones."""
+    """The variables that the surrounding formula uses: all (`only` is None) or some, without the hidden ones."""
 
     only: frozenset[str] | None = None
     hidden: frozenset[str] = frozenset()

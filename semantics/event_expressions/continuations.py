@@ -121,7 +121,7 @@ def _representatives(values: list[Value]) -> Iterator[Value]:
 
 
 def _between(a: int | float, b: int | float) -> int | float:
-    """Return a number between two, one of the two if there is none."""
+    """Return a number strictly between two; one of the two if there is none."""
     if isinstance(a, int) and isinstance(b, int) and b - a > 1:
         return (a + b) // 2
     try:

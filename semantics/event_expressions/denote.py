@@ -383,7 +383,7 @@ def values_of(X: str, body: expr.Expression, h: History, context: Context) -> Ma
 
 
 def bind_parameters(parameters: tuple[str, ...], arguments: tuple[expr.Argument, ...], b: Bindings) -> Bindings:
-    """Return the bindings inside a definition: each parameter gets the value of its argument, if it has one."""
+    """Return the bindings inside a definition: each parameter gets its argument's value, if the argument has one."""
     inner = NOTHING_BOUND
     for X, argument in zip(parameters, arguments, strict=True):
         if (v := value_of(argument, b)) is not None:

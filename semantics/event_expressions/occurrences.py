@@ -313,7 +313,7 @@ class Occurrences:
             pending = longer
 
     def _segment(self, delimiter: expr.Expression, h: History, e: int, b: Bindings) -> Iterator[tuple[int, History]]:
-        """Yield the history with e among those that the delimiters cut, and the delimiter after which it begins."""
+        """Yield the part of the history between delimiters that has e, and the delimiter before this part."""
         cuts = self.events(delimiter, h, b)
         for d, part in zip(sorted(cuts), segments(h, cuts), strict=True):
             if e in part:

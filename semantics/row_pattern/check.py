@@ -618,7 +618,7 @@ def _no_column(column: rows.RowColumn, name: str, there: Sequence[str]) -> Probl
 
 
 class LabellingShape(NamedTuple):
-    """The shape of a labelling: whether it has rows, the variable in its first row, and the variable in a later one."""
+    """The shape of a labelling: whether it has rows, the variable of its first row, and that of a later row."""
 
     rows: bool = False
     first: bool = False

@@ -102,7 +102,7 @@ class SqlDialect:
 
     @property
     def operands(self) -> tuple[bool, TextNumbers, bool, bool]:
-        """Return what `with_days` makes of operands by their types."""
+        """Return the operands as `with_days` writes them, given their types."""
         return self.text_times, self.text_numbers, "TRUNC" in self.functions, self.text_casts
 
 
@@ -503,7 +503,7 @@ def dialect_function(name: str, arguments: Arguments, dialect: SqlDialect, span:
         raise Unsupported(f"{name} takes {wanted} argument{'' if wanted == '1' else 's'}, not {len(arguments)}", span)
     made = replace(build(arguments, dialect, span), span=span)
     if next(islice(subtrees(made), LARGEST, None), None) is not None:
-        raise Unsupported(f"{name} is written out here, and its arguments are too large: make a column of one", span)
+        raise Unsupported(f"the arguments of {name} are too large to be repeated: make a column of one of them", span)
     return made
 
 
@@ -662,10 +662,10 @@ def _truncated(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Ex
 
 
 def _own_week(unit: rows.Expression, dialect: SqlDialect, span: Span) -> rows.Expression:
-    """Return a unit as it is here, where weeks begin on Monday. Raises Unsupported for BigQuery's weeks from Sunday."""
+    """Return the unit in our terms: weeks begin on Monday. Raises Unsupported for BigQuery's weeks from Sunday."""
     name = unit.name.upper() if isinstance(unit, rows.RowColumn) else ""
     if dialect.name == "bigquery" and name == "WEEK":
-        raise Unsupported("weeks of BigQuery begin on Sunday: write ISOWEEK for those from Monday", unit.span)
+        raise Unsupported("in BigQuery weeks begin on Sunday: write ISOWEEK for weeks from Monday", unit.span)
     unit = replace(unit, name="WEEK") if isinstance(unit, rows.RowColumn) and name == "ISOWEEK" else unit
     return unit_of(unit, span, TIME_UNITS)
 
@@ -954,7 +954,7 @@ def _to_time(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expr
         return rows.Cast(arguments[0], "TIMESTAMP")
     text, written = arguments
     if not (isinstance(text, rows.RowConstant) and isinstance(written, rows.RowConstant)):
-        raise Unsupported("a format is for a text that is written out, as TO_DATE('2026-01-31', 'YYYY-MM-DD')", span)
+        raise Unsupported("a format needs a literal text, as TO_DATE('2026-01-31', 'YYYY-MM-DD')", span)
     shape = re.sub(
         "|".join(sorted(FORMATS, key=len, reverse=True)), lambda found: FORMATS[found[0]], str(written.value).upper()
     )

@@ -116,7 +116,7 @@ REGEXPS = ("REGEXP_LIKE", "REGEXP_CONTAINS", "REGEXP_MATCHES", "REGEXP")
 
 
 class RowStructure(rows.RowNode):
-    """STRUCT(e AS name, …), of which a measure makes a list. It stands in no clause: see `_Builder.measures`."""
+    """STRUCT(e AS name, …) in a list measure. It is not part of the parsed clause: see `_Builder.measures`."""
 
     operands: ClassVar = ("arguments",)
     names: tuple[str, ...]
@@ -129,7 +129,7 @@ class RowPosition(rows.RowNode):
 
 @dataclass(frozen=True)
 class ListedMeasure:
-    """A measure that is a list or a structure, and those of the clause that it is made of.
+    """A measure that is a list or a structure, and the plain measures of the clause that stand for its fields.
 
     fields: of each field its name, "" for that of a list without structures; the measure that has it; and whether that
     one is the number of rows, for which the list has the numbers from 1. place: of one structure, 0 for that of the
@@ -730,7 +730,7 @@ def _outside_brackets(text: str, span: Span, tokens: Sequence[Token]) -> str | N
 
 
 def _argument(text: str, span: Span, tokens: Sequence[Token]) -> str | None:
-    """Return the error where an argument is missing, is one too many, or is not one that the function takes."""
+    """Return the error for a missing argument, one too many, or one that the function does not take."""
     opened: list[int] = []
     for i, token in enumerate(tokens):
         if token.type == "LPAR":

@@ -71,7 +71,7 @@ def show_in_dialect(q: MatchRecognize, source: SqlDialect, target: SqlDialect) -
 def write_in_dialect(
     q: MatchRecognize, source: SqlDialect, target: SqlDialect
 ) -> tuple[MatchRecognize, str, tuple[str, ...]]:
-    """Return the clause that the other dialect has, its text there, not yet read again, and what differs.
+    """Return the clause in the other dialect, its text there (not yet read again), and notes on what differs.
 
     Raises Unsupported as `show_in_dialect`.
     """
@@ -248,7 +248,7 @@ def _text_operand(q: MatchRecognize, what: str) -> rows.Expression | None:
 
 
 def _is_number(e: rows.Expression) -> bool:
-    """Return whether an expression is made of numbers alone, as 30 / 1440."""
+    """Return whether an expression has numbers only, such as 30 / 1440."""
     if isinstance(e, rows.RowConstant):
         return type(e.value) in (int, float)
     return isinstance(e, rows.Sum | rows.Product) and all(map(_is_number, rows.below(e)))
@@ -311,7 +311,7 @@ def show_statement(q: Statement, source: SqlDialect, target: SqlDialect) -> tupl
     Raises Unsupported, with the reason, for what the other dialect does not have.
     """
     if q.clause.window is not None:
-        raise Unsupported("of a SELECT with WINDOW the clause is translated alone", q.clause.span)
+        raise Unsupported("a SELECT with WINDOW is not translated: give the clause alone", q.clause.span)
     clause, differences = show_in_dialect(q.clause, source, target)
     if q.lists:
         names = ", ".join(one.name for one in q.lists)
@@ -378,7 +378,7 @@ def _source_text(source_: TableSource, source: SqlDialect, target: SqlDialect) -
         case _:
             assert_never(source_)
     if names and target.name in ("bigquery", "oracle"):
-        raise Unsupported(f"{target.title} gives the columns of a query no other names after AS")
+        raise Unsupported(f"{target.title} cannot rename the columns of a query after AS")
     return text, names
 
 
@@ -509,7 +509,7 @@ def _own_pattern(e: rows.Expression, target: SqlDialect) -> rows.Expression:
 
 
 def _plain_join(e: rows.Expression) -> rows.Expression:
-    """Return a || b for what passes over NULL, as Oracle writes it. Raises Unsupported for what does not."""
+    """Return Oracle's `a || b`, which passes over NULL. Raises Unsupported for a join that does not."""
     empty = rows.RowConstant("")
     match e:
         case rows.RowCase(rows.RowAnd(rows.IsNull(), rows.IsNull()), rows.RowConstant(None), rows.Sum(_, "||", _)):
@@ -523,7 +523,7 @@ def _plain_join(e: rows.Expression) -> rows.Expression:
                     plain.append(one)
                 else:
                     raise Unsupported(
-                        f"Oracle passes over NULL in ||, and here {show_expression(one)} || makes NULL", e.span
+                        f"in Oracle || passes over NULL, but here {show_expression(one)} || … gives NULL", e.span
                     )
             return replace(e, left=plain[0], right=plain[1])
     return e

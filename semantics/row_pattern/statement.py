@@ -74,7 +74,7 @@ class SortItem:
 
 @dataclass(frozen=True)
 class LiteralTable:
-    """VALUES: rows of expressions without columns. One row without cells is what a SELECT without FROM reads."""
+    """VALUES: rows of expressions without columns. A SELECT without FROM reads one row without cells."""
 
     names: tuple[str, ...]
     rows: tuple[tuple[rows.Expression, ...], ...]
@@ -118,7 +118,7 @@ NO_TABLE = LiteralTable((), ((),))
 
 
 def expressions_in(source: TableSource | None) -> tuple[rows.Expression, ...]:
-    """Return the expressions of what stands in FROM."""
+    """Return the expressions in FROM."""
     match source:
         case LiteralTable(_, cells):
             return tuple(e for row in cells for e in row)

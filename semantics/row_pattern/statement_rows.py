@@ -87,7 +87,7 @@ def source_rows(
     dialect: SqlDialect = STANDARD_SQL,
     reading: RowReading = STANDARD,
 ) -> tuple[tuple[str, ...], list[tuple[Nullable, ...]]]:
-    """Return the columns and the rows of what stands in FROM, given those of the file or frame. Raises IllFormed."""
+    """Return the columns and rows that FROM gives, from those of the file or frame. Raises IllFormed."""
     if isinstance(source, LiteralTable):
         return source.names, [tuple(_literal(e, reading) for e in row) for row in timed_items(source.rows)]
     if isinstance(source, PlainSelect):

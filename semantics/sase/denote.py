@@ -88,7 +88,7 @@ def operation_of(aggregate: SaseAggregate, operations: Operations = NO_OPERATION
             return ranked(1, "lowest" if function == "min" else "highest")
         case "highest" | "lowest" as function:
             if not aggregate.parameter:
-                raise IllFormed(f"{function} needs to know how many: write {function}(3, …)")
+                raise IllFormed(f"{function} needs a rank: write {function}(3, …)")
             return ranked(aggregate.parameter, function)
         case name:
             if (operation := operations.get(name)) is None:

@@ -96,7 +96,7 @@ def matches_of(
         if (name := stream_of(query)) is not None:
             events = [_event(m.result, type_, read[m.at]) for m, type_ in sorted(found) if m.result is not None]
             streams[name] = Stream(events, _schema(types[name]))
-    raise AssertionError("the query asked is one of the program's")
+    raise AssertionError("the requested query must be one of the program")
 
 
 def aggregates(q: sase.Tree) -> Iterator[sase.SaseAggregate]:

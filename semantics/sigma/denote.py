@@ -232,7 +232,7 @@ class LogOfRules:
         return iter(sorted(made, key=lambda alert: (alert.at, alert.events)))
 
     def alert_of(self, rule: SigmaCorrelation, events: tuple[int, ...], last: AlertOccurrence) -> SigmaAlert:
-        """Return the alert of a correlation with these events, at its last occurrence, whose group it has."""
+        """Return the alert of a correlation with these events. It stands at the last occurrence and has its group."""
         named = zip(rule.group_by, rule.keys[last.rule], strict=True)
         return SigmaAlert(
             last.at, events, rule.name, tuple((n, self.value_of(last.alert, field)) for n, field in named)
@@ -250,7 +250,7 @@ class LogOfRules:
     def measure(
         self, rule: SigmaCorrelation, window: list[AlertOccurrence], of_p: list[AlertOccurrence]
     ) -> tuple[float | None, tuple[int, ...]]:
-        """Return the number that the condition is about, None without one, and the events of an alert.
+        """Return the number that the condition compares (None without one), and the events of an alert.
 
         of_p: the occurrences at the end of the window.
         """
@@ -358,7 +358,7 @@ CASED: Mapping[SigmaCase, Mapping[str, eql.MatchOperator]] = {
 
 
 def _cased(node: eql.Condition, cased: Mapping[str, eql.MatchOperator]) -> eql.Condition:
-    """Return a condition of which some texts match in their own case alone."""
+    """Return the condition with these texts matched in their own case only."""
     if not cased:
         return node
     if isinstance(node, eql.ValueLookup) and node.operator in cased:

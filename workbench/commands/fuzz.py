@@ -490,7 +490,7 @@ class FuzzArguments:
                 "--policy is for an engine: it goes with neither --evaluator, --spark nor --consumption"
             )
         if self.policies and self.query is not None:
-            raise click.UsageError("--query holds an engine against the definition: leave out --policy")
+            raise click.UsageError("--query compares an engine with the definition: leave out --policy")
         if self.spark is not None and self.consumption != Consumption.NONE.value:
             raise click.UsageError("--consumption is not for --spark")
         generator = self.known_language.require_cases().generator()

@@ -217,7 +217,7 @@ def _with_query(args: MatchArguments) -> MatchArguments:
 
 
 def _pasted(args: MatchArguments) -> tuple[MatchArguments, Pasted | None]:
-    """Return the arguments with the clause of a SELECT, or of a dialect, as the query, and the pasted text."""
+    """Return the arguments with the clause of the pasted text as their query, and the pasted text."""
     if "row_reading" not in language_named(args.language).settings:
         if args.dialect is not None:
             raise click.UsageError("--dialect is for queries in MATCH_RECOGNIZE")

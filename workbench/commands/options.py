@@ -118,7 +118,7 @@ def format_of(out: Path, given: OutputFormat | None = None) -> OutputFormat:
     found = given or OUTPUT_SUFFIXES.get(out.suffix.lower())
     if found is None:
         known = ", ".join(OUTPUT_SUFFIXES)
-        raise click.UsageError(f"what is {out} to be? Its suffix is none of {known}; or give --output-format")
+        raise click.UsageError(f"the suffix of {out} is none of {known}: choose one, or give --output-format")
     return found
 
 
@@ -495,7 +495,7 @@ def warn_of_never(lang: Language[Any], query: Any, schema: Schema | None, text: 
 
 @contextmanager
 def _notes() -> Iterator[None]:
-    """Write to standard error what is left out of the files that are read inside."""
+    """Write notes to standard error on data that the readers leave out of files inside this context."""
     with warnings.catch_warnings(record=True) as issued:
         warnings.simplefilter("always", InputWarning)
         yield

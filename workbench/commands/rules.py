@@ -169,7 +169,7 @@ def with_rule_of(
     schema: str | None = None,
     takes_windows: bool = False,
 ) -> tuple[str, str]:
-    """Return the text and the language of a query; if it names a rule file, those of the rule.
+    """Return the text and the language of a query, or of the rule file that it names.
 
     MATCH_RECOGNIZE may stand in a file .sql. Of a SELECT around it the text is the clause, with a note on standard
     error, unless the caller takes statements. A clause in a dialect of SQL, or under other readings, is written out as
@@ -302,7 +302,7 @@ def _read_rule(file: Path, where: str) -> DetectionRule | None:
 
 
 def with_referenced_rules(file: Path, text: str) -> str:
-    """Return the text of rules in Sigma with those that it refers to and that other files of the folder have.
+    """Return the text of Sigma rules, with the rules of other files in the folder that it refers to.
 
     They stand behind the text, so that its lines are those of the file. They raise no alerts of their own.
     """

@@ -147,7 +147,7 @@ def why_of(result: CaseResult, held: Mapping[str, str] = {}) -> str:
     """Return the explanation of the first difference as text; "" if there is no difference, or no explanation.
 
     held: the declared choices of a policy or a reading that change the expected matches. The definition does not
-    explain these, and a note says so.
+    explain these; a note says it.
     """
     if result.outcome not in ("failed", "error", "crashed", "timeout", "memory", "protocol"):
         return ""
@@ -490,7 +490,7 @@ def _group_kernels(
 
 
 def _is_given(choices: Choices, chosen: Sequence[Choice], result: CaseResult) -> bool:
-    """Return whether one of the choices, or all of them together, give an answer; nothing fits without choices."""
+    """Return whether one of the choices, or all together, predict an answer; False without choices."""
     return any(choices.reproduces(way, result) for way in (*([choice] for choice in chosen), chosen) if way)
 
 

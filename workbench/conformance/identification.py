@@ -191,8 +191,8 @@ class Identification:
     def request_answer(self, question: EngineQuestion) -> EngineAnswer | None:
         """Ask the engine a question; return None if its answer says nothing about the choices.
 
-        An error says something only where a value predicts one. A query that the engine skips, or answers by ERRORS
-        such errors, is asked no more.
+        An error counts only where a value predicts one. After a skip, or ERRORS other errors, the query is not sent
+        again.
         """
         answer = self.ask(question)
         said = not isinstance(answer, str) or (answer == "error" and self.may_be_error(question))

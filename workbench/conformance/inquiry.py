@@ -82,8 +82,9 @@ class Inquiry:
                 return
 
     def identify(self) -> tuple[list[list[Choice]], list[Elements]]:
-        """Return the choices that `identify` finds, except expected and open ones, and the operators of axes without a
-        value. Beside each choice are those that no question tells from it.
+        """Return the choices that `identify` finds, and the operators of axes without a value.
+
+        Expected and open choices are left out. Each choice comes with those that no question separates from it.
 
         It finds choices that have an effect only together, such as a filter that decides which events a sequence takes.
         """

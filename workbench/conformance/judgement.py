@@ -1,13 +1,13 @@
 """The judgement of causes: whether choices of another semantics really give what an engine answered.
 
-A choice is found because it gives some wrong answers. That is little: near any meaning there are others that agree with
-it on many streams, and an engine may mean something that no axis has. So a choice is judged on all answers in which it
-matters: those to the cases whose predicted answer changes when the choice is taken back. One of these that the engine
-answered otherwise contradicts the choice, whether the engine was right there or wrong. More evidence can therefore
-only take a name away. A wrong name costs a reader more than none, so nothing here is forgiven for being rare.
+A choice is suspected because it predicts some wrong answers. That is weak evidence: near any meaning there are others
+that agree with it on many streams, and an engine may mean something that no axis has. So a choice is judged on every
+case whose predicted answer changes when the choice is taken back. If the engine answered one of these otherwise,
+rightly or wrongly, the answer contradicts the choice. More evidence can therefore only take a name away. A wrong name
+costs a reader more than none, so even one contradiction counts.
 
-Choices are judged together, as an engine may have several. An answer that another fault may have spoilt, one that no
-choice explains, says nothing.
+Choices are judged together, as an engine may have several. An answer that no choice explains says nothing, as another
+fault may have spoilt it.
 """
 
 from __future__ import annotations

@@ -187,7 +187,7 @@ def _cut(language: Language[Any], query: Q, name: str) -> Iterator[Q]:
 
 
 def _bound_otherwise(operations: QueryOperations[Q], query: Q) -> Iterator[Q]:
-    """Yield the query with event types in place of its variables, of which one may become unbound."""
+    """Yield the query with event types in place of variables; a variable may then be unbound."""
     types = sorted(set(operations.types(query)))
     for variable in sorted(set(operations.names(query)) - set(types)):
         yield from (renamed(operations, query, variable, R) for R in types)
@@ -383,7 +383,7 @@ class Peeler:
         return self._kernels_found
 
     def kernels_beside(self, failures: Iterable[CaseResult], explains: Callable[[CaseResult], bool]) -> list[Kernel]:
-        """Return the defects behind failures that no known cause explains; skip every case that one explains.
+        """Return the defects behind failures that no known cause explains; skip cases that a found defect explains.
 
         While a case gets smaller it may run into a defect that is everywhere; with this one known it does not.
         """
@@ -665,7 +665,7 @@ class Peeler:
         return None
 
     def _blamed(self, failing: Failing, thorough: bool = False) -> Elements:
-        """Return the elements without any one of which the answer is right."""
+        """Return the elements each of whose removal makes the answer right."""
         present = elements(LANGUAGES[failing.origin.case.language], failing.query, failing.S)
         return frozenset(e for e in present if self._failing_without(failing, e, thorough) is None)
 
@@ -676,7 +676,7 @@ class Peeler:
         return min(found, key=_weight)
 
     def _shrunk(self, start: Failing, blamed: Elements) -> Failing:
-        """Return a smaller case that is blamed on the same elements, and has none that the first one has not."""
+        """Return a smaller case with the same blamed elements and no new element."""
         language = LANGUAGES[start.origin.case.language]
         allowed, best = elements(language, start.query, start.S), start
 

@@ -679,7 +679,7 @@ def _require(obj: Any, fields: Mapping[str, type | tuple[type, ...]], where: str
 def against(report: Report, baseline: Stored) -> Report:
     """Return the report with failing cases marked as known if a baseline has the same outcome and answer for them.
 
-    A defect with other cases is new; these come first, and are numbered so.
+    A defect is new if it has other cases too. New defects come first, and the numbers follow this order.
     """
     known = set()
     for result in report.results:
@@ -699,7 +699,7 @@ def against(report: Report, baseline: Stored) -> Report:
 
 @dataclass(frozen=True)
 class TrendPoint:
-    """One run of a trend: the engine, its numbers, the ids that no longer fail, and those that newly fail.
+    """One run of a trend: the engine, its counts, the ids that no longer fail, and the ids that fail anew.
 
     held_to: the choices by which it was judged, "" if by the definition.
     """

@@ -283,7 +283,7 @@ def events_of(language: Language[Any], query: Any) -> list[Event]:
     """
     operations = operations_of(language)
     if operations is None:
-        raise InputError(f"the types of a query in {language.title} are not known; use the suite or `cerify match`")
+        raise InputError(f"the event types of a query in {language.title} are unknown; use the suite or `cerify match`")
     types = list(dict.fromkeys(operations.types(query)))
     other = next(name for name in OTHERS if name not in types)
     attributes = sorted(set(operations.attributes(query)) - {TIME})

@@ -74,7 +74,9 @@ def build_clauses(q: MatchRecognize, length: int) -> list[MatchRecognize]:
     """
     for e in q.partition:
         if not isinstance(e, rows.RowColumn):
-            raise Unsupported("matches are told apart by columns of PARTITION BY; this is an expression", e.span)
+            raise Unsupported(
+                "the answer separates matches by columns of PARTITION BY, and this is an expression", e.span
+            )
     number = Measure(rows.RowMatchNumber(), NUMBER)
     q = replace(q, order=(*q.order, Order(rows.RowColumn(PLACE))))
     if not q.define and q.primary:  # SQL requires DEFINE
@@ -156,7 +158,7 @@ def literal(value: Any) -> str:
 def answer(case: Case, tables: Sequence[protocol.Json]) -> protocol.Json:
     """Return the matches in the results of the statements, as an answer. Raises InputError if the results show none."""
     if (q := _clause(case)) is None:
-        raise InputError("it has tables, and the query is no clause of MATCH_RECOGNIZE")
+        raise InputError("the answer has tables, but the query is not in MATCH_RECOGNIZE")
     try:
         found = matches(q, [list(_rows(table)) for table in tables])
     except (LookupError, TypeError, ValueError, Unsupported) as error:
@@ -228,7 +230,7 @@ def with_results(q: MatchRecognize, found: dict[Key, NumberedMatch], shown: Sequ
         if row[NUMBER] is None:  # a row without a match
             continue
         if _key(q, row) not in values:
-            raise Unsupported(f"a row of match {row[NUMBER]} is shown, which is no match when all rows are")
+            raise Unsupported(f"a row of match {row[NUMBER]} is in the answer, but not among all rows of matches")
         for name in names:
             values[_key(q, row)][name].append(row[name.lower()])
     one = q.rows == "one"

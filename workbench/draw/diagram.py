@@ -426,7 +426,7 @@ def document(inline: str, styles: Sequence[str] = DRAWINGS) -> str:
 
 
 def _with_fallbacks(style: str) -> str:
-    """Return the styles where each value of a variable stands also by itself, in its light form, before it.
+    """Return the styles with a fallback before each use of a variable: its value in light mode.
 
     Programs that know no variables of CSS, as many that convert SVG, drop what follows and keep that.
     """

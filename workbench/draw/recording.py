@@ -137,7 +137,7 @@ class DrawnStep:
 
 @dataclass(frozen=True)
 class DrawnLabels:
-    """The headings of a page, and the texts for what is empty. finals: whether the table shows which rows are final.
+    """The headings of a page, and the texts for empty parts. finals: whether the table marks final rows.
 
     fate: the heading of what became of a row of the table, if that is shown. unit: what one goes through.
     """
@@ -451,7 +451,7 @@ def record_cel(
     scope, checks = plan.scope, plan.checks
     if scope.keys:
         raise Unsupported(
-            "a run under PER KEY is one for each key: draw the query without it, over the events of one key", phi.span
+            "under PER KEY there is a run for each key: draw the query without it, over the events of one key", phi.span
         )
     automaton = plan.automaton(output, budget)
     checker = CorrelatedFilterChecker(checks, S, Spending(budget)) if checks else None
@@ -774,7 +774,7 @@ class _RecordedBacktracking(Backtracking):
         run.log.add(places[r], rows, fired, f"{where} {run.log.row_text(places[r])}: {says}")
 
     def _row(self, k: int, state: int) -> StateRow:
-        """Return a row of the labelling by number, with what is tried if the row is given back."""
+        """Return a row of the labelling by number, with the labels that are tried if the row is given back."""
         A, r = self.run.automaton, self.start + k
         ways = [way.target for way in self.ahead.possible(A.follow[self.path[k - 1]] if k else A.first, r, r == 0)]
         after = ["the end of the match" if way == ACCEPT else A.variables[way] for way in ways[ways.index(state) + 1 :]]

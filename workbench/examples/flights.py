@@ -477,7 +477,7 @@ def outcomes(results: Iterable[CaseResult | None]) -> list[tuple[str, int, str]]
 
 
 def drawing_of_match(match: Match, stream: Stream) -> Markup:
-    """Return a match on its substream, with the events just around those it is made of; the others are left out."""
+    """Return a drawing of a match with its events and their neighbours; other events are left out."""
     near = {p + d for p in match.events for d in range(-CONTEXT, CONTEXT + 1)}
     positions = sorted(p for p in near if 0 <= p < len(stream))
     events = Stream.from_table(stream.table.take(positions), stream.schema)

@@ -201,7 +201,7 @@ def _derive(phi: cel.Formula, mu: Valuation, i: int, j: int, oracle: Asked) -> I
     key = oracle.positions if isinstance(oracle, KeyOracle) else None
 
     def over(detail: str, *operands: _Claim, evidence: tuple[str, ...] = ()) -> Iterator[Derivation]:
-        """Yield a step for each choice of a derivation of each operand; there are one or two."""
+        """Yield a step for each combination of derivations of its one or two operands."""
         title = OPERATORS[type(phi)].title
         for first in _derive(*operands[0], oracle):
             for rest in _derive(*operands[1], oracle) if len(operands) > 1 else [None]:

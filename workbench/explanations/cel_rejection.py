@@ -498,7 +498,7 @@ def reject(phi: cel.Formula, C: ComplexEvent, n: int, S: Stream, predicates: Pre
 def _with_one_key(
     phi: cel.Formula, C: ComplexEvent, n: int, S: Stream
 ) -> tuple[tuple[Reason, ...], cel.Formula, Stream]:
-    """Return why C is of several keys, and phi and S with an attribute for each PER KEY in which these are one key.
+    """Return the reasons why C has several keys, and phi and S with an attribute per PER KEY that makes them one.
 
     Only a PER KEY that has all events of a match counts. What else rejects C is found among the events of C's keys:
     among those of all keys, UNLESS and the strategies would reject nearly every set.
@@ -614,7 +614,7 @@ class _Search:
                     self._renew()
 
     def _minimal(self, chosen: Sequence[RelaxationPoint]) -> Sequence[RelaxationPoint]:
-        """Return a relaxation none of whose points can be taken back; those of order and type are taken back first."""
+        """Return a minimal relaxation: no point can be taken back. Points of order and type are tried first."""
         for point in sorted(chosen, key=lambda p: (p.kind not in LATE, -len(p.path))):
             fewer = [other for other in chosen if other != point]
             if self._matches(fewer):

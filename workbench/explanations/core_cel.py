@@ -112,7 +112,7 @@ def _derive(phi: core.Formula, C: ComplexEvent, nu: Valuation, oracle: CoreInter
 
 
 def _within(nu: Valuation, X: Variables, mus: Iterable[Valuation]) -> list[Valuation]:
-    """Return those of `mus` that nu extends by variables of X only."""
+    """Return the valuations of `mus` that nu extends by variables of X only."""
     return [mu for mu in mus if mu <= nu and {x for x, _ in nu - mu} <= X]
 
 
@@ -351,6 +351,6 @@ class CoreExplainer(PlainExplainer):
             return replace(known, reasons=(error.message,))
 
     def _reasons(self, C: ComplexEvent) -> tuple[str, ...]:
-        """Return reasons why C is not a match; a wrong number of events is the only one if there is one."""
+        """Return the reasons why C is not a match; a wrong number of events stands alone."""
         count = miscounted(self.phi, C)
         return (count,) if count is not None else reasons(self.phi, C, self.S) or (PATTERN,)

@@ -67,7 +67,7 @@ class EventCounts:
 
     @property
     def matches(self) -> int:
-        """Return the number of matches; with arrays two keys may have one of the same events."""
+        """Return the number of matches; with arrays, two keys may have a match of the same events."""
         return len(set(self.found))
 
     def _step_lines(self) -> Iterator[str]:

@@ -197,7 +197,7 @@ def _in_segment(
     b: Bindings,
     F: expr.Expression,
 ) -> Iterator[NonOccurrence]:
-    """Yield reasons why F does not take place in the history with e, of those that the delimiter cuts."""
+    """Yield the reasons why F does not take place at e in its part of the history between delimiters."""
     cuts = known.events(delimiter, h, b)
     if e in cuts:
         yield NonOccurrence(

@@ -544,7 +544,7 @@ def render(explainer: Explainer[E], found: Sequence[E], listing: Listing[E] | No
 
 
 def _walked(S: Stream, positions: range, views: Sequence[ExplanationView]) -> Iterator[Walked]:
-    """Yield the events one by one; on a long stream, events in a row without a match are one entry."""
+    """Yield the events one by one; on a long stream, a run of events without a match is one entry."""
     found: dict[int, dict[str, int]] = {}
     for number, view in enumerate(views, 1):
         found.setdefault(view.at, {}).setdefault(view.label, number)

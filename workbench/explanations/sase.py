@@ -462,7 +462,7 @@ class SaseRuns:
         return Runs(compile_query(part, self.reading), self.S, self.reading, self.budget)
 
     def _furthest(self, runs: Runs, M: Bindings) -> tuple[NfabRun, NfabRun | None]:
-        """Return, of the runs that can still bind M, the farthest one, and an accepting one if there is one.
+        """Return the run that gets farthest in binding M, and an accepting run if there is one.
 
         The farthest selects the most events; of those, it reads the most; of those, it has the most moves.
         """

@@ -162,7 +162,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
             yield from self._number(rule, of, at, groups)
 
     def _nothing_occurs(self, rule: SigmaCorrelation, at: int) -> Iterator[str]:
-        """Yield why no rule of a correlation occurs at a position: no alert is raised, or it has no group or value."""
+        """Yield the reasons why no rule of a correlation occurs at a position: no rule fits, or no group or value."""
         for part, fields, values in zip(rule.rules, rule.keys, rule.values, strict=True):
             for alert in self.log.alerts(part):
                 if alert.at == at:

@@ -425,7 +425,7 @@ class CelVariant:
     # --- backtracking -------------------------------------------------------------------------------------------------
 
     def ending(self, phi: cel.Formula, j: int) -> Valuations:
-        """The valuations of a whole query that end at j; with backtracking those that it takes."""
+        """Return the valuations of a whole query that end at j; with backtracking, only those that it takes."""
         if self.choices["overlap"] not in BACKTRACKING:
             return self.meaning(phi, 0, j)
         found, i = set(), 0
@@ -478,7 +478,7 @@ class CelVariant:
     def try_rounds(
         self, psi: cel.Formula, i: int, adjacent: bool, least: int, most: int | None
     ) -> Iterator[tuple[Valuation, int]]:
-        """Yield what an iteration of psi takes from the event at i on, with one round more before it ends."""
+        """Yield the valuations of an iteration of psi from the event at i on, after one more round."""
         for mu1, k in self.backtrack(psi, i):
             for start in self.after(k, adjacent, self.choices["loop"]) if most != 1 else ():
                 rest = self.try_rounds(psi, start, adjacent, least - 1, most and most - 1)
@@ -750,7 +750,7 @@ class CelVariant:
                 assert_never(condition)
 
     def holds_of(self, tuples: list[tuple[Any, ...]], P: Predicate) -> bool:
-        """Return whether a predicate holds of tuples of events: of all, or of those that the choice names."""
+        """Return whether a predicate holds of tuples of events: of all, or of the ones that the choice names."""
         if not tuples:
             return self.choices["unbound"] == "true"
         match self.choices["filter-loop"]:

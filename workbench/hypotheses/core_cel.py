@@ -104,7 +104,7 @@ class CoreVariant:
             yield pair
 
     def clause(self, phi: core.Formula) -> Iterable[Pair]:
-        """Return the pairs of phi, given those of the formulas below it."""
+        """Return the pairs (C, nu) of phi, given the pairs of its operands."""
         match phi:
             case core.CoreEventAtom(R, x):
                 return ((frozenset({p}), frozenset({(x, p)})) for p, event in enumerate(self.S) if event.type == R)

@@ -301,7 +301,7 @@ def _constructs(query: eql.EqlQuery) -> Iterable[str]:
 
 
 def _is_of(event: Event, schema: Schema) -> bool:
-    """Return whether an event has a type of the schema, and no attributes but those of the type, of their types."""
+    """Return whether an event fits the schema: a type of it, with attributes and values that the type has."""
     known = schema.types.get(event.type)
     return known is not None and all(
         name == TIME or (name in known and joined(known[name], value_type_of(value)) == known[name])

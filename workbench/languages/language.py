@@ -574,8 +574,9 @@ class Explanations(LanguagePart[F]):
         raise Unsupported(f"there are no test logs for {self.language.title}")
 
     def logs_for_engines(self, query: F, /) -> TestLogs:
-        """Return the test logs, and those that tell apart the meanings that engines give to a query. Raises as
-        `test_logs`.
+        """Return the test logs, and logs that separate the meanings that engines give to a query.
+
+        Raises as `test_logs`.
         """
         return self.test_logs(query)
 

@@ -277,7 +277,7 @@ ABSENT = eql.FieldConstant(None)
 
 
 def _fields(query: sigma.SigmaQuery, needed: bool = False) -> Iterable[eql.EventField]:
-    """Yield the fields that the rules of a query use, without those that an alert has by its group.
+    """Yield the fields that the rules of a query use, except fields that an alert takes from its group.
 
     needed: without those that a condition wants to be absent, too.
     """

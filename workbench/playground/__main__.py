@@ -40,7 +40,7 @@ DATA = {".py", ".lark", ".json", ".jsonl", ".html", ".css", ".js"}
 
 
 def build(folder: Path, book: str | None = None) -> None:
-    """Write the playground into a folder; book: the address, seen from there, of a page that it has a link to.
+    """Write the playground into a folder. book: the address of the book, seen from there, for a link.
 
     Raises InputError where npm or a package of Python is not there, before anything is fetched or written, and where
     npm does not give a package.

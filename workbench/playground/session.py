@@ -52,7 +52,7 @@ TRYING, STREAMS = 3.0, 30_000  # seconds in which two queries are tried on short
 
 
 def comparable(name: str, other: str) -> bool:
-    """Return whether queries of the two languages can be compared: in one of its own, or as formulas of CEL.
+    """Return whether queries of the two languages can be compared, as one language or as formulas of CEL.
 
     Raises IllFormed if there is no such language.
     """

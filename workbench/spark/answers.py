@@ -126,7 +126,7 @@ def _aside(invalid: Invalid, columns: Columns, fields: pa.Schema) -> pa.Table:
 
 
 def number_columns(number: int) -> tuple[Decimal | None, str]:
-    """Return a number of matches as the columns of an answer: a decimal, or None if it has more digits, and text."""
+    """Return a number of matches as two columns: a decimal (None if it has too many digits), and a text."""
     digits = str(Decimal(number))  # str of an integer stops at some thousand digits
     return Decimal(number) if len(digits) <= DIGITS else None, digits
 
@@ -159,7 +159,7 @@ class Reader(ABC):
 
 
 class OneByOne(Reader):
-    """Reads each stream with its own run, or those that are whole in the rows of one call together, by `whole`."""
+    """Reads each stream with its own run; streams that are complete in the rows of one call go to `whole` together."""
 
     def __init__(self, make: Make, output: Output, valid: ValidRows | None, whole: SaseStreams | None) -> None:
         self._make, self._output, self._valid, self._whole = make, output, valid, whole
@@ -236,7 +236,7 @@ class OneByOne(Reader):
 
 
 class _FailedStreams(Failures):
-    """The streams of some rows that have failed; failed: whether the last one of the rows before has."""
+    """The failed streams among some rows. failed: whether the last stream of the rows before has failed."""
 
     def __init__(self, rows: RowsOfKeys, valid: ValidRows | None, failed: bool) -> None:
         self._rows, self._valid = rows, valid

@@ -484,7 +484,7 @@ class Tally:
     kept: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
 
     def count(self, part: PlanShare, evaluator: str | None, output: str | None, verdict: Verdict) -> None:
-        """Add a verdict; one without an evaluator is about a case as a whole."""
+        """Add a verdict; a verdict without an evaluator is about the whole case."""
         reason = verdict.detail[:200] if verdict.outcome == "unsupported" and evaluator else None
         key = (part.language, part.profile, evaluator, output, verdict.outcome, reason)
         self.cases[key] += 1

@@ -400,7 +400,7 @@ def _answered(
 def unpartitioned(
     df: DataFrame, query: SparkQuery, columns: Columns, output: Output, budget: Budget, answer: T.StructType
 ) -> DataFrame:
-    """Return the answer of a query over rows that are one stream; df has the needed columns only.
+    """Return the answer of a query over rows without a key, which are one stream. df has the needed columns only.
 
     Runs jobs that count the rows; errors in the rows are raised when the answer is read.
     """

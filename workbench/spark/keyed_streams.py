@@ -733,7 +733,7 @@ def wakes(plan: StreamPlan, kept: KeyState) -> int | None:
 
 
 def same_plan(plan: StreamPlan, kept: KeyState) -> KeyState:
-    """Return the state, which may be one of the release before. Raises InputError if it is that of another query."""
+    """Return the state, also if the previous release wrote it. Raises InputError for the state of another query."""
     if kept.plan != plan.fingerprint:
         raise InputError(
             "the checkpoint belongs to another query or other columns; continue with its own query, or "

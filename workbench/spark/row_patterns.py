@@ -77,7 +77,7 @@ class RowQuery:
 
     @property
     def number(self) -> str:
-        """Return the name of the column that has the numbers of the partitions beside those of the data frame."""
+        """Return a new name, not one of the data frame's, for the column with the numbers of the partitions."""
         return unused(PARTITION, self.names)
 
     @property

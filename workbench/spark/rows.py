@@ -191,7 +191,7 @@ class RowsOfKeys:
         return {name: self.batch.column(name).take(rows) for name in self.columns.keys}
 
     def key(self, stream: int) -> dict[str, pa.Array]:
-        """Return the columns of the key of one of the streams, of one row."""
+        """Return the key of one of the streams, as columns of one row."""
         return {name: self.batch.column(name).slice(int(self.firsts[stream]), 1) for name in self.columns.keys}
 
     def streams(self, numbers: Iterable[int] | None = None) -> Iterator[SparkRows]:
@@ -403,7 +403,7 @@ InvalidRows = TypeVar("InvalidRows", pa.Table, pa.RecordBatch)
 
 @dataclass(frozen=True)
 class Invalid:
-    """Some rows that are set aside, all for one reason; message: what the error would have been, or None."""
+    """Rows that are set aside for one reason. message: the error that they would have caused, or None."""
 
     reason: str
     message: str | None

@@ -286,7 +286,7 @@ def _batches_of_rows(rows: list[tuple[Any, ...]], schema: T.StructType) -> list[
 
 
 def _rows_of_batches(batches: Iterable[pa.RecordBatch], schema: T.StructType) -> Iterator[Any]:
-    """Yield the answer as Spark takes it; of rows the times are in UTC, which PySpark would make those of the clock."""
+    """Yield the answer as Spark takes it. Times in rows are in UTC, because PySpark would shift them to local time."""
     if ARROW is not None:  # all batches of a task have one schema, also in what may be null
         kind = arrow_schema(schema)
         yield from (pa.Table.from_batches([batch]).cast(kind) for batch in batches)

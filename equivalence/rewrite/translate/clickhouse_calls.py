@@ -163,7 +163,7 @@ def _predicate(e: rows.Expression, negated: bool, span: Span) -> pred.Predicate:
             return pred.Both(
                 pred.Comparison(">=", term, _term(low, span)), pred.Comparison("<=", term, _term(high, span))
             )
-    raise Unsupported(f"{show_expression(e)} has no text in CEL: compare columns with values", span)
+    raise Unsupported(f"CEL cannot express {show_expression(e)}: compare columns with values", span)
 
 
 def _term(e: rows.Expression, span: Span) -> pred.Term:
@@ -176,11 +176,11 @@ def _term(e: rows.Expression, span: Span) -> pred.Term:
             return pred.Arithmetic(sign, _term(left, span), _term(right, span))
         case rows.Negative(rows.RowConstant(int() | float() as number)):
             return pred.Constant(-number)
-    raise Unsupported(f"{show_expression(e)} has no text in CEL: compare columns with values", span)
+    raise Unsupported(f"CEL cannot express {show_expression(e)}: compare columns with values", span)
 
 
 def _arguments(text: str, start: int) -> tuple[list[tuple[str, Span]], int]:
-    """Return the arguments from after a parenthesis on, with their places, and where the text goes on after them."""
+    """Return the arguments behind a parenthesis, with their places, and the position after the closing one."""
     arguments: list[tuple[str, Span]] = []
     depth, at, begun = 0, start, start
     while at < len(text):

@@ -38,7 +38,9 @@ def chain_query(question: FunnelQuestion, types: Sequence[str]) -> cel.Formula:
         raise Unsupported("in CEL a window of events per key counts those of the key, and here those of the stream")
     steps = (*question.steps, *([question.between] if question.between else []))
     if not types and (question.between is not None or any(step.type is None for step in steps)):
-        raise Unsupported("in CEL this names all event types: cerify funnel prints the query for the types of a file")
+        raise Unsupported(
+            "in CEL a step without a type lists all event types: `cerify funnel` prints the query for a file"
+        )
     for step in steps:
         if step.type is None and len(types) > MOST_TYPES:
             raise Unsupported(

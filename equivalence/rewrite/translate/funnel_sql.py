@@ -42,7 +42,7 @@ _RESERVED = frozenset(
 
 @dataclass(frozen=True)
 class FunnelSql:
-    """A funnel in SQL: the query, and sentences about where its levels differ from those of the chain."""
+    """A funnel in SQL: the query, and sentences that say where its levels differ from those of the chain."""
 
     query: str
     differences: tuple[str, ...]
@@ -51,7 +51,7 @@ class FunnelSql:
 def funnel_sql(
     question: FunnelQuestion, dialect: Dialect, table: str = "events", position: str | None = None
 ) -> FunnelSql:
-    """Return a query with the level of each key. Raises Unsupported, with the reason, where the dialect has none.
+    """Return a query for the level of each key. Raises Unsupported, with the reason, if the dialect cannot say it.
 
     table has the columns `type`, `time`, the key and the attributes. position is a column that orders rows of equal
     times; without it the differences say what is lost.
@@ -108,7 +108,7 @@ def _window_funnel(question: FunnelQuestion, table: str) -> FunnelSql:
 
 
 def _never_null(step: FunnelStep, dialect: Dialect) -> str:
-    """Return the condition of a step; windowFunnel would hide a row of which one condition is NULL from all steps."""
+    """Return the condition of a step, never NULL: windowFunnel hides a row from all steps if one condition is NULL."""
     condition = _condition(step, dialect)
     return condition if step.predicate is None else f"ifNull({condition}, 0)"
 
@@ -288,7 +288,7 @@ def _value(value: Value, dialect: Dialect) -> str:
             return f"({value!r})" if value < 0 else repr(value)
         case str():
             if "\0" in value:
-                raise Unsupported("a text with the character 0 has no literal in SQL")
+                raise Unsupported("SQL cannot write a text with the character 0")
             escaped = value.replace("\\", "\\\\") if dialect in ("clickhouse", "spark") else value
             return "'" + escaped.replace("'", "\\'" if dialect == "spark" else "''") + "'"
         case datetime():
@@ -305,7 +305,7 @@ def _quoted(name: str, dialect: Dialect) -> str:
     if _PLAIN.fullmatch(name) and name not in _RESERVED:
         return name
     if "\0" in name:
-        raise Unsupported("a name with the character 0 has no text in SQL")
+        raise Unsupported("SQL cannot write a name with the character 0")
     if dialect in ("spark", "clickhouse"):
         escaped = name.replace("\\", "\\\\") if dialect == "clickhouse" else name
         return "`" + escaped.replace("`", "``") + "`"

@@ -392,7 +392,7 @@ def suite() -> tuple[Case, ...]:
 
 
 def asked(case: Case) -> tuple[str, str, str]:
-    """What a case asks: no two ask the same."""
+    """Return the question of a case; no two cases have the same."""
     return case.query, json.dumps(list(case.events)), case.output
 
 

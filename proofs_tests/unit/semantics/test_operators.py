@@ -77,7 +77,7 @@ def members(union: object) -> set[type]:
 
 
 def leaves(base: type) -> set[type]:
-    """The subclasses of a class that are no base class themselves, and those that the table has."""
+    """Return the leaf subclasses of a class, and the classes in the table."""
     below = {leaf for part in base.__subclasses__() for leaf in leaves(part)}
     return below | ({base} if base is not cel_operators.Derived else set())
 

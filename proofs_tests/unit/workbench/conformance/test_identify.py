@@ -238,7 +238,7 @@ WRONG = ((" > ", " >= "), (" >= ", " > "), (" < ", " <= "), ("s = ", "s != "))
 @pytest.mark.thorough
 @pytest.mark.parametrize("wrong", sampled(WRONG, WRONG[:1]))
 def test_a_value_that_explains_one_comparator_alone_fits_none(wrong: tuple[str, str]) -> None:
-    """An engine with a wrong `>` and a right `<` was said to be inclusive, as no question about `<` was asked."""
+    """An engine with a wrong `>` and a right `<` is not inclusive: questions about `<` are asked too."""
     known = predictor("core-cel")
 
     def ask(question: EngineQuestion) -> EngineAnswer:
@@ -568,7 +568,7 @@ def test_a_value_that_other_queries_than_those_of_the_templates_refute_is_open(
 
 
 def test_values_that_no_answer_tells_apart_are_told_as_such_beside_an_axis_without_a_value() -> None:
-    """The hint said that answers which the other axis changes may tell them apart, but no such answer does."""
+    """The hint promises no answers of the other axis: none of them separates the values."""
     known = predictor("cel")
 
     def ask(question: EngineQuestion) -> EngineAnswer | None:

@@ -43,7 +43,7 @@ class Leaf:
 
     @property
     def closure(self) -> bool:
-        """Return whether it takes some events, as a Kleene closure."""
+        """Return whether the step is a Kleene closure."""
         return self.least is not None
 
 
@@ -153,14 +153,14 @@ def _alternatives(tree: Json, names: Iterator[str]) -> list[Alternative]:
         case "Within":
             raise NotExpressible("a pattern has one window, around all of it")
         case other:
-            raise NotExpressible(f"patterns are of SEQ, AND, OR and Kleene closures; there is none for {other}")
+            raise NotExpressible(f"OpenCEP has SEQ, AND, OR and Kleene closures, and no {other}")
 
 
 def _joined(node: str, left: Alternative, right: Alternative) -> Alternative:
     contiguous = left.contiguous + right.contiguous
     if node == "All":
         if {leaf.type for leaf in left.leaves} & {leaf.type for leaf in right.leaves}:
-            raise NotExpressible("AND takes two events, where ALL may take one for both sides")
+            raise NotExpressible("AND needs two events, but ALL may take one event for both sides")
         root = PatternOperator("AND", (_single(left.root), _single(right.root)))
     else:
         root = PatternOperator("SEQ", (*_steps(left.root), *_steps(right.root)))
@@ -222,7 +222,7 @@ def _filtered(one: Alternative, condition: Json) -> Alternative | None:
     if not leaves:
         return one if code.value({}) else None
     if len(leaves) == 1 and leaves[0].closure:
-        raise NotExpressible("a condition on a Kleene closure alone is one on each of its events")
+        raise NotExpressible("a condition on a Kleene closure must be on each of its events")
     return replace(one, conditions=(*one.conditions, Condition(tuple(leaf.name for leaf in leaves), code)))
 
 

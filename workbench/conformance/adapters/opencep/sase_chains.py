@@ -23,7 +23,7 @@ LEAST = 1e-6  # seconds between two times: a window of SASE+ is open, one of Ope
 def translated(tree: Json) -> tuple[list[Alternative], Window | None]:
     """Return the pattern of a query and its window. Raises Skip for what OpenCEP cannot express."""
     if tree["node"] != "Query" or tree["having"] or tree["source"] or tree["returned"]["non_overlap"]:
-        raise NotExpressible("a pattern is one block without HAVING and NON-OVERLAP")
+        raise NotExpressible("only one block without HAVING and NON-OVERLAP is translated")
     if any(node["node"] in NOT_COMPARED | {"Aggregate"} for block in tree["where"] for node in nodes(block)):
         raise NotExpressible("conditions compare attributes, which are numbers, strings or truth values, with each other")
     pattern = tree["pattern"]
@@ -50,7 +50,7 @@ def _require_any(tree: Json) -> None:
     strategies = {a["variable"]: (b["strategy"], a["cut"]) for b in tree["where"] for a in b["arguments"]}
     for component in tree["pattern"]:
         if not component["negated"] and strategies.get(component["variable"]) != ("skip_till_any_match", False):
-            raise NotExpressible("MATCH_ANY is skip till any match, of all components, without !")
+            raise NotExpressible("MATCH_ANY means skip till any match for all components, without !")
     if any(conjunct["underlined"] for block in tree["where"] for conjunct in block["conjuncts"]):
         raise NotExpressible("there are no partitions")
 
@@ -69,7 +69,7 @@ def _equivalence(attribute: str, leaves: Sequence[Leaf]) -> list[Condition]:
     """
     taken = [leaf for leaf in leaves if not leaf.absent]
     if len(taken) == 1 and taken[0].closure:
-        raise NotExpressible("a condition on a Kleene closure alone is one on each of its events")
+        raise NotExpressible("a condition on a Kleene closure must be on each of its events")
     found = [_agreeing(one, value_of_name(one.name), other, attribute) for one, other in pairwise(taken)]
     for place, leaf in enumerate(leaves):
         if leaf.absent:
@@ -90,15 +90,15 @@ def _condition(tree: Json, leaves: Sequence[Leaf], of: Mapping[str, Leaf]) -> Co
     names = {of[node["variable"]].name for node in references}
     mentioned = [leaf for leaf in leaves if leaf.name in names]
     if not mentioned:
-        raise NotExpressible("a condition is about some event")
+        raise NotExpressible("a condition must mention an event")
     if sum(leaf.absent for leaf in mentioned) > 1:
-        raise NotExpressible("a condition is about one negated component")
+        raise NotExpressible("a condition mentions at most one negated component")
     last = next((leaf for leaf in mentioned if leaf.absent), mentioned[-1])
     ranks = {RANKS[node["place"]] for node in references if of[node["variable"]] is last}
     if last.closure and len(mentioned) == 1 and ranks != {2}:  # OpenCEP would look at each event by itself
         other = next((leaf for leaf in leaves if not leaf.absent and leaf is not last), None)
         if other is None:
-            raise NotExpressible("a condition on a Kleene closure alone is one on each of its events")
+            raise NotExpressible("a condition on a Kleene closure must be on each of its events")
         mentioned.append(other)
 
     def value(reference: Json) -> Code:

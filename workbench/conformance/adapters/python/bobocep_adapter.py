@@ -36,7 +36,7 @@ def pattern_of(run: RunMessage, chain: Chain) -> Any:
 
     builder, last = BoboPatternBuilder("pattern"), len(chain.steps) - 1
     if chain.steps[last].most is None:
-        raise Skip("the last block is no loop")
+        raise Skip("the last block cannot be a loop")
     for n, step in enumerate(chain.steps):
         test = block_test(run, chain, n)
         words = []
@@ -45,7 +45,7 @@ def pattern_of(run: RunMessage, chain: Chain) -> Any:
             words.append("next" if strict else "followed_by")
             optional = number >= step.least
             if optional and (strict or n == last):
-                raise Skip("a strict or last block is not optional")
+                raise Skip("a strict or last block cannot be optional")
             getattr(builder, words[-1])(test, group=str(n), **({"optional": True} if optional else {}))
         if step.most is None:
             words.append("next" if step.adjacent_rounds else "followed_by")
@@ -53,7 +53,7 @@ def pattern_of(run: RunMessage, chain: Chain) -> Any:
         run.translate("".join(f".{word}({step.type})" for word in words) + ("  # loop" * (step.most is None)))
     for absence in chain.absences:
         if (absence.after, absence.until) != (0, last) or last == 0:
-            raise Skip("a pattern halts at an event at any time after its first one")
+            raise Skip("an absence can only be asked after the first event, up to the last")
         builder.haltcondition(forbidding(run, absence))
     if (window := chain.window) is not None:
         places = {"time": run.seconds, "events": lambda: range(len(run.events))}.get(window.kind)

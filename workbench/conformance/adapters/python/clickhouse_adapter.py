@@ -105,12 +105,12 @@ def call_of(tree: Json, mode: str | None) -> str:
     steps = ", ".join(map(step_of, tree["steps"]))
     if tree["node"] == "Sequence":
         if len(tree["steps"]) < 2:
-            raise Skip("sequenceMatchEvents has two conditions at least", MANUAL)
+            raise Skip("sequenceMatchEvents needs at least two conditions", MANUAL)
         if not re.search(r"\(\?[0-9]", tree["pattern"]):
-            raise Skip("sequenceMatchEvents answers with the rows of conditions, and the pattern has none", MANUAL)
+            raise Skip("sequenceMatchEvents answers with rows of conditions, but this pattern has no condition", MANUAL)
         return f"sequenceMatchEvents({text_of(tree['pattern'])})(time, {steps})"
     if tree["start"] != "best" or tree["order"] != "stream" or tree["between"] is not None:
-        raise Skip("windowFunnel has its own start and order, and nothing that may not stand between", MANUAL)
+        raise Skip("windowFunnel has its own start and order, and no excluded events", MANUAL)
     window = tree["window"] and tree["window"]["window"]
     if window is None or window["node"] != "TimeWindow":
         raise Skip("windowFunnel has a window of time", MANUAL)
@@ -180,7 +180,7 @@ def compute_answers(run: RunMessage, database: ChdbDatabase, mode: str | None) -
     for value, moments in rows:
         taken = [places[value, moment] for moment in moments]
         if any(len(some) > 1 for some in taken):
-            raise Skip("two rows of a key have one time, and sequenceMatchEvents answers with times")
+            raise Skip("sequenceMatchEvents answers with times, but two rows of a key have the same time")
         if taken:
             found.append(_row({"key": value, "positions": [position for (position,) in taken]}))
     return found

@@ -44,7 +44,7 @@ def pattern_of(chain: Chain, first: bool) -> dict[str, Any]:
     for across in chain.across:
         plain = across.comparison()
         if plain is None or plain[0] == plain[3]:
-            raise Skip("epigrep compares attributes of two steps")
+            raise Skip("epigrep compares exactly two steps in a condition")
         one, attribute, comparator, other, mine = plain
         name = f"{one}.{attribute}"
         captures, references = (
@@ -63,7 +63,7 @@ def pattern_of(chain: Chain, first: bool) -> dict[str, Any]:
             raise Skip("a window of epigrep is of time")
     for absence in chain.absences:
         if absence.after < 0 or absence.until != absence.after + 1 or absence.type == chain.steps[absence.until].type:
-            raise Skip("what must not come in epigrep is between a step and the next, and of another type")
+            raise Skip("epigrep excludes only events of another type, between a step and the next")
         steps[absence.until]["transition_from_previous"]["absence"].append(atom_of(absence.type, absence.conditions))
     return {"steps": steps, "consumption": "FirstSuccessorPerStart" if first else "ExhaustivePerStart"}
 
@@ -89,12 +89,12 @@ def times_of(run: RunMessage, chain: Chain) -> list[int]:
     """Return the time of each event: whole seconds under a window of time, else positions."""
     kinds = {span.kind for span in chain.spans} - {"key"}
     if len(kinds) > 1:
-        raise Skip("windows of epigrep are of one kind")
+        raise Skip("epigrep has one kind of window in a pattern")
     if kinds != {"time"}:
         return list(range(len(run.events)))
     seconds = run.seconds()
     if any(time != int(time) for time in seconds):
-        raise Skip("epigrep has whole times")
+        raise Skip("epigrep has whole numbers as times")
     return [int(time) for time in seconds]
 
 

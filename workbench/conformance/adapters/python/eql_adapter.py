@@ -28,7 +28,7 @@ CLAIMS = {
 def rule_of(chain: Chain) -> str:
     """Return the rule of a chain. Raises Skip for what rules cannot express."""
     if chain.across or any(step.adjacent or step.adjacent_rounds for step in chain.steps):
-        raise Skip("a sequence compares events by its keys alone, and has no neighbours")
+        raise Skip("EQL compares events only by keys, and has no neighbours")
     terms = [clause_of(step) for step in chain.steps for _ in range(runs_of(step))]
     window, key, last = chain.window, chain.key, len(chain.steps) - 1
     head, tail = "sequence", ""
@@ -40,7 +40,7 @@ def rule_of(chain: Chain) -> str:
         head += f" with maxspan={int(window.width)}s"
     for absence in chain.absences:
         if tail or (absence.after, absence.until) != (0, last):
-            raise Skip("one event ends a sequence, from its first step on")
+            raise Skip("EQL has one `until`, which counts from the first step on")
         tail = f" until {clause_of(ChainStep(absence.type, frozenset(), absence.conditions))}"
     if len(terms) == 1:
         if head != "sequence" or tail:
@@ -52,7 +52,7 @@ def rule_of(chain: Chain) -> str:
 def runs_of(step: ChainStep) -> int:
     """Return the number of events of a step; its clause is repeated, as the Python engine has no `with runs`."""
     if step.least != step.most:
-        raise Skip("a step has a number of runs")
+        raise Skip("EQL repeats a step a fixed number of times")
     return step.least
 
 
@@ -110,7 +110,7 @@ def search(run: RunMessage, chain: Chain) -> list[Found]:
     import eql
 
     if chain.key is not None and not all(compare(e.get(chain.key), "=", e.get(chain.key)) for e in run.values):
-        raise Skip("every event has the key")  # a reading: null joins null
+        raise Skip("in EQL every event needs the key")  # a reading: null joins null
     times = run.seconds() if chain.window is not None else list(range(len(run.events)))
     rule = rule_of(chain)
     run.translate(rule)
@@ -143,7 +143,7 @@ def run_rule(run: RunMessage) -> list[dict[str, Any]]:
     from eql import parser
 
     if run.wants_bindings:
-        raise Skip("a match is its events", LINK)
+        raise Skip("an answer of EQL has no variables, only events", LINK)
     events = [
         eql.Event(event["type"], ticks_of(event.get("time")), nested(event) | {PLACE: at})
         for at, event in enumerate(run.values)
@@ -180,7 +180,7 @@ def nested(event: dict[str, Any]) -> dict[str, Any]:
         for part in path:
             inside = inside.setdefault(part, {})
             if not isinstance(inside, dict):
-                raise Skip(f"{name} is in a field that has a value of its own")
+                raise Skip(f"{name} lies in a field that also has a value itself")
         if last in inside and bracket:
             inside[last] = [*(inside[last] if isinstance(inside[last], list) else [inside[last]]), value]
         else:

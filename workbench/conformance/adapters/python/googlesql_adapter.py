@@ -64,7 +64,7 @@ def accepts_no_rows(tree: Json) -> bool:
         case "Quantified":
             return tree["low"] == 0 or accepts_no_rows(tree["pattern"])
         case "Anchor":
-            raise Skip("whether an empty match stands at an anchor is not shown", LINK)
+            raise Skip("the answer does not show whether an empty match stands at an anchor", LINK)
         case _:
             return True
 
@@ -180,7 +180,7 @@ def statement_of(run: RunMessage) -> tuple[str, bool, list[str]]:
     if tree["window"] is not None or tree["subsets"]:
         raise Skip("GoogleSQL has neither WINDOW nor SUBSET", LINK)
     if tree["rows"] != "one" and not (tree["rows"] == "all" and not tree["measures"]):
-        raise Skip("one row per match alone", LINK)
+        raise Skip("only ONE ROW PER MATCH is translated", LINK)
     if tree["skip"]["to"] not in ("past last row", "next row"):
         raise Skip("SKIP TO a variable is not in GoogleSQL", LINK)
     variables, conditions = run.message["sql"]["variables"], {one["variable"]: one["condition"] for one in tree["define"]}
@@ -188,7 +188,7 @@ def statement_of(run: RunMessage) -> tuple[str, bool, list[str]]:
         raise Skip(f"{unused[0]} is in DEFINE but not in PATTERN", LINK)
     columns = [(one["name"], one["type"]) for one in run.message["sql"]["columns"]]
     if len({name.lower() for name, _ in columns}) < len(columns) or len({one.lower() for one in variables}) < len(variables):
-        raise Skip("two names that differ in case alone")
+        raise Skip("two names differ only in case")
     cells = [f"CAST(`{name}` AS TIMESTAMP) AS `{name}`" if kind == "TIMESTAMP(6)" else f"`{name}`" for name, kind in columns]
     names = [one["name"] for one in tree["measures"]]
     measures = [
@@ -202,7 +202,7 @@ def statement_of(run: RunMessage) -> tuple[str, bool, list[str]]:
         for one in tree["order"]
     ]  # fmt: skip
     if any(one["node"] != "Column" for one in tree["partition"]):
-        raise Skip("matches are told apart by columns of PARTITION BY; this is an expression", LINK)
+        raise Skip("the answer separates matches by columns of PARTITION BY, and this is an expression", LINK)
     keys = [name_of(one["name"]) for one in tree["partition"]]
     defined = [
         f"{name_of(name)} AS {expression_of(conditions[name], name) if name in conditions else 'TRUE'}" for name in variables

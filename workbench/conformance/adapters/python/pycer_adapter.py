@@ -45,7 +45,7 @@ class DeclaredQuery:
         mentioned = [node["attribute"] for node in nodes_of(self.tree) if node["node"] in ("PartitionBy", "AttributeWindow")]
         mentioned += [node["name"] for node in nodes_of(self.tree) if node["node"] == "Attribute"]
         if "time" in mentioned:
-            raise skip("time is no attribute")
+            raise skip("the time cannot be an attribute")
         self.attributes = sorted(set(mentioned))
         queried = {node["type"] for node in nodes_of(self.tree) if node["node"] == "Event"}
         self.types = sorted(queried | {event["type"] for event in run.events})
@@ -68,7 +68,7 @@ class DeclaredQuery:
         if kinds == {int, float}:
             return "double"
         if len(kinds) != 1 or not kinds <= set(CEQL_TYPES):
-            raise skip("all events of a type have the attribute, with numbers or with strings")
+            raise skip("all events of a type must have the attribute, as numbers or as strings")
         return CEQL_TYPES[kinds.pop()]
 
     def declaration(self) -> str:
@@ -198,7 +198,7 @@ class DeclaredQuery:
                 if self.kind(tree["left"], types) == "string" and tree["comparator"] not in ("=", "!="):
                     raise skip("strings are compared by = and !=")
                 if tree["left"]["node"] == "Constant":
-                    raise skip("the attribute stands on the left")
+                    raise skip("the attribute must stand on the left")
                 return f"({self.term(tree['left'])} {tree['comparator']} {self.term(tree['right'])})"
             case "InRange" if self.kind(tree["term"], types) == "number":
                 whole = not any(self.kinds.get((t, n["name"])) == "double" for t in types for n in nodes_of(tree["term"]) if "name" in n)
@@ -220,7 +220,7 @@ class DeclaredQuery:
             elif node["node"] == "Constant" and tree["node"] == "Arithmetic" and isinstance(node["value"], int) and "double" in self.kinds.values():
                 raise skip("arithmetic of integers and floats")
         if len(kinds) != 1 or None in kinds:
-            raise skip("a condition is on attributes of one kind that all events of its variable have")
+            raise skip("a condition needs attributes of one kind that all events of its variable have")
         return "string" if kinds == {"string"} else "number"
 
     def term(self, tree: Json) -> str:
@@ -287,7 +287,7 @@ def matches(run: RunMessage) -> list[Json]:
     run.translate(query.text)
     counted = any(window["node"] == "TimeWindow" for window in query.windows) or bool(query.keys)
     if counted and any(node["node"] == "Project" for node in nodes_of(run.tree)):
-        raise skip("at which event a match ends is not shown: the answer has times, and places among the events of a key")
+        raise skip("the answer does not show at which event a match ends: it has times, and positions within a key")
     values = {"int": pycer.PyIntValue, "double": lambda v: pycer.PyDoubleValue(float(v)), "string": pycer.PyStringValue}
     server = server_of_process()
     stream = server.declare_stream(query.declaration())

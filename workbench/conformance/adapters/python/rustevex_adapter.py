@@ -21,11 +21,11 @@ def elements_of(chain: Chain) -> tuple[list[dict[str, Any]], str | None]:
     if chain.across or chain.key is not None or any(step.adjacent or step.adjacent_rounds for step in chain.steps):
         raise Skip("a pattern has no keys, no neighbours, and compares no two events", LINK)
     if any(step.least != step.most for step in chain.steps):
-        raise Skip("an element is one token", LINK)
+        raise Skip("an element of rustevex is one token, without loops", LINK)
     ranges = [bounds_of(step.conditions) for step in chain.steps]
     guards = {absence.until: absence for absence in chain.absences}
     if len(guards) < len(chain.absences):
-        raise Skip("one token blocks an element", LINK)
+        raise Skip("only one token can block an element", LINK)
     blocked = {until: bounds_of(absence.conditions) for until, absence in guards.items()}
     names = {name for name, *_ in [*ranges, *blocked.values()] if name is not None}
     if len(names) > 1:

@@ -55,7 +55,7 @@ def correlation_of(rules: Any) -> Any:
     if len(raising) != 1:
         raise Skip("one correlation is compared at a time")
     if not isinstance(raising[0], SigmaCorrelationRule):
-        raise Skip("correlations alone are compared, and this is a rule about one event")
+        raise Skip("only correlations are compared; this rule is about one event")
     return raising[0]
 
 
@@ -78,7 +78,7 @@ def columns_of(run: RunMessage) -> list[str]:
     taken = {name.lower() for name in names}
     names |= dict.fromkeys(name for name in aliases if name.lower() not in taken)
     if len({name.lower() for name in names}) < len(names):
-        raise Skip("two fields differ in case alone, and the database does not tell their names apart")
+        raise Skip("two fields differ only in case, which the database ignores")
     return list(names)
 
 
@@ -93,7 +93,7 @@ def fields_in(detection: Any) -> Iterable[str]:
 
 
 def is_number(name: str, run: RunMessage) -> bool:
-    """Return whether a column has numbers: in the log, or, if it has none there, like the suite's `size`."""
+    """Return whether a column holds numbers in the log; if the log has no value, whether it is the suite's `size`."""
     values = [event[name] for event in run.events if event.get(name) is not None]
     return all(isinstance(value, int | float) for value in values) if values else name == "size"
 
@@ -240,7 +240,7 @@ def nested(fields: Json) -> Json:
         for part in path:
             inner = inner.setdefault(part, {})
             if not isinstance(inner, dict):
-                raise Skip(f"{name} is a field of a field that has a value of its own")
+                raise Skip(f"{name} lies in a field that also has a value itself")
         inner[last] = value
     return found
 

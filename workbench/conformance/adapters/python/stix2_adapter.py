@@ -27,10 +27,10 @@ CLAIMS = {
 def pattern_of(chain: Chain) -> str:
     """Return the pattern of a chain. Raises Skip for what patterns cannot express."""
     if chain.across or chain.absences or any(step.adjacent or step.adjacent_rounds for step in chain.steps):
-        raise Skip("observations are not compared, and have neither neighbours nor absences", LINK)
+        raise Skip("STIX does not compare observations, and has neither neighbours nor absences", LINK)
     text = " FOLLOWEDBY ".join(map(observation_of, chain.steps))
     if chain.key is not None:
-        raise Skip("a pattern has no keys", LINK)
+        raise Skip("STIX patterns have no keys", LINK)
     if (window := chain.window) is not None:
         width = window.width - (window.kind == "events")
         if window.kind == "attribute" or width <= 0:
@@ -42,7 +42,7 @@ def pattern_of(chain: Chain) -> str:
 def observation_of(step: ChainStep) -> str:
     """Return the observations of a step: a comparison expression, repeated as often as the step takes events."""
     if step.least != step.most:
-        raise Skip("REPEATS is of one number", LINK)
+        raise Skip("REPEATS takes one number", LINK)
     if not re.fullmatch(r"[A-Za-z_]\w*", step.type, re.ASCII):
         raise Skip(f"no object type {step.type}", LINK)
     conditions = [f"{step.type}:{PLACE} >= 0", *(condition_of(tree, step.type) for tree in step.conditions)]

@@ -29,9 +29,9 @@ CLAIMS = {
 def pattern_of(tree: Json) -> Json:
     """Return the pattern of a query. Raises Skip for what the engine's patterns cannot express."""
     if tree["node"] != "Query" or tree["having"] is not None or tree["source"] is not None:
-        raise Skip("one query over the stream itself, without HAVING", LINK)
+        raise Skip("only one query over the stream itself, without HAVING, is translated", LINK)
     if not isinstance(tree["pattern"], list) or any(part["node"] != "Component" for part in tree["pattern"]):
-        raise Skip("a sequence of components", LINK)
+        raise Skip("only a sequence of components is translated", LINK)
     components = tree["pattern"]
     if any(part["negated"] for part in components):
         raise Skip("a pattern with NOT never matches, so that it is not asked", LINK)
@@ -42,7 +42,7 @@ def pattern_of(tree: Json) -> Json:
     }  # fmt: skip
     pattern: Json = {"steps": list(steps.values()), "strategy": "next", "partition": None, "within": None}
     if len(tree["where"]) > 1:
-        raise Skip("one strategy for the whole pattern", LINK)
+        raise Skip("only one strategy for the whole pattern is translated", LINK)
     for block in tree["where"]:
         if block["strategy"] not in STRATEGIES or any(one.get("cut") for one in block["arguments"]):
             raise Skip("the strategies are skip till any, skip till next, and strict contiguity", LINK)
@@ -53,7 +53,7 @@ def pattern_of(tree: Json) -> Json:
             add_condition(conjunct["condition"], steps, pattern)
     if (window := tree["within"]) is not None:
         if not isinstance(window["amount"], int):
-            raise Skip("a window of whole seconds", LINK)
+            raise Skip("only windows of whole seconds are translated", LINK)
         pattern["within"] = window["amount"] * UNITS[window["unit"]]
     return pattern
 
@@ -69,14 +69,14 @@ def add_condition(tree: Json, steps: dict[str, Json], pattern: Json) -> None:
     if left["node"] == "Constant":
         left, comparator, right = right, FLIPPED[comparator], left
     if left["node"] != "Reference":
-        raise Skip("a comparison of attributes and constants", LINK)
+        raise Skip("only comparisons of attributes and constants are translated", LINK)
     if right["node"] == "Constant" and not isinstance(right["value"], dict):
         if left["place"] not in ("only", "current"):
             raise Skip("a condition on each event of a Kleene plus", LINK)
         steps[left["variable"]]["conditions"].append([left["name"], comparator, right["value"]])
         return
     if right["node"] != "Reference" or {left["place"], right["place"]} != {"only"}:
-        raise Skip("a comparison of two single events", LINK)
+        raise Skip("only comparisons of two single events are translated", LINK)
     order = list(steps)
     if order.index(left["variable"]) < order.index(right["variable"]):
         left, comparator, right = right, FLIPPED[comparator], left
