@@ -352,13 +352,13 @@ CORE_REFUSED = {
         "MAX(A+) FILTER A.a = 1",
         "MAX((A AS x FILTER x.a = 1)+)",
         stream("A A", a=[2, 1]),
-        "a filter around a strategy",
+        "core-CEL needs this filter inside the strategy",
     ),
     "a filter around a strategy, on one branch": (
         "MAX(A OR (B ; A) OR C) FILTER B.a = 1",
         "MAX(A AS x OR ((B AS y FILTER y.a = 1) ; A AS x) OR C AS z)",
         stream("B A", a=[2, 1]),
-        "a filter around a strategy",
+        "core-CEL needs this filter inside the strategy",
     ),
     "events of different rounds": (
         "A+ FILTER A.a = A.a",

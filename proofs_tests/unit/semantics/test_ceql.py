@@ -62,7 +62,7 @@ def test_text_stands_for_a_formula_of_cel_and_is_written_as_the_same_query(text:
         ("SELECT * FROM S WHERE A FILTER A[x % 2 = 1]", "remainder"),
         ("SELECT * FROM S WHERE A FILTER A[x IN {1..5}]", "IN RANGE"),
         ("SELECT * FROM S WHERE A FILTER A[y LIKE '(']", "regular expression"),
-        ("SELECT * FROM S WHERE A FILTER A[type = 1]", "no attribute"),
+        ("SELECT * FROM S WHERE A FILTER A[type = 1]", "not an attribute"),
         ("SELECT * FROM S WHERE A PARTITION BY [a, b]", "[a], [b]"),
         ("SELECT * FROM S WHERE A WITHIN 0 [x]", "at least 1"),
         ("SELECT * FROM S WHERE A WITHIN 1.5 EVENTS", "whole number"),

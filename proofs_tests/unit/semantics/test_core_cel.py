@@ -380,7 +380,7 @@ def test_no_more_parentheses_than_needed() -> None:
         ("A AS a FILTER x > 3", "x > 3", "whose attribute"),
         ("A AS a FILTER 3 > 2", "3 > 2", "compares an attribute"),
         ("A AS a FILTER a[b.x > 3]", "a[b.x > 3]", "stands alone"),
-        ("A AS a FILTER a.type = 'B'", "type", "no attribute"),
+        ("A AS a FILTER a.type = 'B'", "type", "not an attribute"),
         ("A AS a FILTER a.x like '('", "'('", "regular expression"),
         ("A AS a FILTER a.x > 1e999", "1e999", "too large"),
         ("A AS a FILTER a.t > timestamp 'noon'", "timestamp 'noon'", "ISO 8601"),

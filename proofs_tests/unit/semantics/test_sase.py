@@ -287,7 +287,7 @@ def test_an_unknown_aggregate_is_refused_with_those_that_are_known() -> None:
 
 @pytest.mark.parametrize("function", ["highest", "lowest"])
 def test_without_a_number_the_highest_are_refused(function: str) -> None:
-    with pytest.raises(IllFormed, match=rf"{function} needs to know how many: write {function}\(3"):
+    with pytest.raises(IllFormed, match=rf"{function} needs a rank: write {function}\(3"):
         operation_of(SaseAggregate("x", "a", function))
 
 

@@ -527,7 +527,7 @@ def test_explain_by_the_api() -> None:
     assert explain("A ; A", EVENTS, {0, 2}, valuation={"A": [0, 2]}).at == 2
     assert explain("A", EVENTS, at=3, language="event-expression").at == 3
     assert explain(BY_LANGUAGE["sase"], EVENTS, [1], language="sase").match.events == (1,)
-    with pytest.raises(InputError, match="name the positions"):
+    with pytest.raises(InputError, match="give either the positions"):
         explain("A", EVENTS)
 
 

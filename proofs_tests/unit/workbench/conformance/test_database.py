@@ -329,7 +329,7 @@ def test_the_statement_of_a_window_has_the_rows_of_each_match() -> None:
 
 def test_tables_for_what_is_no_clause_are_a_wrong_answer() -> None:
     for other in (replace(CASES[0], language="cel", query="A"), replace(CASES[0], query="MATCH_RECOGNIZE (")):
-        with pytest.raises(InputError, match="it has tables, and the query is no clause"):
+        with pytest.raises(InputError, match="the answer has tables, but the query is not"):
             sql.answer(other, [{"columns": [], "rows": []}])
 
 
