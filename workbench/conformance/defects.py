@@ -35,7 +35,7 @@ MOSTLY = 0.5  # the share of the answers that a cause has to give
 CONTRADICTED = 0.3  # of the answers that a choice changes, the share at most against what is nearly a cause
 SAMPLE = 120  # failing cases on which choices are compared
 COMPARED = 60  # answers to failing cases, and as many right ones, on which each choice is compared with its rivals
-UNPASSED = 6  # answers that a choice has to give if the engine passed no case
+UNPASSED = 6  # answers that one of the choices has to give if the engine passed no case
 SHOWN = 3  # causes of a defect that are listed
 
 
@@ -339,7 +339,8 @@ def _standing(
     blamed = _unexplained(choices, stands, kernels)
     stands = [choice for choice in stands if not _is_refuted(choices, choice, kernels, blamed)]
     if not choices.passed:  # nothing right speaks against a choice, so few wrong answers do not suffice for it
-        stands = [choice for choice in stands if len(judge.weigh(choice, stands).for_) >= UNPASSED]
+        many = any(len(judge.weigh(choice, stands).for_) >= UNPASSED for choice in stands)
+        stands = stands if many else []  # what one of them gives speaks about the others, as right answers would
     choices.banned -= set(stands)  # one that fell alone may stand beside those that `identify` found
     suite = ChoiceScorer(choices, answered)
     choices.silent -= {name for name in choices.silent if _is_silence_explained(choices, name, stands, failing)}

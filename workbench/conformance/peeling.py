@@ -786,11 +786,15 @@ def _weight(failing: Failing) -> Weight:
     return weight(operations, failing.query, failing.S)
 
 
-ERROR_CLASS = re.compile(r"[^:]*(?:: \w+(?=: ))?")  # "internal: TypeError", which a message follows
+REFUSER = r"(?:: [\w ]+ (?:refuses the query|fails)(?=: ))?"
+ERROR_CLASS = re.compile(rf"[^:]*{REFUSER}(?:: (?!Code:)\w+(?=: ))?(?:: Code: \d+)?")
 
 
 def error_class(result: CaseResult) -> str:
-    """Return the code of an error and, where the message begins with it, the name of its exception; "" for no error."""
+    """Return the code of an error and, if its message begins so, who refused, the exception's name and its code.
+
+    As "internal: the engine refuses the query: ChdbError: Code: 43"; "" for no error.
+    """
     found = ERROR_CLASS.match(result.detail) if result.outcome == "error" else None
     return found[0] if found else ""
 

@@ -285,6 +285,7 @@ EQL = {
     "all-rules", "sample": "events", "chain": "used-up", "null_groups": "joined", "groups": "folded",
 }  # fmt: skip
 SQLITE = {"chain": "before-event", "instant": "together", "groups": "folded"}
+RSIGMA = {"temporal-default": "one-rule", "null_groups": "joined"}
 
 
 @pytest.mark.parametrize(
@@ -295,6 +296,7 @@ SQLITE = {"chain": "before-event", "instant": "together", "groups": "folded"}
         (DUCKDB, "groups", "temporal_ordered", {"case", "window-temporal", "null_groups", "order"}),
         (EQL, "positions", "temporal_ordered", {"chain", "null_groups", "groups"}),
         (SQLITE, "positions", "temporal_ordered", {"chain", "instant", "groups"}),
+        (RSIGMA, "positions", "temporal", {"temporal-default", "null_groups"}),
     ],
 )
 def test_the_causes_of_a_converter_on_one_rule(

@@ -161,6 +161,29 @@ def planted(
     return defects_behind(Peeler(ask), [result for result in results if result.outcome == "failed"], results)
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("the engine refuses the query: ChdbError: Code: 386. DB::Exception", "ChdbError: Code: 43. DB::Exception"),
+        ("the engine refuses the query: BinderException", "ConversionException"),
+        ("ClickHouse refuses the query: Code: 386", "Code: 43"),
+        ("the converter fails: KeyError", "TypeError"),
+    ],
+)
+def test_the_smallest_case_of_an_error_has_the_same_error(first: str, second: str) -> None:
+    """A refused comparison of types shrank to an empty log, which the engine refuses by another code."""
+    before = first[: first.index(": ") + 2]
+
+    def ask(case: Case, query: object = None, S: Stream | None = None) -> CaseResult:
+        text = f"{first}: 'b'" if any(event["type"] == "B" for event in case.events) else f"{before}{second}: no 'b'"
+        return CaseResult(case, "error", detail=f"internal: {text}")
+
+    origin = Case("x", "f", "", "cel", "A", None, [], "matches", ())
+    result = ask(replace(Oracle().case(parse("A ; B"), stream("A A B"), origin), id="x"))
+    (defect,) = defects_behind(Peeler(ask), [result], [result])
+    assert (defect.result.detail, len(defect.result.case.events)) == (result.detail, 1)
+
+
 @pytest.mark.thorough
 def test_an_operator_that_another_event_type_makes_superfluous_is_not_blamed() -> None:
     """OR without its right side where the left one has matches: FILTER only makes the sides of A OR A different."""
