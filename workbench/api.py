@@ -30,7 +30,7 @@ from cerify.languages.language import (
     Language,
     Options,
     OutputTable,
-    confirmed,
+    compare_in_cel,
     without_numba,
 )
 from cerify.plan import COMPILED, FirstBatch, Plan, Want, misfits, plan, warn_of_misfits
@@ -916,16 +916,7 @@ def _compare_queries(left: Any, right: Any, languages: tuple[str, str], question
         raise IllFormed("arrays=False, or --single, is for two rules in EQL; other languages have no arrays")
     if mine is theirs or mine == theirs:
         return mine.deciders.compare(phi, psi, question)
-    in_cel = []
-    for query, lang, tree in ((left, mine, phi), (right, theirs, psi)):
-        with errors_in(_text_of(query)):
-            formula = lang.deciders.formula_to_compare(tree, question)
-        if isinstance(formula, Unsupported):
-            formula.text = formula.text or _text_of(query)
-            return Undecided(formula.described())
-        in_cel.append(formula)
-    verdict = LANGUAGES[COMMON].deciders.compare(in_cel[0], in_cel[1], question)
-    return confirmed(verdict, ((mine, phi), (theirs, psi)), question)
+    return compare_in_cel((mine, phi), (theirs, psi), question, (_text_of(left), _text_of(right)))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from cerify.languages.language import (
     Cases,
     Checked,
     Deciders,
-    DecisionQuestion,
     Evaluation,
     Evaluators,
     Explanations,
@@ -22,7 +21,6 @@ from cerify.languages.language import (
     Made,
     Options,
     Syntax,
-    confirmed,
 )
 from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.syntax import Formula
@@ -40,7 +38,6 @@ if TYPE_CHECKING:
     from cerify.draw.recording import Recording
     from cerify.equivalence.generate.generator import Generator
     from cerify.equivalence.shrink.shrink import QueryOperations
-    from cerify.equivalence.verdict import Verdict
     from cerify.explanations.explanation import Explainer
     from cerify.languages.language import Streamed
 
@@ -132,16 +129,6 @@ class CeqlDeciders(Deciders[CeqlQuery]):
 
     def in_cel(self, query: CeqlQuery, budget: Budget) -> Formula | Unsupported:
         return query.formula if query.policy == "NONE" else Unsupported(CONSUMES)
-
-    def compare(self, left: CeqlQuery, right: CeqlQuery, question: DecisionQuestion) -> Verdict:
-        """Return the verdict about the formulas of CEL; undecided where a query consumes."""
-        from cerify.equivalence.verdict import Undecided
-
-        phi, psi = self.in_cel(left, question.budget), self.in_cel(right, question.budget)
-        if isinstance(phi, Unsupported) or isinstance(psi, Unsupported):
-            return Undecided(CONSUMES)
-        verdict = CEL.deciders.compare(phi, psi, question)
-        return confirmed(verdict, ((self.language, left), (self.language, right)), question)
 
     @property
     def translations(self) -> Mapping[str, Callable[[CeqlQuery, Reading], Any]]:

@@ -15,7 +15,6 @@ from cerify.languages.language import (
     Cases,
     Checked,
     Deciders,
-    DecisionQuestion,
     Evaluation,
     Evaluators,
     Explanations,
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from cerify.draw.recording import Recording
     from cerify.equivalence.generate.generator import Generator
     from cerify.equivalence.shrink.shrink import QueryOperations
-    from cerify.equivalence.verdict import Bounded, Different, Undecided, Verdict
+    from cerify.equivalence.verdict import Bounded, Different, Undecided
     from cerify.explanations.explanation import Explainer
     from cerify.hypotheses.interpretation import Interpretation
     from cerify.languages.language import Streamed
@@ -163,17 +162,6 @@ class CoreDeciders(Deciders[Formula]):
 
     def in_cel(self, query: Formula, budget: Budget) -> CelFormula | Unsupported:
         return _in_cel(query, budget)
-
-    def compare(self, left: Formula, right: Formula, question: DecisionQuestion) -> Verdict:
-        """Compare two queries by their formulas of CEL."""
-        from cerify.equivalence.verdict import Undecided
-
-        phi, psi = _in_cel(left, question.budget), _in_cel(right, question.budget)
-        if isinstance(phi, Unsupported):
-            return Undecided(phi.described())
-        if isinstance(psi, Unsupported):
-            return Undecided(psi.described())
-        return CEL.deciders.compare(phi, psi, question)
 
     def difference(
         self, left: Formula, right: Formula, schema: Schema, budget: Budget = Budget()

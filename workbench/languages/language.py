@@ -33,7 +33,7 @@ from cerify.semantics.arguments import MOST, Budget, Selection, parse_reading, r
 from cerify.semantics.cel.denote import Predicates
 from cerify.semantics.cel.syntax import TimeWindow
 from cerify.semantics.eql.reading import ELASTIC, EqlReading
-from cerify.semantics.errors import IllFormed, InputError, MissingPackage, Unsupported
+from cerify.semantics.errors import IllFormed, InputError, MissingPackage, Unsupported, errors_in
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.predicates import Problem
 from cerify.semantics.row_pattern.reading import STANDARD, RowReading
@@ -256,11 +256,34 @@ class DecisionQuestion:
             require_kind("budget", self.budget, Budget, "a cerify.Budget")
 
 
-def confirmed(verdict: Verdict, sides: Iterable[tuple[Language[Any], Any]], question: DecisionQuestion) -> Verdict:
+def compare_in_cel(
+    left: tuple[Language[Any], Any],
+    right: tuple[Language[Any], Any],
+    question: DecisionQuestion,
+    texts: tuple[str | None, str | None] = (None, None),
+) -> Verdict:
+    """Compare two queries, each given with its language, by their formulas of CEL; undecided if one has none.
+
+    texts: those of the queries, where they are known, for messages.
+    """
+    from cerify.equivalence.verdict import Undecided
+    from cerify.languages import LANGUAGES
+
+    formulas: list[Formula] = []
+    for (language, query), text in zip((left, right), texts, strict=True):
+        with errors_in(text):
+            formula = language.deciders.formula_to_compare(query, question)
+        if isinstance(formula, Unsupported):
+            formula.text = formula.text or text
+            return Undecided(formula.described())
+        formulas.append(formula)
+    return _confirmed(LANGUAGES["cel"].deciders.compare(formulas[0], formulas[1], question), (left, right), question)
+
+
+def _confirmed(verdict: Verdict, sides: Sequence[tuple[Language[Any], Any]], question: DecisionQuestion) -> Verdict:
     """Turn a verdict on CEL formulas into one on the queries; a difference is confirmed by their definitions."""
     from cerify.equivalence.verdict import Contained, Different, Equivalent, Undecided
 
-    sides = list(sides)
     if isinstance(verdict, Equivalent | Contained) and any(lang.deciders.needs_order(query) for lang, query in sides):
         return replace(verdict, certificate=replace(verdict.certificate, order=question.order))
     if not isinstance(verdict, Different):
@@ -656,10 +679,14 @@ class Deciders(LanguagePart[F]):
     def compare(self, left: F, right: F, question: DecisionQuestion) -> Verdict:
         """Decide whether two queries have the same matches on every stream, at a level of the language; return the
         evidence.
+
+        By formulas of CEL as long as no language says otherwise.
         """
         from cerify.equivalence.verdict import Undecided
 
-        return Undecided(f"there is no decider for {self.language.title}")
+        if not self.is_compared_by_cel():
+            return Undecided(f"there is no decider for {self.language.title}")
+        return compare_in_cel((self.language, left), (self.language, right), question)
 
     def difference(
         self, left: F, right: F, schema: Schema, budget: Budget = Budget()

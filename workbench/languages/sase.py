@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from cerify.automata.evaluator import Consumption, Evaluator
-from cerify.languages import LANGUAGES
 from cerify.languages.language import (
     NO_COMMENTS,
     BuiltIn,
@@ -20,7 +19,6 @@ from cerify.languages.language import (
     Language,
     Options,
     Syntax,
-    confirmed,
     instead,
     without_numba,
 )
@@ -42,7 +40,6 @@ if TYPE_CHECKING:
     from cerify.draw.recording import Recording
     from cerify.equivalence.generate.generator import Generator
     from cerify.equivalence.shrink.shrink import QueryOperations
-    from cerify.equivalence.verdict import Verdict
     from cerify.explanations.explanation import Explainer
     from cerify.hypotheses.interpretation import Interpretation
     from cerify.languages.language import Streamed
@@ -182,17 +179,6 @@ class SaseDeciders(Deciders[Tree]):
     """The comparisons of queries of SASE+."""
 
     decides_its_own = False
-
-    def compare(self, left: Tree, right: Tree, question: DecisionQuestion) -> Verdict:
-        """Decide by formulas of CEL, if both queries have one."""
-        from cerify.equivalence.verdict import Undecided
-
-        phi, psi = (self.formula_to_compare(query, question) for query in (left, right))
-        for refused in (phi, psi):
-            if isinstance(refused, Unsupported):
-                return Undecided(refused.described())
-        verdict = LANGUAGES["cel"].deciders.compare(phi, psi, question)
-        return confirmed(verdict, ((self.language, left), (self.language, right)), question)
 
     def needs_order(self, query: Tree) -> bool:
         return any(block.within is not None for part in queries_of(query) for block in blocks_of(part))
