@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ import cerify
 from cerify import cli
 
 Run = Callable[..., tuple[int, str, str]]
+Write = Callable[[str, Any], Path]
 
 
 # Where the environment forbids byte code, each of the processes that tests start would compile all sources anew.
@@ -164,3 +166,20 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
         return exit_.value.code, out, err
 
     return run
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Writes text, bytes or an Arrow table to a file of this name."""
+
+    def write(name: str, content: Any) -> Path:
+        path = tmp_path / name
+        if isinstance(content, str | bytes):
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+        else:
+            import pyarrow.parquet
+
+            pyarrow.parquet.write_table(content, path)
+        return path
+
+    return write

@@ -457,7 +457,7 @@ def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = F
         misfitting = misfits(language, query, seen) if seen.types else ()
         found = [_with_text(problem, S, seen, language) for problem in misfitting]
         found += language.syntax.stream_problems(query, S)
-        columns = S.known_attributes(S.columns or ())
+        columns = S.known_attributes(S.columns or ()) if S.lists else S.columns or ()
         if seen.types or {*columns} - {TYPE}:  # without rows a file may be read without its header
             missing = [] if S.columns is None else list(language.syntax.missing_columns(query, columns))
     for problem in (missing + (found if strict else []))[:1]:

@@ -265,16 +265,22 @@ def _block_of(q: Tree, options: Options) -> SaseQuery | Unsupported:
 # A query is well-formed before it is evaluated: what is wrong without a schema is an error, and no warning too.
 
 
+def _evaluation(matches_of: Callable[..., Iterable[Match]], bindings: Any, q: Tree, options: Options) -> Evaluation:
+    """Return the evaluation of a query by these matches of programs and bindings of blocks."""
+
+    def evaluate(S: Stream) -> Iterable[Match]:
+        return matches_of(q, S, bindings, options.reading, options.budget, options.aggregates)
+
+    return evaluate
+
+
 def _prepare_definition(q: Tree, schema: Schema | None, options: Options) -> Evaluation:
     """Return the evaluation of a query by its definition. Raises IllFormed."""
     from cerify.semantics.sase.denote import bindings
     from cerify.semantics.sase.interpreter import matches_of
 
-    def evaluate(S: Stream) -> Iterable[Match]:
-        return matches_of(q, S, bindings, options.reading, options.budget, options.aggregates)
-
     require_wellformed(q)
-    return evaluate
+    return _evaluation(matches_of, bindings, q, options)
 
 
 def _prepare_automaton(q: Tree, schema: Schema | None, options: Options) -> Evaluation:
@@ -282,11 +288,8 @@ def _prepare_automaton(q: Tree, schema: Schema | None, options: Options) -> Eval
     from cerify.automata.nfab.evaluate import bindings
     from cerify.automata.nfab.evaluators import matches_of
 
-    def evaluate(S: Stream) -> Iterable[Match]:
-        return matches_of(q, S, bindings, options.reading, options.budget, options.aggregates)
-
     require_wellformed(q)
-    return evaluate
+    return _evaluation(matches_of, bindings, q, options)
 
 
 def _prepare_loops(q: Tree, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
@@ -297,10 +300,7 @@ def _prepare_loops(q: Tree, schema: Schema | None, options: Options) -> Evaluati
     from cerify.automata.nfab.compiled import bindings
     from cerify.automata.nfab.evaluators import matches_of
 
-    def evaluate(S: Stream) -> Iterable[Match]:
-        return matches_of(q, S, bindings, options.reading, options.budget, options.aggregates)
-
-    return evaluate
+    return _evaluation(matches_of, bindings, q, options)
 
 
 def _interpretation() -> Interpretation:

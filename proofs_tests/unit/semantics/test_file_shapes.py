@@ -28,6 +28,7 @@ from cerify.semantics.json_events import JsonSchema
 from cerify.semantics.json_lines import table_of_json_lines
 from cerify.semantics.tables import SMALL, CsvSource
 from cerify.semantics.time_columns import FieldReading
+from proofs_tests.conftest import Write
 from proofs_tests.support import sampled
 
 # ---- file shapes ----
@@ -36,18 +37,6 @@ from proofs_tests.support import sampled
 AB = [Event("A", {"x": 1}), Event("B", {"x": 2})]
 LINES = '{"type": "A", "x": 1}\n{"type": "B", "x": 2}\n'
 
-
-@pytest.fixture
-def write(tmp_path: Path) -> Callable[[str, str | bytes], Path]:
-    def write(name: str, content: str | bytes) -> Path:
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return write
-
-
-Write = Callable[[str, str | bytes], Path]
 
 # --- compression ------------------------------------------------------------------------------------------------------
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +16,7 @@ import cerify
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Event, Schema
 from cerify.semantics.files import as_stream, read_stream
+from proofs_tests.conftest import Write
 
 XES = """<?xml version="1.0" encoding="UTF-8"?>
 <log xes.version="1.0" xmlns="http://www.xes-standard.org/">
@@ -73,19 +73,6 @@ def test_a_log_of_the_first_ocel_is_said_to_be_one(name: str, content: str, tmp_
         path.write_text(content, encoding="utf-8")
     with pytest.raises(InputError, match=r"it is a log of OCEL 1\.0: write it as OCEL 2\.0"):
         read_stream(path)
-
-
-@pytest.fixture
-def write(tmp_path: Path) -> Callable[[str, str | bytes], Path]:
-    def write(name: str, content: str | bytes) -> Path:
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return write
-
-
-Write = Callable[[str, str | bytes], Path]
 
 
 @pytest.mark.parametrize("name", ["log.xes", "log.xml", "log", "log.xes.gz"])

@@ -87,24 +87,6 @@ WRITERS = {
 }
 
 
-@pytest.fixture
-def write(tmp_path: Path) -> Callable[..., Path]:
-    """Writes text, bytes or a table to a file of this name."""
-
-    def write(name: str, content: str | bytes | pa.Table) -> Path:
-        path = tmp_path / name
-        match content:
-            case str():
-                path.write_text(content, encoding="utf-8", newline="")
-            case bytes():
-                path.write_bytes(content)
-            case _:
-                pq.write_table(content, path)
-        return path
-
-    return write
-
-
 def refuses(path: Path, message: str, **options: Any) -> None:
     """The file, or its attributes, are refused with one message that starts with its name and says this to its end."""
     with pytest.raises(InputError) as error:
