@@ -19,6 +19,7 @@ SETTINGS = {
     "spark.driver.memory": "2g",
     "spark.sql.shuffle.partitions": "3",
     "spark.ui.enabled": "false",
+    "spark.python.authenticate.socketTimeout": "120s",  # in which a worker starts, on a machine that has much to do
     "spark.sql.execution.arrow.maxRecordsPerBatch": "64",  # so that keys end inside batches, and last over several
 }
 
