@@ -804,7 +804,9 @@ def instead(words: Mapping[str, str], verb: str = "has") -> dict[str, str]:
 NO_COMMENTS = dict.fromkeys(("--", "//", "/*", "#"), "{title} has no comments; remove this one")
 FOREIGN: Mapping[str, str] = {
     **instead(dict.fromkeys(("WHERE", "HAVING", "WHEN"), "FILTER")),
-    **instead(dict.fromkeys(("THEN", "FOLLOWED", "FOLLOWEDBY", "FOLLOWEDBYANY", "BEFORE", "->", ".*"), ";")),
+    **instead(
+        dict.fromkeys(("THEN", "FOLLOWED", "FOLLOWED BY", "FOLLOWEDBY", "FOLLOWEDBYANY", "BEFORE", "->", ".*"), ";")
+    ),
     **instead({"NEXT": "A : B for the event after A, and NXT(A ; B) for the strategy"}),
     **instead({"GROUP BY": "PARTITION BY [id], or PER KEY [id] to look at one id at a time"}),
     **instead({"SKIP": "a strategy around the query, as in NXT(A ; B)"}),
@@ -814,7 +816,12 @@ FOREIGN: Mapping[str, str] = {
     "IS": "IS NULL stands in brackets, as in FILTER T[x is null] or T[x is not null]",
     **instead({"==": "=", "&&": "AND", "|": "OR", "||": "OR", "<>": "!=", "=>": ">=", "=<": "<="}),
     **instead(dict.fromkeys(("SEC", "SECS"), "seconds") | dict.fromkeys(("MIN", "MINS"), "minutes")),
-    **instead({",": "; between events and AND between conditions", "?": "(A ; B) OR A for A ; B?"}),
+    **instead(
+        {
+            ",": "; between events and AND between conditions",
+            "?": "(A ; B) OR A for A ; B?, and (A ; B) OR B for A? ; B",
+        }
+    ),
     **instead({"BETWEEN": "two comparisons, as in T.x >= 1 AND T.x <= 3", "LIMIT DURATION": "WITHIN 5 minutes"}),
     **instead({"*": "+ for one or more events, and (A+ ; B) OR B for A* ; B, or (A OR B) for an event of any type"}),
     **instead(dict.fromkeys(("!", "~"), "A ; (B UNLESS C) for no C between A and B")),

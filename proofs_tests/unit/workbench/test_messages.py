@@ -57,6 +57,8 @@ S = Stream(map(Event, "ABAB"))
         ("cel", "T FILTER NOT T.x > 3", "NOT stands in brackets, as in FILTER T[not x > 3]"),
         ("cel", "NOT H ; T", "for no C in between write A ; (B UNLESS C)"),
         ("cel", "T ; H?", "write (A ; B) OR A for A ; B?"),
+        ("cel", "T? ; H", "and (A ; B) OR B for A? ; B"),
+        ("cel", "T followed by H", "CEL has no 'followed by'; write ;\nT followed by H\n  ^^^^^^^^^^^\n"),
         ("cel", "T FILTER T.x <> 3", "write !="),
         ("cel", "T FILTER T.x BETWEEN 1 AND 3", "write two comparisons, as in T.x >= 1 AND T.x <= 3"),
         ("cel", "(T ; H) PARTITION BY id", "in brackets, as in PARTITION BY [id]"),
