@@ -11,7 +11,7 @@ import csv
 import gc
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -26,6 +26,7 @@ from cerify.semantics.packages import naming_extras, np, pa, pc
 from cerify.semantics.values import has_nanoseconds, plain, show_time
 
 OutputFormat = Literal["csv", "parquet", "jsonl"]
+ROWS_TOGETHER = 100_000  # of a file of text, so that the texts of a part fit one array
 OUTPUT_SUFFIXES: Mapping[str, OutputFormat] = {
     ".csv": "csv",
     ".parquet": "parquet",
@@ -60,7 +61,7 @@ class PositionArrays:
         texts = pa.ListArray.from_arrays(pa.array(self.offsets, pa.int32()), pa.array(self.events).cast(pa.string()))
         positions, at = pc.binary_join(texts, ", "), pa.array(self.at).cast(pa.string())
         lines = pc.binary_join_element_wise('{"at": ', at, ', "events": [', positions, "]}", "")
-        return str(pc.binary_join(pa.ListArray.from_arrays(pa.array([0, len(self)], pa.int32()), lines), "\n")[0])
+        return str(_joined(lines, "\n"))
 
     def make_objects(self) -> list[Match]:
         """Return all matches as objects."""
@@ -244,6 +245,10 @@ def written_table(columns: Mapping[str, Sequence[Any]], format: OutputFormat) ->
         sink = pa.BufferOutputStream()
         pq.write_table(table_of_columns(columns), sink)
         return bytes(sink.getvalue())
+    if all(isinstance(values, pa.Array) for values in columns.values()):
+        table = pa.table(dict(columns))
+        parts = (_written_rows(part, format) for part in table.to_batches(ROWS_TOGETHER))
+        return b"".join([_written_row(columns).encode() if format == "csv" else b"", *parts])
     rows = zip(*map(_python_values, columns.values()), strict=True)
     match format:
         case "jsonl":
@@ -255,6 +260,53 @@ def written_table(columns: Mapping[str, Sequence[Any]], format: OutputFormat) ->
             writer.writerow(columns)
             writer.writerows([shown_cell(value) for value in row] for row in rows)
             return text.getvalue().encode()
+
+
+def _written_row(cells: Iterable[str]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(cells)
+    return text.getvalue()
+
+
+def _written_rows(rows: pa.RecordBatch, format: OutputFormat) -> bytes:
+    """Return what `written_table` writes of these rows, without an object for each."""
+    fields: list[Any] = []
+    for name, values in zip(rows.schema.names, rows.columns, strict=True):
+        if format == "jsonl":  # which leaves out null, with its name
+            texts = pc.binary_join_element_wise(f"{', ' if fields else '{'}{_json(name)}: ", _texts(values, _json), "")
+        else:
+            texts = _texts(values, lambda value: _written_row([shown_cell(value), ""])[:-2])
+            if pa.types.is_list(values.type):
+                quoted = pc.binary_join_element_wise('"', pc.replace_substring(texts, '"', '""'), '"', "")
+                texts = pc.if_else(pc.match_substring_regex(texts, '[,"]'), quoted, texts)
+        fields.append(pc.fill_null(texts, ""))
+    between, end = ("", "}\n") if format == "jsonl" else (",", "\n")
+    lines = pc.binary_join_element_wise(pc.binary_join_element_wise(*fields, between), end, "")
+    return bytes(_joined(lines, "").as_buffer())
+
+
+def _joined(texts: pa.Array, between: str) -> pa.Scalar:
+    return pc.binary_join(pa.ListArray.from_arrays(pa.array([0, len(texts)], pa.int32()), texts), between)[0]
+
+
+def _json(value: Any) -> str:
+    return json.dumps(plain(value), ensure_ascii=False)
+
+
+def _texts(values: pa.Array, encode: Callable[[Any], str]) -> pa.Array:
+    """Return the text of each value, and null for null; of lists that in JSON."""
+    from cerify.semantics.arrow_columns import values_in
+
+    if pa.types.is_list(values.type):
+        elements = pc.fill_null(_texts(values.flatten(), _json), "null")
+        lists = pa.ListArray.from_arrays(pc.subtract(values.offsets, values.offsets[0]), elements)
+        return pc.binary_join_element_wise("[", pc.binary_join(lists, ", "), "]", "")
+    if pa.types.is_integer(values.type):
+        return values.cast(pa.string())
+    if pa.types.is_floating(values.type):  # of which 0.0 and -0.0 are two
+        return pa.array([None if v is None else encode(v) for v in values_in(values)], pa.string())
+    coded = values.dictionary_encode()
+    return pa.array([encode(v) for v in values_in(coded.dictionary)], pa.string()).take(coded.indices)
 
 
 def _python_values(values: Sequence[Any]) -> Sequence[Any]:

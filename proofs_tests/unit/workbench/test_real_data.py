@@ -159,7 +159,8 @@ TIME = pa.timestamp("us", tz="UTC")
 TYPED = {
     "type": pa.array(["A", "B", "A.b", "B", "A", "A.b", "B"]),
     "b.c": pa.array([None, 1, 2, None, 3, 4, 5]),
-    "c": pa.array(["x", None, "y", "z", "x", "z", None]).dictionary_encode(),
+    "c": pa.array(["x", None, 'a "b", c', "z\n", "x", "z\n", None]).dictionary_encode(),
+    "f": pa.array([0.0, -0.0, 1.5, None, 1e300, -0.0, 2.0]),
     "t": pa.array([None, 0, 10**6, 1, None, 7, 8], TIME),
     "ns": pa.array([1, 2001, None, None, 5, 6, 7], pa.timestamp("ns", tz="UTC")),
     "ok": pa.array([True, None, False, None, None, True, None]),
@@ -169,7 +170,10 @@ TYPED = {
 
 @pytest.mark.parametrize("query", ["A ; B", "A ; B+", "A OR (B ; B)", '(A OR "A.b") ; B', "Z ; A"])
 @pytest.mark.parametrize("attributes", [None, ["c", "type"], ["ns"]])
-def test_matches_that_are_arrays_have_the_columns_of_objects(query: str, attributes: list[str] | None) -> None:
+def test_matches_that_are_arrays_have_the_columns_of_objects(
+    query: str, attributes: list[str] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cerify.semantics.match_frames.ROWS_TOGETHER", 2)
     S = Stream(pa.table(TYPED))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
