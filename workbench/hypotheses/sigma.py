@@ -211,7 +211,7 @@ class LogOfConverter(LogOfRules):
         number, events = super().measure(rule, window, of_p)
         if rule.kind == "temporal_ordered" and self.choices["chain"] == "before-event":
             chain = self.longest_chain(window, {one.at for one in window})
-            return len(chain), events_of(chain)
+            number, events = len(chain), events_of(chain)
         if rule.kind == "temporal_ordered" and self.choices["chain"] == "in-window":
             moment: Microseconds | None = None
             for i in range(len(rule.rules)):
