@@ -59,7 +59,7 @@ def _ids(_: click.Context) -> Iterable[str]:
     "--write",
     "path",
     type=click.Path(path_type=Path),
-    help="Write the page of all claims, quickly checked, and the errata beside it.",
+    help="Write the page of all claims, quickly checked, the errata beside it, and the totals in the README above.",
 )
 def main(ids: tuple[str, ...], effort: Effort, jobs: int, as_json: bool, plants: bool, path: Path | None) -> None:
     """Check the claims of the papers. Without IDs, all of them; an ID may be a prefix, such as tods21.thm6.2.
@@ -69,7 +69,7 @@ def main(ids: tuple[str, ...], effort: Effort, jobs: int, as_json: bool, plants:
     from proofs_tests.claims import errata_page  # not above: the claims need packages, which help does not
     from proofs_tests.claims.everything import LEDGER
     from proofs_tests.claims.ledger import OPEN
-    from proofs_tests.claims.page import STATUSES, page
+    from proofs_tests.claims.page import STATUSES, page, with_totals
     from proofs_tests.claims.run import checked, planted
 
     if path is not None:
@@ -78,6 +78,9 @@ def main(ids: tuple[str, ...], effort: Effort, jobs: int, as_json: bool, plants:
             raise click.ClickException("; ".join(wrong))
         write_whole(path, written)
         write_whole(path.with_name("errata.md"), errata_page.page())
+        readme = path.resolve().parent.parent / "README.md"
+        if readme.exists():
+            write_whole(readme, with_totals(readme.read_text(encoding="utf-8")))
         return
     chosen = [id_ for id_ in LEDGER if not ids or id_.startswith(ids)]
     if unknown := [id_ for id_ in ids if not any(one.startswith(id_) for one in LEDGER)]:

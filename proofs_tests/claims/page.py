@@ -45,6 +45,7 @@ few rows are statements of this book about the language of a paper, and say so.
 - The bounds are those of the quick check; `cerify claims --budget full` looks at more. `cerify claims
   --planted` plants an error beside each entry that has a check and shows that the check finds it.
 """
+TOTALS = "| paper |"  # how the table of totals begins, here and in the README
 
 _checked: dict[str, dict[str, Any]] = {}
 
@@ -64,10 +65,17 @@ def page(jobs: int = 1) -> str:
     return "\n".join([introduction, *summary(), *(line for paper in PAPERS for line in _of(paper))]) + "\n"
 
 
+def with_totals(readme: str) -> str:
+    """Return the README with the table of totals as it is now; every claim has to be checked before."""
+    before, _, after = readme.partition(TOTALS)
+    rest = after.partition("\n\n")[2]
+    return before + "\n".join(summary()) + "\n" + rest
+
+
 def summary() -> Iterator[str]:
     """How many claims of each paper have which status, and which evidence."""
     columns = (*STATUSES, *(f"*{evidence}*" for evidence in EVIDENCE))
-    yield f"| paper | {' | '.join(columns)} |"
+    yield f"{TOTALS} {' | '.join(columns)} |"
     yield f"|---|{'---|' * len(columns)}"
     rows = {f"{paper}: {title}": (paper,) for paper, title in PAPERS.items() if paper not in LATER}
     rows[f"later work, {len(LATER)} papers"] = LATER

@@ -24,7 +24,7 @@ from proofs_tests.claims.errata import ALL_ERRATA as ERRATA
 from proofs_tests.claims.errata import Erratum, lines
 from proofs_tests.claims.everything import LISTED, missing
 from proofs_tests.claims.ledger import LEDGER, OPEN, PLANTED, Finding, claim, plant
-from proofs_tests.claims.page import page, quick
+from proofs_tests.claims.page import page, quick, with_totals
 from proofs_tests.claims.tods21_constructions import by_theorem_6_2, by_theorem_7_2
 from proofs_tests.conftest import Run
 from proofs_tests.support import complex_events, sampled, stream
@@ -336,6 +336,14 @@ def test_every_case_of_the_ledger_is_shown_whole() -> None:
 def test_nine_in_ten_claims_are_more_than_sampled() -> None:
     weak = [id_ for id_ in LEDGER if quick(id_)["evidence"] in (None, "random")]
     assert len(weak) <= len(LEDGER) / 10, weak
+
+
+@pytest.mark.thorough
+def test_the_totals_of_the_readme_are_current() -> None:
+    page()
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "| open |" in readme
+    assert with_totals(readme) == readme
 
 
 @pytest.mark.parametrize("jobs", sampled(["1", "2"], ["1"]))
