@@ -54,9 +54,10 @@ def _agree_on_logs(rules: Iterable[eql.EqlQuery], rows: Sequence[Event], length:
             cases += 1
     steps = "two steps over A and B" + ", and of three over A" * (length > 3)
     bound = (
-        f"{cases} cases: {number} rules, all of {steps}, with and without a window and until, on all logs of {length} "
+        f"{cases} cases: {number} rules, all of {steps}, each plain, until A, within a second, and that until B, on "
+        f"all logs of {length} events of {len(rows)} kinds"
     )
-    return Finding("holds", "exhaustive", f"{bound}events")
+    return Finding("holds", "exhaustive", bound)
 
 
 def _as_formula(query: eql.EqlQuery) -> Callable[[Stream], Iterable[Match]]:

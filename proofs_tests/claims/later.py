@@ -50,7 +50,7 @@ from proofs_tests.claims.cep17 import streams as core_streams
 from proofs_tests.claims.cep17_measured import FLAT
 from proofs_tests.claims.ledger import Effort, Finding, claim, plant
 from proofs_tests.claims.measure import exponent
-from proofs_tests.claims.search import Space
+from proofs_tests.claims.search import POSITIVE, Space
 from proofs_tests.unit.semantics import sase_cases as small
 
 TYPES = "AB"
@@ -143,7 +143,8 @@ def _(effort: Effort) -> Finding:
         f"{cases} queries: all of two of A, B, x and y, with {len(GAPS)} gaps and 3 widths, and {few} of three made "
     )
     bound += (
-        f"by hand with all pairs of these gaps; on a stream that has all traces of {length} events of 2 types in it"
+        f"by hand with all pairs of these gaps and a width of 4; on a stream that has all traces of {length} events of "
+        "2 types in it"
     )
     return Finding("holds", "exhaustive", bound)
 
@@ -190,7 +191,8 @@ def _(effort: Effort) -> Finding:
                 seen = {"stream": shown, "formula": sorted(got), "streams of keys": sorted(wanted)}
                 return Finding("refuted", "exhaustive", formula, seen)
             cases += 1
-    bound = f"{len(formulas)} formulas, two widths, all streams of {length} events of 2 types and 2 keys: {cases} cases"
+    bound = f"{', '.join(formulas)} in widths of 1 and 2, all streams of {length} events of 2 types and "
+    bound += f"2 keys: {cases} cases"
     return Finding("holds", "example", bound)
 
 
@@ -225,6 +227,9 @@ class _CountedUnion(_Counted, ces.CesUnion):
     pass
 
 
+OUTPUTS = 500
+
+
 def _counted_steps(query: str, types: str, width: int) -> tuple[list[tuple[int, int]], list[float]]:
     """Return how often nodes are read: by each event, to let go of old nodes then, and for each event of an output."""
     S = Stream(map(Event, types))
@@ -240,7 +245,7 @@ def _counted_steps(query: str, types: str, width: int) -> tuple[list[tuple[int, 
         low = [max(0, n - width + 1) for n in range(len(S))]
         before = _Counted.reads
         for node in evaluation.ends():
-            for path in islice(ces.enumerate_(node, low), 500):
+            for path in islice(ces.enumerate_(node, low), OUTPUTS):
                 delays.append((_Counted.reads - before) / len(path))
                 before = _Counted.reads
     return updates, delays
@@ -261,13 +266,13 @@ def _swept(evaluation: ScopedEvaluation, counted: list[int], low: int) -> None:
 )
 def _(effort: Effort) -> Finding:
     lengths = (100, 1000, 10_000) if effort == "quick" else (100, 1000, 10_000, 30_000)
-    queries, widths = ("A+ ; B", "(A OR B)+ ; C"), (10, 100, 1000)
+    queries, widths, at_width, at_length = ("A+ ; B", "(A OR B)+ ; C"), (10, 100, 1000), 100, 3000
     flat, wide, spread, delays = [], [], 0.0, [0.0]
     for query in queries:
         for sizes, grown in ((lengths, flat), (widths, wide)):
             most = []
             for size in sizes:
-                length, width = (size, 100) if sizes is lengths else (3000, size)
+                length, width = (size, at_width) if sizes is lengths else (at_length, size)
                 updates, gaps = _counted_steps(query, "AAB" * (length // 3) + "C", width)
                 most.append(max(own for own, _ in updates))
                 spread = max(spread, sum(map(sum, updates)) / len(updates))
@@ -276,10 +281,11 @@ def _(effort: Effort) -> Finding:
                     return Finding("refuted", "measured", f"{spread:.1f} nodes on the mean, {query}, {width} events")
             grown.append(exponent(sizes, most))
     bound = (
-        f"{len(queries)} queries; most nodes that an event looks at: exponents to {max(flat):.2f} in the length of the "
-        f"stream, {lengths[0]} to {lengths[-1]} events, and to {max(wide):.2f} in the window, {widths[0]} to "
-        f"{widths[-1]} events; with old nodes let go, {spread:.1f} at most on the mean; at most {max(delays):.1f} "
-        "before an output for each of its events"
+        f"{' and '.join(queries)} on (A A B)* C; most nodes that an event looks at: exponents to {max(flat):.2f} "
+        f"in the length of the stream, {lengths[0]} to {lengths[-1]} events with a window of {at_width}, and to "
+        f"{max(wide):.2f} in the window, {widths[0]} to {widths[-1]} events of {at_length}; with old nodes "
+        f"let go, {spread:.1f} at most on the mean; at most {max(delays):.1f} before each of the first {OUTPUTS} "
+        "outputs at an event, for each event of the output"
     )
     fits = max(*flat, *wide) < FLAT and max(delays) < 10
     return Finding("holds" if fits else "refuted", "measured", bound)
@@ -302,7 +308,8 @@ STAR = Space(("in", "filter", "seq", "or", "plus"), nodes=5, events=3)
 def _(effort: Effort) -> Finding:
     space, cases, count = replace(STAR, nodes=4 if effort == "quick" else 5), 0, 0
     streams = [Stream(word) for n in (1, 2, 3) for word in product(space.alphabet, repeat=n)]
-    for phi in space.every():
+    named = (phi for phi in space.every() if any(isinstance(psi, cel.In) for psi in cel.subformulas(phi)))
+    for phi in (*space.every(), *(cel.Filter(phi, cel.Every("X", POSITIVE)) for phi in named)):
         count += 1
         psi = to_core_cel(phi)
         for S in streams:
@@ -310,7 +317,10 @@ def _(effort: Effort) -> Finding:
             if [core_events(psi, S, n) for n in range(len(S))] != [complex_events(phi, S, n) for n in range(len(S))]:
                 return Finding("refuted", "exhaustive", f"{cel.show(phi)} over {S.events}")
     return Finding(
-        "holds", "exhaustive", f"{count} formulas translated by the library, {cases} cases: {space.describe()}"
+        "holds",
+        "exhaustive",
+        f"{count} formulas translated by the library, {cases} cases: {space.describe()}; those with IN also below "
+        "FILTER X.x > 0",
     )
 
 
@@ -470,7 +480,8 @@ def _(effort: Effort) -> Finding:
                 return Finding("refuted", "exhaustive", cel.show(phi))
     bound = (
         f"none of all {count} formulas of CEL* to {nodes} nodes that have each of A, B and C once at most and that "
-        "comparison of them has the whole of A B C B C exactly where each round adds up, on all with values 1 and 2"
+        "comparison of them has the whole of A B C B C exactly where each round adds up, on all with the "
+        "values 3 for A and 1 and 2 for the others"
     )
     return Finding("holds", "exhaustive", bound)
 
@@ -625,8 +636,9 @@ def _(effort: Effort) -> Finding:
         if apart != [True, False]:
             return Finding("refuted", "exhaustive", far)
     chosen = "every seventh of" if effort == "quick" else "all"
-    bound = f"{len(texts)} formulas, {chosen} those listed and two of them with ; or ALL: {cases} cases, all gaps of 1 "
-    bound += "and 2 between two or three events; A ; B more than a second apart does not stay"
+    listed = ", ".join(TIMED).format("1 or 2")
+    bound = f"{len(texts)} formulas, {chosen} {listed} and two of them with ; or ALL: {cases} cases, A B, "
+    bound += "A A B and A B B with all gaps of 1 and 2; A ; B more than a second apart does not stay"
     return Finding("holds", "example" if effort == "quick" else "exhaustive", bound)
 
 
@@ -861,7 +873,7 @@ def _(effort: Effort) -> Finding:
     sizes, told = range(1, 9 if effort == "quick" else 13), []
     for name, (pattern, formula, growth) in STRATEGY_COUNTS.items():
         strategy = name.partition(",")[0]
-        seen = []
+        seen, series = [], "n A, n C and B" if "C" in pattern else "n A and B"
         for n in sizes:
             types = "A" * n + ("C" * n if "C" in pattern else "") + "B"
             text = f"PATTERN {pattern} WHERE {strategy}({_variables(pattern)}) {{ }}"
@@ -869,8 +881,8 @@ def _(effort: Effort) -> Finding:
             seen.append(len(list(matches_of_sase(parse_sase(text), S, bindings))))
         if seen != [formula(n) for n in sizes]:
             return Finding("refuted", "exhaustive", f"{name}: {seen}")
-        told.append(f"{name} {seen[-1]}, {growth}")
-    return Finding("holds", "measured", f"all sizes n to {sizes[-1]} events in the series, results: {'; '.join(told)}")
+        told.append(f"{pattern} by {name.partition(',')[0]} on {series} {seen[-1]}, {growth}")
+    return Finding("holds", "measured", f"all n to {sizes[-1]}, results at the last: {'; '.join(told)}")
 
 
 def _variables(pattern: str) -> str:
@@ -1075,8 +1087,8 @@ def _(effort: Effort) -> Finding:
             if len({events for _, events in found}) < len(found):
                 return Finding("refuted", "random", f"{show_sase(q)} over {S.events}")
     again = [(m.at, m.events) for m in matches(parse("PROJECT[A](A ; B)"), Stream(map(Event, "ABB")))]
-    bound = f"{cases} matches: all queries of one component and every {every}. of two, with one condition at most, all "
-    bound += "streams of 3 events; A B B"
+    bound = f"{cases} matches: all queries of one component and every {every}. of two, with one strategy and one "
+    bound += "condition at most, all streams of 3 events; A B B"
     return Finding("holds" if again == [(1, (0,)), (2, (0,))] else "refuted", "random", bound)
 
 

@@ -105,7 +105,7 @@ def _of(paper: str) -> Iterator[str]:
             status = f"[{status}](errata.md#text-that-may-be-damaged)"
         bound = looked[claim.id]
         for note, text in notes.items():
-            bound = bound.replace(text, note)
+            bound = re.sub(rf"(?<!\w){re.escape(text)}(?!\w)", note, bound)
         cells = (f"`{claim.id}`", claim.title, status, found["evidence"] or "", bound)
         yield "| " + " | ".join(_cell(text) for text in cells) + " |"
     yield ""

@@ -154,9 +154,9 @@ def _(effort: Effort) -> Finding:
     return Finding(
         "holds-corrected" if not wrong else "refuted",
         "random" if every > 1 else "exhaustive",
-        f"{len(automata):,} queries compiled: all of one component and every {every}. of two, with one condition at "
-        f"most, and {len(CUT_BY_AGGREGATES)} with ! and an aggregate made by hand: their states and edges are those of "
-        "A.2, and the identifiers those of the correction",
+        f"{len(automata):,} queries compiled: all of one component and every {every}. of two, with one strategy "
+        f"and one condition at most, and {len(CUT_BY_AGGREGATES)} with ! and an aggregate made by "
+        "hand: their states and edges are those of A.2, and the identifiers those of the correction",
         found,
         "of a pair a[1], a[i] the take, ignore and proceed edges may speak of the next component too, and take and "
         "ignore edges of `a.len` and `agg(a[].att)`",
@@ -278,13 +278,14 @@ def _(effort: Effort) -> Finding:
     if effort == "quick":
         queries = [*small.queries(1, windows=windows), *small.queries(2, windows=windows, step=39)]
         cases: Iterable[tuple[sase.SaseQuery, Stream]] = product(queries, small.streams(3, ("A1/k", "A2/l", "B1/k")))
-        bound = f"{len(queries)} queries with one condition at most, all of one component, every 39. of two, with and "
-        bound += "without a window of 2 seconds, all streams of 3 events of three kinds"
+        bound = f"{len(queries)} queries with one strategy and one condition at most, all of one component, every "
+        bound += "39. of two, with and without a window of 2 seconds, all streams of 3 events of three kinds"
     else:
         rng = Random(1)
         queries = [*small.queries(2, windows=windows)]
         cases = ((q, small.by_chance(rng, 7)) for q in queries for _ in range(5))
-        bound = f"{len(queries):,} queries of two components, on five streams of 7 events each, drawn (seed 1)"
+        bound = f"{len(queries):,} queries of two components with one strategy, on five streams of 7 "
+        bound += "events each, drawn (seed 1)"
     differs, looked_at = difference(cases, bindings, moves.bindings)
     if differs is not None:
         return Finding("refuted", "exhaustive", bound, differs)

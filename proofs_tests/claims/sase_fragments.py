@@ -73,8 +73,8 @@ def _sampled(effort: Effort) -> str:
 
 
 SIMPLE = (
-    "of simple queries to two components with at most one condition, beside the tests, and none underlined: that may "
-    "make of partition contiguity skip till next match (thm4.3:underlined); a "
+    "of simple queries to two components with one strategy and at most one condition, beside the tests, and none "
+    "underlined: that may make of partition contiguity skip till next match (thm4.3:underlined); a "
     "negation in front looks back to the start of the stream"
 )
 
@@ -119,9 +119,9 @@ _proper(
     "Of simple queries without negation, those by partition contiguity or skip till next match (section 6, of Cayuga) "
     "say more than those by skip till next match (section 4, of Cayuga)",
     "remark",
-    "no statement of the paper, but of this book; simple queries to two components with at most one condition, beside "
-    "the tests. With UNION and composition a query by skip till next match has these matches, so that both sections "
-    "may be right",
+    "no statement of the paper, but of this book; simple queries to two components with one strategy and at most one "
+    "condition, beside the tests. With UNION and composition a query by skip till next match has these "
+    "matches, so that both sections may be right",
 )
 def _(effort: Effort) -> Finding:
     text = "SEQ(A a, A b) WHERE partition_contiguity(a, b) { [y] }"

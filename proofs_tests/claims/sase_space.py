@@ -14,7 +14,7 @@ from cerify.semantics.sase.denote import bindings
 from proofs_tests.claims import broken
 from proofs_tests.claims.ledger import Effort, Finding, claim, plant
 from proofs_tests.claims.measure import exponent
-from proofs_tests.claims.sase_power import edges, ordered_graphs, path_query, reaches
+from proofs_tests.claims.sase_power import UPWARDS, edges, ordered_graphs, path_query, reaches
 from proofs_tests.unit.semantics.sase_cases import query
 
 SUBSET_SUM = "SEQ(A+ a[]) WHERE skip_till_any_match(a[]) {{ sum(a[].x) = {} }}"
@@ -68,7 +68,7 @@ def _(effort: Effort) -> Finding:
     slope = exponent(lengths, sizes)
     bits = [f"{1 + 2 * log2(n + 1):.0f}" for n in lengths]
     bound = (
-        f"{len(graphs)} graphs on 2 to {most} vertices; paths of {', '.join(map(str, lengths))} edges: at most "
+        f"{UPWARDS} on 2 to {most} vertices ({len(graphs)}); paths of {', '.join(map(str, lengths))} edges: at most "
         f"{', '.join(map(str, sizes))} configurations, exponent {slope:.2f}, of about {', '.join(bits)} bits each; "
         f"the sums of some of {', '.join(map(str, numbers))} are recognized"
     )

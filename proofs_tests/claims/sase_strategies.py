@@ -116,8 +116,8 @@ def _(effort: Effort) -> Finding:
     text, three = COURIERS.split(";")[0], [FOUR_HOPS[0], (3, 8, "New York", "q"), *FOUR_HOPS[3:]]
     ok = [len(answered(text, scans(*route))) for route in (FOUR_HOPS, three)] == [1, 0]
     bound = (
-        f"{asked} queries and streams drawn (seed 5; {found} with a negation and a match): the library's two "
-        "definitions agree; and Query 4, put together again, on two streams"
+        f"{asked} queries of three components within 4 seconds and streams of 7 events, drawn (seed 5; {found} with a "
+        "negation and a match): the library's two definitions agree; and Query 4, put together again, on two streams"
     )
     return passed(ok, bound, "random")
 

@@ -86,7 +86,8 @@ def strict_bounded(phi: cel.Formula, N: int, as_printed: bool = False) -> bool:
 
 PRINTED_RANGE = (
     "the text puts the event at i with min(sup) <= i < max(sup), that is possibly before the first event of the match; "
-    "what the proof of Proposition 8.12 uses is between two of them, min(sup) < i <= max(sup)"
+    "what the proof of Proposition 8.12 uses is between two of them, min(sup) < i <= max(sup), where i <= p_2 is taken "
+    "for the printed i < p_2"
 )
 
 
@@ -111,7 +112,7 @@ def _(effort: Effort) -> Finding:
     "tods21.prop8.12:strictness",
     "STRICT(R+) is not strict-bounded",
     "construction",
-    f"the property of appendix B; that all formulas of CEL* and `:` have it is lemB.1. {PRINTED_RANGE.capitalize()}",
+    f"the property of appendix B; that all formulas of CEL* and `:` have it is lemB.1; {PRINTED_RANGE}",
 )
 def _(effort: Effort) -> Finding:
     phi, largest = parse("STRICT(A+)"), 6 if effort == "quick" else 20
@@ -162,7 +163,8 @@ def _containment(
             psi = rewrite(Rewriting(complete=True), phi)
             if not beyond_star(psi) <= into or not isinstance(equivalent(phi, psi), Equivalent):
                 return Finding("refuted", "decided", f"{show(phi)} became {show(psi)}")
-        bound = f"{cases} formulas rewritten, on all streams; {Space(space.operators, nodes, 0).formulas_in_words}"
+        bound = f"{cases} formulas rewritten, with the same complex events on all streams; "
+        bound += Space(space.operators, nodes, 0).formulas_in_words
         bound += f"; and {', '.join(and_also)}" if and_also else ""
         if not missing:
             return Finding("holds", "decided", bound)
@@ -181,6 +183,7 @@ _containment(
     {"STRICT"},
     "one case more: where both sides of `:` are an event type or a STRICT, STRICT(left ; right)",
     "filters are pointwise, and taken out by second names, as prop8.12:filter corrects them",
+    and_also=("((A : B) IN X) FILTER X.x < 2", "((A IN X) : B) FILTER X.x < 2"),
 )
 _containment(
     "tods21.prop8.13",
@@ -190,6 +193,7 @@ _containment(
     {":", ":+"},
     "one case more: STRICT(STRICT(ρ)) is STRICT(ρ)",
     "`:` is read for ; in its case of ;, as in prop8.13:seq",
+    and_also=("STRICT((A ; B) IN X) FILTER X.x < 2", "STRICT((A IN X) ; B) FILTER X.x < 2"),
 )
 _containment(
     "tods21.prop8.15",
@@ -315,7 +319,7 @@ _law(
 _law("tods21.prop8.13:or", "STRICT(phi OR psi)", "STRICT(phi) OR STRICT(psi)")
 _law("tods21.prop8.13:plus", "STRICT(phi+)", "STRICT(phi):+")
 _law("tods21.prop8.13:filter", "STRICT(phi FILTER A.x > 0)", "STRICT(phi) FILTER A.x > 0")
-_law("tods21.prop8.13:in", "STRICT(phi IN X)", "STRICT(phi) IN X")
+_law("tods21.prop8.13:in", "STRICT(phi IN X) FILTER X.x < 2", "(STRICT(phi) IN X) FILTER X.x < 2", reading=_ASKED)
 _law("tods21.prop8.15:base", "A:+", "STRICT(A+)")
 _law("tods21.prop8.15:strict", "(STRICT(phi)):+", "STRICT(phi+)")
 _law("tods21.prop8.15:seq", "(phi ; psi):+", "phi ; (psi OR ((psi : phi)+ ; psi))")

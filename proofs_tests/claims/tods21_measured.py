@@ -106,8 +106,8 @@ def _(effort: Effort) -> Finding:
         f"{SIZES[0]} to {SIZES[-1]}. The library, whose Enumerate has the loop: "
         f"operations of an event: exponent {flat:.2f} in the length of the stream, {LENGTHS[0]} to {LENGTHS[-1]} "
         f"events, at most {most} for six queries, and {grows:.2f} in |A| from {sizes[0]} to {sizes[-1]}; before each "
-        f"of the first {outputs} outputs at most {max(ratios):.1f} for each of its events, exponent {delay:.2f} in the "
-        f"largest length of an output, {lengths[0]} to {lengths[-1]}"
+        f"of the first {outputs} outputs of A+ ; B at most {max(ratios):.1f} for each of its events, exponent "
+        f"{delay:.2f} in the largest length of an output, {lengths[0]} to {lengths[-1]}"
     )
     fits = flat < FLAT and grows < LINEAR and delay < FLAT and corrected < FLAT
     fits = fits and exponent(SIZES, changes) < LINEAR
@@ -135,19 +135,19 @@ def _(effort: Effort) -> Finding:
     running, tally = counted_2021(guess(1))
     times = update_times(running, tally, [1] * LENGTHS[-1])
     flat = exponent(LENGTHS, [max(times[n // 2 : n]) for n in LENGTHS])
-    states, times, active, ratios = [], [], [], []
+    states, times, active, ratios, outputs = [], [], [], [], 500
     for k in range(1, 9 if effort == "quick" else 11):
         running, tally = counted_2021(guess(k))
         times.append(max(update_times(running, tally, [1] * (2 * k + 8))))
         states.append(guess(k).states)
         active.append(len(running.T))
-        ratios.append(max(operations / length for operations, length in delays(running, tally, 500)))
+        ratios.append(max(operations / length for operations, length in delays(running, tally, outputs)))
     grows = doublings(states, times)
     bound = (
         f"operations of an event: exponent {flat:.2f} in the length of the stream, {LENGTHS[0]} to {LENGTHS[-1]} "
         f"events; with |Q| from {states[0]} to {states[-1]}, where the last marks are to be remembered, {active[0]} to "
         f"{active[-1]} active states and {times[0]} to {times[-1]} operations: 2 to the {grows:.2f} |Q|; "
-        f"before each output at most {max(ratios):.1f} for each of its events"
+        f"before each of the first {outputs} outputs at most {max(ratios):.1f} for each of its events"
     )
     fits = flat < FLAT and grows < 1.1 and max(ratios) < 10
     return Finding("holds" if fits else "refuted", "measured", bound)
