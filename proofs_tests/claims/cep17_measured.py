@@ -44,7 +44,9 @@ QUERIES = {
     "Q5": "A+ ; B+ ; C",
     "Q6": "(A+ ; B)+ ; C",
 }
-_TABLE = "the formulas of Table 1 are lost, and are taken back from the texts of appendix E"
+_TABLE = (
+    "the formulas of Table 1 are lost, and taken back from appendix E, so that they are not checked against the print"
+)
 LENGTHS = (100, 1000, 10_000)
 FLAT, LINEAR = 0.02, 1.05
 """The largest exponents that pass for constant and for linear."""
