@@ -517,7 +517,7 @@ def test_lp_normal_needs_well_formed_formulas() -> None:
     [
         ("NXT(A AS x ; B AS y) FILTER x.a = 1", "NXT chooses before the filter on x does"),
         ("MAX(A AS x) FILTER x.a = 1", "MAX chooses before the filter on x does"),
-        ("A AS x ; NXT(B AS x OR (B AS y FILTER x.a = 1))", "x is defined around a strategy"),
+        ("A AS x ; NXT(B AS x OR (B AS y FILTER x.a = 1))", "x is defined outside a strategy and inside it"),
     ],
 )
 def test_lp_normal_leaves_what_strategies_choose(query: str, message: str) -> None:

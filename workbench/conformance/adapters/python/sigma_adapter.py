@@ -62,7 +62,7 @@ def correlation_of(rules: Any) -> Any:
 def columns_of(run: RunMessage) -> list[str]:
     """Return the columns of the table: the fields of events and of the rules.
 
-    Raises Skip for two that differ in case alone, as databases do not tell their names apart.
+    Raises Skip for two that differ only in case, as databases do not tell their names apart.
     """
     names = dict.fromkeys(name for event in run.events for name in event if name not in ("type", "time"))
     aliases: dict[str, None] = {}  # of which a converter may write a column; one in another case is no other field
