@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # match-recognize 0.0.4 (Python 3, 2022), MATCH_RECOGNIZE over a data frame. pip cannot install it: its build imports numpy and pandas, and it
-# requires a package `operator`, which PyPI does not have. Installed without what it requires, beside pandas 1.5 and automata-lib:
+# requires a package `operator`, which PyPI does not have. Installed without what it requires, beside pandas 1.5.3 and automata-lib 9.2.0:
 # - the order of the variables in PATTERN has no effect, nor has a variable that stands there twice;
 # - a match is what lies between the first row of one variable and the last row of another, whatever rows are between them;
 # - a match is left out unless its first measure is greater than its last one, so that the order of the measures decides if there is any.
@@ -10,7 +10,7 @@ trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 PYENV_VERSION=${PYENV_VERSION:-3.11} python3.11 -m venv "$folder/venv"
 pip() { "$folder/venv/bin/python" -m pip install -q --disable-pip-version-check "$@"; }
-pip 'numpy<2' 'pandas==1.5.3' automata-lib setuptools wheel
+pip numpy==1.26.4 pandas==1.5.3 automata-lib==9.2.0 setuptools==75.8.0 wheel==0.45.1
 pip match-recognize==0.0.4 2>/dev/null && echo "pip installs it"
 pip --no-deps --no-build-isolation match-recognize==0.0.4
 "$folder/venv/bin/python" - >"$folder/seen" <<'PYTHON'
