@@ -310,10 +310,12 @@ def map_in_arrow(df: DataFrame, task: Task, answer: T.StructType | str) -> DataF
     names = df.columns
     if not any("." in name for name in names):
         return df.mapInArrow(task, answer)
-    return df.toDF(*(f"c{i}" for i in range(len(names)))).mapInArrow(partial(_named, task=task, names=names), answer)
+    return df.toDF(*(f"c{i}" for i in range(len(names)))).mapInArrow(
+        partial(_run_with_names, task=task, names=names), answer
+    )
 
 
-def _named(batches: Iterator[pa.RecordBatch], task: Task, names: list[str]) -> Iterator[pa.RecordBatch]:
+def _run_with_names(batches: Iterator[pa.RecordBatch], task: Task, names: list[str]) -> Iterator[pa.RecordBatch]:
     return task(batch.rename_columns(names) for batch in batches)
 
 

@@ -100,16 +100,18 @@ def _clause(text: str, names: tuple[str, ...], read: tuple[str, ...]) -> MatchRe
 
 def with_places(q: MatchRecognize) -> MatchRecognize:
     """Return the clause with the column PLACE in place of the column in a measure that only chooses rows."""
-    return replace(q, measures=tuple(replace(one, expression=_chosen(one.expression)[0]) for one in q.measures))
+    return replace(
+        q, measures=tuple(replace(one, expression=_split_chosen_column(one.expression)[0]) for one in q.measures)
+    )
 
 
-def _chosen(e: syntax.Expression) -> tuple[syntax.Expression, str | None]:
+def _split_chosen_column(e: syntax.Expression) -> tuple[syntax.Expression, str | None]:
     """Return an expression that only chooses rows over the column PLACE, and its column; others with None."""
     match e:
         case syntax.RowColumn():
             return replace(e, name=PLACE, quoted=True), e.name
         case syntax.Logical() | syntax.Physical() | syntax.Collection(function="ARRAY_AGG", distinct=False):
-            inner, name = _chosen(e.argument)
+            inner, name = _split_chosen_column(e.argument)
             return replace(e, argument=inner), name
     return e, None
 
@@ -341,7 +343,7 @@ def recognition(schema: T.StructType, clause: str, budget: Budget = Budget(), lo
         read = _find_read_columns(with_places(q), schema)
         first = tuple(dict.fromkeys((*keys, *order))) if q.all_columns else keys
         others = tuple(name for name in given if q.all_columns and name not in first)
-        values = [_chosen(one.expression)[1] for one in q.measures]
+        values = [_split_chosen_column(one.expression)[1] for one in q.measures]
         moved = tuple(dict.fromkeys((*keys, *order, *read, *(one for one in values if one is not None), *others)))
         _require_distinct(q, schema, moved, (*first, *others))
         for name in (*keys, *order):
