@@ -265,12 +265,14 @@ def _conditions(id_: str, title: str, listed: dict[str, Where], reading: str) ->
         for condition, where in listed.items():
             if (wrong := _agree(condition, where, length)) is not None:
                 return Finding("refuted", "example", wrong)
-        bound = f"{len(listed)} conditions made by hand, all streams of {length} events of A and B with x 1 or 2"
+        bound = f"{len(listed)} conditions made by hand on SEQ(A+ a[], B b) by skip till any match, all streams of "
+        bound += f"{length} events of A and B with x 1 or 2"
         return Finding("holds", "example", bound)
 
 
 IDENTIFIERS: dict[str, Where] = {
     "a[1].x = 1": lambda a, b: a[0] == 1,
+    "a[i].x = 1": lambda a, b: set(a) == {1},
     "a[i].x = a[i-1].x": lambda a, b: all(one == other for one, other in pairwise(a)),
     "a[a.LEN].x = b.x": lambda a, b: a[-1] == b,
     "b.x = 2": lambda a, b: b == 2,
@@ -280,7 +282,7 @@ _conditions(
     "secA.1:identifiers",
     "a, a[1], a[i], a[i-1] and a[a.LEN] name the events of a match",
     IDENTIFIERS,
-    "one condition on a[i] and a[i-1] is about all events but the first",
+    "a condition on a[i] is about all events, one on a[i] and a[i-1] about all but the first; in WHERE alone",
 )
 _conditions(
     "secA.1:terms",

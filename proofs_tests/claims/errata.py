@@ -282,14 +282,14 @@ SASE_ERRATA = (
         "Footnote 3, aggregates",
         ("sase07.aggregates",),
         "Section 2.2.4 has count, sum, avg, min, max, highest k and lowest k, and footnote 3 says that aggregates are "
-        "the associative binary operations with an identity.",
+        "the associative binary operations with an identity, for which there is an NC1 algorithm.",
         "the results stand: all of them are such operations on states, behind a map of values to states, and for avg "
         "before one back",
         "The average of two averages forgets how many values each is of. By the same letter count is no operation on "
-        "values either (of one value and one value it is 2, and of that and one more 2 again), and highest k makes a "
-        "list of values. On states all seven are associative: a number that each value counts 1 of, a list that each "
-        "value is one of, and for avg, on exact numbers, pairs of a sum and a count, of which the quotient is taken at "
-        "the end. The footnote has neither map.",
+        "values either (of one value and one value it is 2, and of that and one more 2 again), highest and lowest k "
+        "make lists of values, and min and max have no identity where values have no bounds. On states all seven are "
+        "associative: a number that each value counts 1 of, a list that each value is one of, and for avg, on exact "
+        "numbers, pairs of a sum and a count, of which the quotient is taken at the end. The footnote has neither map.",
     ),
     Erratum(
         "Lemma 4.2, the word problem of S5",
@@ -325,19 +325,8 @@ THEOREM_6_2 = "Theorem 6.2 stands, with other constructions"
 PROPOSITION_8_12 = (
     "Proposition 8.12 stands for the formulas looked at: one case more, another range, and second names for variables"
 )
-DEFINITIONS = "a definition, with a sign or an order changed"
 
 TODS21_ERRATA = (
-    Erratum(
-        "Section 4, the windowing predicate",
-        ("tods21.window4",),
-        "Q asks for first − last < 100, where the text has a distance of at most 100.",
-        DEFINITIONS,
-        "That always holds: see [windows](decisions/windows.md). Of 100 events, as the window is to have, the first "
-        "and the last are less than 100 apart; at most 100 would be a window of 101.",
-        damage="Of the places of the two words, no; bars may be lost, |first − last| < 100. That the words have at "
-        "most 100 is then left.",
-    ),
     Erratum(
         "Theorem 6.2, contiguous iteration",
         ("tods21.thm6.2:cplus",),
@@ -434,8 +423,8 @@ TODS21_ERRATA = (
         "filter above that has A is added once more, with A' in its place (the text prints P for its predicate).",
         PROPOSITION_8_12,
         "The proposition is for any set of predicates, and one that relates the events of A to each other says less of "
-        "two parts of them. Where A is an event type, ρ' is no formula besides. Of pointwise predicates on variables "
-        "it is right.",
+        "two parts of them. Where A is an event type, ρ' is no formula besides. Of predicates on one event it is "
+        "right.",
     ),
     Erratum(
         "Proposition 8.15, the rewriting of contiguous iteration",
@@ -486,6 +475,11 @@ TODS21_ERRATA = (
 
 TODS21_DAMAGED = (
     DamagedText(
+        ("tods21.window4",),
+        "Section 4: Q asks for first − last < 100, which always holds (see [windows](decisions/windows.md)).",
+        "Two bars, |first − last| < 100. The words beside it have a distance of at most 100, a window of 101 events.",
+    ),
+    DamagedText(
         ("tods21.fig3:seq",),
         "Figure 3 has φ1 : φ2 on the left of the clause of ;.",
         "A `:` for ;. The clause of `:` is there too, with the last condition that section 3 asks of it.",
@@ -517,8 +511,8 @@ TODS21_DAMAGED = (
     ),
     DamagedText(
         ("tods21.fig6",),
-        "Figure 6 has = under (b), between CEL* with STRICT and CEL* with ⊕; section 8.2 has the two incomparable, "
-        "and the caption has (b) by Theorem 8.14.",
+        "Figure 6 has ⊈ between CEL* with STRICT and CEL* with ⊕, and = under (b) behind the latter, with nothing on "
+        "its right; section 8.2 has the two incomparable, and the caption has (b) by Theorem 8.14.",
         "A sign of the drawing that was read as =.",
         "neither contains the other, if there is a binary equality predicate",
     ),

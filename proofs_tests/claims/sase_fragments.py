@@ -19,7 +19,7 @@ from proofs_tests.unit.semantics.sase_cases import query
 
 NO_DEFINITION = (
     "the text defines neither the language nor a translation; that the fragment of simple queries is a proper one is "
-    "checked, while UNION and composition bring back the queries outside that were tried"
+    "checked, with UNION and composition nothing is"
 )
 open_claim(
     "sase07.sqlts",
@@ -120,8 +120,8 @@ _proper(
     "say more than those by skip till next match (section 4, of Cayuga)",
     "remark",
     "no statement of the paper, but of this book; simple queries to two components with one strategy and at most one "
-    "condition, beside the tests. With UNION and composition a query by skip till next match has these "
-    "matches, so that both sections may be right",
+    "condition, beside the tests. With UNION and composition a query by skip till next match may have these "
+    "matches, so that both sections may be right; that is not checked",
 )
 def _(effort: Effort) -> Finding:
     text = "SEQ(A a, A b) WHERE partition_contiguity(a, b) { [y] }"

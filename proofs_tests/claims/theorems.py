@@ -29,7 +29,8 @@ THEOREMS: dict[str, tuple[str, str]] = {
 
 
 PARTS: dict[str, str] = {
-    **{f"tods21.thm7.2:{case}": "of the automata of formulas" for case in ("strict", "nxt", "last", "max")},
+    **{f"tods21.thm7.2:{case}": "of the automata of formulas" for case in ("nxt", "last", "max")},
+    "tods21.thm7.2:strict": "of the compiler's automaton of a formula, which is not determinized",
     "tods21.alg1": "each valuation once; its lists are concatenated, not linked",
     "tods21.alg2": "its lists are concatenated, not linked",
     "vldb92.thm1": "over finitely many types of events, or without prefix; without a start event",

@@ -193,9 +193,9 @@ def _(effort: Effort) -> Finding:
             return Finding("refuted", "exhaustive", f"{A}: {leaving} transitions")
     trimmed = printed_tods21.construct_72("nxt", loops(5)).size - 1
     bound = (
-        f"{len(automata)} automata: those of {space.formulas_in_words}, and of 1 to 5 loops with predicates that are "
-        f"independent of each other and different sets of variables; of 5 loops {trimmed} transitions lead to a state "
-        "whose set R is not empty, more than 2 * 2^5 too"
+        f"{len(automata)} automata: 5 of 1 to 5 loops, with predicates that are independent of each other and "
+        f"different sets of variables, and those of {space.formulas_in_words}; of 5 loops {trimmed} transitions lead "
+        "to a state whose set R is not empty, more than 2 * 2^5 too"
     )
     correction = "at most (l + 1) * 2^|Δ|, with l the number of sets of variables that are not empty"
     ok = failing is not None and trimmed > 64

@@ -34,10 +34,15 @@ from proofs_tests.support import EXAMPLES, stream
 BELOW = Space(("in", "seq", "plus", "or", "project"), nodes=4, events=3)
 LAWS_THAT_HOLD = [law for laws in HOLDING.values() for law in laws]
 EMPTY_SUPPORTS = "a condition on a minimum or maximum that does not exist is false: decisions/empty-supports"
-MENDED = {"strict": "set of the valuations whose support is an interval", "plus": "sets as mended, φ ; φ+"}
+MENDED = {
+    "strict": "set of the valuations whose support is an interval",
+    "plus": "sets as mended, φ ; φ+",
+    **dict.fromkeys(("seq", "cplus"), "sets as printed on the right, the left mended"),
+}
 READINGS = {
     **dict.fromkeys(("cseq", "cplus", "start"), EMPTY_SUPPORTS),
-    "strict": "by the words of section 7.1, an interval; the formula beside them is sec7.1:strict",
+    "strict": "by the words of section 7.1, an interval; the formula beside them is sec7.1:strict; no events are an "
+    "interval (decisions/empty-supports)",
 }
 
 
@@ -233,10 +238,10 @@ def _(effort: Effort) -> Finding:
             }
     bound = (
         f"a window of {window} in place of 100, against the library's WITHIN {window} EVENTS: {cases} cases, "
-        f"{space.formulas_in_words}, all streams of A and B to "
+        f"{space.formulas_in_words}, all streams of A and B of 2 to "
     )
-    bound += f"{space.events} events"
-    return Finding("holds-corrected", "exhaustive", bound, differ, "last - first < 100")
+    bound += f"{space.events} events, at their last position"
+    return Finding("holds-corrected", "exhaustive", bound, differ, "|first − last| < 100, that is last − first < 100")
 
 
 @claim("tods21.def5.1", "The runs of a CEA: ends of runs, marks, accepting ones", "definition")

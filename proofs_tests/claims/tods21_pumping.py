@@ -86,6 +86,8 @@ def _(effort: Effort) -> Finding:
                     if not pumpable_at(phi, S, mu):
                         return Finding("refuted", "exhaustive", f"{show(phi)} over {S.events}")
     alike = " (where there is no filter, of x = 0)" if effort == "quick" else ""
+    if frozenset({0, 1, 3, 4}) in complex_events(parse("STRICT(A+)"), Stream(map(Event, "AAUAA")), 4):
+        return Finding("refuted", "exhaustive", "STRICT is not looked at")
     if not rejected:
         return Finding("refuted", "exhaustive", "the filters reject nothing, so that the case FILTER is not looked at")
     return Finding(
@@ -94,7 +96,7 @@ def _(effort: Effort) -> Finding:
         f"{cases} valuations with more than N events, N as in the proof, pumped one to three times; the filters on top "
         f"reject {rejected} others; {space.formulas_in_words}, and with one node less below a filter that asks for a "
         f"set of two tuples; at the end of all streams of {space.events} events over {len(space.alphabet)} tuples"
-        f"{alike}",
+        f"{alike}; with an event between the two rounds, where the definition has none, STRICT(A+) on A A would not be",
     )
 
 
@@ -144,9 +146,12 @@ def _(effort: Effort) -> Finding:
 def _pair_property(phi: cel.Formula, a: Event, b: Event, between: Event) -> bool:
     """If a, b next to each other are a match, then so they are with an event between, or a is one on its own."""
     together = frozenset({0, 1}) in complex_events(phi, Stream([a, b]), 1)
-    apart = frozenset({0, 2}) in complex_events(phi, Stream([a, between, b]), 2)
     alone = frozenset({0}) in complex_events(phi, Stream([a]), 0)
-    return not together or apart or alone
+    return not together or _apart(phi, a, b, between) or alone
+
+
+def _apart(phi: cel.Formula, a: Event, b: Event, between: Event) -> bool:
+    return frozenset({0, 2}) in complex_events(phi, Stream([a, between, b]), 2)
 
 
 @claim(
@@ -167,11 +172,14 @@ def _(effort: Effort) -> Finding:
         for a, b, between in product(space.alphabet, space.alphabet, (*space.alphabet, GARBAGE)):
             if not _pair_property(phi, a, b, between):
                 return Finding("refuted", "exhaustive", show(phi))
+    if _apart(cel.ContiguousPlus(cel.EventAtom("A")), *space.alphabet[:2], GARBAGE):
+        return Finding("refuted", "exhaustive", "`:+` is not looked at")
     return Finding(
         "holds",
         "exhaustive",
-        "if two neighbours are a match, so they are apart, or the first is one alone: true of "
-        f"{cases} formulas, and false of STRICT(A ; B) on A B; {space.formulas_in_words}",
+        "if two neighbours are a match, so they are with an event between, or the first is one alone: true of "
+        f"{cases} formulas, on {len(space.alphabet)} tuples, and one of these or a U between, the latter alone of A:+ "
+        f"on A A; false of STRICT(A ; B) on A B; {space.formulas_in_words}",
     )
 
 

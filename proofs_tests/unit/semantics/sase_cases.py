@@ -279,9 +279,10 @@ FOUR_HOPS = [
 ]
 
 
-def anomalies(objects: int) -> Stream:
-    """So many objects of courier 7 that come to Amherst from nowhere."""
-    scanned = [[(o, 7, None, "New York"), (o, 7, "Chicago", "Amherst")] for o in range(objects)]
+def anomalies(objects: int, others: int = 0) -> Stream:
+    """So many objects of courier 7 that come to Amherst from nowhere, and others of courier 8."""
+    couriers = [7] * objects + [8] * others
+    scanned = [[(o, c, None, "New York"), (o, c, "Chicago", "Amherst")] for o, c in enumerate(couriers)]
     return scans(*(row for pair in scanned for row in pair))
 
 
@@ -322,6 +323,7 @@ EXAMPLES: dict[str, tuple[str, Stream, list[list[Any]]]] = {
         QUERIES["sase07.q3"],
         stocks(
             (0, "GOOG", 10, 1200),
+            (30, "GOOG", 5, 990),  # too small a volume to begin with
             (60, "GOOG", 20, 1100),
             (120, "IBM", 50, 10),
             (180, "GOOG", 16, 1300),  # above the average, 15, but not above the price before it
@@ -334,11 +336,11 @@ EXAMPLES: dict[str, tuple[str, Stream, list[list[Any]]]] = {
         ],
     ),
     "sase07.q4": (ROUTE, scans(*printed.NORMAL, *printed.ASTRAY, *FOUR_HOPS), [[2, 7], [3, 8]]),
-    "sase07.q5": (COURIERS, anomalies(10), [[7, list(range(10))]]),
+    "sase07.q5": (COURIERS, anomalies(10, 1), [[7, list(range(10))]]),
     "icde08.q1": (
         LOADING,
-        loading("Start:1", "pallet", "case", "pallet", "End:2", "End:1", "pallet"),
-        [[1, 2, [{"tag_id": t, "reader_id": 1} for t in (1, 3)]]],
+        loading("Start:1", "pallet", "case", "End:2", "pallet", "End:1", "pallet"),
+        [[1, 2, [{"tag_id": t, "reader_id": 1} for t in (1, 4)]]],
     ),
     "icde08.q2": (
         CONTAMINATION,
