@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from itertools import combinations, islice, pairwise, permutations
-from math import ceil, floor, inf
+from math import ceil, floor, inf, trunc
 from random import Random
 from typing import Any, TypeAlias
 
@@ -325,9 +325,8 @@ class LogSearch:
         elif rule.kind == "value_sum":
             yield self._within(rule, self._measuring(rule, self._choose_number(rule) / 2) * 2)
         if rule.kind in sigma.NUMERIC:
-            bounds = sorted(
-                {bound for one in self.correlations if one.kind == rule.kind for _, bound in one.thresholds}
-            )
+            own = {bound for one in self.correlations if one.kind == rule.kind for _, bound in one.thresholds}
+            bounds = sorted({*own, *map(trunc, own)})  # converters cut fractions
             yield from (self._measuring(rule, (low + high) / 2) for low, high in pairwise(bounds))
         else:
             most = len(rule.rules) if rule.kind in sigma.TEMPORAL else MOST_BURST
@@ -678,6 +677,7 @@ def _mutants(rule: sigma.SigmaRule) -> Iterator[tuple[str, sigma.SigmaRule]]:
         for words, changed in (
             (f"{opposite}: {bound:.15g}", (opposite, bound)),
             (f"{name}: {bound + 1:.15g}", (name, bound + 1)),
+            *([(f"{name}: {trunc(bound)}", (name, trunc(bound)))] if bound % 1 else []),
         ):
             yield (
                 f"{rule.name}: {words}",
@@ -756,6 +756,7 @@ def features_of(rule: sigma.SigmaRule) -> Iterator[str]:
     yield from ["several-added"] * (len(rule.rules) > 1 and rule.kind in sigma.NUMERIC)
     yield from ["chained"] * any(isinstance(part, sigma.SigmaCorrelation) for part in rule.rules)
     yield from ["count"] * (not temporal) + ["other-threshold"] * (not temporal and names != ["gte"])
+    yield from ["fraction"] * any(bound % 1 for _, bound in rule.thresholds)
     yield from ["temporal-threshold"] * (temporal and rule.thresholds != (("gte", len(rule.rules)),))
     yield from ["ordered-threshold"] * (rule.kind == "temporal_ordered" and not {"gt", "gte"} & set(names))
 
@@ -842,11 +843,14 @@ Meaning: TypeAlias = Callable[[Sequence[Event]], tuple[object, ...]]
 
 
 def find_distinguishing_logs(
-    query: sigma.SigmaQuery, meanings: Sequence[Meaning], known: Iterable[Sequence[Event]]
+    query: sigma.SigmaQuery,
+    meanings: Sequence[Meaning],
+    known: Iterable[Sequence[Event]],
+    more: Iterable[Sequence[Event]] = (),
 ) -> list[list[Event]]:
     """Return few logs on which two meanings differ in a form of answers in which no known log tells them apart.
 
-    A field has one kind of values on them, as in a table. Raises BudgetExceeded.
+    A field has one kind of values on them, as in a table. more: logs to try too. Raises BudgetExceeded.
     """
 
     def differing_pairs(log: Sequence[Event]) -> int:
@@ -860,6 +864,7 @@ def find_distinguishing_logs(
     rng, most = Random(0), MOST_DISTINGUISHING_LOGS
     logs = list(filter(has_one_kind_a_field, islice(LogSearch((query,)).logs(rng), MOST_LOGS_OF_TESTS)))
     tried = [*logs[:most], *rng.sample(logs[most:], min(most, len(logs[most:])))]  # the last ones have two changes
+    tried += map(list, filter(has_one_kind_a_field, more))
     told = [(log, differing_pairs(log)) for log in sorted(tried, key=len)]
     left, chosen = ~0, list[list[Event]]()
     for log in filter(has_one_kind_a_field, known):

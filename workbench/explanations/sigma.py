@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import ceil, floor
 
 from cerify.draw.timeline import Row
 from cerify.explanations.eql import failures
@@ -35,6 +37,7 @@ from cerify.semantics.sigma.syntax import (
 from cerify.semantics.values import Microseconds, show_seconds
 
 NEAREST = 3
+LEAST = ("gt", "gte", "eq")
 WORDS = {
     "gt": "more than", "gte": "at least", "lt": "fewer than", "lte": "at most", "eq": "exactly", "neq": "other than",
 }  # fmt: skip
@@ -208,34 +211,47 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
             amount = "none" if number is None else f"{number:.15g}"
             yield f"{what}: {amount} within {rule.timespan} before event {at}{group}, and {wanted} would be an alert"
             yield f"in the window: {_places([o.at for o in window])}"
-            before = [o for o in of if o.at < at and o not in window]
+            w = rule.seconds * SECOND
+            before = max((o for o in of if o.at < at and o.time < t - w), key=lambda o: (o.time, o.at), default=None)
             if before:
-                over = t - before[-1].time - rule.seconds * SECOND
-                yield f"the one before, event {before[-1].at}, is {_seconds(over)} too early"
+                yield f"the one before, event {before.at}, is {_seconds(t - w - before.time)} too early"
             others = [
                 o
                 for key, some in groups.items()
                 for o in some
-                if some is not of and 0 <= t - o.time <= rule.seconds * SECOND
+                if some is not of and o.at <= at and 0 <= t - o.time <= w
             ]
             if others:
                 yield f"in other groups within that time: {_places([o.at for o in others])}"
+
+    def _reached(self, rule: SigmaCorrelation, i: int, window: list[AlertOccurrence], since: Microseconds) -> int:
+        """Return the number of rules in a window since a time that can stand beside a later occurrence of rule i."""
+        part = [o for o in window if o.time >= since]
+        if rule.kind == "temporal":
+            return len({o.rule for o in part})
+        earlier = [o for o in part if o.rule < i]
+        return len(self.log.longest_chain(earlier, {o.at for o in earlier}))
 
     def _nearest(
         self, rule: SigmaCorrelation, i: int, of: list[AlertOccurrence], window: list[AlertOccurrence],
         groups: dict[object, list[AlertOccurrence]],
     ) -> str:  # fmt: skip
-        """Return the nearest occurrences of a rule that has none in a window."""
+        """Return the nearest occurrences of a rule that has none in a window.
+
+        One that comes later is late for the latest part of the window that has what the condition needs beside it.
+        """
         w, last = rule.seconds * SECOND, window[-1]
-        own = [o for o in of if o.rule == i]
-        before = [o for o in own if o.at < last.at]
-        after = [o for o in own if o.at > last.at]
+        own = sorted((o for o in of if o.rule == i), key=lambda o: o.time)
+        before = [o for o in own if o.time < last.time - w]
+        after = [o for o in own if o.time >= last.time]
         said = []
         if before:
-            over = last.time - before[-1].time - w
-            said.append(f"event {before[-1].at} is {_seconds(over)} too early")
+            said.append(f"event {before[-1].at} is {_seconds(last.time - before[-1].time - w)} too early")
         if after:
-            over = after[0].time - window[0].time - w
+            times = sorted(o.time for o in window)
+            needed = min(_rules_needed(rule) - 1, self._reached(rule, i, window, times[0]))
+            late = bisect_left(times, True, key=lambda time: self._reached(rule, i, window, time) < needed)
+            over = after[0].time - times[late - 1] - w if needed else 0
             said.append(f"event {after[0].at} comes {f'{_seconds(over)} too late' if over > 0 else 'later'}")
         if said:
             return ", ".join(said)
@@ -243,6 +259,12 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         if others:
             return f"only in other groups, at {_places(others)}"
         return "it occurs nowhere in a group" if self.log.alerts(rule.rules[i]) else "it occurs nowhere in the log"
+
+
+def _rules_needed(rule: SigmaCorrelation) -> int:
+    """Return the number of rules that a condition asks for at least; all of them if it has no such bound."""
+    least = [floor(bound) + 1 if name == "gt" else ceil(bound) for name, bound in rule.thresholds if name in LEAST]
+    return max(least, default=len(rule.rules))
 
 
 def _many(count: int, word: str) -> str:

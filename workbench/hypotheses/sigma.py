@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import trunc
 from typing import Any
 
 from cerify.automata.evaluator import Output
@@ -74,6 +75,12 @@ AXES = axes(
         ("as-written", "at-least", "one-less"),
         ("other-threshold",),
         "a threshold: is what it says; is taken for at least, whatever it says; is taken for one less",
+    ),
+    Axis(
+        "constants",
+        ("exact", "truncated"),
+        ("fraction",),
+        "thresholds: are what they say; lose their fraction",
     ),
     Axis(
         "threshold-temporal",
@@ -236,16 +243,18 @@ def find_matches(q: SigmaQuery, S: Stream, choices: Choices, output: Output, bud
     return sorted(
         Match(a.at, a.events, (), result_of({"rule": a.rule, "group": dict(a.group)}))
         for rule in q.rules
-        for a in log.alerts(_other_thresholds(rule, choices, log.documents))
+        for a in log.alerts(change_thresholds(rule, choices, log.documents))
     )
 
 
-def _other_thresholds(rule: SigmaRule, choices: Choices, documents: Mapping[str, Document]) -> SigmaRule:
+def change_thresholds(rule: SigmaRule, choices: Choices, documents: Mapping[str, Document]) -> SigmaRule:
     """Return the rule with its thresholds changed by the choices."""
     if not isinstance(rule, SigmaCorrelation):
         return rule
-    rule = replace(rule, rules=tuple(_other_thresholds(part, choices, documents) for part in rule.rules))
+    rule = replace(rule, rules=tuple(change_thresholds(part, choices, documents) for part in rule.rules))
     thresholds: Any = rule.thresholds
+    if choices["constants"] == "truncated":
+        thresholds = tuple((name, trunc(bound)) for name, bound in thresholds)
     if rule.kind in TEMPORAL:
         if choices["threshold-temporal"] == "all-rules":
             thresholds = (("gte", len(rule.rules)),)

@@ -169,7 +169,7 @@ class SigmaExplanations(Explanations[sigma.SigmaQuery]):
     def logs_for_engines(self, query: sigma.SigmaQuery, /) -> TestLogs:
         from cerify.equivalence.sigma import find_distinguishing_logs, make_sigma_tests
         from cerify.hypotheses.interpretation import choices_of, concerned
-        from cerify.hypotheses.sigma import INTERPRETATION
+        from cerify.hypotheses.sigma import INTERPRETATION, change_thresholds
 
         def meaning(chosen: Mapping[str, str], log: Sequence[Event]) -> tuple[object, ...]:
             choices = choices_of(chosen, INTERPRETATION.axes)
@@ -178,10 +178,16 @@ class SigmaExplanations(Explanations[sigma.SigmaQuery]):
 
         bearing = concerned(INTERPRETATION.axes, INTERPRETATION.operators(query))
         one = [{}, *({axis.name: value} for axis in bearing for value in axis.values[1:])]
-        last = [{axis.name: "last"} for axis in bearing if "last" in axis.values]  # as queries by groups have it
+        cut = {axis.name: "truncated" for axis in bearing if "truncated" in axis.values}
+        last = [{axis.name: "last"} | cut for axis in bearing if "last" in axis.values]  # as queries by groups have it
         meanings = [partial(meaning, at_end | choices) for at_end in ({}, *last) for choices in one]
         found = make_sigma_tests(query)
-        logs = find_distinguishing_logs(query, meanings, [test.log for test in found.tests])
+        as_cut = choices_of({"constants": "truncated"}, INTERPRETATION.axes)
+        rules = tuple(change_thresholds(rule, as_cut, {}) for rule in query.rules)
+        more = make_sigma_tests(replace(query, rules=rules)).tests if rules != query.rules else ()
+        logs = find_distinguishing_logs(
+            query, meanings, [test.log for test in found.tests], [test.log for test in more]
+        )
         lines = [_line_of_log(test.log, test.alerts, test.kills) for test in found.tests]
         lines += [_line_of_log(log, alerts_of(query, log), ["differences between converters"]) for log in logs]
         return TestLogs(tuple(lines), ())

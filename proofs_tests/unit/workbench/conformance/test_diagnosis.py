@@ -279,6 +279,7 @@ def test_of_choices_that_no_log_tells_apart_the_one_that_changes_less_is_first()
 DUCKDB = {
     "case": "exact", "alerts": "last", "window": "unlimited", "null_groups": "joined", "counted": "matches",
     "window-temporal": "extent", "alerts-temporal": "last", "order": "any", "absent": "unknown",
+    "constants": "truncated",
 }  # fmt: skip
 EQL = {
     "several-rules": "sequence", "threshold": "at-least", "threshold-temporal":
@@ -294,6 +295,12 @@ RSIGMA = {"temporal-default": "one-rule", "null_groups": "joined"}
         (DUCKDB, "groups", "event_count, condition: {lte: 2}", {"case", "alerts", "window", "null_groups", "counted"}),
         (DUCKDB, "groups", "event_count, condition: {lt: 3}", {"case", "alerts", "window", "null_groups", "counted"}),
         (DUCKDB, "groups", "temporal_ordered", {"case", "window-temporal", "null_groups", "order"}),
+        (
+            DUCKDB,
+            "groups",
+            "value_avg, condition: {field: Size, gt: 3.5}",
+            {"case", "alerts", "window", "null_groups", "constants"},
+        ),
         (EQL, "positions", "temporal_ordered", {"chain", "null_groups", "groups"}),
         (SQLITE, "positions", "temporal_ordered", {"chain", "instant", "groups"}),
         (RSIGMA, "positions", "temporal", {"temporal-default", "null_groups"}),
