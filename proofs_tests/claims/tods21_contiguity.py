@@ -421,5 +421,5 @@ def _(effort: Effort) -> Finding:
 
 
 plant("tods21.prop8.12:filter", "there is no second name", sys.modules[__name__], "also_named", broken.same())
-plant("tods21.lemB.1", "+ is `:+`", cea_compile, "_iterate", lambda right: cea_compile._contiguous_iterate)
+plant("tods21.lemB.1", "`:` is ;", cea_compile, "_contiguous_sequence", lambda right: cea_compile._sequence)
 plant("tods21.prop8.12:strictness", "STRICT keeps everything", cea_compile, "strict", broken.same())

@@ -65,7 +65,8 @@ def _(effort: Effort) -> Finding:
     }
     bound = (
         f"corrected, against the automaton that the library builds for the *-semantics: {cases} cases, automata of 1 "
-        "to 3 states, all of one state, those of two and of three in part drawn (seed 5), all streams of 3 events"
+        "to 3 states, all of one state, those of two and of three in part drawn (seed 5), all streams of 3 events over "
+        "3 tuples"
     )
     if as_printed == expected:
         return Finding("holds", "random", bound)
@@ -229,7 +230,7 @@ def _(effort: Effort) -> Finding:
         "why": "⟦A⟧_1 is about t_0, and (**) as printed asks t_1 for the step to it; (†), (‡) and the definition of "
         "A_i, all of them about t_0 ... t_{i-1}, are right",
     }
-    bound = f"with t_{{i-1}} and i - 1: {cases} cases, {space.formulas_in_words}, all streams of 3 events"
+    bound = f"with t_{{i-1}} and i - 1: {cases} cases, {space.formulas_in_words}, all streams of 3 events over 3 tuples"
     return Finding(
         "holds-corrected" if printed != expected else "holds",
         "exhaustive",

@@ -184,7 +184,7 @@ def _(effort: Effort) -> Finding:
         "decided",
         f"on all streams, for {cases} formulas that have the property on all small ones ({space.formulas_in_words}); "
         f"Definition 8.7 against its automaton on {runs} cases of small automata, some drawn (seed 5), and "
-        "all streams of 3 events",
+        "all streams of 3 events over 3 tuples",
     )
 
 

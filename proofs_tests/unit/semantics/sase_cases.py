@@ -316,6 +316,8 @@ EXAMPLES: dict[str, tuple[str, Stream, list[list[Any]]]] = {
             (300, "GOOG", 15, 6),
             (360, "GOOG", 20, 5),
             (420, "GOOG", 20, 5),
+            (500, "SUN", 10, 5),
+            (4200, "SUN", 20, 5),  # after more than an hour
         ),
         [["GOOG", [10, 12, 15, 20]]],
     ),
@@ -329,6 +331,8 @@ EXAMPLES: dict[str, tuple[str, Stream, list[list[Any]]]] = {
             (180, "GOOG", 16, 1300),  # above the average, 15, but not above the price before it
             (240, "GOOG", 9, 1250),  # neither
             (300, "GOOG", 30, 1000),  # below 80 % of 1300: the volume plummets
+            (400, "SUN", 10, 1200),
+            (4100, "SUN", 20, 900),  # after more than an hour
         ),
         [
             ["GOOG", [{"price": p, "volume": v} for p, v in selected], {"price": 30, "volume": 1000}]
