@@ -48,6 +48,7 @@ CHOSEN_ANEW = parse("A AS x ; ((B AS y FILTER x.a = 1) OR A AS x)+")
 STRATEGIES = (core.CoreStrict, core.CoreNext, core.CoreLast, core.CoreMax)
 LOST = "as the proof says it; the formulas of the statement are lost in the copy at hand"
 BY_LIBRARY = "rewritten by the library, by the steps of the proof; "
+ANEW = "; the + chooses vdef+ of its operand anew, the variables that it defines, as section 3 has it"
 MENDED = "; with the correction of lemB.12:proof"
 WORDS = "by the words around; the formulas of the definition are lost in the copy at hand"
 
@@ -83,7 +84,7 @@ def _around_or() -> Iterator[core.Formula]:
 
 
 _AROUND_ITERATION = "with a + between a filter and R AS x, as in R AS x ; (S AS y FILTER x.a = 1)+"
-_AROUND_OR = "R AS x ; ((S AS y FILTER c) OR T AS z)"
+_AROUND_OR = "R AS x ; ((S AS y FILTER c) OR T AS z), with x or y for each variable"
 
 
 def _sequences_of_or() -> list[core.Formula]:
@@ -131,7 +132,8 @@ def _normal_form(
             more += ", and of 5 those that are a ; with an OR below it"
         if id_ == "cep17.thm2":
             more += f", and of 5 those {_AROUND_ITERATION}, and of 6 those {_AROUND_OR}"
-        bound = f"{rewritten} formulas, all to {nodes} nodes{more}; {changed} are not in the form yet; {cases} cases, "
+        of = f"all over A, B, x and y with three conditions to {nodes} nodes{more}"
+        bound = f"{rewritten} formulas, {of}; {changed} are not in the form yet; {cases} cases, "
         found = Finding(
             "holds" if changed else "refuted", "exhaustive", f"{bound}all streams to {length} events over 3 tuples"
         )
@@ -189,7 +191,7 @@ def _unsafe_disjunct() -> Finding:
     "cep17.lemB.12:proof",
     "A disjunct that is not safe can be removed, as it matches nothing",
     "lemma",
-    "in the words of the proof, B.13",
+    "in the words of the proof, B.13" + ANEW,
 )
 def _(effort: Effort) -> Finding:
     found, S = _unsafe_disjunct(), stream("A B", a=[0, 1])
@@ -250,11 +252,21 @@ EXAMPLE_IDS = {
 }
 
 
-_HUMIDITY = "by the words, but for hum <= 25, as in tods21, where they say less than 25%: no event of Figure 1 decides"
+_SHOWS = "; of the conditions Figure 1 shows {}, and any other one may be left out"
+_HUMIDITY = (
+    "by the words, but for hum <= 25, as in tods21, where they say less than 25%: no event of Figure 1 decides"
+    + _SHOWS.format("y.id = 0")
+)
 TAKEN = {
-    "correlated": "by the words, which tell no result of it; the result is that of the definitions",
+    "not well-formed": "by the words, with types and numbers of our own; what is run is its meaning, each H, as some T "
+    "is above 40, and so the same as without the filter; that it is not well-formed is sec5.1:well-formed",
+    "unsatisfiable": "by the words, with types and numbers of our own; what is run is that it has no match; that it is "
+    "not safe is sec5.1:safe",
+    "correlated": "by the words, which tell no result of it; the result is that of the definitions"
+    + _SHOWS.format("z.hum > 60, x.id = z.id and y.id = x.id"),
     "phi1": _HUMIDITY,
     "phi2": _HUMIDITY,
+    "phi3": "by the words" + _SHOWS.format("x.id = 1 and y.id = 1"),
 }
 
 
@@ -462,7 +474,8 @@ def _selection(name: str, kind: Callable[[core.Formula], core.Formula]) -> None:
             expected = _kept(type(kind(phi)), printed_cep17.complex_events_sec3(phi, S, frozenset("xy")))
             if frozenset(C for Cs in by_position(kind(phi), S) for C in Cs) != expected:
                 return Finding("refuted", "exhaustive", f"{show(kind(phi))} over {S.events}")
-        bound = f"{cases:,} cases: on top of all formulas of section 3 to {nodes} nodes, all streams to {length} events"
+        bound = f"{cases:,} cases: on top of all formulas of section 3 to {nodes} nodes over A, B, x and y with three "
+        bound += f"conditions, all streams to {length} events over 3 tuples"
         return Finding("holds", "exhaustive", bound)
 
 
@@ -501,7 +514,6 @@ _normal_form(
     and_also=(UNSAFE_DISJUNCT,),
     reading=MENDED,
 )
-ANEW = "; the + chooses vdef+ of its operand anew, the variables that it defines, as section 3 has it"
 _normal_form(
     "cep17.thm2",
     "Every well-formed formula of core-CEL is equivalent to one in LP-normal form",
@@ -510,8 +522,9 @@ _normal_form(
     is_lp_normal,
     _well_formed,
     reading="; the statement says a formula of core-CEL, and section 5.1 restricts what follows to well-formed ones; "
-    "predicates are on one event each: section 5.2 does not restrict others, and with a binary P(x, x) for x.a = 1 the "
-    "formula is in LP-normal form as it is" + ANEW,
+    "filters of one variable that stand on each other count as one, as in sec5.2:lp-normal; where it fails, predicates "
+    "are on one event each: section 5.2 does not restrict others, and with a binary P(x, x) for x.a = 1 the formula is "
+    "in LP-normal form as it is" + ANEW,
 )
 
 

@@ -189,7 +189,8 @@ def compared(
         bound = (
             f"{looked_at} automata: all of one and two states and those of three with up to "
             f"{2 if effort == 'quick' else 4} transitions, from their first state, on 4 events of one kind, and "
-            f"{len(list(drawn(effort, 17)))} random ones (seed 17), each on 1 to 6 events, at all positions"
+            f"{len(list(drawn(effort, 17)))} random ones (seed 17), of 1 to 4 states, that tell A from B, each on 1 to "
+            "6 events, at all positions"
         )
         bound += "; I/O-determinized" if deterministic else ""
         if counterexample is None or correction is None:

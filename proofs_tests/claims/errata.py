@@ -170,7 +170,12 @@ def _and(values: Sequence[Any]) -> str:
 
 NOTE = """The formulas and the listings are lost in the text at hand, so what is checked is what the text around them
 says. What rests on a formula or a listing that is lost is among the damaged texts, but for the + of Lemma B.12 and of
-Theorems 2 and 3: that it chooses the variables anew that are bound in it is in words, in appendix C.2."""
+Theorems 2 and 3: it chooses the variables anew that are defined in it, for which section 3 brings in vdef+."""
+
+PLUS_LOST = (
+    "Of the clause of + perhaps, which is lost; not of section 3, which brings in vdef+ for it. Appendix C.2 does not "
+    "say which variables; with the bound ones of section 5.1 there would be no such case."
+)
 
 ERRATA = (
     Erratum(
@@ -180,6 +185,7 @@ ERRATA = (
         "Lemma B.12 stands, and Theorem 1 with it: only this step of the proof changes",
         "It takes a definition with it, and the variable is then no longer chosen anew in what is left: see "
         "[normal forms](decisions/normal-forms.md).",
+        damage=PLUS_LOST,
     ),
     Erratum(
         "Theorems 2 and 3, well-formed formulas",
@@ -193,8 +199,7 @@ ERRATA = (
         "filter speaks of the x outside: see [core-CEL](decisions/core-cel.md). No other formula in LP-normal form "
         "will do, with predicates on one event each: every filter is then asked of the event that its R AS x takes, so "
         "that whether a set of events matches depends on these events alone. A CEA too reads no event behind a match.",
-        damage="Of the clause of + perhaps, which is lost; not of section 3, which brings in vdef+ for it. "
-        "Appendix C.2 does not say which variables.",
+        damage=PLUS_LOST,
     ),
     Erratum(
         "Section 8.2, Figure 5",
@@ -648,7 +653,7 @@ VLDB92_DAMAGED = (
     DamagedText(
         ("vldb92.derived:k",),
         "Section 2.3 k: h'_i is told for 1 ≤ i < m − 1 and for m, so that h'_{m−1} is missing.",
-        "One sign: ≤ for <, or 1 ≤ i < m.",
+        "One sign: ≤ for <, so that it is 1 ≤ i < m.",
     ),
 )
 

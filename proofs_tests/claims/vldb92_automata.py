@@ -187,7 +187,8 @@ def _compiled(id_: str, title: str, everywhere: bool) -> None:
         id_,
         title,
         "theorem" if not everywhere else "corollary",
-        "of the expressions of section 2.2; /+, which comes behind the corollary, is constr:slashplus",
+        "of the expressions of section 2.2; /+, which comes behind the corollary, is constr:slashplus; prefix is as in "
+        "constr:prefix-empty, and what section 2.3 defines by a formula is by that as corrected",
     )
     def check(effort: Effort) -> Finding:
         nodes, length = (3, 3) if effort == "quick" else (4, 4)
@@ -201,8 +202,8 @@ def _compiled(id_: str, title: str, everywhere: bool) -> None:
                     return Finding("refuted", "exhaustive", "the automata as printed", shown(E, h, M))
         bound = (
             f"the automata as printed of {len(Es)} expressions, all over {IN_WORDS} to {nodes} nodes with the "
-            "operators of section 2.2 and those behind it but /+ and firstAfter, on all histories to "
-            f"{length} events of a and b"
+            "operators of section 2.2 and those behind it but /+ and firstAfter, <2> for <n> and two operands for m, "
+            f"on all histories to {length} events of a and b"
         )
         return Finding("holds", "exhaustive", bound)
 
@@ -214,25 +215,36 @@ _compiled("vldb92.cor1", "E[h] is where the automaton is in an accepting state",
 
 # --- correlation variables --------------------------------------------------------------------------------------------
 
+SEQUENCE = "exists x (relative(!NULL = x, b and first) and relative(a = x, !NULL))"
+"""sequence(a, b): by the event of x alone, at which both sides have to be, is it not prior(a, b)."""
+
 IN_CASES: dict[str, list[str]] = {
     "no-variables": ["relative(a, b)", "!a and b"],
-    "equated": ["exists x (a = x)", "exists x (relative(a, b) = x)", "exists x (relative(a = x, b))"],
+    "equated": ["exists x (relative(a, b) = x)", "exists x (exists y (relative(a = x, b) = y))", SEQUENCE],
     "relative": ["exists x (relative(relative(a, b = x), a))", "exists x (relative(a = x, x))"],
     "and": [
         "exists x (relative(relative(a, b = x), a) and relative(x, !b))",
         "exists x (exists y (relative(a = x, b = y) and relative(x, relative+(b))))",
         "exists x (relative(a = x, a) and relative(relative(b, x), a))",  # one side's mark alone is another meaning
+        "exists x (relative(b, !NULL) and relative(a = x, b))",
     ],
     "exists": [
         "exists x (exists y (prior(a = x, b = y) and y))",
         "!(exists x (relative(a, b = x) and relative(x, a)))",
         "relative+(exists x (a = x and first))",
+        SEQUENCE,
+        "exists x (relative(exists y (relative(a = y, b = x)), b))",
+        # b may be where x is, but not where y is
+        "exists x (exists y (relative(b = x, !NULL) and relative(!NULL = y, b and first) and relative(a = y, !NULL)))",
     ],
 }
+ALONE = "a variable that stands alone is !NULL = x, for which the text has no construction"
 
 
 def _correlated(name: str, texts: list[str]) -> None:
-    @claim(f"vldb92.constr-corr:{name}", f"the marked automaton, case {name}", "construction")
+    alone = any(isinstance(E, expr.ExpressionVariable) for text in texts for E in expr.subexpressions(parse(text)))
+
+    @claim(f"vldb92.constr-corr:{name}", f"the marked automaton, case {name}", "construction", ALONE if alone else None)
     def check(effort: Effort) -> Finding:
         Es = list(map(parse, texts))
         wrong, against = agrees(Es)
@@ -327,11 +339,39 @@ plant(
 )
 plant("vldb92.thm2 vldb92.corr-general", *_INVERTED)
 plant(
-    [f"vldb92.constr-corr:{name}" for name in IN_CASES],
+    "vldb92.constr-corr:no-variables",
     "the start state accepts nothing, and so no state does",
     sys.modules[__name__],
     "marked",
     broken.result(lambda M: replace(M, machine=replace(M.machine, accepting=frozenset()))),
+)
+plant(
+    "vldb92.constr-corr:equated",
+    "each state is marked",
+    printed,
+    "equated",
+    lambda right: lambda M, w: replace(M, marks={q: M.marks_of(q) | {w} for q in M.machine.states}),
+)
+plant(
+    "vldb92.constr-corr:relative",
+    "a variable of both sides is as one of each",
+    printed,
+    "free_variables",
+    broken.always(frozenset()),
+)
+plant(
+    "vldb92.constr-corr:and",
+    "marked with a variable of both where one of them is",
+    printed,
+    "conjunction_app2",
+    lambda right: lambda M1, M2, *_: right(M1, M2, frozenset(), frozenset()),
+)
+plant(
+    "vldb92.constr-corr:exists",
+    "the mark is taken away, and nothing else",
+    printed,
+    "exists",
+    lambda right: lambda M, w: replace(M, marks={q: m - {w} for q, m in M.marks.items()}),
 )
 plant(
     "vldb92.slashplus-corr",

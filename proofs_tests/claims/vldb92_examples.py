@@ -205,17 +205,17 @@ AIRPORT = {
     "ELAB": "a landing expected in A that happened at B",
 }
 for _query, _cases in {
-    "AT_A": [("x EA(7) x LA(7) x", [2]), ("EA(7) EB(7) x", [1, 2])],
+    "AT_A": [("EA(8) EA(7) LA(8) LA(7) x", [2]), ("EA(7) EB(7) x", [1, 2])],
     "LAST_B": [("EB(7) LB(8) LB(7) LB(7)", [2]), ("EB(7) LA(7) LB(7)", []), ("EB(7) EA(7) LB(7)", [2])],
-    "UB": [("EA(7) x LB(7)", [2]), ("EB(7) x LB(7)", []), ("EA(7) EB(7) LB(7)", [2])],
-    "ELAB": [("EA(7) LB(7)", [1]), ("EA(7) LA(7) LB(7)", []), ("EA(7) EB(7) LB(7)", [2])],
+    "UB": [("EA(7) LB(8) LB(7)", [2]), ("EB(7) x LB(7)", []), ("EA(7) EB(7) LB(7)", [2])],
+    "ELAB": [("EA(8) EA(7) LB(8) LB(7)", [3]), ("EA(7) LA(7) LB(7)", []), ("EA(7) EB(7) LB(7)", [2])],
 }.items():
     _example(
         f"vldb92.airport:{_query}",
         f"{_query} of section 7.2: {AIRPORT[_query]}",
         [(f"{examples.AIRPORT}{_query}(7)", h, at) for h, at in _cases],
-        "as printed, a declaration of one runway does not take back that of the other; the text speaks of the last "
-        "declaration, or of the one previously declared, and has no history with both",
+        "as printed, a declaration of one runway does not take back that of the other; the text speaks "
+        "of the last declaration, or of the one previously declared, and has no history with both",
     )
 
 _example(

@@ -137,7 +137,8 @@ READINGS = {
     "d": "m is 3",
     "e": "m is 3",
     "j2": "first is by its words, as in derived:f corrected",
-    "l": "where E1 takes place again, what is relative to the E1 before it ends, and nothing takes place, as with /+",
+    "l": "where E1 takes place again, what is relative to the E1 before it ends, and nothing takes place, as with /+; "
+    "the words alone have an E2 there too, relative to the E1 before",
     "a": "the text has the formula alone; its sign is read",
     "m": "the text has the formula alone; its name is read: E has taken place at an event before",
     "n": "the text has the formula alone; its name is read: E takes place, or has taken place before",

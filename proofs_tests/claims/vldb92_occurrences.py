@@ -56,9 +56,8 @@ def _clause(name: str, root: type[expr.Expression], printed: Reading, correction
 
         found, _ = difference(product(Es, histories(length)), lambda E, h: by(printed, E, h))
         still, cases = difference(product(Es, histories(length)), lambda E, h: by(MENDED, E, h))
-        bound = (
-            f"{cases} cases: all such expressions to {nodes} nodes over {IN_WORDS}, all histories to {length} events"
-        )
+        which = "a and b" if name == "event" else f"all such expressions to {nodes} nodes over {IN_WORDS}"
+        bound = f"{cases} cases: {which}, all histories to {length} events"
         status: Status = "refuted" if still is not None else "holds" if found is None else "holds-corrected"
         return Finding(status, "exhaustive", bound, still or found, correction if found else None)
 

@@ -26,8 +26,8 @@ and of such operands relative+(E) is E, prior is relative, E | F is E and F, and
 
 LEAVES = (*BASE, FIRST)
 IN_WORDS = "a, b, NULL and first"
-AFTER_A = expr.Relative((expr.ExpressionAnd(expr.Primitive("a"), FIRST), expr.Primitive("b")))
-"""Whether it can take place at all depends on the first letter."""
+AFTER_A = parse("relative(a and !relative(!NULL, !NULL), relative(b, b))")
+"""Whether it can take place at all depends on the first letter, and it takes two more events."""
 UNARY: tuple[Callable[[expr.Expression], expr.Expression], ...] = (expr.ExpressionNot, expr.RelativePlus)
 BINARY: tuple[Callable[[expr.Expression, expr.Expression], expr.Expression], ...] = (
     expr.ExpressionAnd,

@@ -26,7 +26,7 @@ def found(query: str, S: Stream | str) -> list[int]:
 # Section 2.4.1.
 EXAMPLES: dict[str, tuple[str, str, list[int]]] = {
     "all": ("a", "a b a", [0, 2]),
-    "fifth": ("(<5> deposit)", "deposit x deposit deposit deposit x deposit deposit", [6]),
+    "fifth": ("(<5> deposit)", "deposit x deposit deposit deposit x" + 6 * " deposit", [6]),
     "followed immediately": ("sequence(deposit, withdraw)", "deposit withdraw withdraw deposit x withdraw", [1]),
     "followed eventually": ("prior(deposit, withdraw)", "withdraw deposit withdraw x withdraw", [2, 4]),
     "none between": (
