@@ -43,7 +43,8 @@ class Choices:
 
     passed: cases that the engine passed. held: the choices behind the expected matches, by axis, where they differ from
     the definition; predictions use them on all axes that are not chosen. excluded: whether no choice is considered,
-    since the answers do not depend on the queries. silent: operators whose queries never have a match. banned: choices
+    since the answers do not depend on the queries. silencing: whether a choice gives all answers to the only query,
+    none of which has a match. silent: operators whose queries never have a match. banned: choices
     that were judged and rejected. watch: raises DiagnosisStopped once the time for the search is over. alike: for an
     accepted choice the choices that no question distinguishes from it; apart: a question that would distinguish it from
     the first of them. replayed: the number of wrong answers without the choice, and with it. looked: by axis the
@@ -55,6 +56,7 @@ class Choices:
     passed: Sequence[Case] = ()
     held: Mapping[str, str] = field(default_factory=dict)
     excluded: bool = False
+    silencing: bool = False
     silent: frozenset[str] = frozenset()
     banned: set[Choice] = field(default_factory=set)
     watch: Watch = field(default_factory=Watch)

@@ -244,9 +244,11 @@ def defects_behind(
         )
         own = [kernel for kernel in kernels if kernel.signature.language == language]
         failing = [result for result in failures if result.case.language == language]
-        empty = always_empty([result for result in results if result.case.language == language])
-        choices = Choices(language, passed, peeler.oracle.find_choices(language), excluded=empty, watch=peeler.watch)
         answered = [result for result in results if result.case.language == language]
+        empty = always_empty(answered)
+        choices = Choices(language, passed, peeler.oracle.find_choices(language), watch=peeler.watch)
+        choices.silencing = empty and _one_choice_silences(choices, answered)
+        choices.excluded = empty and not choices.silencing
         hurried = peeler.watch.interrupted  # it takes seconds to parse all queries of a long suite
         choices.silent = frozenset() if empty or hurried else frozenset(silent_operators(answered, EMPTY))
         if empty:
@@ -263,6 +265,16 @@ def always_empty(results: Sequence[CaseResult]) -> bool:
     """Return whether the engine never gave a match, although several of its answers should have had one."""
     answers = [result for result in results if result.matches is not None]
     return not any(one.matches for one in answers) and sum(bool(one.case.matches) for one in answers) >= EMPTY
+
+
+def _one_choice_silences(choices: Choices, answered: Sequence[CaseResult]) -> bool:
+    """Return whether all answers are to one query, and a choice gives no match to any of its cases, as the engine."""
+    cases = [result.case for result in answered if result.matches is not None]
+    if len({case.query for case in cases}) != 1:
+        return False
+    with suppress(DiagnosisStopped):
+        return any(all(choices.answer(case, [choice]) == frozenset() for case in cases) for choice in choices)
+    return False
 
 
 def silent_failures(failures: Sequence[CaseResult], results: Sequence[CaseResult]) -> dict[str, str]:

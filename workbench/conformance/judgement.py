@@ -128,7 +128,8 @@ class ChoiceScorer:
 
         A construct that never answers gives the empty answers of many choices, and is none of them.
         """
-        return sum(isinstance(one.given, frozenset) and bool(one.given) for one in self.bearing(choice[0])) >= NONEMPTY
+        given = (isinstance(one.given, frozenset) and bool(one.given) for one in self.bearing(choice[0]))
+        return self.choices.silencing or sum(given) >= NONEMPTY
 
     def confirm(self, chosen: Sequence[Choice], *, helped: bool = False) -> list[Choice]:
         """Judge the choices together; drop the one with the most answers against it until all stand, and return these.

@@ -6,6 +6,7 @@ counts and those of temporal correlations are two axes, because converters write
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -75,6 +76,12 @@ AXES = axes(
         ("as-written", "at-least", "one-less"),
         ("other-threshold",),
         "a threshold: is what it says; is taken for at least, whatever it says; is taken for one less",
+    ),
+    Axis(
+        "counted-values",
+        ("different", "same"),
+        ("value_count",),
+        "value_count: counts different values; counts events of the same value",
     ),
     Axis(
         "constants",
@@ -255,6 +262,10 @@ def change_thresholds(rule: SigmaRule, choices: Choices, documents: Mapping[str,
     thresholds: Any = rule.thresholds
     if choices["constants"] == "truncated":
         thresholds = tuple((name, trunc(bound)) for name, bound in thresholds)
+    if rule.kind == "value_count" and choices["counted-values"] == "same":
+        keys = tuple(map(operator.add, rule.keys, rule.values))
+        group_by, none = (*rule.group_by, *rule.values[0]), ((),) * len(rule.rules)
+        rule = replace(rule, kind="event_count", group_by=group_by, keys=keys, values=none)
     if rule.kind in TEMPORAL:
         if choices["threshold-temporal"] == "all-rules":
             thresholds = (("gte", len(rule.rules)),)

@@ -27,6 +27,7 @@ LOGS = [
     ("18 no group-by", COUNT.replace("group-by: [user], ", ""), FAR),
     ("19 used up", ORDERED, [("a", "u", 2, 0), ("b", "u", 2, 1), ("b", "u", 2, 2)]),
     ("20 fraction", COUNT.replace("gte: 2", "gte: 1.5"), [("a", "u", 2, 0)]),
+    ("21 values", VALUES.replace("lt", "gte"), [("a", "u", 2, 0), ("a", "u", 3, 1), ("a", "u", 2, 2)]),
 ]
 
 

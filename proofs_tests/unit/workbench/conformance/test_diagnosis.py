@@ -284,9 +284,18 @@ DUCKDB = {
 EQL = {
     "several-rules": "sequence", "threshold": "at-least", "threshold-temporal":
     "all-rules", "sample": "events", "chain": "used-up", "null_groups": "joined", "groups": "folded",
+    "counted-values": "same",
 }  # fmt: skip
 SQLITE = {"chain": "before-event", "instant": "together", "groups": "folded"}
 RSIGMA = {"temporal-default": "one-rule", "null_groups": "joined"}
+
+
+def test_one_choice_names_a_rule_that_never_fires() -> None:
+    """Of a rule that an engine never fires it was said only that it gives no match."""
+    rule = RULE.format("temporal_ordered", ", condition: {eq: 1}")
+    found, results = defects_of_rule({"chain": "in-window"}, rule, "a", "b", "aa", "ab", "ba", "bb", "aab", "c")
+    assert not any(result.matches for result in results)
+    assert [f"{c.axis}={c.value}" for defect in found for c in defect.causes] == ["chain=in-window"]
 
 
 @pytest.mark.parametrize(
@@ -302,6 +311,12 @@ RSIGMA = {"temporal-default": "one-rule", "null_groups": "joined"}
             {"case", "alerts", "window", "null_groups", "constants"},
         ),
         (EQL, "positions", "temporal_ordered", {"chain", "null_groups", "groups"}),
+        (
+            EQL,
+            "positions",
+            "value_count, condition: {field: Size, lte: 2}",
+            {"counted-values", "threshold", "groups"},
+        ),
         (SQLITE, "positions", "temporal_ordered", {"chain", "instant", "groups"}),
         (RSIGMA, "positions", "temporal", {"temporal-default", "null_groups"}),
     ],
