@@ -716,7 +716,7 @@ def readings(query: sigma.SigmaQuery) -> Iterator[tuple[str, SigmaReading]]:
     """Yield each reading that bears on a query and differs from the specification's in one answer, as axis=value."""
     used = features(query)
     for one in fields(SigmaReading):
-        if BEARS[one.name] in used:
+        if BEARS[one.name] in used or (one.name == "counted" and "several-added" in used):
             for value in SigmaReading.possible_answers(one.name)[1:]:
                 yield f"{one.name}={value}", replace(SPECIFICATION, **{one.name: value})  # type: ignore[arg-type]
 

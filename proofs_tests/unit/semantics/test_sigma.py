@@ -896,3 +896,11 @@ def test_test_logs_find_a_threshold_that_lost_its_fraction(tmp_path: Path) -> No
     streams = [list(stream_of_json(c.events, None, c.id, "event")) for c in cases_of_rules(tmp_path / "rule.yml")[0]]
     cut, least = {"constants": "truncated"}, {"threshold": "at-least"}
     assert any(found_by(text, S, **cut) not in (found_by(text, S), found_by(text, S, **least)) for S in streams)
+
+
+def test_test_logs_find_a_value_that_is_added_once_for_each_rule() -> None:
+    """Only of event_count was the reading tried; of a sum over two rules, not at all."""
+    body = {"type": "value_avg", "rules": ["a", "big"], "condition": {"gt": 3, "field": "n"}}
+    query = parse(rules(body, detection("big", {"host": "h"})))
+    tests = make_sigma_tests(query).tests
+    assert "reading counted=matches" in {words for test in tests for words in test.kills}
