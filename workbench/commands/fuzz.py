@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -68,7 +69,7 @@ from cerify.conformance.model import (
     plural,
     sentence,
 )
-from cerify.conformance.oracle import read_policies
+from cerify.conformance.oracle import Oracle, read_policies
 from cerify.conformance.report import announced_text, event_text, labelled, match_command, result_json
 from cerify.conformance.run import StreamSearch, search
 from cerify.equivalence.differential import (
@@ -273,16 +274,29 @@ def _print_spark(found: CampaignVerdicts, ran: Ran, out: Path) -> None:
 
 
 def run_streams(
-    argv: Sequence[str], language: Language[Any], query: str, longest: int, limits: Limits, as_json: bool
+    argv: Sequence[str],
+    language: Language[Any],
+    query: str,
+    longest: int,
+    limits: Limits,
+    as_json: bool,
+    held: Mapping[str, str],
 ) -> int:
-    """Run an engine on all short streams and print the results; return the exit status. Raises InputError."""
+    """Run an engine on all short streams and print the results; return the exit status. Raises InputError.
+
+    held: the choices of a policy for the language, by axis.
+    """
     with progress() as shown, interruptible(), Engine(argv, limits) as engine:
         name = f"{engine.info.name} {engine.info.version}"
         if language.name not in engine.info.languages:
             raise InputError(f"the engine does not speak {language.name}; it speaks {', '.join(engine.info.languages)}")
         output = "valuations" if language.results else "matches"
-        found = search(engine, language, query, longest, output, lambda done, total: shown("asking", done, total))
-    (_print_streams_json if as_json else _print_streams)(name, query, found)
+        asking, oracle = partial(shown, "asking"), Oracle(choices={language.name: held})
+        found = search(engine, language, query, longest, output, asking, oracle)
+    if as_json:
+        _print_streams_json(name, query, found)
+    else:
+        _print_streams(name, query, found, held)
     return 0 if not (found.wrong or found.disputed) and not found.ended and found.skipped < found.asked else 1
 
 
@@ -301,7 +315,7 @@ def _print_streams_json(name: str, query: str, found: StreamSearch) -> None:
         echo(protocol.line(result_json(result)))
 
 
-def _print_streams(name: str, query: str, found: StreamSearch) -> None:
+def _print_streams(name: str, query: str, found: StreamSearch, held: Mapping[str, str]) -> None:
     console = screen(soft_wrap=True)
     console.print(f"{name}: {query} on all short streams", style="bold")
     text = f"{len(found.wrong):,} of {found.asked:,} streams are answered wrongly"
@@ -320,7 +334,7 @@ def _print_streams(name: str, query: str, found: StreamSearch) -> None:
     if found.ended:
         console.print(f"ended early: {found.ended}")
     if shortest is not None:
-        print_disagreement(console, replace(shortest, detail=sentence(shortest)), {})
+        print_disagreement(console, replace(shortest, detail=sentence(shortest)), {}, held=held)
 
 
 Progress = Callable[[Summary], None]
@@ -489,8 +503,6 @@ class FuzzArguments:
             raise click.UsageError(
                 "--policy is for an engine: it goes with neither --evaluator, --spark nor --consumption"
             )
-        if self.policies and self.query is not None:
-            raise click.UsageError("--query compares an engine with the definition: leave out --policy")
         if self.spark is not None and self.consumption != Consumption.NONE.value:
             raise click.UsageError("--consumption is not for --spark")
         generator = self.known_language.require_cases().generator()
@@ -574,6 +586,7 @@ def fuzz_command(args: FuzzArguments) -> int:
             args.longest,
             args.limits,
             args.as_json,
+            args.held_choices,
         )
     known = KnownDisagreements() if args.known is None else read_known(args.known, args.known_language)
     with interruptible():

@@ -24,7 +24,7 @@ from cerify.conformance.model import Case, evaluated_output, of_output
 from cerify.conformance.oracle import AxisFinding, EngineProfile, merged
 from cerify.conformance.prediction import STAGES, EngineAnswer, Predictor
 from cerify.equivalence.shrink.shrink import shrink
-from cerify.hypotheses.interpretation import Axis, Choices, EngineQuestion, Stage, Template, question_on, questions
+from cerify.hypotheses.interpretation import Choices, EngineQuestion, Stage, Template, question_on, questions
 from cerify.languages import LANGUAGES
 from cerify.semantics.errors import CerifyError, InputError
 from cerify.semantics.events import Event, Match, Stream
@@ -44,6 +44,7 @@ FEW = 40  # questions of a template among which those are that no value asks for
 FURTHER = 3  # of these, at most
 CORROBORATING = 3  # questions, at least, that separate what is found from each other value of an axis
 CORROBORATED = 12  # questions with each query about a value that is not the definition's, as far as there are some
+APART = 12  # questions, at most, that separate what is found from what fits too beside an axis without a value
 CONFIRMATIONS = 2  # questions of a stage on which what is left agrees
 RICH = 4  # events of the stream of a question that confirms
 LOOKED_AT = 60  # questions of one length among which the best is looked for, if one of them splits
@@ -66,6 +67,9 @@ SHAPES = {
         ("A ; B+ ; C", "A B B C"),
         ("A ; B:+ ; C", "A B B C"),
         ("A : B : A:+", "A B A B A A"),
+        ("A : A : B", "A A A B A A A B"),
+        ("A:+ ; A", "A A A"),
+        ("A:+ : A", "A A A"),
     )
 }
 """Queries with the types of their streams that come before the random ones: few of these have such a shape."""
@@ -109,6 +113,7 @@ class Identification:
     probed: int = 0
     unsettled: list[Choices] = field(default_factory=list)
     unchecked: set[str] = field(default_factory=set)
+    _rivals: list[Choices] = field(default_factory=list)  # those that leave a value open beside an unnamed meaning
     _counted: dict[tuple[str, ...], tuple[int, int]] = field(default_factory=dict)
 
     def run(
@@ -129,6 +134,7 @@ class Identification:
             self.settle(stages)
             if self.corroborate(stages):
                 self.settle(stages)
+            self.separate(stages)
             self._end_step()
             best = self.left[0]
             refuted = self.probe()
@@ -301,12 +307,36 @@ class Identification:
         self.unchecked = {name for name in self.unchecked if best[name] != self.predictor.default[name]}
         return contradicted
 
+    def separate(self, stages: Sequence[Stage]) -> None:
+        """Ask questions that separate the best hypothesis from those that fit too beside an axis without a value.
+
+        No such axis changes their answers.
+        """
+        asked = {(one.question.query, one.question.key) for one in self.answered}
+        pool = Pool((template for stage in stages for template in stage.templates), self.skipped)
+        left = [question for question in pool.unskipped() if (question.query, question.key) not in asked]
+        for _ in range(min(APART, self.most - len(self.answered))):
+            self._rivals.clear()
+            best, unfit = self.left[0], {n for n, f in self.findings().items() if f.value is None and not f.alike}
+            for question, rival in product(left, self._rivals):
+                if self.predictor.answer(question, best) != self.predictor.answer(question, rival):
+                    differing = tuple(name for name in best if best[name] != rival[name])
+                    one = Answered(question, frozenset(), differing, settles=True)
+                    if question.kind not in self.skipped and not self.is_blurred(unfit, one):
+                        break
+            else:
+                return
+            left.remove(question)
+            if (answer := self.request_answer(question)) is not None:
+                self.answered.append(replace(one, answer=answer))
+                self.left = self.best()
+
     def probe(self) -> dict[str, EngineQuestion]:
         """Ask random questions, about the values that are not the definition's if there are some; return what refutes
         values, by axis.
 
         If a hypothesis that differs in one axis explains all answers, it takes the place of the best one. Else such a
-        question, made smaller, refutes the values that it makes most suspect. Queries with an axis of unknown value are
+        question, made smaller, refutes all values that it may contradict. Queries with an axis of unknown value are
         left out.
         """
         best, default, found = self.left[0], self.predictor.default, self.findings()
@@ -336,24 +366,29 @@ class Identification:
             self.left, self.probed = better, len(told) - len(wrong)
             self.answered += wrong
             return {}
+        suspects = [(one.question, self.suspects(one.question, about)) for one in map(self.shrunk, wrong)]
         refuted = dict[str, EngineQuestion]()
-        for one in map(self.shrunk, wrong):
-            axes = [axis for axis in self.predictor.axes_of(one.question.query) if axis.name in about]
-            ranked = sorted(axes, key=lambda axis: self.suspicion(axis, one), reverse=True)
-            for axis in ranked:
-                if self.suspicion(axis, one) == self.suspicion(ranked[0], one):
-                    refuted.setdefault(axis.name, one.question)
+        for question, names in sorted(suspects, key=lambda one: (len(one[1]), len(one[0].events))):
+            if refuted.keys().isdisjoint(names):  # else the refuted value may be all that is wrong
+                refuted.update(dict.fromkeys(names, question))
         return refuted
 
-    def suspicion(self, axis: Axis, wrong: Answered) -> int:
-        """Return how suspect a small question with a wrong answer makes the value of an axis.
+    def suspects(self, question: EngineQuestion, about: Collection[str]) -> set[str]:
+        """Return the axes whose values a small question with a wrong answer may refute.
 
-        Most suspect are values that are not the definition's: first those of the operators, each of which the wrong
-        answer needs, then those on which the answer depends.
+        These are all values that are not the definition's, if they bear on the query: the query has their operators, or
+        they change the answer on a stream of such events. Else they are those on which the answer depends, first of the
+        operators, each of which the wrong answer needs.
         """
-        odd, own = self.left[0][axis.name] != axis.default, bool(axis.operators)
-        depends = self.depends(axis.name, wrong)
-        return 4 if odd and own else 3 if odd and depends else 2 if own and depends else int(depends)
+        axes = [axis for axis in self.predictor.axes_of(question.query) if axis.name in about]
+        events = list({repr(event): dict(event) for event in question.events}.values())
+        near = [question, *questions(Template(question.query, tuple(events), len(question.events)))]
+        odd = [axis for axis in axes if self.left[0][axis.name] != axis.default]
+        bearing = [a for a in odd if a.operators or any(self.depends(a.name, Answered(q, "error", ())) for q in near)]
+        if bearing:
+            return {axis.name for axis in bearing}
+        depending = [axis for axis in axes if self.depends(axis.name, Answered(question, "error", ()))]
+        return {axis.name for axis in depending if axis.operators} or {axis.name for axis in depending}
 
     def shrunk(self, wrong: Answered) -> Answered:
         """Return a smaller question of which the best hypothesis gives a wrong answer, with this answer."""
@@ -452,6 +487,9 @@ class Identification:
         torn = {name for name in suspected - unfit if self.is_torn(name, unfit, about[name])}
         unfit |= torn
         clear = {name: found if name in torn else self.without(unfit - {name}, found) for name, found in about.items()}
+        for name in suspected:  # an engine without any match agrees with answers that have none
+            if not any(one.answer and name in one.axes for one in clear[name]):
+                clear[name] = about[name]
         findings = {name: self.finding(name, found, about[name], unfit - {name}) for name, found in clear.items()}
         return {name: finding for name, finding in findings.items() if finding is not None}
 
@@ -500,6 +538,7 @@ class Identification:
             same = all(self.are_same(best, {**best, name: value}) for value in as_good)
             # What would tell values apart, or contradict one, may be lost among the answers that nothing explains.
             if hidden or not same:
+                self._rivals += (rival for v, rival in rivals.items() if rival is not None and v in possible)
                 return AxisFinding(None, tuple(as_good), len(mine), len(mine), exception)
             alike, exception = tuple(value for value in as_good if value != best[name]), None
         return AxisFinding(
@@ -905,7 +944,7 @@ def schema_for(language: str, question: EngineQuestion) -> dict[str, Any] | None
         if name != "type" and kinds.get(name) != "float":
             kinds[name] = kind
     types = {"A", "B", "C"} | {event["type"] for event in question.events}
-    for more in ({}, {"x": "int"}):
+    for more in ({}, {"x": "int", "s": "string", "z": "float"}):
         found = dict.fromkeys(sorted(types), more | kinds)
         schema = schema_of_json(found)
         try:

@@ -317,7 +317,13 @@ def all_streams(events: Sequence[Event], longest: int, timed: bool) -> Iterator[
 
 
 def search(
-    engine: Engine, language: Language[Any], text: str, longest: int, output: Any, progress: Any = lambda d, t: None
+    engine: Engine,
+    language: Language[Any],
+    text: str,
+    longest: int,
+    output: Any,
+    progress: Any = lambda d, t: None,
+    oracle: Oracle = Oracle(),
 ) -> StreamSearch:
     """Run an engine on a query and all streams of at most `longest` events. Raises ParseError, InputError."""
     query = language.syntax.parse(text)
@@ -328,7 +334,7 @@ def search(
     wrong: list[CaseResult] = []
     disputed: list[CaseResult] = []
     asked = skipped = 0
-    oracle, ended = Oracle(), ""
+    ended = ""
     try:
         for S in all_streams(letters, longest, "WITHIN" in text.upper()):
             progress(asked, planned)

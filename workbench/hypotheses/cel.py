@@ -995,6 +995,7 @@ STAGES = (
         (
             Template("A+", AB, 4),
             Template("A+ ; B", AB, 5),
+            Template("A+ ; A", AB, 4),
             Template("C ; A+", types("A B C"), 5),
             Template("C ; A+ ; B", types("A B C"), 5),
             Template("A+", MANY, 8),
@@ -1007,6 +1008,7 @@ STAGES = (
             Template("A:+ ; B", AB, 5),
             Template("B ; A:+", AB, 5),
             Template("A:+ : B", AB, 4),
+            Template("A:+ : A", AB, 4),  # a possessive loop leaves nothing for what follows it
             Template("A:+", MANY, 8),
         ),
     ),

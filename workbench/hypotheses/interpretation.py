@@ -774,39 +774,56 @@ def events(names: str, **columns: tuple[Any, ...]) -> tuple[Json, ...]:
 # ---------------------------------------------------------------------------------------------------------------------
 # Stages that several languages have: about conditions on one event, and about strategies around a query.
 
-CONDITION_STAGES = (
+CONDITION_STAGES: tuple[tuple[str, tuple[tuple[tuple[Json, ...], int, tuple[str, ...]], ...]], ...] = (
     (
         "comparison",
-        events("A", x=(0, 1, 2)),
-        1,
-        ("{0}x > 1", "{0}x < 1", "{0}x >= 1", "{0}x <= 1", "{0}x = 1", "{0}x != 1"),
+        (
+            (
+                events("A", x=(0, 1, 2)),
+                1,
+                ("{0}x > 1", "{0}x < 1", "{0}x >= 1", "{0}x <= 1", "{0}x = 1", "{0}x != 1"),
+            ),
+            (events("A", x=(0, 1), y=(0, 1)), 1, ("{0}x < {0}y",)),
+        ),
     ),
     (
         "connectives",
-        events("A", x=(0, 1), y=(0, 1)),
-        1,
-        ("{0}x = 1 and {0}y = 1", "{0}x = 1 or {0}y = 1", "not {0}x = 1"),
+        ((events("A", x=(0, 1), y=(0, 1)), 1, ("{0}x = 1 and {0}y = 1", "{0}x = 1 or {0}y = 1", "not {0}x = 1")),),
     ),
     (
         "absent",
-        events("A", x=(None, 0, 1), y=(None, 0)),
-        2,
-        ("{0}x = 0", "not {0}x = 1", "{0}x = {0}y", "{0}x != 1", "{0}x < 1"),
+        (
+            (
+                events("A", x=(None, 0, 1), y=(None, 0)),
+                2,
+                ("{0}x = 0", "not {0}x = 1", "{0}x = {0}y", "{0}x != 1", "{0}x < 1"),
+            ),
+            (events("A", s=(None, "a", "b")), 1, ("{0}s != 'a'", "not {0}s = 'a'")),
+            (events("A", z=(None, 0.5, 2.5)), 1, ("{0}z < 1.5",)),
+        ),
     ),
-    ("strings", events("A", s=("a", "A", "b")), 1, ("{0}s = 'a'", "{0}s != 'a'", "{0}s >= 'a'", "{0}s < 'b'")),
-    ("like", events("A", s=("a", "ab", "ba")), 1, ("{0}s like 'a'",)),
-    ("range", events("A", x=(1, 2, 3)), 1, ("{0}x in range(1, 3)",)),
-    ("floats", events("A", x=(1.0, 1.5)), 1, ("{0}x = 1", "{0}x > 1")),
-    ("integers", events("A", x=(2**53, 2**53 + 1)), 1, (f"{{0}}x = {2**53}", f"{{0}}x > {2**53}")),
-    ("constants", events("A", x=(1, 2, 3)), 1, ("{0}x > 1.5", "{0}x >= 2.5", "{0}x < 1.5", "{0}x = 1.5")),
+    (
+        "strings",
+        ((events("A", s=("a", "A", "b")), 1, ("{0}s = 'a'", "{0}s != 'a'", "{0}s >= 'a'", "{0}s < 'b'")),),
+    ),
+    ("like", ((events("A", s=("a", "ab", "ba")), 1, ("{0}s like 'a'",)),)),
+    ("range", ((events("A", x=(1, 2, 3)), 1, ("{0}x in range(1, 3)",)),)),
+    ("floats", ((events("A", x=(1.0, 1.5)), 1, ("{0}x = 1", "{0}x > 1")),)),
+    ("integers", ((events("A", x=(2**53, 2**53 + 1)), 1, (f"{{0}}x = {2**53}", f"{{0}}x > {2**53}")),)),
+    (
+        "constants",
+        (
+            (events("A", x=(1, 2, 3)), 1, ("{0}x > 1.5", "{0}x >= 2.5", "{0}x < 1.5", "{0}x = 1.5")),
+            (events("A", z=(1.0, 1.5, 2.0, 2.5)), 1, ("{0}z < 2.5", "{0}z = 1.5")),
+        ),
+    ),
     (
         "integer-division",
-        events("A", x=(1, 3)),
-        1,
-        ("{0}x / 2 = 1", "{0}x / 2 = 1.5", "{0}x / 2 > 1", "{0}x / 2 < 1.5"),
+        ((events("A", x=(1, 3)), 1, ("{0}x / 2 = 1", "{0}x / 2 = 1.5", "{0}x / 2 > 1", "{0}x / 2 < 1.5")),),
     ),
 )
-"""Of each axis the events, the length of the longest stream, and the conditions; {0} is before an attribute."""
+"""Of each axis the events, the length of the longest stream, and the conditions, for each type; {0} is before an
+attribute."""
 
 
 def conditions(query: str, before: str = "", also: tuple[str, ...] = ()) -> tuple[Stage, ...]:
@@ -817,9 +834,13 @@ def conditions(query: str, before: str = "", also: tuple[str, ...] = ()) -> tupl
     return tuple(
         Stage(
             (*(also if axis == "comparison" else ()), axis),
-            tuple(Template(query.format(text.format(before)), letters, longest) for text in texts),
+            tuple(
+                Template(query.format(text.format(before)), letters, longest)
+                for letters, longest, texts in parts
+                for text in texts
+            ),
         )
-        for axis, letters, longest, texts in CONDITION_STAGES
+        for axis, parts in CONDITION_STAGES
     )
 
 

@@ -405,6 +405,10 @@ def test_a_choice_that_changes_no_expected_match_is_no_reason() -> None:
     assert bearing_choices(case, held) == {}
     other = replace(case, events=[{"type": name} for name in "ACB"], matches=[])
     assert bearing_choices(other, held) == {"seq": "strict"}
+    longer = replace(other, events=[{"type": name} for name in "ABAB"], matches=[Match(1, (0, 1)), Match(3, (2, 3))])
+    lacking, beside = ([Match(1, (0, 1)), *more] for more in ([], [Match(3, (2, 3)), Match(3, (0, 3))]))
+    for given, why in ((lacking, "{2, 3} is a match at 3"), (beside, "the engine is held to seq=strict")):
+        assert why_of(CaseResult(longer, "failed", given), {"seq": "strict"}).startswith(why)
 
 
 @pytest.mark.usefixtures("few_questions")
