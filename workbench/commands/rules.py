@@ -184,7 +184,7 @@ def with_rule_of(
         if not path.is_file():
             raise InputError(f"no file {query}; to give a query that ends like a file name, put it in brackets")
         rule = read_rule(query)
-        return rule.text, rule.language
+        query, language = rule.text, rule.language
     takes_rows = _takes_rows(language)
     query = _sql_text(query) if takes_rows else query
     if not takes_rows and (dialect is not None or readings):

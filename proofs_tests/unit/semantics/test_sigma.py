@@ -541,6 +541,15 @@ def test_all_rules_of_an_order_occur_in_a_log_for_engines(tmp_path: Path) -> Non
     assert any(word in ("abc", "aabbcc") for word in kinds), kinds
 
 
+def test_commands_of_the_default_reading_refuse_another(tmp_path: Path, run: Run) -> None:
+    rule, log = tmp_path / "rule.yml", tmp_path / "log.jsonl"
+    rule.write_text(rules(COUNT), encoding="utf-8")
+    log.write_text("", encoding="utf-8")
+    for command in (("explain", str(rule), str(log)), ("vectors", str(rule))):
+        status, _, err = run(*command, "--reading", "alerts=last")
+        assert (status, "takes the default reading" in err) == (2, True)
+
+
 def test_the_words_of_a_rule_name_its_timespan(tmp_path: Path, run: Run) -> None:
     rule, log = tmp_path / "rule.yml", tmp_path / "log.jsonl"
     rule.write_text(rules({**COUNT, "timespan": "30m"}), encoding="utf-8")
