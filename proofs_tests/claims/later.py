@@ -581,7 +581,8 @@ def _timed(types: str, times: Iterable[float]) -> Stream:
 
 @claim(
     "pods25.inside",
-    "A window on a part is implied by the same window on the whole, and does not imply it",
+    "A window on a part whose events are all in the match is implied by the same window on the whole, and does not "
+    "imply it",
     "remark",
     "a statement of docs/theory/related.md: timed CEL bounds the time of a part by an operator, which is taken for "
     "WITHIN; the abstract was read",
@@ -613,10 +614,11 @@ def _(effort: Effort) -> Finding:
     pairs = product(list(texts), repeat=2)
     texts += [f"({a}) {operator} ({b})" for a, b in pairs for operator in (";", "ALL")]
     texts = list(dict.fromkeys(texts))[:: 7 if effort == "quick" else 1]
+    spaced = [("AB", (0, gap)) for gap in widths]
+    spaced += [(types, (0, a, a + b)) for types in ("AAB", "ABB") for a, b in product(widths, repeat=2)]
     for text in texts:
         phi = parse(text)
-        for types, gaps in product(("AB", "AAB", "ABB"), product((1, 2), repeat=2)):
-            times = [0, gaps[0], sum(gaps)][: len(types)]
+        for types, times in spaced:
             cases += 1
             before = {m.events for m in matches(phi, _timed(types, times))}
             after = {m.events for m in matches(phi, _timed(types, (t / 2 for t in times)))}

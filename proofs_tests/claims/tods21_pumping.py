@@ -210,8 +210,8 @@ def _(effort: Effort) -> Finding:
     return Finding(
         "holds",
         "exhaustive",
-        f"all {len(FIGURE_6)} entries that it rests on, checked again with their bounds, of which "
-        f"{', '.join(corrected)} hold only as corrected: (a) is prop8.12, strict by "
+        f"{len(FIGURE_6)} entries that it rests on, checked again with their bounds, of which "
+        f"{', '.join(corrected)} hold only as corrected: (a) is prop8.12, for pointwise filters, strict by "
         "lemB.1; (b), that :+ is not in CEL* and STRICT, is thm8.14 by lemD.1, and the other way "
         "fig6:strict-not-in-cplus; (c) is prop8.13, strict by thm8.14, and an equivalence for unary predicates by "
         "prop8.15",

@@ -271,7 +271,7 @@ def _(effort: Effort) -> Finding:
     M = marked(E, LETTERS).machine
     found = separated(E, M)
     assert found is not None
-    by_hand = [E, *(parse(text) for texts in IN_CASES.values() for text in texts)]
+    by_hand = list(dict.fromkeys([E, *(parse(text) for texts in IN_CASES.values() for text in texts)]))
     wrong, against = agrees(by_hand)
     bound = f"the corrected automata of {len(by_hand)} expressions made by hand: {against}"
     correction = "letters that say which variables are at an event, in place of marks on states"
