@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -92,11 +92,7 @@ def vectors_command(
             own, kinds, seen = tests.states, tests.kinds, ", as the last event sees them"
             streams = tests.streams(states)
         lines = [line_of_case(_case(query, number, S, schema)) for number, S in enumerate(streams, start=1)]
-    if out is None:
-        for line in lines:
-            echo(line)
-    else:
-        write_whole(out, "".join(f"{line}\n" for line in lines))
+    _write_lines(lines, out)
     if not as_json:
         echo(
             f"{len(streams)} streams of {sum(map(len, streams))} events; the query has {own} states over {kinds} kinds "
@@ -104,6 +100,15 @@ def vectors_command(
             error=True,
         )
     return 0
+
+
+def _write_lines(lines: Iterable[str], out: Path | None) -> None:
+    """Write the lines to a file, or print them."""
+    if out is None:
+        for line in lines:
+            echo(line)
+    else:
+        write_whole(out, "".join(f"{line}\n" for line in lines))
 
 
 def _logs(
@@ -130,11 +135,7 @@ def _logs(
                     left_out = f"left out, with an empty text, which is NULL in {dialect.title}: {asked - len(pairs)}"
                     echo(f"cerify: note: tables {left_out}", error=True)
             lines = [_sql_of_test(tree, line, S, dialect, types) for line, S in pairs]
-    if out is None:
-        for line in lines:
-            echo(line)
-    else:
-        write_whole(out, "".join(f"{line}\n" for line in lines))
+    _write_lines(lines, out)
     if not as_json:
         for words in found.summary:
             echo(words, error=True)
