@@ -522,9 +522,10 @@ async function main() {
   $("variants").open = isBox && innerWidth > 480; // on a phone the stream would be out of sight
   const begin = performance.now();
   startWorker();
-  document.querySelector("main").inert = true; // there is nothing yet that answers
+  const sections = document.querySelectorAll("main > section");
+  for (const section of sections) section.inert = true; // there is nothing yet that answers
   ({ languages } = await started);
-  document.querySelector("main").inert = false;
+  for (const section of sections) section.inert = false;
   for (const id of ["language", "other-language"]) {
     $(id).replaceChildren(...languages.map(({ name, title }) => element("option", { value: name }, title)));
   }
