@@ -33,7 +33,7 @@ from cerify.semantics.events import Event, Stream
 from cerify.semantics.predicates import holds
 from cerify.semantics.trees import children, node_word
 from proofs_tests.claims import broken, printed_cep17
-from proofs_tests.claims.automata import DRAWN, automata
+from proofs_tests.claims.automata import automata, in_words
 from proofs_tests.claims.ledger import Effort, Finding, Kind, claim, plant
 from proofs_tests.claims.search import BINARY, UNARY, Space
 from proofs_tests.claims.tods21_pumping import total_order
@@ -639,10 +639,7 @@ def _closure(name: str, title: str, agrees: Callable[[CEA, CEA, Stream, int], bo
                 if not agrees(A, B, S, len(S) - 1):
                     return Finding("refuted", "exhaustive", f"{A} and {B} over {S.events}")
         paired = ", each with one other" if name in ("union", "intersection") else ""
-        bound = (
-            f"{len(given)} automata of 1 to 3 states, {DRAWN.format(seed=6)}{paired}: {cases} cases, all streams to "
-        )
-        bound += "3 events"
+        bound = f"{len(given)} {in_words('quick', seed=6)}{paired}: {cases} cases, all streams to 3 events"
         if name == "io-determinization":
             bound += ", of which no event has two transitions with one mark from one state"
         return Finding("holds", "random", bound)

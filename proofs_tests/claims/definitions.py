@@ -86,16 +86,15 @@ def _(effort: Effort) -> Finding:
 def _(effort: Effort) -> Finding:
     cases = 0
     for phi in SPACE.every():
-        for S in SPACE.streams(3):
-            for n in range(3):
-                cases += 1
-                mus = printed_tods21.meaning(phi, S, 0, n)
-                if interpreter.valuations(phi, S, n) != mus or interpreter.complex_events(phi, S, n) != {
-                    frozenset(p for _, p in mu) for mu in mus
-                }:
-                    return Finding("refuted", "exhaustive", f"{cel.show(phi)} over {S.events} at {n}")
-    bound = f"{cases} cases against the sets of Figure 3: {SPACE.formulas_in_words}, all positions of all streams of 3 "
-    return Finding("holds", "exhaustive", f"{bound}events over {len(SPACE.alphabet)} tuples")
+        for n, S in ((k, S) for k in range(3) for S in SPACE.streams(k + 1)):
+            cases += 1
+            mus = printed_tods21.meaning(phi, S, 0, n)
+            if interpreter.valuations(phi, S, n) != mus or interpreter.complex_events(phi, S, n) != {
+                frozenset(p for _, p in mu) for mu in mus
+            }:
+                return Finding("refuted", "exhaustive", f"{cel.show(phi)} over {S.events} at {n}")
+    bound = f"{cases} cases against the sets of Figure 3: {SPACE.describe()}, at their last position"
+    return Finding("holds", "exhaustive", bound)
 
 
 @claim(

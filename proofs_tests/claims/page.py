@@ -34,12 +34,14 @@ few rows are statements of this book about the language of a paper, and say so.
   corrected or mended version, unless the row says "as printed". *open*: nothing decides it yet; the last column
   says why. The status of a claim that fails links to its erratum.
 - **Evidence.** *proof*: an argument that the book writes out, parts of it checked. *decided*: all streams or
-  histories, for the formulas named. *exhaustive*: all cases up to the size named, and a sample beyond it if one
-  is named; of a claim about one query or a few, all streams up to it. *solver*: all attribute values, at the
-  lengths named. *random*: a sample with its number, and its seed or step. *measured*: what was counted. *example*:
-  one case, or, of a claim about more, a few queries made by hand, be it on all small streams.
-- In lists of operators `filter` is FILTER A.x > 0, `correlated` FILTER A.x = B.x, `in` IN X, and `project`
-  PROJECT[A]; the 3 tuples of tods21 are A with x = 0, A with x = 1 and B with x = 0, and 1 is A with x = 0.
+  histories, for the formulas or automata named, of which some are a sample where a seed is named. *exhaustive*: all
+  cases up to the size named, and a sample beyond it if one is named; of a claim about one query or a few, all
+  streams up to it. *solver*: all attribute values, at the lengths named. *random*: a sample with its number, and its
+  seed or step. *measured*: what was counted. *example*: one case, or, of a claim about more, a few queries made by
+  hand, be it on all small streams.
+- In lists of operators `seq` is ;, `cseq` `:`, `plus` +, `cplus` :+, `filter` FILTER A.x > 0, `correlated` FILTER A.x
+  = B.x, `in` IN X, and `project` PROJECT[A]; the 3 tuples of tods21 are A with x = 0, A with x = 1 and B with x = 0,
+  and 1 is A with x = 0.
 - What several rows of a table say stands once above it, as N1, N2 and so on.
 - *In Coq* names a theorem about all queries and streams of a [model](theory/mechanised.md).
 - The bounds are those of the quick check; `cerify claims --budget full` looks at more. `cerify claims

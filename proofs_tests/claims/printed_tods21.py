@@ -144,9 +144,9 @@ def problems(D: CCES, T: dict[int, Pair]) -> Iterator[str]:
             yield "(2)"
         if any(child != BOTTOM and D.event[child] >= D.event[n] for child in children):
             yield "(4)"  # and so (3): an edge leads to an earlier position
-    starts = {n for n in (BOTTOM, *D.event) if n not in D.next.values()}
-    for n in starts:
-        reached = D.nodes(n, -1)  # (1): raises if there is a cycle
+    reached_from = {n: D.nodes(n, -1) for n in (BOTTOM, *D.event)}  # (1): raises if there is a cycle
+    for n in reached_from.keys() - D.next.values():
+        reached = reached_from[n]
         for k in range(len(reached)):
             listed = list(enumerate_(D, reached[k], reached[-1]))
             if len(listed) != len(set(listed)):

@@ -29,6 +29,8 @@ HERE = sys.modules[__name__]
 CORE = ("in", "filter", "plus", "cplus", "seq", "cseq", "or")
 CASES = (*CORE, "project", "start", "and", "all", "unless")
 STRATEGIES = ("strict", "nxt", "last", "max")
+SIGNS = {"event": "R", "seq": ";", "cseq": "`:`", "plus": "+", "cplus": ":+"}
+"""What an operator is called that is not called by its word."""
 
 # Where each case is looked at: the core below every operator; anchored and projected operands, which end or begin where
 # nothing is marked; and for the strategies formulas that mark one event in several ways.
@@ -77,7 +79,10 @@ def construction(
     operator = id_.split(":")[1]
 
     @claim(
-        id_, f"the automaton of the case {operator}", "construction", "the automata of the operands are the library's"
+        id_,
+        f"the automaton of the case {SIGNS.get(operator, operator.upper())}",
+        "construction",
+        "the automata of the operands are the library's",
     )
     def check(effort: Effort) -> Finding:
         sized = spaces if effort == "full" else quick
@@ -156,8 +161,8 @@ def _(effort: Effort) -> Finding:
                 return Finding("refuted", "exhaustive", f"{strategy} of {show(phi)}, corrected")
     bound = (
         f"{cases} automata, of {space.formulas_in_words}: the printed ones are I/O-deterministic, of at most "
-        "3 * 2^(kn) states, k = 1 for STRICT, 3 for LAST, 2 for NXT and MAX; the corrected ones, determinized, k + 1; "
-        "the size is at most 2^|A| of both"
+        "3 * 2^(k |Q|) states, k = 1 for STRICT, 3 for LAST, 2 for NXT and MAX; the corrected ones, determinized, of "
+        "k + 1; the size is at most 2^|A| of both"
     )
     return Finding("holds", "exhaustive", bound)
 

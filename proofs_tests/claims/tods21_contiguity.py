@@ -384,7 +384,8 @@ def _renamed(phi: cel.Formula) -> cel.Formula:
     "tods21.prop8.12:filter",
     "((φ FILTER P(A)) : ψ) FILTER Q(A): P above the `:`, with A renamed in φ, and Q asked of both names",
     "proposition",
-    "for any predicates, as the proposition has it; P is X.x > 0, and Q, of arity 1, that all of X have one x",
+    "for any predicates, as the proposition has it; A is X, a variable that is bound by IN, P is X.x > 0, and Q, of "
+    "arity 1, that all of X have one x",
 )
 def _(effort: Effort) -> Finding:
     space, cases, failing = Space((), 0, 3 if effort == "quick" else 4), 0, None

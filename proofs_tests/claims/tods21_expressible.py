@@ -22,7 +22,7 @@ from cerify.semantics.cel.syntax import show
 from cerify.semantics.events import Stream
 from cerify.semantics.predicates import OfType
 from proofs_tests.claims import broken
-from proofs_tests.claims.automata import DRAWN, automata
+from proofs_tests.claims.automata import automata, in_words
 from proofs_tests.claims.decide import SCHEMA, algebra, separated, shown
 from proofs_tests.claims.ledger import Effort, Finding, claim, plant
 from proofs_tests.claims.printed_tods21 import Step, star_step, star_step_iterated, theorem_8_9
@@ -85,8 +85,8 @@ def _(effort: Effort) -> Finding:
         return Finding(
             "refuted", "decided", "A : B, which is not of CEL*, has its complex events under the *-semantics"
         )
-    found = decided("the automaton", effort, fails)
-    return replace(found, bound=f"{found.bound}; it has not those of A : B")
+    found = decided("its automaton under the *-semantics against the formula", effort, fails)
+    return replace(found, bound=f"{found.bound}; that of A : B has others")
 
 
 def star_difference(A: CEA, step: Step) -> Stream | None:
@@ -117,7 +117,7 @@ def _(effort: Effort) -> Finding:
         written = not beyond_star(theorem_8_9(A, star_step_iterated))
         if not written or star_difference(A, star_step_iterated) is not None:
             return Finding("refuted", "decided", f"after {cases} automata", counterexample)
-    bound = f"{cases} automata of 1 to 3 states, {DRAWN.format(seed=4)}, on all streams of A and B"
+    bound = f"{cases} {in_words(effort, seed=4)}, on all streams of A and B"
     return Finding("holds-corrected", "decided", bound, counterexample, "`φ_kk+` in the place of `φ_kk`")
 
 

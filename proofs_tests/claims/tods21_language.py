@@ -24,11 +24,11 @@ from cerify.semantics.cel.syntax import show
 from cerify.semantics.events import Event, Stream, Valuation
 from cerify.semantics.predicates import Anything, OfType, holds
 from proofs_tests.claims import broken, cea_runs, printed_tods21
-from proofs_tests.claims.automata import DRAWN, automata
+from proofs_tests.claims.automata import automata, in_words
 from proofs_tests.claims.decide import algebra, separated
 from proofs_tests.claims.ledger import Effort, Finding, Status, claim, plant
 from proofs_tests.claims.search import BINARY, UNARY, Space
-from proofs_tests.claims.tods21_constructions import CASES, STRATEGIES, is_io_deterministic
+from proofs_tests.claims.tods21_constructions import CASES, SIGNS, STRATEGIES, is_io_deterministic
 from proofs_tests.support import EXAMPLES, stream
 
 BELOW = Space(("in", "seq", "plus", "or", "project"), nodes=4, events=3)
@@ -47,7 +47,7 @@ READINGS = {
 
 
 def _operator(name: str) -> None:
-    title = f"the meaning of {name}{', of section 7.1' if name in STRATEGIES else ''}"
+    title = f"the meaning of {SIGNS.get(name, name.upper())}{', of section 7.1' if name in STRATEGIES else ''}"
 
     @claim(f"tods21.fig3:{name}", title, "definition", READINGS.get(name))
     def check(effort: Effort) -> Finding:
@@ -194,7 +194,8 @@ def _(effort: Effort) -> Finding:
     return Finding(
         "holds" if ok else "refuted",
         "example",
-        f"the eight formulas of section 3, that of section 4, and {len(with_others) - 1} more",
+        "the eight formulas of section 3, that of section 4, and, not unary either, a window of events, a predicate by "
+        "name and a comparison of A and B",
     )
 
 
@@ -259,8 +260,8 @@ def _(effort: Effort) -> Finding:
                     found.add(frozenset((variable, i) for i, t in enumerate(ts) for variable in t.marks))
             if found != cea_runs.valuations(A, S, len(S) - 1):
                 return Finding("refuted", "exhaustive", f"{A} over {S.events}")
-    which = f"small automata, {DRAWN.format(seed=8)}"
-    bound = f"{cases} cases: sequences of three transitions of {which}, all streams of 3 events over 3 tuples"
+    bound = f"{cases} cases: all sequences of three transitions of {in_words('quick', seed=8)}; all streams of 3 "
+    bound += "events over 3 tuples"
     return Finding("holds", "random", bound)
 
 
@@ -288,7 +289,9 @@ def _(effort: Effort) -> Finding:
     ok = separated(A, compile_cel(phi, algebra=over), over) is None
     deterministic = is_io_deterministic(A)
     return Finding(
-        "holds" if ok and deterministic else "refuted", "decided", f"valuations of {show(phi)}, on all streams"
+        "holds" if ok and deterministic else "refuted",
+        "decided",
+        f"valuations of {show(phi)}, on all streams; it is I/O-deterministic, as section 5 has it",
     )
 
 
@@ -314,8 +317,7 @@ def _(effort: Effort) -> Finding:
     return Finding(
         "holds",
         "random",
-        f"{cases} cases: the I/O-determinized of small automata, {DRAWN.format(seed=9)}, all streams of 3 events over "
-        "3 tuples",
+        f"{cases} cases: the I/O-determinized of {in_words('quick', seed=9)}; all streams of 3 events over 3 tuples",
     )
 
 

@@ -130,7 +130,7 @@ def _(effort: Effort) -> Finding:
     "Any CEA is evaluated with 2^|A|-update time, and output-linear delay",
     "corollary",
     "by the library's form of the algorithms of thm9.1, with line 7 as a loop; the CEA is determinized as events come, "
-    "of which the steps are taken as there, and not counted",
+    "and what it costs to make a state is not counted",
 )
 def _(effort: Effort) -> Finding:
     running, tally = counted_2021(guess(1))
@@ -209,7 +209,8 @@ def _along_next(D: CompactComplexEventSet, n: int) -> list[int]:
     "tods21.fig7",
     "The data structure of Algorithms 1 and 2",
     "figure",
-    "by that of the library, with the operations of section 9.2; each position is one node, as drawn",
+    "by that of the library, with the operations of section 9.2; the drawing is lost in the copy at hand; each "
+    "position is one node, as the text says of it",
 )
 def _(effort: Effort) -> Finding:
     D, node = _figure_7()

@@ -93,7 +93,8 @@ def _(effort: Effort) -> Finding:
     return Finding(
         "holds",
         "exhaustive",
-        f"{cases} valuations with more than N events, N as in the proof, pumped one to three times; the filters on top "
+        f"{cases} valuations with more than N events, N as in the proof, pumped one to three times, each P_i "
+        f"empty or one U; the filters on top "
         f"reject {rejected} others; {space.formulas_in_words}, and with one node less below a filter that asks for a "
         f"set of two tuples; at the end of all streams of {space.events} events over {len(space.alphabet)} tuples"
         f"{alike}; with an event between the two rounds, where the definition has none, STRICT(A+) on A A would not be",
@@ -240,8 +241,8 @@ def total_order(effort: Effort, name: str, deciding: Callable[[ComplexEvent], in
     return Finding(
         status,
         "proof",
-        f"docs/theory/strategies.md, its steps by z3 for sets of any size; and all {len(sets)} sets of positions below "
-        f"{width}, all triples of them",
+        f"docs/theory/strategies.md, two of its three steps by z3 for sets of any size; all {len(sets)} sets of "
+        f"positions below {width}, all triples of them",
     )
 
 

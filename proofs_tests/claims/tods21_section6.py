@@ -15,7 +15,7 @@ from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import show
 from cerify.semantics.events import Stream
-from proofs_tests.claims.automata import DRAWN, automata
+from proofs_tests.claims.automata import automata, in_words
 from proofs_tests.claims.decide import SCHEMA, differ, shown
 from proofs_tests.claims.ledger import Effort, Finding, claim, plant
 from proofs_tests.claims.printed_tods21 import one_initial_one_final, theorem_6_3, theorem_6_3_corrected
@@ -58,7 +58,7 @@ def _(effort: Effort) -> Finding:
         cases += 1
         if not _as_written(theorem_6_3_corrected(A)) or refuted_by(theorem_6_3_corrected, A) is not None:
             return Finding("refuted", "decided", f"after {cases} automata", counterexample)
-    bound = f"{cases} automata of 1 to 3 states, {DRAWN.format(seed=3)}, on all streams of A and B"
+    bound = f"{cases} {in_words(effort, seed=3)}, on all streams of A and B"
     return Finding("holds-corrected", "decided", bound, counterexample, CORRECTION)
 
 
