@@ -50,18 +50,18 @@ def page() -> str:
     counts = {"holding": sum(map(len, HOLDING.values())), "failing": sum(map(len, FAILING.values()))}
     parts = [INTRODUCTION.format(**counts)]
     for title, laws in HOLDING.items():
-        parts.append(f"## {title}\n\n{_grouped(laws)}")
+        parts.append(f"## {title}\n\n{_grouped(laws, _named)}")
     parts.append(FAILS)
     for title, laws in FAILING.items():
-        parts.append(f"### {title}\n\n{_grouped(laws, lambda law: f': {_witness(law)}')}")
+        parts.append(f"### {title}\n\n{_grouped(laws, _witness)}")
     return "\n".join(parts)
 
 
-def _grouped(laws: Sequence[Law], more: Callable[[Law], str] = lambda law: "") -> str:
-    """Return a list of laws under each reason, with what `more` adds to an equation."""
+def _grouped(laws: Sequence[Law], after: Callable[[Law], str]) -> str:
+    """Return a list of laws under each reason, with what `after` adds to an equation."""
     reasons: dict[str, list[str]] = {}
     for law in laws:
-        line = f"- {_equation(law)} ({_named(law)}){'†' * (law.level == 'events')}{more(law)}"
+        line = f"- {_equation(law)}{'†' * (law.level == 'events')}{after(law)}"
         reasons.setdefault(_greek(law.reason), []).append(line)
     return "\n".join(line for reason, lines in reasons.items() for line in (f"*{reason}*", "", *lines, ""))
 
@@ -77,16 +77,20 @@ def _equation(law: Law) -> str:
 
 
 def _named(law: Law) -> str:
-    """Return the name of a law, with the conditions under which it holds."""
+    """Return the name of a law in parentheses, with the conditions under which it holds."""
     conditions = [f"if every match of {_greek(letter)} has an event" for letter in law.binding]
     conditions += [f"if {_greek(letter)} does not have {variable}" for letter, variable in law.without]
-    return _greek("; ".join([law.name, *conditions]))
+    return f" ({_greek('; '.join([law.name, *conditions]))})"
 
 
 def _witness(law: Law) -> str:
+    """Return what the letters stand for, the stream, and what the sides have there; equal operands are written once."""
     if (w := law.witness) is None:
         raise ValueError(f"the law {law.name!r} holds")
-    operands = ", ".join(f"{_greek(letter)} = `{text}`" for letter, text in zip(law.letters, w.operands, strict=True))
+    alike: dict[str, list[str]] = {}
+    for letter, text in zip(law.letters, w.operands, strict=True):
+        alike.setdefault(text, []).append(_greek(letter))
+    operands = ", ".join(f"{' = '.join(letters)} = `{text}`" for text, letters in alike.items())
     events = " ".join(f"{e.type}{'' if (x := e.get('x')) is None else f'({x})'}" for e in w.stream)
     interpreter = Interpreter(w.stream)
     left, right = (interpreter.meaning(side, 0, w.at) for side in law.instance(*w.formulas))
@@ -95,7 +99,7 @@ def _witness(law: Law) -> str:
         said = [", ".join("{" + ", ".join(map(str, C)) + "}" for C in Cs) or "nothing" for Cs in has]
     else:
         said = [_only(left - right), _only(right - left)]
-    return f"{operands and operands + ' '}on `{events}`: {said[0]} against {said[1]}"
+    return f": {operands and operands + ' '}on `{events}`: {said[0]} against {said[1]}"
 
 
 def _only(mus: frozenset[frozenset[tuple[str, int]]]) -> str:

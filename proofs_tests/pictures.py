@@ -129,12 +129,12 @@ class Growth:
 
 
 GROWING: Mapping[str, Growth] = {
-    "lists": Growth("A ; B", "A A B A B", (1, 2, 4)),  # Algorithm 2: lists that grow at their ends
-    "iteration": Growth("A+ ; B", "A A A B", range(4)),  # shared nodes: seven complex events, six nodes and ⊥
+    "lists": Growth("A ; B", "A A B A B", (2, 4)),  # Algorithm 2: lists that grow at their ends
+    "iteration": Growth("A+ ; B", "A A A B", range(1, 4)),  # shared nodes: seven complex events, six nodes and ⊥
     "window": Growth("(A ; B) WITHIN 3 EVENTS", "A A B A B", (2, 3, 4)),  # unions, the more recent set first
     "keys": Growth("(A ; B) PARTITION BY [key]", "A.x A.y A.x B.x B.y", (3, 4)),  # a series for each key
-    "buffer": Growth(RISE, "Stock.10 Stock.8 Stock.12 End", range(4), "sase", "price"),  # a node for each run
-    "shared": Growth(ANY, "Stock.10 Stock.8 Stock.12 End", range(1, 4), "sase", "price"),  # runs that become one
+    "buffer": Growth(RISE, "Stock.10 Stock.8 Stock.12 End", range(1, 4), "sase", "price"),  # a node for each run
+    "shared": Growth(ANY, "Stock.10 Stock.8 Stock.12 End", (2, 3), "sase", "price"),  # runs that become one
 }
 
 
@@ -145,7 +145,7 @@ def row_preference() -> str:
 
 
 def theory() -> dict[str, str]:
-    """The pictures of docs/theory/pictures by the names of their files: lists-1.svg after event 1, and so on."""
+    """The pictures of docs/theory/pictures by the names of their files: lists-2.svg after event 2, and so on."""
     automata = {f"automaton-{name}.svg": svg_of(query, language) for name, (query, language) in AUTOMATA.items()}
     growing = {f"{name}-{n}.svg": svg for name, growth in GROWING.items() for n, svg in growth.svgs().items()}
     return automata | growing

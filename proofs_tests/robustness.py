@@ -6,11 +6,13 @@ A campaign that is called with --store adds its figures to docs/findings/robustn
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from proofs_tests.tools.engine_board import table
 
 FINDINGS = Path(__file__).parent.parent / "docs" / "findings"
 STORED = FINDINGS / "robustness.json"
@@ -50,9 +52,13 @@ def store(campaign: str, part: str, figures: Row, path: Path | None = None) -> N
     path.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown."""
-    return "".join(f"| {' | '.join(row)} |\n" for row in (header, ["---"] * len(header), *rows))
+def dated(command: str, header: Sequence[str], found: Mapping[str, Row], cells: Callable[[str, Row], list[str]]) -> str:
+    """Return a campaign's command, its date where all rows have the same, and a table with a row for each part."""
+    dates = {r["date"] for r in found.values()}
+    if len(dates) == 1:
+        return f"{command}, on {dates.pop()}\n\n{table(header, (cells(*one) for one in found.items()))}"
+    rows = ([*cells(name, r), r["date"]] for name, r in found.items())
+    return f"{command}\n\n{table([*header, 'date'], rows)}"
 
 
 def outcomes_of(row: Row) -> str:
@@ -65,53 +71,56 @@ def fuzz_section(found: Mapping[str, Row]) -> str:
 
     def row(name: str, r: Row) -> list[str]:
         minutes, memory = f"{r['seconds'] / 60:.1f}", f"{r['memory']:,}"
-        return [f"`{name}`", f"{r['inputs']:,}", minutes, memory, str(r["crashes"]), r["date"]]
+        return [f"`{name}`", f"{r['inputs']:,}", minutes, memory, str(r["crashes"])]
 
     total = {name: sum(r[name] for r in found.values()) for name in ADDED}
-    last = ["all", f"{total['inputs']:,}", f"{total['seconds'] / 60:.0f}", "", str(total["crashes"]), ""]
     text = (
-        "`python -m proofs_tests.fuzz TARGET --minutes N --store`. A crash is an error that is not typed, more than\n"
-        "twenty seconds, or more than three gigabytes; each is mended, and its input is in the corpus, which the\n"
-        "tests read.\n\n"
+        "A crash is an error that is not typed, more than twenty seconds, or more than three gigabytes; each is\n"
+        f"mended, and its input is in the corpus, which the tests read. In all: {total['inputs']:,} inputs, "
+        f"{total['seconds'] / 60:.0f} minutes, {total['crashes']} crashes.\n"
     )
-    header = ["target", "inputs", "minutes", "MiB at most", "crashes", "last run"]
-    return text + table(header, [*(row(*one) for one in found.items()), last])
+    header = ["target", "inputs", "minutes", "MiB at most", "crashes"]
+    return f"{text}\n{dated('`python -m proofs_tests.fuzz TARGET --minutes N --store`', header, found, row)}"
 
 
 def faults_section(found: Mapping[str, Row]) -> str:
     """What came of each fault."""
-    header = ["work", "killed", "no room", "may not write", "clock jumps", "slow engine", "two at once", "date"]
-    rows = [[name, *(str(r.get(fault, "")) for fault in FAULTS), r["date"]] for name, r in found.items()]
-    return f"`python -m proofs_tests.faults WORK --kills 50 --store`\n\n{table(header, rows)}"
+    header = ["work", "killed", "no room", "may not write", "clock jumps", "slow engine", "two at once"]
+
+    def row(name: str, r: Row) -> list[str]:
+        return [name, *(str(r.get(fault, "")) for fault in FAULTS)]
+
+    return dated("`python -m proofs_tests.faults WORK --kills 50 --store`", header, found, row)
 
 
 def tampered_section(found: Mapping[str, Row]) -> str:
     """What came of texts that were changed."""
 
     def row(name: str, r: Row) -> list[str]:
-        return [name, f"{r['edits']:,}", outcomes_of(r), str(r["seed"]), f"{r['seconds']:,.0f}", r["date"]]
+        return [name, f"{r['edits']:,}", outcomes_of(r), str(r["seed"]), f"{r['seconds']:,.0f}"]
 
-    header = ["what", "edits", "outcomes", "seed", "seconds", "date"]
-    rows = table(header, [row(*one) for one in found.items()])
-    return f"`python -m proofs_tests.campaigns.tampered KIND --edits 100000 --store`\n\n{rows}"
+    header = ["what", "edits", "outcomes", "seed", "seconds"]
+    return dated("`python -m proofs_tests.campaigns.tampered KIND --edits 100000 --store`", header, found, row)
 
 
 def budgets_section(found: Mapping[str, Row]) -> str:
     """What came of queries that blow up."""
 
     def row(name: str, r: Row) -> list[str]:
-        return [name, *(str(r[c]) for c in ("cases", "wrong", "budget", "slowest")), f"{r['memory']:,}", r["date"]]
+        return [name, *(str(r[c]) for c in ("cases", "wrong", "budget", "slowest")), f"{r['memory']:,}"]
 
-    header = ["language", "cases", "wrong", "seconds of the budget", "seconds at most", "MiB at most", "date"]
-    rows = table(header, [row(*one) for one in found.items()])
-    return f"`python -m proofs_tests.campaigns.budgets LANGUAGE --store`\n\n{rows}"
+    header = ["language", "cases", "wrong", "seconds of the budget", "seconds at most", "MiB at most"]
+    return dated("`python -m proofs_tests.campaigns.budgets LANGUAGE --store`", header, found, row)
 
 
 def values_section(found: Mapping[str, Row], campaign: str = "values") -> str:
     """What came of values that are easy to get wrong."""
-    rows = [[name, f"{r['cases']:,}", outcomes_of(r), str(r["seed"]), r["date"]] for name, r in found.items()]
-    text = table(["language", "cases", "answers", "seed", "date"], rows)
-    return f"`python -m proofs_tests.campaigns.{campaign} LANGUAGE --cases N --store`\n\n{text}"
+
+    def row(name: str, r: Row) -> list[str]:
+        return [name, f"{r['cases']:,}", outcomes_of(r), str(r["seed"])]
+
+    command = f"`python -m proofs_tests.campaigns.{campaign} LANGUAGE --cases N --store`"
+    return dated(command, ["language", "cases", "answers", "seed"], found, row)
 
 
 def soak_section(found: Mapping[str, Row]) -> str:
@@ -119,24 +128,25 @@ def soak_section(found: Mapping[str, Row]) -> str:
 
     def row(name: str, r: Row) -> list[str]:
         memory = [f"{r[part]:,}" for part in ("early", "late", "most")]
-        return [name, f"{r['done']:,}", f"{r['found']:,} {r['what']}", f"{r['seconds']:,}", *memory, r["date"]]
+        return [name, f"{r['done']:,}", f"{r['found']:,} {r['what']}", f"{r['seconds']:,}", *memory]
 
-    header = ["what", "done", "found", "seconds", "MiB, second tenth", "MiB, last tenth", "MiB at most", "date"]
-    rows = table(header, [row(*one) for one in found.items()])
+    header = ["what", "done", "found", "seconds", "MiB, second tenth", "MiB, last tenth", "MiB at most"]
+    rows = dated("`python -m proofs_tests.soak --store --write docs/guide/plots`", header, found, row)
     plots = "".join(
         f"\n![Resident memory along the work: {name}](../guide/plots/soak-{name.replace(' ', '-')}.svg)\n"
         for name in found
     )
-    return f"`python -m proofs_tests.soak --store --write docs/guide/plots`\n\n{rows}{plots}"
+    return rows + plots
 
 
 def artefacts_section(found: Mapping[str, Row]) -> str:
     """Which Pythons and seeds have made the same bytes."""
-    rows = [
-        [name, ", ".join(map(str, r["seeds"])), str(r["same"]), str(r["other"]), r["date"]] for name, r in found.items()
-    ]
-    text = table(["Python", "seeds of its hashing", "artefacts that are the same", "that differ", "date"], rows)
-    return f"`python -m proofs_tests.artefacts PYTHON ... --store`\n\n{text}"
+
+    def row(name: str, r: Row) -> list[str]:
+        return [name, ", ".join(map(str, r["seeds"])), str(r["same"]), str(r["other"])]
+
+    header = ["Python", "seeds of its hashing", "artefacts that are the same", "that differ"]
+    return dated("`python -m proofs_tests.artefacts PYTHON ... --store`", header, found, row)
 
 
 SECTIONS = {

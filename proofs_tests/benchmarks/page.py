@@ -1,7 +1,8 @@
 """The pages of measurements, made from the figures stored beside them: docs/reference/measurements.md and one table.
 
 In docs/guide/performance.md the table stands between `<!-- table: speed -->` and `<!-- end of table -->`. It has events
-a second by query and engine. The tables called `keys` and `recognize` have a row for each size of a stream on Spark.
+a second by query; findings/speed.md compares engines. The tables called `keys` and `recognize` have a row for each size
+of a stream on Spark.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ Json: TypeAlias = dict[str, Any]
 TABLE = re.compile(r"(<!-- table: ([a-z ]+) -->\n)(.*?)(<!-- end of table -->)", re.DOTALL)
 LARGE = ((1e9, "G"), (1e6, "M"))
 PAGE, MEASUREMENTS, DOTS = "guide/performance.md", "reference/measurements.md", "guide/plots/ratios.svg"
-FIGURES, PEERS = "guide/performance.jsonl", "findings/speed.json"
+FIGURES = "guide/performance.jsonl"
 SHARES = {"keys": "rows of a key", "recognize": "rows in a partition"}
 """Groups whose figures are parts of what an identity on Spark reaches, by the sizes of the streams."""
 SHARE = re.compile(r"\w+\.(?:(\w+)\.)?(group|plan|matches)\.(\d+)(?:\.(\d))?(\.cpu)?")
@@ -95,15 +96,18 @@ def write(docs: Path, measured: Iterable[Json]) -> None:
     lines = (json.dumps(one, ensure_ascii=False) + "\n" for one in stored.values())
     (docs / FIGURES).write_text("".join(lines), encoding="utf-8")
     path = docs / PAGE
-    path.write_text(rendered(path.read_text(encoding="utf-8"), read(docs), peers(docs)), encoding="utf-8")
+    path.write_text(rendered(path.read_text(encoding="utf-8"), read(docs)), encoding="utf-8")
     (docs / MEASUREMENTS).write_text(measurements(read(docs)), encoding="utf-8")
     plot(read(docs), docs / DOTS)
 
 
 def measurements(figures: Sequence[Json]) -> str:
-    """Return the page of all stored figures."""
-    parts = (f"## {title}\n\n{about}\n\n{_of_groups(figures, groups.split())}" for title, groups, about in SECTIONS)
-    return "\n".join([HEAD, *parts])
+    """Return the page of all stored figures, which says once where they are from if all are of one run."""
+    where = circumstances(figures)
+    once = where.count("\n") == 1
+    tables = [(title, about, _of_groups(figures, groups.split(), not once)) for title, groups, about in SECTIONS]
+    parts = (f"## {title}\n\n{about}\n\n{text}" for title, about, text in tables)
+    return "\n".join([HEAD, *[where] * once, *parts])
 
 
 def plot(figures: Sequence[Json], path: Path) -> None:
@@ -143,31 +147,26 @@ def read(docs: Path) -> list[Json]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
 
-def peers(docs: Path) -> list[Json]:
-    """The stored rows about other engines."""
-    rows: list[Json] = json.loads((docs / PEERS).read_text(encoding="utf-8"))["rows"]
-    return rows
-
-
-def rendered(page: str, figures: Sequence[Json], others: Sequence[Json]) -> str:
+def rendered(page: str, figures: Sequence[Json]) -> str:
     """The page with all its tables made from these figures."""
 
     def made(found: re.Match[str]) -> str:
         groups = found[2].split()
-        text = _speed(figures, others) if groups == ["speed"] else _of_groups(figures, groups)
+        text = _speed(figures) if groups == ["speed"] else _of_groups(figures, groups)
         return f"{found[1]}\n{text}\n{found[4]}"
 
     return TABLE.sub(made, page)
 
 
-def _of_groups(figures: Sequence[Json], groups: Sequence[str]) -> str:
+def _of_groups(figures: Sequence[Json], groups: Sequence[str], where: bool = True) -> str:
     some = [one for group in groups for one in figures if one["name"].partition(".")[0] == group]
     if not some:
         return "Not measured yet.\n"
+    measured = "\n" + circumstances(some) if where else ""
     if groups[0] in SHARES:
-        return _shares(some, SHARES[groups[0]]) + "\n" + circumstances(some)
+        return _shares(some, SHARES[groups[0]]) + measured
     rows = [[f"`{one['name']}`", median(one), compared(one), _target(one)] for one in some]
-    return table(["figure", "seen", "beside", "target"], rows) + "\n" + circumstances(some)
+    return table(["figure", "seen", "beside", "target"], rows) + measured
 
 
 def _target(one: Mapping[str, Any]) -> str:
@@ -202,8 +201,8 @@ def _share(one: Mapping[str, Any]) -> str:
 
 
 def median(one: Mapping[str, Any]) -> str:
-    """Return the value with its unit."""
-    return f"{amount(one['value'])} {one['unit']}"
+    """Return the value with its unit, which no line breaks."""
+    return f"{amount(one['value'])} {one['unit']}".replace(" ", "&nbsp;")
 
 
 def seen(one: Mapping[str, Any]) -> str:
@@ -251,22 +250,9 @@ def circumstances(some: Sequence[Mapping[str, Any]]) -> str:
     return "".join(f"{line}.\n" for line in lines)
 
 
-def _speed(figures: Sequence[Json], others: Sequence[Json]) -> str:
-    """Events a second by query and engine; of an engine also how many times our processor time it takes."""
+def _speed(figures: Sequence[Json]) -> str:
+    """Return a table of events a second by query."""
     ours = {one["name"]: one for one in figures}
-    engines = list(dict.fromkeys(row["engine"] for row in others))
-    by_query = {(row["engine"], row["query"]): row for row in others}
-    rows = []
-    for name, query in QUERIES.items():
-        mine = ours.get(f"columns.{name}")
-        cells = [_theirs(by_query.get((engine, name))) for engine in engines]
-        numbers = [amount(mine["value"]) if mine else "", *cells]
-        rows.append([f"{name}: `{query}`", *(cell.replace(" ", "&nbsp;") for cell in numbers)])
-    used = [ours[name] for name in (f"columns.{query}" for query in QUERIES) if name in ours]
-    return table(["query", "cerify", *engines], rows) + "\n" + circumstances(used)
-
-
-def _theirs(row: Mapping[str, Any] | None) -> str:
-    if row is None or "why" in row or row["found"] != row["matches"]:
-        return "–"
-    return f"{amount(row['events'] / row['theirs']['process'])}<br>({digits(row['ratio'])} ×)"
+    used = {f"{name}: `{query}`": ours[key] for name, query in QUERIES.items() if (key := f"columns.{name}") in ours}
+    rows = [[query, amount(one["value"]).replace(" ", "&nbsp;")] for query, one in used.items()]
+    return table(["query", "events per second"], rows) + "\n" + circumstances(list(used.values()))

@@ -210,8 +210,18 @@ def page(run: Json) -> str:
     names = ["query", "events", "matches", "CPU of the thread, ms", "of the process", "ours", "times ours"]
     for engine in dict.fromkeys(row["engine"] for row in run["rows"]):
         rows = [row for row in run["rows"] if row["engine"] == engine]
-        text += f"## {engine} {rows[0]['version']}, {rows[0]['date']}\n\n{table(names, map(cells, rows))}\n"
+        text += f"## {engine} {rows[0]['version']}, {rows[0]['date']}\n\n{table(names, map(cells, together(rows)))}\n"
     return text + "## Queries\n\n" + table(["name", "query"], [[name, f"`{query}`"] for name, query in QUERIES.items()])
+
+
+def together(rows: Sequence[Json]) -> list[Json]:
+    """Return the rows, with one row for all queries that an engine cannot express for the same reason."""
+    reasons: dict[str, list[str]] = {}
+    for row in rows:
+        if "why" in row:
+            reasons.setdefault(row["why"], []).append(row["query"])
+    refused = [{"query": ", ".join(names), "why": why} for why, names in reasons.items()]
+    return [*(row for row in rows if "why" not in row), *refused]
 
 
 def cells(row: Json) -> list[str]:

@@ -31,7 +31,7 @@ from typing import Any
 from cerify.conformance.cases import NAMED_SUITES, load
 from cerify.conformance.prediction import AXES
 from cerify.languages import LANGUAGES
-from proofs_tests.tools.engine_comparison import COMPARED, answer_text, comparison
+from proofs_tests.tools.engine_comparison import COMPARED, answer_text, comparison, table
 
 FINDINGS = Path(__file__).resolve().parents[2] / "docs" / "findings"
 PAGE = FINDINGS / "board.md"
@@ -245,7 +245,7 @@ def page(
         + FUZZED
         + table(["engine", "last run", "profile", "seeds", "cases", "claimed", "agreed", "disagreed"], drawn)
         + HISTORY
-        + table(["engine", "date", "held to", "passed/claimed/cases", "mended", "broken"], history(runs))
+        + table(["engine", "date", "held to", "passed/claimed/cases"], history(runs))
     )
 
 
@@ -256,15 +256,15 @@ def data(runs: Sequence[dict[str, Any]], known: Sequence[Finding]) -> str:
 
 
 def history(runs: Sequence[dict[str, Any]]) -> Iterator[list[str]]:
-    """Every run, by engine, choices and age, with how many cases fail no longer, and since the version before."""
+    """Every run, by engine, choices and age, with how many cases fail no longer, or only since the version before."""
     before: tuple[Any, frozenset[str]] = (None, frozenset())
     for run in sorted(runs, key=lambda run: (run["engine"]["name"], run.get("held_to", ""), age(run))):
         same = run["engine"]["name"], run.get("held_to", "")
         failing = frozenset(case for feature in run["features"].values() for case in feature["not_passed"])
-        trend = [str(len(before[1] - failing)), str(len(failing - before[1]))] if before[0] == same else ["", ""]
+        trend = f" ▲{len(before[1] - failing)} ▼{len(failing - before[1])}" if before[0] == same else ""
         name = f"{same[0]} {run['engine']['version']}"
         passed, claimed, cases = totals(run)
-        yield [name, run["date"], same[1], f"{passed}/{claimed}/{cases}", *trend]
+        yield [name, run["date"], same[1], f"{passed}/{claimed}/{cases}{trend}"]
         before = same, failing
 
 
@@ -321,12 +321,6 @@ def fuzz_counts(run: dict[str, Any]) -> tuple[int, int, int, int]:
     return run["cases"], run["cases"] - outcomes["unsupported"], run["agreed"], outcomes["disagreed"]
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
 TOTALS = ("passed", "claimed", "cases")
 HEAD = """# The board of engines
 
@@ -366,8 +360,8 @@ HISTORY = """
 ## All runs
 
 A run that is held to choices of its engine (`cerify conform --policy`, files in `docs/findings/policies`) takes
-them as right: what it still fails are defects. *Mended* is how many cases failed in the version before, held to the
-same, and fail no longer, *broken* how many fail since.
+them as right: what it still fails are defects. ▲14 says that 14 cases which failed in the version before, held to the
+same, pass now, ▼2 that two fail since.
 
 """
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,12 +115,18 @@ def answer_text(result: Mapping[str, Any]) -> str:
     return ", ".join(matches) or "nothing"
 
 
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
+    first, *others = (f"| {' | '.join(line)} |\n" for line in (head, *rows))
+    return "".join([first, "|---" * len(head) + "|\n", *others])
+
+
 def comparison(runs: Sequence[dict[str, Any]], links: Mapping[tuple[str, str], str], cases: Mapping[str, Case]) -> str:
     """The page, in Markdown: of the newest run of each engine, with the links to findings by engine and case."""
     names = [NAMES.get(run["engine"]["name"], run["engine"]["name"]) for run in runs]
     text = HEAD
     for question in QUESTIONS:
-        rows = [["case", "as defined", "otherwise"], ["---"] * 3]
+        rows = []
         for id_ in question.cases:
             case = cases[id_]
             meaning = format_matches(sorted({Match(m.at, m.events) for m in case.matches}), 20) or "nothing"
@@ -133,8 +139,7 @@ def comparison(runs: Sequence[dict[str, Any]], links: Mapping[tuple[str, str], s
                     others.setdefault(f"{answer}", []).append(f"{name} {link}".rstrip())
             right = ", ".join(name for name, _, answer in answers if answer == "passed")
             rows.append([about, right, "<br>".join(f"{answer}: {', '.join(by)}" for answer, by in others.items())])
-        table = "".join(f"| {' | '.join(row)} |\n" for row in rows)
-        text += f"## {question.title}\n\n{question.text}\n\n{table}\n"
+        text += f"## {question.title}\n\n{question.text}\n\n{table(['case', 'as defined', 'otherwise'], rows)}\n"
     return text.rstrip("\n") + "\n"
 
 

@@ -182,8 +182,8 @@ def covered(automaton: MarkedDFA, words: Sequence[Types]) -> Covered:
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A table of Markdown, whose columns after the first are numbers."""
-    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(map(str, row))} |" for row in lines)
+    first, *others = (f"| {' | '.join(map(str, row))} |" for row in (header, *rows))
+    return "\n".join([first, "|---" + "|---:" * (len(header) - 1) + "|", *others])
 
 
 def page(cases: Sequence[Case]) -> str:

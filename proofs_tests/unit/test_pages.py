@@ -64,10 +64,10 @@ def test_a_run_held_to_choices_is_among_all_runs_alone() -> None:
     runs[3]["held_to"] = "cel with seq=x"
     assert engine_board.newest(runs) == [runs[0]]
     assert list(engine_board.history(runs)) == [
-        ["e 1", "2026-11-23", "", "2/4/4", "", ""],
-        ["e 2", "2026-11-23", "", "2/4/4", "1", "1"],
-        ["e 1", "2026-11-23", "cel with seq=x", "3/4/4", "", ""],
-        ["e 2", "2026-11-23", "cel with seq=x", "3/4/4", "1", "1"],
+        ["e 1", "2026-11-23", "", "2/4/4"],
+        ["e 2", "2026-11-23", "", "2/4/4 ▲1 ▼1"],
+        ["e 1", "2026-11-23", "cel with seq=x", "3/4/4"],
+        ["e 2", "2026-11-23", "cel with seq=x", "3/4/4 ▲1 ▼1"],
     ]
     summary = {"engine": runs[0]["engine"], "held_to": "cel with seq=x"}
     assert stored([json.dumps({"summary": summary})], "2026-11-23")["held_to"] == "cel with seq=x"
@@ -203,6 +203,8 @@ def test_a_row_has_the_times_of_both() -> None:
 def test_where_the_matches_differ_or_there_is_no_answer_there_are_no_times() -> None:
     assert peers.cells(ROW | {"found": 6}) == ["Q1", "1,000", "6, not 7"]
     assert peers.cells({"query": "Q1", "why": "no words | for it"})[2:] == ["no words \\| for it"]
+    refused = [{"query": query, "why": "no loops"} for query in ("Q1", "Q3")]
+    assert peers.together([refused[0], ROW, refused[1]]) == [ROW, {"query": "Q1, Q3", "why": "no loops"}]
 
 
 # ---- performance page ----
@@ -213,16 +215,16 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 def test_the_tables_are_made_from_the_stored_figures() -> None:
     text = (DOCS / page.PAGE).read_text(encoding="utf-8")
-    figures, others = page.read(DOCS), page.peers(DOCS)
+    figures = page.read(DOCS)
     again = "python -m proofs_tests.benchmarks --write docs --from docs/guide/performance.jsonl"
-    assert page.rendered(text, figures, others) == text, again
+    assert page.rendered(text, figures) == text, again
     assert page.measurements(figures) == (DOCS / page.MEASUREMENTS).read_text(encoding="utf-8"), again
 
 
 def test_another_figure_makes_another_page() -> None:
     text = (DOCS / page.PAGE).read_text(encoding="utf-8")
     changed = [one | {"value": 1.5 * one["value"]} for one in page.read(DOCS)]
-    assert page.rendered(text, changed, page.peers(DOCS)) != text
+    assert page.rendered(text, changed) != text
 
 
 def test_every_stored_figure_is_on_a_page_once_and_says_where_it_is_from() -> None:
@@ -240,7 +242,7 @@ def test_the_parts_of_an_identity_on_spark() -> None:
     """By the CPU, in parentheses by the wall; what is below its target is in bold type."""
     turns = {"matches": [(4.0, 2.0)], "count": [(1.0, 1.0)], "group": [(2.0, 1.0)], "plan": [(8.0, 4.0)]}
     figures = [one.as_json() for one in keys.figures(10, 1, 1_000_000, turns)]
-    text = page.rendered("<!-- table: keys -->\n<!-- end of table -->", figures, [])
+    text = page.rendered("<!-- table: keys -->\n<!-- end of table -->", figures)
     lines = text.splitlines()
     assert lines[2].count("|") == lines[4].count("|") == 10
     assert lines[4] == (
@@ -248,13 +250,13 @@ def test_the_parts_of_an_identity_on_spark() -> None:
         "| 1&nbsp;M | 100&nbsp;% (200&nbsp;%) | 400&nbsp;% (800&nbsp;%) | 200&nbsp;% (400&nbsp;%) |"
     )
     slow = [one | {"ratio": 0.4, "met": False} if one["name"] == "keys.count.plan.10.1.cpu" else one for one in figures]
-    assert "**40&nbsp;%** (800&nbsp;%)" in page.rendered(text, slow, [])
+    assert "**40&nbsp;%** (800&nbsp;%)" in page.rendered(text, slow)
 
 
 def test_the_figures_of_clauses_on_spark_are_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recognize, "watched", lambda plan: (1.0, 2.0))
     figures = [one.as_json() for one in recognize.figures(None, 500_000, 100)]  # type: ignore[arg-type]
-    lines = page.rendered("<!-- table: recognize -->\n<!-- end of table -->", figures, []).splitlines()
+    lines = page.rendered("<!-- table: recognize -->\n<!-- end of table -->", figures).splitlines()
     assert lines[2].startswith(
         "| rows in a partition | cores | a row per match: rows/CPU s | of groups | of the same plan | all"
     )
@@ -267,19 +269,18 @@ def test_the_figures_of_clauses_on_spark_are_a_table(monkeypatch: pytest.MonkeyP
 def test_figures_take_the_place_of_earlier_ones(tmp_path: Path) -> None:
     for folder in ("guide/plots", "findings", "reference"):
         (tmp_path / folder).mkdir(parents=True)
-    (tmp_path / page.PEERS).write_text('{"rows": []}')
     (tmp_path / page.PAGE).write_text("# Speed\n\n<!-- table: speed -->\n<!-- end of table -->\nafter\n")
     slow = Figure("cores.keys", 2e6, "events/s", "one thread", 1.5, 9, (1e6, 3e6), "≥ 1.8 ×", False)
     other = Figure("text.csv", 0.25, "s", "Arrow's reader", 1.3, 5, (0.25, 0.25))
     page.write(tmp_path, [slow.as_json(), other.as_json()])
-    assert "| `cores.keys` | 2 M events/s | 1.5 × rate of one thread | **≥ 1.8 ×** |" in page.measurements(
+    assert "| `cores.keys` | 2&nbsp;M&nbsp;events/s | 1.5 × rate of one thread | **≥ 1.8 ×** |" in page.measurements(
         page.read(tmp_path)
     )
     page.write(tmp_path, [replace(slow, value=4.21e6, ratio=1.91, met=True).as_json()])
     rows = [line for line in (tmp_path / page.MEASUREMENTS).read_text().splitlines() if line.startswith("| `")]
     assert rows == [
-        "| `cores.keys` | 4.21 M events/s | 1.91 × rate of one thread | ≥ 1.8 × |",
-        "| `text.csv` | 0.25 s | 1.3 × Arrow's reader |  |",
+        "| `cores.keys` | 4.21&nbsp;M&nbsp;events/s | 1.91 × rate of one thread | ≥ 1.8 × |",
+        "| `text.csv` | 0.25&nbsp;s | 1.3 × Arrow's reader |  |",
     ]
     assert (tmp_path / page.DOTS).read_text().count("<svg") == 1
     assert (tmp_path / page.PAGE).read_text().endswith("after\n")
