@@ -89,7 +89,7 @@ def _exponential(id_: str, strategy: Strategy, title: str, family: Any, most: fl
         bound = (
             f"operations of an event: of the smallest automaton exponent {flat:.2f} in the length of the stream, "
             f"{LENGTHS[0]} to {LENGTHS[-1]} events; "
-            f"with |Q| from {states[0]} to {states[-1]}, where the last marks are to be remembered, "
+            f"of one family, |Q| from {states[0]} to {states[-1]}, where the last marks are to be remembered, "
             f"{lists[0]} to {lists[-1]} lists at once and {times[0]} to {times[-1]} operations: 2 to the {grows:.2f} "
             "|Q| for each transition"
         )
@@ -148,7 +148,7 @@ def _linear(strategy: Strategy) -> None:
         bound = (
             f"operations of an event: of the smallest automaton exponent {flat:.2f} in the length of the stream, "
             f"{LENGTHS[0]} to {LENGTHS[-1]} events; "
-            f"{grows[0]:.2f} and {grows[1]:.2f} in |A| from {' and '.join(ranges)}, of two families, the "
+            f"exponents {grows[0]:.2f} and {grows[1]:.2f} in |A| from {' and '.join(ranges)}, of two families, the "
             "first of which has exponentially many sets of states; at most 3 |A|"
         )
         return Finding("holds" if flat < FLAT and max(grows) < LINEAR else "refuted", "measured", bound)

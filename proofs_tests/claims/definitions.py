@@ -178,7 +178,8 @@ def _(effort: Effort) -> Finding:
                 names = [x for x, _ in nu]
                 if not C or len(set(names)) < len(names) or not all(0 <= p < len(S) for _, p in nu):
                     return Finding("refuted", "exhaustive", f"{core_denote.__name__}: {phi}")
-    return Finding("holds", "exhaustive", f"{cases} matches of all formulas to 3 nodes, on all streams to 3 events")
+    bound = f"{cases:,} matches, each with a valuation, of all formulas to 3 nodes over A, B, x and y with three "
+    return Finding("holds", "exhaustive", f"{bound}conditions, on all streams to 3 events over 3 tuples")
 
 
 @claim(
@@ -203,7 +204,7 @@ def _(effort: Effort) -> Finding:
     return Finding(
         "holds",
         "example",
-        f"{cases} cases: all pairs of 3 conditions on 3 formulas made by hand, all streams to 3 events",
+        f"{cases:,} cases: all pairs of 3 conditions on 3 formulas made by hand, all streams to 3 events over 3 tuples",
     )
 
 

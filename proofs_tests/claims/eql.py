@@ -72,7 +72,7 @@ def _by_slots(query: eql.EqlQuery) -> Callable[[Stream], Iterable[Match]]:
 @claim(
     "eql.keyless",
     "A sequence without keys is p1 ; (((p2 UNLESS p2 ; p2) ; ...) UNLESS ((p1 ; ... ; pn) OR u ; pn)) WITHIN w "
-    "in CEL, where p1 is not at u",
+    "in CEL, where p1 is without the events at u",
     "theorem",
     "a statement of docs/guide/eql.md, as the documentation has no formulas; times ascend, and no field has several "
     "values",
@@ -97,7 +97,7 @@ plant("eql.keyless", "of the runs that end at an event the first one is taken", 
 
 @claim(
     "eql.by",
-    "With a key that is the same at each step the formula stands under PER KEY",
+    "With a key that is the same at each step the formula of eql.keyless stands under PER KEY",
     "theorem",
     "a statement of docs/guide/eql.md, as the documentation has no formulas; every event has the key",
 )
@@ -111,13 +111,21 @@ plant("eql.by", "all events have one key", denote, "keys_of", broken.always(((),
 @claim(
     "eql.slots",
     "The machine with one place for each step reports, of the runs by skip till next match that end at an event, the "
-    "one that begins last",
+    "one that begins last, if it is within maxspan and without an event of until",
     "theorem",
     "the machine is that of the documentation, 'How sequence queries handle matches', and the sentence about its runs "
     "one of this book; from each event at the first step begins one run, which takes the next event at each step",
 )
 def _(effort: Effort) -> Finding:
-    return _agree_on_logs(_rules(effort, " by k"), KEYED, 3 if effort == "quick" else 5, _by_slots)
+    chains = (" ".join(f"[{step} where true]" for step in steps) for steps in product("AB", repeat=3))
+    of_three = [parse(f"sequence {chain}") for chain in chains]
+    length = 5 if effort == "quick" else 8
+    waiting = _agree_on_logs(of_three, [*map(Event, "AB")], length, _by_slots)  # of two steps only one waits
+    found = _agree_on_logs(_rules(effort, " by k"), KEYED, 3 if effort == "quick" else 5, _by_slots)
+    if waiting.status != "holds" or found.status != "holds":
+        return found if waiting.status == "holds" else waiting
+    more = f"; and {len(of_three)} rules of three steps over A and B, without keys, on the {2**length} logs of {length}"
+    return replace(found, bound=found.bound + more)
 
 
 plant(

@@ -170,7 +170,8 @@ def _and(values: Sequence[Any]) -> str:
 
 NOTE = """The formulas and the listings are lost in the text at hand, so what is checked is what the text around them
 says. What rests on a formula or a listing that is lost is among the damaged texts, but for the + of Lemma B.12 and of
-Theorems 2 and 3: it chooses the variables anew that are defined in it, for which section 3 brings in vdef+."""
+Theorems 2 and 3: it chooses anew the variables that are defined in it outside of any further +, for which section 3
+brings in vdef+."""
 
 PLUS_LOST = (
     "Of the clause of + perhaps, which is lost; not of section 3, which brings in vdef+ for it. Appendix C.2 does not "
@@ -194,11 +195,12 @@ ERRATA = (
         "equivalent formula in LP-normal form. Well-formed: each filter is in a formula that binds its variables.",
         "Theorems 2 and 3 stand, for formulas that bind a variable where it is asked",
         "The + chooses x anew in each round: section 3, where the semantics is, has vdef+, the variables that are "
-        "defined; bound ones come in section 5.1. A round of B leaves it at any event. So a match may depend on later "
-        "events, as section 5.1 wants to exclude. The proof of Theorem 2 renames the variable in the +; but then the "
-        "filter speaks of the x outside: see [core-CEL](decisions/core-cel.md). No other formula in LP-normal form "
-        "will do, with predicates on one event each: every filter is then asked of the event that its R AS x takes, so "
-        "that whether a set of events matches depends on these events alone. A CEA too reads no event behind a match.",
+        "defined outside of any +; bound ones come in section 5.1. A round of B leaves it at any event. So a match may "
+        "depend on later events, as section 5.1 wants to exclude. The proof of Theorem 2 renames the variable in the "
+        "+; but then the filter speaks of the x outside: see [core-CEL](decisions/core-cel.md). No other formula in "
+        "LP-normal form will do, with predicates on one event each: every filter is then asked of the event that its R "
+        "AS x takes, so that whether a set of events matches depends on these events alone. A CEA too reads no event "
+        "behind a match.",
         damage=PLUS_LOST,
     ),
     Erratum(

@@ -42,6 +42,8 @@ few rows are statements of this book about the language of a paper, and say so.
 - In lists of operators `seq` is ;, `cseq` `:`, `plus` +, `cplus` :+, `filter` FILTER A.x > 0, `correlated` FILTER A.x
   = B.x, `in` IN X, and `project` PROJECT[A]; the 3 tuples of tods21 are A with x = 0, A with x = 1 and B with x = 0,
   and 1 is A with x = 0.
+- In rows of cep17 the three conditions are x.a = 1, y.a = 0 and x.a = y.a, the two are the first two, and the 3 tuples
+  are A with a = 0, A with a = 1 and B with a = 1; the 4 tuples are A and B with either.
 - What several rows of a table say stands once above it, as N1, N2 and so on.
 - *In Coq* names a theorem about all queries and streams of a [model](theory/mechanised.md).
 - The bounds are those of the quick check; `cerify claims --budget full` looks at more. `cerify claims

@@ -182,10 +182,10 @@ def _(effort: Effort) -> Finding:
     "icde08.time-constraint",
     "a[a.LEN].time - a[1].time < T specifies a time window on the Kleene plus",
     "definition",
-    "each event that meets a predicate on a[a.LEN] ends a match (section 2.2.2 of sase07), so that the matches are "
-    "those of a window in the reading by which a Kleene plus in last place is reported after every event. Reported "
-    "when it stops, as a window is by default, it has the longest of them alone: on five events a second apart with "
-    "T = 2 that is 5 of 9",
+    "as a predicate: each event that meets it ends a match (section 2.2.2 of sase07), as with WITHIN T if a Kleene "
+    "plus in last place is reported after every event; five events a second apart have 9 matches with T = 2. As a "
+    "termination criterion, which icde08 calls it, the plus is reported when it stops, as with WITHIN T by default: "
+    "the longest 5 of these 9",
 )
 def _(effort: Effort) -> Finding:
     length, looked_at, every = 3 if effort == "quick" else 4, 0, Reading(last_kleene="every")
@@ -236,8 +236,8 @@ def _(effort: Effort) -> Finding:
     "icde08.break",
     "! changes the result of Query 2 and not that of Query 1",
     "example",
-    "a session has one end; ! stops a Kleene plus in last place after its first event, where section 3.2 of sase07 "
-    "would have it add nothing",
+    "a session has one end; ! stops a Kleene plus in last place after its first event, so that Query 2 has one series "
+    "for each first shipment, where the text has only one. By section 3.2 of sase07 nothing would stop it there",
 )
 def _(effort: Effort) -> Finding:
     words = ("pallet", "case", "End:2", "Start:1")
@@ -274,7 +274,12 @@ def _block(text: str) -> sase.SaseQuery:
     return q
 
 
-@claim("icde08.nonoverlap", "NON-OVERLAP outputs one of those of a partition that overlap in time", "remark")
+@claim(
+    "icde08.nonoverlap",
+    "NON-OVERLAP outputs one of those of a partition that overlap in time",
+    "remark",
+    "no two that are output overlap, and each that is not overlaps one that is",
+)
 def _(effort: Effort) -> Finding:
     length, looked_at, ok, fewer = (4 if effort == "quick" else 6), 0, True, 0
     for S in streams(length, ("A1/k", "A1/l")):
