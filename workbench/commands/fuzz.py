@@ -69,7 +69,7 @@ from cerify.conformance.model import (
     plural,
     sentence,
 )
-from cerify.conformance.oracle import Oracle, read_policies
+from cerify.conformance.oracle import Oracle, SecondOpinionIn, read_policies
 from cerify.conformance.report import announced_text, event_text, labelled, match_command, result_json
 from cerify.conformance.run import StreamSearch, search
 from cerify.equivalence.differential import (
@@ -667,9 +667,12 @@ def run_engine(args: FuzzArguments, progress: Progress, known: KnownDisagreement
         if claims != Claims():
             claimed = ClaimedMaker(args.known_language, plan.maker, claims, plan.stream)
             plan = replace(plan, maker=claimed, stream=claimed.another_stream)
-        if claims.less_than_results(args.language):
-            bare = definition(args.known_language, bare=True)
-            plan = replace(plan, left=replace(plan.left, bare=True) if isinstance(plan.left, PolicyEvaluator) else bare)
+        if (less := claims.less_than_results(args.language)) is not None:
+            if isinstance(plan.left, PolicyEvaluator):
+                plan = replace(plan, left=replace(plan.left, less=less))
+            else:
+                opinion = SecondOpinionIn(args.language, less)
+                plan = replace(plan, left=definition(args.known_language, less=less), second_opinion=opinion)
         with args.checkpoint(plan, name) as checkpoint:
             summary = compared(args, plan, 1, progress, checkpoint, known)
         engine.stop()

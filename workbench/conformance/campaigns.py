@@ -62,33 +62,33 @@ Streams = Literal["guided", "random"]
 class BuiltInEvaluator:
     """A built-in evaluator of a language in a campaign. Raises IllFormed if the query does not fit the schema.
 
-    bare: whether matches are compared without their results if the output is matches.
+    less: the output that is compared in place of matches with their results, for an engine that claims no more.
     """
 
     language: Language[Any]
     name: str
     budget: Budget = field(default_factory=Budget)
     consumption: Consumption = Consumption.NONE
-    bare: bool = False
+    less: str | None = None
 
     def __call__(self, query: Any, S: Stream, output: Output) -> Collection[Match]:
         require_typed(self.language, query, S.schema)
         options = Options(output, self.budget, consumption=self.consumption)
         found = plan(self.language, query, S.schema, Want(options, self.name)).unsorted(S)
-        return of_output(found, self.language.name, output) if self.bare else found
+        return found if self.less is None else of_output(found, self.language.name, self.less)
 
 
 @dataclass(frozen=True)
 class PolicyEvaluator:
     """Evaluates queries like an engine with the choices of a policy.
 
-    choices: axes with their values. bare: see BuiltInEvaluator. Raises Unsupported if such an engine would report an
+    choices: axes with their values. less: see BuiltInEvaluator. Raises Unsupported if such an engine would report an
     error, or is not modelled.
     """
 
     language: Language[Any]
     choices: tuple[tuple[str, str], ...]
-    bare: bool = False
+    less: str | None = None
 
     def __call__(self, query: Any, S: Stream, output: Output) -> Collection[Match]:
         require_typed(self.language, query, S.schema)
@@ -97,7 +97,7 @@ class PolicyEvaluator:
             found = interpretation.matches(query, S, choices_of(dict(self.choices), interpretation.axes), output)
         except EngineError as error:
             raise Unsupported(f"an engine with these choices reports an error: {error}") from None
-        return of_output(found, self.language.name, output) if self.bare else found
+        return found if self.less is None else of_output(found, self.language.name, self.less)
 
 
 class EngineEvaluator:
@@ -248,10 +248,10 @@ def definition(
     language: Language[Any],
     budget: Budget = DEFINITION_BUDGET,
     consumption: Consumption = Consumption.NONE,
-    bare: bool = False,
+    less: str | None = None,
 ) -> Evaluator:
     """Return the evaluator with which the others are compared."""
-    return BuiltInEvaluator(language, DENOTATIONAL, budget, consumption, bare)
+    return BuiltInEvaluator(language, DENOTATIONAL, budget, consumption, less)
 
 
 def built_in(

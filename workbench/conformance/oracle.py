@@ -293,9 +293,14 @@ def second_opinion(
 
 @dataclass(frozen=True)
 class SecondOpinionIn:
-    """Computes `second_opinion` in one language, in the form that campaigns need."""
+    """Computes `second_opinion` in one language, in the form that campaigns need.
+
+    less: the output that is compared in place of matches with their results; None for these.
+    """
 
     language: str
+    less: str | None = None
 
     def __call__(self, query: Any, S: Stream, output: Output) -> frozenset[Match] | None:
-        return second_opinion(self.language, query, S, output)
+        found = second_opinion(self.language, query, S, output)
+        return found if found is None or self.less is None else frozenset(of_output(found, self.language, self.less))

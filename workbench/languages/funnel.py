@@ -24,6 +24,7 @@ from cerify.semantics.predicates import Problem, find_nearest_name
 
 if TYPE_CHECKING:
     from cerify.equivalence.generate.generator import Generator
+    from cerify.equivalence.shrink.shrink import QueryOperations
     from cerify.hypotheses.interpretation import Interpretation
 
 
@@ -76,7 +77,12 @@ class FunnelSyntax(Syntax[KeyedQuestion]):
 
 
 class FunnelCases(Cases[KeyedQuestion]):
-    """The random cases of funnels."""
+    """The random cases of funnels, and how a funnel gets simpler."""
+
+    def operations(self) -> QueryOperations[KeyedQuestion]:
+        from cerify.equivalence.shrink.funnels import FUNNELS
+
+        return FUNNELS
 
     def generator(self) -> Generator[KeyedQuestion]:
         from cerify.equivalence.generate.funnels import FUNNELS

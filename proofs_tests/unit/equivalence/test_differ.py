@@ -395,6 +395,7 @@ QUERIES = {
     "event-expression": "relative(A, B | C)",
     "sase": "PATTERN SEQ(A a, B+ b[]) WHERE a.x = 1 WITHIN 5 seconds RETURN a.x",
     "row-pattern": "MATCH_RECOGNIZE (PATTERN (A (B | C)+) DEFINE A AS x > 1)",
+    "funnel": "FUNNEL a, b[x > 1] WITHIN 5 seconds BY k",
 }
 
 

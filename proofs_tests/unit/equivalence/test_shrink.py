@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from cerify.equivalence.rewrite.trees import mapped
 from cerify.equivalence.shrink import cel as shrink_cel
 from cerify.equivalence.shrink import event_expressions, row_pattern
 from cerify.equivalence.shrink.cel import CEL
+from cerify.equivalence.shrink.funnels import FUNNELS
 from cerify.equivalence.shrink.sase import SASE
 from cerify.equivalence.shrink.shrink import shrink, ways, weight
 from cerify.semantics.cel import denote
@@ -27,6 +29,7 @@ from cerify.semantics.errors import BudgetExceeded, CerifyError, Unsupported
 from cerify.semantics.event_expressions.parse import parse as parse_expression
 from cerify.semantics.event_expressions.syntax import show as show_expression
 from cerify.semantics.events import Event, Schema, Stream
+from cerify.semantics.funnel_queries import parse_keyed_question, show_keyed_question
 from cerify.semantics.row_pattern.parse import parse as parse_rows
 from cerify.semantics.sase import denote as denote_sase
 from cerify.semantics.sase import syntax as sase
@@ -284,6 +287,36 @@ def test_a_smaller_window_is_simpler(unit: str) -> None:
 )
 def test_numbers_and_arguments_of_an_expression_count(text: str, complexity: int) -> None:
     assert event_expressions.complexity(parse_expression(text)) == complexity
+
+
+@pytest.mark.parametrize(
+    ("text", "differs", "smallest"),
+    [
+        (
+            "FUNNEL a, b[x > 1 and y = 0], c[x = 2] WITHIN 10 seconds BY k MODE strict_order",
+            lambda q: q.mode is not None and any(step.predicate is not None for step in q.steps),
+            "FUNNEL [x = 0] WITHIN 0 seconds MODE strict_order",
+        ),
+        (
+            "FUNNEL a, b WITHIN 7 EVENTS BY k START first ORDER time BETWEEN not c[x > 1]",
+            lambda q: getattr(q, "between", None) is not None,
+            "FUNNEL b BETWEEN not b",
+        ),
+        (
+            "SEQUENCE '(?1).*(?t<=2)(?2)' OF a[x > 0], b BY k",
+            lambda q: "(?2)" in getattr(q, "pattern", ""),
+            "SEQUENCE '(?2)' OF a, a",
+        ),
+    ],
+)
+def test_a_funnel_gets_smaller(text: str, differs: Callable[[Any], bool], smallest: str) -> None:
+    """Each candidate is read from its text, and what is not needed goes."""
+    query = parse_keyed_question(text)
+    for way in ways(FUNNELS):
+        for smaller, _ in way(query, NOISE):
+            assert parse_keyed_question(show_keyed_question(smaller)) == smaller
+    small, S = shrink(FUNNELS, query, NOISE, lambda q, _: differs(q))
+    assert (show_keyed_question(small), len(S)) == (smallest, 0)
 
 
 @pytest.mark.parametrize("operator", ["relative", "prior", "sequence"])

@@ -14,7 +14,7 @@ import pytest
 from jsonschema_rs import Draft202012Validator
 
 from cerify import protocol
-from cerify.conformance.campaigns import ClaimedMaker
+from cerify.conformance.campaigns import ClaimedMaker, definition
 from cerify.conformance.cases import (
     Claims,
     choices,
@@ -33,9 +33,10 @@ from cerify.conformance.cases import (
 )
 from cerify.conformance.harness import message_of
 from cerify.conformance.model import Case, CaseResult, Outcome
+from cerify.conformance.oracle import SecondOpinionIn
 from cerify.languages import BUILT_IN, LANGUAGES
 from cerify.semantics.errors import Unsupported
-from cerify.semantics.events import Event, Match, Stream
+from cerify.semantics.events import Event, Match, Stream, result_of
 from proofs_tests.tools.tree_schema import schema_of_trees
 
 SCHEMAS = Path(protocol.__file__).parent / "schemas"
@@ -254,3 +255,20 @@ def test_operators_that_only_come_together_are_learnt_together() -> None:
 
     every = frozenset[str]().union(*(operators_of("row-pattern", one.query) for one in suite("row-pattern")))
     assert learnt(run, "row-pattern", suite("row-pattern")).operators == every - {"permute"}
+
+
+@pytest.mark.parametrize(
+    ("language", "query", "less", "expected"),
+    [
+        ("sase", "PATTERN SEQ(A a, B b) RETURN a.x", "matches", {Match(1, (0, 1))}),
+        ("sase", "PATTERN SEQ(A a, B b) RETURN a.x", "positions", {Match(1, ())}),
+        ("funnel", "FUNNEL A, B BY x", "groups", {Match(0, (), None, result_of({"key": 1, "level": 2}))}),
+    ],
+)
+def test_a_campaign_compares_what_the_engine_claims(language: str, query: str, less: str, expected: set[Match]) -> None:
+    """An engine that answers with groups has no positions, and its disagreement is judged again by groups."""
+    S = Stream([Event("A", {"x": 1, "time": 0}), Event("B", {"x": 1, "time": 1})])
+    phi = LANGUAGES[language].syntax.parse(query)
+    assert set(definition(LANGUAGES[language], less=less)(phi, S, "matches")) == expected
+    assert SecondOpinionIn(language, less)(phi, S, "matches") in (None, expected)
+    assert definition(LANGUAGES[language])(phi, S, "matches") != expected
