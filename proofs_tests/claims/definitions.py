@@ -30,7 +30,7 @@ from proofs_tests.claims.cep17 import streams as core_streams
 from proofs_tests.claims.decide import SCHEMA
 from proofs_tests.claims.ledger import Effort, Finding, claim, plant
 from proofs_tests.claims.search import EVENTS, POSITIVE, Space
-from proofs_tests.claims.vldb92_search import IN_WORDS, expressions, histories, meaning
+from proofs_tests.claims.vldb92_search import expressions, histories, meaning, over
 from proofs_tests.unit.semantics.sase_cases import query
 
 HERE = sys.modules[__name__]
@@ -305,13 +305,12 @@ _conditions(
     },
     "by skip till any match, under which every series of events is a match if the conditions hold of it",
 )
-plant(
-    "sase07.secA.1:identifiers sase07.secA.1:terms sase07.sec2.2:where",
-    "conditions on b are left out",
-    HERE,
-    "query",
-    lambda right: lambda text: right(text.replace("b.x", "a[1].x").replace("[y]", "a[1].x > 0")),
-)
+for _id, (_what, _from, _to) in {
+    "secA.1:identifiers": ("a[a.LEN] is read as a[1]", "a[a.LEN]", "a[1]"),
+    "secA.1:terms": ("a product is read as a sum", " * ", " + "),
+    "sec2.2:where": ("[attr] asks nothing", "[y]", "a[1].x > 0"),
+}.items():
+    plant(f"sase07.{_id}", _what, HERE, "query", broken.argument(lambda text, pair=(_from, _to): text.replace(*pair)))
 
 
 @claim("sase07.secA.1:pattern", "A pattern is SEQ of single and Kleene components, negated or not", "definition")
@@ -352,7 +351,7 @@ def _(effort: Effort) -> Finding:
         cases += 1
         if not meaning(E, h) <= set(range(len(h))):
             return Finding("refuted", "exhaustive", f"{E} over {h}")
-    bound = f"{cases} cases: all expressions to {nodes} nodes over {IN_WORDS}, all histories to {length} events"
+    bound = f"{cases} cases: all expressions to {nodes} nodes {over(nodes)}, all histories to {length} events"
     return Finding("holds", "exhaustive", bound)
 
 
@@ -387,7 +386,7 @@ plant(
 )
 plant(
     "vldb92.sec6:named",
-    "a name stands for the first event of its kind",
+    "a name stands for a part of its expression",
     HERE,
     "parse_expression",
     lambda right: lambda text: right(text.replace(":= relative(a, b)", ":= a")),

@@ -282,7 +282,8 @@ SASE_ERRATA = (
         "Theorem 4.1: a set of words over Σ is regular exactly if a query without aggregation and negation recognizes "
         "it.",
         "Theorem 4.1 stands, for sets without the empty word",
-        "A match has an event at least: by appendix A.2 a run selects e_1 first, with 1 ≤ j_1.",
+        "A match has an event at least: by appendix A.2 a run begins with 1 ≤ j_1 ≤ n, of which the empty stream has "
+        "none.",
         damage="No: it would have to be a sentence.",
     ),
     Erratum(
@@ -290,22 +291,22 @@ SASE_ERRATA = (
         ("sase07.aggregates",),
         "Section 2.2.4 has count, sum, avg, min, max, highest k and lowest k, and footnote 3 says that aggregates are "
         "the associative binary operations with an identity, for which there is an NC1 algorithm.",
-        "the results stand: all of them are such operations on states, behind a map of values to states, and for avg "
-        "before one back",
+        "the results stand: all of them are such operations on states, to which values are mapped first; for avg a "
+        "quotient comes last",
         "The average of two averages forgets how many values each is of. By the same letter count is no operation on "
         "values either (of one value and one value it is 2, and of that and one more 2 again), highest and lowest k "
-        "make lists of values, and min and max have no identity where values have no bounds. On states all seven are "
-        "associative: a number that each value counts 1 of, a list that each value is one of, and for avg, on exact "
-        "numbers, pairs of a sum and a count, of which the quotient is taken at the end. The footnote has neither map.",
+        "make lists of values, and min and max have no identity where values have no bounds. The footnote has no "
+        "states.",
     ),
     Erratum(
         "Lemma 4.2, the word problem of S5",
         ("sase07.lem4.2",),
-        "An aggregate from v to π(v), with v = 1 at both ends.",
+        "Proof of Lemma 4.2: an aggregate that computes π(v) from v and π, with v = 1 at the beginning and the end.",
         "Lemma 4.2 stands, with another aggregate",
-        "That v = 1 at both ends says that 1 is fixed, not that the product is the identity. What Theorem 4.3 takes "
-        "from it stands all the same: a problem that is complete for NC1 has words whose product is the identity or "
-        "moves 1.",
+        "That v = 1 at both ends says that the product fixes 1, not that it is the identity; and π(v) is no "
+        "associative operation on v, as aggregates are. What Theorem 4.3 takes from the lemma stands all the same: in "
+        "Barrington's reduction the product is the identity or a cycle of all five, which moves 1, so that to fix 1 "
+        "is complete for NC1 too.",
     ),
 )
 
@@ -579,48 +580,51 @@ VLDB92_ERRATA = (
     Erratum(
         "The n-th occurrence",
         ("vldb92.derived:h", "vldb92.derived:h1"),
-        "Section 2.3 h: `<n> E` is defined with `any`.",
+        "Section 2.3 h: `<n> E = ((E | seq(any, ..., any)) | first)`, with n times `any`.",
         DEFINABLE,
         ANY,
     ),
     Erratum(
         "Every n-th occurrence",
         ("vldb92.derived:i",),
-        "Section 2.3 i: `every <n> E` is defined with `any`.",
+        "Section 2.3 i: `(every <n> E) = (E | relative+(<n> any))`.",
         DEFINABLE,
         ANY,
     ),
     Erratum(
         "The automaton of F /+ E",
         ("vldb92.constr:slashplus",),
-        "Section 3: after the first E, the machine reads E from its start state.",
-        "Theorem 1 and Corollary 1 stand, which are about the operators of section 2.2; /+ has another automaton",
-        "Read from the start, E is asked of the history from there on, and not of the whole one.",
+        "Section 3: the transitions out of the accepting states of M_E are replaced by empty ones to the start state "
+        "of M, which is the pair of the start states of M_E and M_F.",
+        "Theorem 1 and Corollary 1 stand, which are about the operators of section 2.2; /+ has an automaton that reads "
+        "E on",
+        "From its start state E is asked of the history behind the first E, and not of the whole one.",
     ),
     Erratum(
         "Occurrence tuples of an event",
         ("vldb92.occ:event",),
-        "Appendix 1: e_i = f_i.",
+        "Appendix 1, clause 1: e_i = f_i is an event occurrence whose primitive event is a.",
         TUPLES,
-        "So an event is found only where the history that is looked at begins, and not later in it.",
+        "So a takes place only at the first event of a history, and not later in it.",
         damage="No: the sentence speaks of e_i = f_i as one event.",
     ),
     Erratum(
         "Occurrence tuples of relative and and",
         ("vldb92.occ:relative", "vldb92.occ:and"),
-        "Appendix 1, clauses 2 and 4: e_i is compared.",
+        "Appendix 1: succ(e_i) = f_j in clause 2, e_i = e_j = e_k in clause 4.",
         TUPLES,
-        "Where the operand is relative+, e_i is the sequence of its rounds, and no event equals that. Section 4 and "
-        "clause 3 have a word for what is meant, the effective e_i; clauses 2 and 4 do not use it. Nor does clause "
-        "3.4, succ(e_1); since clause 3 has the word itself, occ:relative+ is read by it, and holds.",
+        "Where the operand is relative+, e_i is a sequence of tuples: it has no successor and equals no event. Section "
+        "4 and clause 3 have a word for what is meant, the effective e_i; clauses 2 and 4 do not use it. Nor does "
+        "clause 3.4, succ(e_1); since clause 3 has the word itself, occ:relative+ is read by it, and holds.",
     ),
     Erratum(
         "Theorem 2",
         ("vldb92.thm2",),
-        "Appendix 2: the states are marked with the variables that are at the event; those of `E = x = y` first with "
-        "x, and then with y.",
-        "Theorem 2 stands, by automata over other letters",
-        "Both variables are at one event, whichever is marked first.",
+        "Theorem 2: the marked automaton accepts where E takes place. By construction 2 the automaton of `E = x = y` "
+        "passes a state marked with x, and then, by an empty transition, one marked with y.",
+        "Theorem 2 stands for the expressions looked at, by automata over other letters",
+        "Both variables are at one event, but the product of construction 4 marks a pair of states with a variable "
+        "only where both sides are marked with it: one side passes x first and the other y.",
     ),
     Erratum(
         "A bad hit",
@@ -632,19 +636,20 @@ VLDB92_ERRATA = (
     Erratum(
         "The end of a point, by its three ways",
         ("vldb92.racket:points",),
-        "Section 7.1: H1 ∨ H2 ∨ H3, each of which is told without the players.",
+        "Section 7.1: the end of a point is simply H1 ∨ H2 ∨ H3, a bad serve, a bad hit, or no return.",
         "the disjunction stands, with a fourth way",
         'Before, the text has "Players 1 and 2 now alternate in hitting the ball. The point terminates whenever the '
-        'above rules are violated".',
+        'above rules are violated". None of the three tells the players apart.',
     ),
     Erratum(
         "The end of a point, by prefix",
         ("vldb92.racket:prefix",),
-        "Section 7.1: four exchanges, each a sequence, that may begin anywhere; the point is looked at after "
-        "sequence(s1, front).",
+        "Section 7.1: four exchanges such as `one = sequence(h2, front, h1, front)`, a rally of one or more of them, "
+        "and `(!wall | !prefix(rally)) /+ sequence(s1, front)`.",
         "the formulation with prefix stands, with its exchanges anchored, and a bad serve beside them",
-        "An exchange that may begin anywhere lets every rally go on, so that the point never ends. A serve that does "
-        "not hit the front wall has nothing of what the expression begins with, and ends the point too.",
+        "sequence(h2, ...) takes place wherever an h2 is in the history, so that a rally may always still come, and "
+        "the point never ends. A serve that does not hit the front wall ends the point too, and sequence(s1, front) "
+        "does not take place there.",
     ),
 )
 

@@ -230,8 +230,8 @@ def pipe(M1: Machine, M2: Machine) -> Machine:
     return Machine(M1.letters, (M1.start, M2.start), accepting, moves)
 
 
-def slash_plus(MF: Machine, ME: Machine) -> Machine:
-    """F /+ E."""
+def slash_plus(MF: Machine, ME: Machine, corrected: bool = False) -> Machine:
+    """F /+ E. As printed it enters M in its start state; corrected, E is read on from where it is."""
     moves = {
         (("M", p, q), a): frozenset({("M", r, MF.start if r in ME.accepting else s)})
         for (p, q), a, r, s in product(ME, MF)
@@ -239,7 +239,7 @@ def slash_plus(MF: Machine, ME: Machine) -> Machine:
     accepting = frozenset(("M", p, q) for p in ME.states for q in MF.accepting)
     ME_ = renamed(ME, lambda q: ("E", q))
     moves |= {(q, a): targets for (q, a), targets in ME_.moves.items() if q not in ME_.accepting}
-    silent = {q: frozenset({("M", ME.start, MF.start)}) for q in ME_.accepting}
+    silent = {("E", q): frozenset({("M", q if corrected else ME.start, MF.start)}) for q in ME.accepting}
     return Machine(MF.letters, ME_.start, accepting, moves, silent)
 
 

@@ -74,8 +74,8 @@ def _sampled(effort: Effort) -> str:
 
 SIMPLE = (
     "of simple queries to two components with one strategy and at most one condition, beside the tests, and none "
-    "underlined: that may make of partition contiguity skip till next match (thm4.3:underlined); a "
-    "negation in front looks back to the start of the stream"
+    "underlined: underlining may make another strategy of partition contiguity (thm4.3:underlined, thm4.5); "
+    "a negation in front looks back to the start of the stream"
 )
 
 

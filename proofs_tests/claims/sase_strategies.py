@@ -117,8 +117,9 @@ def _(effort: Effort) -> Finding:
     text, three = COURIERS.split(";")[0], [FOUR_HOPS[0], (3, 8, "New York", "q"), *FOUR_HOPS[3:]]
     ok = [len(answered(text, scans(*route))) for route in (FOUR_HOPS, three)] == [1, 0]
     bound = (
-        f"{asked} queries of three components within 4 seconds and streams of 7 events, drawn (seed 5; {found} with a "
-        "negation and a match): the library's two definitions agree; and Query 4, put together again, on two streams"
+        f"{asked} pairs of a query of three components within 4 seconds and a stream of 7 events, drawn (seed 5; "
+        f"{found} with a negation and a match): the library's two definitions agree; and Query 4, put together again, "
+        "on two streams"
     )
     return passed(ok, bound, "random")
 
@@ -127,9 +128,8 @@ def _(effort: Effort) -> Finding:
     "sase07.aggregates",
     "Aggregates are associative binary operations with an identity",
     "remark",
-    "as operations on states, with a map of values to states before, and for avg one back behind; the footnote has no "
-    "maps, and by its letter count, highest and lowest k fail as avg does, and min and max of values without bounds. "
-    "The third condition, an NC1 algorithm, is not checked",
+    "exact numbers; by the letter of the footnote, which has no states, count, highest and lowest k fail as avg does, "
+    "and min and max where values have no bounds. The third condition, an NC1 algorithm, is not checked",
 )
 def _(effort: Effort) -> Finding:
     pools: dict[str, tuple[Value, ...]] = {"numbers": (-1, 0, 2, 3), "texts": ("", "a", "b")}
@@ -162,8 +162,9 @@ def _(effort: Effort) -> Finding:
         f"({looked_at:,}), avg on pairs of a sum and a count. Sums of binary64 are rounded, and taken in the order of "
         "the stream",
         counterexample,
-        "operations on states: count and highest k need a map of a value to a state before, and avg, on pairs of a sum "
-        "and a count, the quotient behind as well",
+        "they are associative operations with an identity on states, to which values are mapped first: count on "
+        "numbers, each value as 1; highest and lowest k on lists, each value as a list of one; min and max on values "
+        "and an identity beside; avg on pairs of a sum and a count, and the quotient last. sum is one as it is",
     )
 
 
@@ -184,7 +185,7 @@ NOT_GOOD = {
 
 @claim(
     "sase07.good-formula",
-    "Good formulas: CNF, and each clause is about its last identifier",
+    "Good formulas: CNF, and the last identifier of a clause occurs in each of its predicates",
     "definition",
     "a[i] and a[i-1] may stand only in a clause whose last identifier is a[i]; by the definition as printed "
     "`c.x > b[i].x` is good",
@@ -230,4 +231,10 @@ plant(
     "operation_of",
     broken.result(lambda op: replace(op, combine=lambda a, b: a)),
 )
-plant("sase07.good-formula", "every formula is good", sys.modules[__name__], "require_wellformed", broken.always(None))
+plant(
+    "sase07.good-formula",
+    "a clause with or is not looked at",
+    sys.modules[__name__],
+    "require_wellformed",
+    lambda right: lambda q: None if " or " in show(q) else right(q),
+)

@@ -15,13 +15,22 @@ from cerify.semantics.event_expressions.syntax import show
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.predicates import Attribute, Comparison
 from cerify.semantics.values import Value
-from proofs_tests.claims import broken
+from proofs_tests.claims import broken, printed_vldb92
 from proofs_tests.claims.ledger import Effort, Finding, claim, plant
 from proofs_tests.claims.printed_vldb92 import spawned
 from proofs_tests.claims.vldb92_search import LETTERS, expressions
 
 SEEN = "the values are those that an event has had; the machine without a value says nothing of others"
-LARGER = [parse(text) for text in ("prior(a(I), b(I)) and prior(a(J), b(J))", "prior(a(I), b(J)) and I != J")]
+LARGER = list(
+    map(
+        parse,
+        (
+            "prior(a(I), b(I)) and prior(a(J), b(J))",
+            "prior(a(I), b(J)) and I != J",
+            "pairs(I, J) := prior(a(I), b(J)); pairs(I, J)",  # only this one has two tuples at an event
+        ),
+    )
+)
 PLACES = dict.fromkeys(LETTERS, ("n",))
 UNEQUAL = expr.Constraint(Comparison("!=", Attribute("I"), Attribute("J")))
 BINARY: tuple[Callable[[expr.Expression, expr.Expression], expr.Expression], ...] = (
@@ -51,9 +60,13 @@ def _cases(Es: list[expr.Expression], length: int) -> Iterator[tuple[expr.Expres
 
 
 def _bound(Es: list[expr.Expression], nodes: int, length: int) -> str:
-    which = "with a variable in several places"
-    if LARGER[0] in Es:
-        which += f" or in a constraint, {' and '.join(f'`{show(E)}`' for E in LARGER)}"
+    several = LARGER[0] in Es
+    which = (
+        f"over {'a(I), b(I), a(J), b(J) and I != J' if several else 'a(I) and b(I)'} with !, relative+, and, relative "
+    )
+    which += "and prior that have a variable in several places"
+    if several:
+        which += f" or in a constraint, and {', '.join(f'`{show(E)}`' for E in LARGER)}"
     where = f"on all histories of {length} events a and b with two values, up to exchange of the two"
     return f"{len(Es)} expressions, all to {nodes} nodes {which}, {where}"
 
@@ -157,6 +170,24 @@ plant(
     broken.result(lambda found: found._replace(rows=frozenset(sorted(found.rows)[1:]))),
 )
 
-plant("vldb92.attr", "no tuple is collected", ParametricMonitor, "tuples", broken.always(frozenset()))
-plant("vldb92.attr-spawn", "nothing is spawned", sys.modules[__name__], "spawned", broken.always(frozenset()))
-plant("vldb92.attr-spawn:several", "nothing is spawned", sys.modules[__name__], "_spawned", broken.always(frozenset()))
+plant(
+    "vldb92.attr",
+    "one tuple at each event",
+    ParametricMonitor,
+    "tuples",
+    broken.result(lambda found: found[:1]),
+)
+plant(
+    "vldb92.attr-spawn",
+    "machines are spawned for the value 1 alone",
+    printed_vldb92,
+    "kinded",
+    lambda right: lambda value: right(1),
+)
+plant(
+    "vldb92.attr-spawn:several",
+    "J is read as I",
+    sys.modules[__name__],
+    "symbolic",
+    broken.argument(lambda E: parse(show(E).replace("J", "I"))),
+)

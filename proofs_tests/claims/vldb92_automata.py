@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -23,10 +23,12 @@ from proofs_tests.claims.vldb92_search import (
     BINARY,
     IN_WORDS,
     LETTERS,
+    all_such,
     difference,
     expressions,
     histories,
     meaning,
+    over,
     passed,
     same,
     separated,
@@ -70,6 +72,26 @@ def shown(E: expr.Expression, h: tuple[str, ...], M: printed.Machine) -> dict[st
 
 
 LIBRARY = "against the library's automata"
+GOES_ON = (
+    "the empty moves lead from an accepting state of M_E to the pair of this state and the start state of M_F, so that "
+    "E is read on"
+)
+
+
+def _corrected_between(E: expr.ExpressionBetween) -> printed.Machine:
+    MF, ME = (printed.determinized(printed.machine(F, LETTERS)) for F in (E.left, E.right))
+    return printed.slash_plus(MF, ME, corrected=True)
+
+
+def _which(name: str, nodes: int) -> str:
+    """Say what the expressions of `rooted` are."""
+    match name:
+        case "pipe" | "slashplus" if nodes > 2:
+            return f"all such expressions with operands to {nodes - 1} nodes {over(nodes - 1)}"
+        case "prefix":
+            return f"prefix of all to {nodes} nodes {over(nodes)}, and of {show(AFTER_A)}"
+        case _:
+            return all_such(name, nodes + 1)
 
 
 def agrees(Es: list[expr.Expression]) -> tuple[dict[str, Any] | None, str]:
@@ -88,44 +110,60 @@ def _construction(name: str, reading: str | None = None) -> None:
         wrong, against = agrees(Es)
         if wrong is not None:
             return Finding("refuted", "exhaustive", "the compiled automaton", wrong)
-        of = f"{len(Es)} expression{'s' * (len(Es) > 1)} over {IN_WORDS}"
-        few = f"all to {nodes + 1} nodes{f', and of {show(AFTER_A)}' if name == 'prefix' else ''}"
-        bound = f"{of}, {few}, on all histories of a and b {LIBRARY}; "
-        bound += against
+        of = f"{len(Es)} expressions: {_which(name, nodes)}" if len(Es) > 2 else _which(name, nodes)
+        bound = f"{of}, on all histories of a and b {LIBRARY}; {against}"
+        wrong = None
         for E in Es:
             M = printed.machine(E, LETTERS)
             if (h := separated(E, M)) is not None:
-                if name != "slashplus":
-                    return Finding("refuted", "decided", against, shown(E, h, M))
-                correction = "M' goes on reading E, on the whole history, and begins F anew at each of its events"
-                bound = f"corrected, {LIBRARY}: {of}, {few}; {against}"
-                return Finding("holds-corrected", "exhaustive", bound, shown(E, h, M), correction)
-        return Finding("holds", "decided", bound)
-
-    if name == "slashplus":
-        plant(f"vldb92.constr:{name}", *_INVERTED)
-    else:
-        plant(
-            f"vldb92.constr:{name}",
-            "a state too many accepts",
-            printed,
-            "machine",
-            broken.result(_accepting_more),
-        )
+                wrong = wrong or shown(E, h, M)
+                if not isinstance(E, expr.ExpressionBetween) or separated(E, _corrected_between(E)) is not None:
+                    return Finding("refuted", "decided", bound, wrong)
+        return Finding("holds-corrected" if wrong else "holds", "decided", bound, wrong, wrong and GOES_ON)
 
 
-_INVERTED = (
-    "an automaton accepts where it should not",
-    sys.modules[__name__],
-    "compile_expression",
-    broken.result(broken.inverted),
-)
+def _also(M: printed.Machine, more: Iterable[printed.State]) -> printed.Machine:
+    return replace(M, accepting=M.accepting | frozenset(more))
 
 
-def _accepting_more(M: printed.Machine) -> printed.Machine:
-    others = sorted(M.states - M.accepting - {M.start}, key=repr)
-    return replace(M, accepting=M.accepting | frozenset(others) if others else frozenset())
+def _or(M1: printed.Machine, M2: printed.Machine) -> printed.Machine:
+    M = _CONJUNCTION(M1, M2)
+    return _also(M, ((p, q) for p, q in M.states if p in M1.accepting or q in M2.accepting))
 
+
+def _left_too(M1: printed.Machine, M2: printed.Machine) -> printed.Machine:
+    return _also(_RELATIVE(M1, M2), ((1, q) for q in M1.accepting))
+
+
+def _next_alone(M: printed.Machine, empty_sequences: bool) -> printed.Machine:
+    return replace(M, accepting=frozenset(q for q in M.states if any(M.after({q}, a) & M.accepting for a in M.letters)))
+
+
+_RELATIVE, _CONJUNCTION = printed.relative, printed.conjunction
+_OR = ("one of the two is enough", "conjunction", lambda right: _or)
+WRONG_CASES: dict[str, tuple[str, str, broken.Broken]] = {
+    "null": ("its second state accepts", "null", broken.result(lambda M: _also(M, {1}))),
+    "event": (
+        "one a after another is not seen",
+        "primitive",
+        broken.result(
+            lambda M: replace(M, moves={(q, a): {"q"} if q == "p" else to for (q, a), to in M.moves.items()})
+        ),
+    ),
+    "and": _OR,
+    "not": ("the automaton is not made deterministic", "determinized", broken.same()),
+    "relative": ("E alone is enough", "relative", lambda right: _left_too),
+    "relative+": ("one round only", "relative_plus", broken.same()),
+    "pipe": ("F reads all events", "pipe", lambda right: printed.conjunction),
+    "slashplus": (
+        "corrected, it reads E from its start state too",
+        "slash_plus",
+        lambda right: lambda MF, ME, corrected=False: right(MF, ME),
+    ),
+    "prefix": ("one event more at most", "prefix", lambda right: _next_alone),
+}
+for _name, (_what, _attribute, _wrong) in WRONG_CASES.items():
+    plant(f"vldb92.constr:{_name}", _what, printed, _attribute, _wrong)
 
 for _name in ROOTS:
     if _name not in ("not", "prefix"):
@@ -207,7 +245,7 @@ def _compiled(id_: str, title: str, everywhere: bool) -> None:
         )
         return Finding("holds", "exhaustive", bound)
 
-    plant(id_, "a state too many accepts", printed, "machine", broken.result(_accepting_more))
+    plant(id_, _OR[0], printed, _OR[1], _OR[2])
 
 
 _compiled("vldb92.thm1", "The last event is in E[h] exactly if the deterministic automaton accepts h", False)
@@ -238,7 +276,7 @@ IN_CASES: dict[str, list[str]] = {
         "exists x (exists y (relative(b = x, !NULL) and relative(!NULL = y, b and first) and relative(a = y, !NULL)))",
     ],
 }
-ALONE = "a variable that stands alone is !NULL = x, for which the text has no construction"
+ALONE = "a variable that stands alone, for which the text has no construction, is read as !NULL = x"
 
 
 def _correlated(name: str, texts: list[str]) -> None:
@@ -273,7 +311,7 @@ def _(effort: Effort) -> Finding:
     assert found is not None
     by_hand = list(dict.fromkeys([E, *(parse(text) for texts in IN_CASES.values() for text in texts)]))
     wrong, against = agrees(by_hand)
-    bound = f"the corrected automata of {len(by_hand)} expressions made by hand: {against}"
+    bound = f"corrected, the automata of the library, of {len(by_hand)} expressions made by hand: {against}"
     correction = "letters that say which variables are at an event, in place of marks on states"
     status: Status = "holds-corrected" if wrong is None else "refuted"
     return Finding(status, "example", bound, shown(E, found, M), correction)
@@ -294,8 +332,7 @@ def _(effort: Effort) -> Finding:
     ok = all(by is not None and same(E, by) for E, by in pairs)
     return passed(
         ok,
-        f"{len(pairs)} pairs of operands, all to {nodes} nodes over {IN_WORDS}, on all histories: equal minimal "
-        "automata",
+        f"{len(pairs)} pairs of operands, all to {nodes} nodes {over(nodes)}, on all histories: equal minimal automata",
         "decided",
     )
 
@@ -320,8 +357,8 @@ def _(effort: Effort) -> Finding:
         for h in histories(length):
             if A.events(Stream(map(Event, h))) != meaning(E, h):
                 return Finding("refuted", "exhaustive", f"{show(E)} over {' '.join(h)}")
-    bound = f"{len(Es)} expressions exists x (E), all with E of a, b, x, a = x, !, and, relative and prior to {nodes} "
-    bound += f"nodes and x below a !, on all histories to {length} events of a and b"
+    bound = f"{len(Es)} expressions exists x (E), all with E over a, b, x and a = x with !, and, relative and prior to "
+    bound += f"{nodes} nodes and x below a !, on all histories to {length} events of a and b"
     return Finding("holds", "exhaustive", bound)
 
 
@@ -337,14 +374,23 @@ plant(
     "machine",
     lambda right: lambda E, letters, empty_sequences=True: right(E, letters, empty_sequences=True),
 )
-plant("vldb92.thm2 vldb92.corr-general", *_INVERTED)
+
+
+def _any_event(E: expr.Expression) -> expr.Expression:
+    """Read a variable that stands alone as any event."""
+    if isinstance(E, expr.ExpressionVariable):
+        return expr.ExpressionNot(expr.Null())
+    return expr.rebuilt(E, tuple(map(_any_event, expr.children(E))))
+
+
 plant(
-    "vldb92.constr-corr:no-variables",
-    "the start state accepts nothing, and so no state does",
+    "vldb92.thm2 vldb92.corr-general",
+    "a variable that stands alone is any event",
     sys.modules[__name__],
-    "marked",
-    broken.result(lambda M: replace(M, machine=replace(M.machine, accepting=frozenset()))),
+    "compile_expression",
+    broken.argument(_any_event),
 )
+plant("vldb92.constr-corr:no-variables", "E alone is enough", printed, "relative", lambda right: _left_too)
 plant(
     "vldb92.constr-corr:equated",
     "each state is marked",
@@ -375,8 +421,8 @@ plant(
 )
 plant(
     "vldb92.slashplus-corr",
-    "the variable is left out",
+    "what defines it lacks its last !E",
     sys.modules[__name__],
     "definition",
-    broken.always(expr.Null()),
+    broken.result(lambda E: replace(E, operand=E.operand.left)),
 )

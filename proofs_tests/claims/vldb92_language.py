@@ -19,13 +19,14 @@ from proofs_tests.claims import printed_vldb92 as printed
 from proofs_tests.claims.ledger import Effort, Finding, Status, claim, plant
 from proofs_tests.claims.vldb92_search import (
     AFTER_A,
-    IN_WORDS,
     LETTERS,
     Case,
+    all_such,
     difference,
     expressions,
     histories,
     meaning,
+    over,
     passed,
 )
 
@@ -58,13 +59,11 @@ def _clause(name: str, title: str, rooted: Callable[[expr.Expression], bool]) ->
         if name == "null-history":
             return passed(
                 all(not meaning(E, ()) for E in Es),
-                f"all {len(Es)} expressions to {nodes} nodes over {IN_WORDS}",
+                f"all {len(Es)} expressions to {nodes} nodes {over(nodes)}",
                 "exhaustive",
             )
         found, cases = difference(product(Es, histories(length)), applied)
-        bound = (
-            f"{cases} cases: all such expressions to {nodes} nodes over {IN_WORDS}, all histories to {length} events"
-        )
+        bound = f"{cases} cases: {all_such(name, nodes)}, all histories to {length} events"
         return Finding("holds" if found is None else "refuted", "exhaustive", bound, found)
 
 
@@ -93,10 +92,8 @@ def _(effort: Effort) -> Finding:
             S = Stream(AMOUNTS[letter] for letter in h)
             if not takes_place(E, S) == frozenset(A.events(S)) == meaning(F, h):
                 return Finding("refuted", "exhaustive", f"{show(E)} over {S.events}")
-    bound = (
-        f"{cases:,} cases: all expressions to {nodes} nodes over a, a[x > 1] and b, all histories to {length} events"
-    )
-    return Finding("holds", "exhaustive", f"{bound}, by the definition and by the automaton")
+    bound = f"{cases:,} cases: all expressions to {nodes} nodes {over(nodes, 'a, a[x > 1] and b')}, all histories to "
+    return Finding("holds", "exhaustive", f"{bound}{length} events, by the definition and by the automaton")
 
 
 plant("vldb92.sec2:masks", "a mask is not asked", denote, "holds", broken.always(True))
@@ -183,7 +180,8 @@ def _derived(
                 yield make(*chosen), h
 
     def bound(effort: Effort, looked_at: int) -> str:
-        of = f"all operands to 2 nodes over {', '.join(map(show, leaves))}{' with !' * (arity > 2)}, " if arity else ""
+        among = ", ".join(map(show, leaves))
+        of = f"all operands to 2 nodes {f'over {among} with !' if arity > 2 else over(2, among)}, " if arity else ""
         return f"{looked_at} cases: {of}all histories to {length(effort)} events, also behind start"
 
     said = {"a": "sign", "m": "name", "n": "name"}.get(name, "words")
@@ -221,7 +219,7 @@ def _(effort: Effort) -> Finding:
     return Finding(
         "holds" if found is None else "refuted",
         "exhaustive",
-        f"{cases} cases: all pairs to {nodes} nodes over {IN_WORDS}, all histories to 4 events",
+        f"{cases} cases: all pairs of expressions to {nodes} nodes {over(nodes)}, all histories to 4 events",
         found,
     )
 
@@ -243,8 +241,8 @@ def _(effort: Effort) -> Finding:
     found, _ = difference(cases, got(as_printed=True))
     still, looked_at = difference(cases, got(as_printed=False))
     status: Status = "holds" if found is None else "holds-corrected" if still is None else "refuted"
-    bound = f"{looked_at} cases: all operands to {2 if effort == 'quick' else 3} nodes over {IN_WORDS}, all histories "
-    bound += "to 4 events"
+    nodes = 2 if effort == "quick" else 3
+    bound = f"{looked_at} cases: all operands to {nodes} nodes {over(nodes)}, all histories to 4 events"
     return Finding(status, "exhaustive", bound, found, "1 <= i < m for 1 <= i < m - 1")
 
 
@@ -264,32 +262,51 @@ def _(effort: Effort) -> Finding:
 
     length = 2 if effort == "quick" else 3
     found, cases = difference(((expr.Prefix(E), h) for E in small for h in histories(length)), got)
-    bound = (
-        f"{cases} cases: all expressions to 3 nodes over {IN_WORDS}, and {show(AFTER_A)}, all histories to {length} "
-    )
+    bound = f"{cases} cases: E is each expression to 3 nodes {over(3)}, or {show(AFTER_A)}; all histories to {length} "
     bound += "events"
     return Finding("holds" if found is None else "refuted", "exhaustive", bound, found)
 
 
-def _at_last(right: Callable[..., frozenset[int]]) -> Callable[..., frozenset[int]]:
-    """A clause that also takes place at the last event of a history."""
-    return lambda E, h, b, context: right(E, h, b, context) ^ frozenset(h[-1:])
+def _instead(kind: type[expr.Expression], clause: Callable[..., frozenset[int]]) -> broken.Broken:
+    """Follow a wrong clause for this operator; it is given the right one, and what that is given."""
+    return lambda right: broken.for_root(kind, lambda *given: clause(right, *given))(right)
 
 
-def _clause_of(kind: type[expr.Expression]) -> broken.Broken:
-    return lambda right: broken.for_root(kind, _at_last(right))(right)
-
-
-for _name, _kind in {
-    "ops:null": expr.Null,
-    "ops:event": expr.Primitive,
-    "ops:and": expr.ExpressionAnd,
-    "ops:not": expr.ExpressionNot,
-    "ops:relative": expr.Relative,
-    "ops:relative+": expr.RelativePlus,
-    "derived:g": expr.Pipe,
-}.items():
-    plant(f"vldb92.{_name}", "at the last event it is otherwise", interpreter, "clause", _clause_of(_kind))
+WRONG_CLAUSES: dict[str, tuple[str, type[expr.Expression], Callable[..., frozenset[int]]]] = {
+    "ops:null": ("NULL takes place at the first event", expr.Null, lambda right, E, h, *_: frozenset(h[:1])),
+    "ops:event": (
+        "only the first event of a type counts",
+        expr.Primitive,
+        lambda right, *given: frozenset(sorted(right(*given))[:1]),
+    ),
+    "ops:and": (
+        "the right side is not asked",
+        expr.ExpressionAnd,
+        lambda right, E, h, b, context: context.meaning(E.left, h, b),
+    ),
+    "ops:not": (
+        "not at the first event",
+        expr.ExpressionNot,
+        lambda right, E, h, *rest: right(E, h, *rest) - frozenset(h[:1]),
+    ),
+    "ops:relative": (
+        "F behind the first event of E alone",
+        expr.Relative,
+        lambda right, E, *rest: right(expr.After(*reversed(E.parts)), *rest),
+    ),
+    "ops:relative+": (
+        "two rounds at most",
+        expr.RelativePlus,
+        lambda right, E, *rest: right(E.operand, *rest) | right(expr.Relative((E.operand, E.operand)), *rest),
+    ),
+    "derived:g": (
+        "E | F is E and F",
+        expr.Pipe,
+        lambda right, E, *rest: right(expr.ExpressionAnd(E.left, E.right), *rest),
+    ),
+}
+for _name, (_what, _kind, _wrong) in WRONG_CLAUSES.items():
+    plant(f"vldb92.{_name}", _what, interpreter, "clause", _instead(_kind, _wrong))
 plant(
     "vldb92.ops:null-history",
     "something takes place in the null history",
@@ -297,20 +314,53 @@ plant(
     "takes_place",
     lambda right: lambda E, S: right(E, S) if len(S) else frozenset({0}),
 )
-plant(
-    [f"vldb92.derived:{name}" for name in DERIVED if name not in ("b", "j2")],
-    "what defines the operator is negated",
-    sys.modules[__name__],
-    "definition",
-    broken.result(expr.ExpressionNot),
-)
+
+
+def _cut(E: expr.Expression) -> expr.Expression:
+    """Leave the right side of each `and` out."""
+    match E:
+        case expr.ExpressionAnd(left, _):
+            return _cut(left)
+        case _:
+            return expr.rebuilt(E, tuple(map(_cut, expr.children(E))))
+
+
+def _not_piped(E: expr.Expression) -> expr.Expression:
+    """Leave out E where `<n> E` and `every <n> E` are (E | ...)."""
+    match E:
+        case expr.Pipe(expr.Pipe(_, counted), first):
+            return expr.Pipe(counted, first)
+        case expr.Pipe(_, counted):
+            return counted
+        case _:
+            return E
+
+
+WRONG_DEFINITIONS: dict[str, tuple[str, Callable[..., expr.Expression]]] = {
+    "a c d e e2 j l p": ("what defines it lacks the right side of each `and`", _cut),
+    "f": ("what defines it lacks its !", lambda E: expr.children(E)[0]),
+    "h h1 i": ("events are counted, and not those of E", _not_piped),
+    "m": (
+        "what defines it takes place at E too",
+        lambda E: expr.ExpressionOr(expr.children(E)[0], E),
+    ),
+    "n": ("what defines it lacks the event of E itself", lambda E: expr.children(E)[1]),
+}
+for _names, (_what, _change) in WRONG_DEFINITIONS.items():
+    plant(
+        [f"vldb92.derived:{name}" for name in _names.split()],
+        _what,
+        sys.modules[__name__],
+        "definition",
+        broken.result(_change),
+    )
 plant("vldb92.derived:b", "any is a alone", sys.modules[__name__], "parse", broken.always(a))
 plant(
     "vldb92.derived:j2",
-    "what defines the operator never takes place",
+    "what defines it lacks the pipe into first",
     sys.modules[__name__],
     "after_by_pipe",
-    broken.always(expr.Null()),
+    lambda right: lambda E: expr.Relative((E.right, E.left)),
 )
 plant(
     "vldb92.derived:o",

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.events import Event, Stream
 from proofs_tests.claims import broken
+from proofs_tests.claims import printed_vldb92 as printed
 from proofs_tests.claims.ledger import Effort, Finding, Status, claim, plant
 from proofs_tests.claims.printed_vldb92 import MENDED, Reading, takes_place
-from proofs_tests.claims.vldb92_search import IN_WORDS, difference, expressions, histories
+from proofs_tests.claims.vldb92_search import all_such, difference, expressions, histories
 
 ROOTS: dict[str, tuple[type[expr.Expression], Reading, str | None]] = {
     "event": (expr.Primitive, replace(MENDED, starts_earlier=False), "f_i <= e_i, in place of f_i = e_i"),
@@ -42,7 +43,7 @@ EFFECTIVE = (
 READINGS = {"event": None, "not": f"{PARTS}; {OPERANDS}", "relative+": f"{EFFECTIVE}; {OPERANDS}"}
 
 
-def _clause(name: str, root: type[expr.Expression], printed: Reading, correction: str | None) -> None:
+def _clause(name: str, root: type[expr.Expression], as_printed: Reading, correction: str | None) -> None:
     """The clause as printed; what else is wrong in print is mended, so that each clause answers for itself."""
     title = f"occurrence tuples of {name} are there where it takes place"
 
@@ -54,10 +55,9 @@ def _clause(name: str, root: type[expr.Expression], printed: Reading, correction
         def by(reading: Reading, E: expr.Expression, h: tuple[str, ...]) -> frozenset[int]:
             return takes_place(E, Stream(map(Event, h)), reading)
 
-        found, _ = difference(product(Es, histories(length)), lambda E, h: by(printed, E, h))
+        found, _ = difference(product(Es, histories(length)), lambda E, h: by(as_printed, E, h))
         still, cases = difference(product(Es, histories(length)), lambda E, h: by(MENDED, E, h))
-        which = "a and b" if name == "event" else f"all such expressions to {nodes} nodes over {IN_WORDS}"
-        bound = f"{cases} cases: {which}, all histories to {length} events"
+        bound = f"{cases} cases: {all_such(name, nodes)}, all histories to {length} events"
         status: Status = "refuted" if still is not None else "holds" if found is None else "holds-corrected"
         return Finding(status, "exhaustive", bound, still or found, correction if found else None)
 
@@ -66,10 +66,32 @@ for _name, _entry in ROOTS.items():
     _clause(_name, *_entry)
 
 
-plant(
-    [f"vldb92.occ:{name}" for name in ROOTS],
-    "nothing takes place at the first event",
-    sys.modules[__name__],
-    "takes_place",
-    broken.result(lambda found: found ^ {0}),
-)
+WRONG_CLAUSES: dict[str, tuple[str, Callable[..., frozenset[printed.Pair]]]] = {
+    "event": (
+        "corrected, it is found only where it begins",
+        lambda right, E, S, reading: right(E, S, replace(reading, starts_earlier=False)),
+    ),
+    "relative": (
+        "B may begin at any event after A",
+        lambda right, E, S, reading: frozenset(
+            (f, e) for f, d in right(E.parts[0], S, reading) for g, e in right(E.parts[1], S, reading) if g > d
+        ),
+    ),
+    "relative+": ("one round only", lambda right, E, *rest: right(E.operand, *rest)),
+    "and": ("the right side is not asked", lambda right, E, *rest: right(E.left, *rest)),
+    "not": ("a tuple of A that ends earlier counts too", lambda right, E, *rest: _without_earlier(right(E, *rest))),
+}
+
+
+def _without_earlier(pairs: frozenset[printed.Pair]) -> frozenset[printed.Pair]:
+    return frozenset((f, e) for f, e in pairs if all((f, d) in pairs for d in range(f, e)))
+
+
+def _instead(
+    name: str, clause: Callable[..., frozenset[printed.Pair]]
+) -> Callable[[Callable[..., frozenset[printed.Pair]]], Callable[..., frozenset[printed.Pair]]]:
+    return lambda right: broken.for_root(ROOTS[name][0], lambda *given: clause(right, *given))(right)
+
+
+for _name, (_what, _wrong) in WRONG_CLAUSES.items():
+    plant(f"vldb92.occ:{_name}", _what, printed, "_pairs", _instead(_name, _wrong))

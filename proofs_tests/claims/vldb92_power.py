@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import product
 
 from cerify.automata.dfa.compile import compile_expression
@@ -17,12 +16,12 @@ from proofs_tests.claims import broken
 from proofs_tests.claims.ledger import Effort, Finding, claim, plant
 from proofs_tests.claims.vldb92_search import (
     BASE,
-    IN_WORDS,
     LETTERS,
     difference,
     expressions,
     histories,
     meaning,
+    over,
     passed,
 )
 from proofs_tests.unit.semantics import expression_cases as examples
@@ -102,7 +101,8 @@ def _minimal(
     def check(effort: Effort) -> Finding:
         ok = all(has(compile_expression(E)) for E in without) and not has(compile_expression(parse(witness)))
         bound = (
-            f"without it {title}: decided for {len(without)} expressions, all to {nodes} nodes over a, b and NULL; "
+            f"without it {title}: decided for {len(without)} expressions, all to {nodes} nodes over a, b and NULL "
+            f"with the other three operators; "
             f"{witness} is otherwise"
         )
         return passed(ok, bound, "exhaustive")
@@ -192,36 +192,57 @@ def _(effort: Effort) -> Finding:
     return Finding(
         "holds" if found is None else "refuted",
         "exhaustive",
-        f"{cases} cases: all expressions to {nodes} nodes over {IN_WORDS}, all histories to 4 events",
+        f"{cases} cases: all expressions to {nodes} nodes {over(nodes)}, all histories to 4 events",
         found,
     )
 
 
+def _read_as(kind: type[expr.Expression], instead: Callable[..., expr.Expression]) -> broken.Broken:
+    """Read an operator as another expression of its operands."""
+
+    def changed(E: expr.Expression) -> expr.Expression:
+        below = tuple(map(changed, expr.children(E)))
+        return instead(*below) if isinstance(E, kind) else expr.rebuilt(E, below)
+
+    return broken.argument(changed)
+
+
+HERE = sys.modules[__name__]
 plant(
-    "vldb92.minimal:not vldb92.minimal:relative",
-    "an automaton has lost its final states",
-    sys.modules[__name__],
+    "vldb92.minimal:not",
+    "relative+ is read as !",
+    HERE,
     "compile_expression",
-    broken.result(lambda A: replace(A, accepting=frozenset())),
+    _read_as(expr.RelativePlus, expr.ExpressionNot),
 )
 plant(
-    "vldb92.minimal:and",
-    "nothing takes place but at the first event",
-    sys.modules[__name__],
-    "meaning",
-    lambda right: lambda E, h: right(E, h) if len(h) == 1 else frozenset(),
-)
-plant(
-    "vldb92.regular:from vldb92.regular:to",
-    "an automaton accepts where it should not",
-    sys.modules[__name__],
+    "vldb92.minimal:relative",
+    "relative+(E) is read as relative(E, E)",
+    HERE,
     "compile_expression",
-    broken.result(broken.inverted),
+    _read_as(expr.RelativePlus, lambda E: expr.Relative((E, E))),
 )
 plant(
     "vldb92.minimal:relative+",
-    "an automaton stays in its state",
-    sys.modules[__name__],
+    "relative(E, F) is read as one or more rounds, each of two events",
+    HERE,
     "compile_expression",
-    broken.result(lambda A: replace(A, following=tuple(dict.fromkeys(step, q) for q, step in enumerate(A.following)))),
+    _read_as(
+        expr.Relative,
+        lambda *both: expr.RelativePlus(expr.Relative(tuple(expr.ExpressionAnd(E, expr.First()) for E in both))),
+    ),
+)
+plant(
+    "vldb92.minimal:and",
+    "! takes place at the first event alone",
+    HERE,
+    "meaning",
+    lambda right: lambda E, h: right(E, h) & {0} if isinstance(E, expr.ExpressionNot) else right(E, h),
+)
+plant(
+    "vldb92.regular:from vldb92.regular:to",
+    "relative+ is one round",
+    HERE,
+    "compile_expression",
+    _read_as(expr.RelativePlus, lambda E: E),
 )

@@ -26,6 +26,29 @@ and of such operands relative+(E) is E, prior is relative, E | F is E and F, and
 
 LEAVES = (*BASE, FIRST)
 IN_WORDS = "a, b, NULL and first"
+
+
+def over(nodes: int, leaves: str = IN_WORDS) -> str:
+    """Say of which leaves and base operators the expressions to a size are made."""
+    operators = {1: "", 2: " with ! and relative+"}.get(nodes, " with !, and, relative and relative+")
+    return f"over {leaves}{operators}"
+
+
+def all_such(name: str, nodes: int) -> str:
+    """Say what the expressions to a size are that have this operator on top."""
+    match name:
+        case "null":
+            return "NULL"
+        case "event":
+            return "a and b"
+        case "not":
+            return f"first, and all such expressions to {nodes} nodes {over(nodes - 1)}"
+        case "relative+":
+            return f"all such expressions to {nodes} nodes {over(nodes - 1)}"
+        case _:
+            return f"all such expressions to {nodes} nodes {over(nodes - 2)}"
+
+
 AFTER_A = parse("relative(a and !relative(!NULL, !NULL), relative(b, b))")
 """Whether it can take place at all depends on the first letter, and it takes two more events."""
 UNARY: tuple[Callable[[expr.Expression], expr.Expression], ...] = (expr.ExpressionNot, expr.RelativePlus)
