@@ -1,4 +1,4 @@
-"""Prints what varpulis-sase 0.11.0 answers to seven patterns, without cerify; the argument is the program in Rust."""
+"""Prints what varpulis-sase 0.11.0 answers to ten patterns, without cerify; the argument is the program in Rust."""
 
 import json
 import subprocess
@@ -22,3 +22,6 @@ show(["A", "B"], "ACCB", within=3)
 show(["A", "B"], "AB", partition="k")
 show(["A"], "A", "next", attributes=[("k", 0)], partition="k")
 show(["A"], "AA", "next", attributes=[("k", 0)], partition="k")
+show(["A+"], "AADAZ", "next")
+show(["A+", "A"], "AADAZ", "next")
+show(["B", "A+"], "BADAZ", "next")

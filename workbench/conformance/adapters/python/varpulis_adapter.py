@@ -10,6 +10,7 @@ query names, whose matches are reported at the last event of the stream.
 import json
 import subprocess
 import sys
+import time
 from typing import Any
 
 from cerify.adapter import FLIPPED, AdapterProblem, Json, RunMessage, Skip, serve
@@ -100,16 +101,19 @@ class Varpulis:
         run.translate(json.dumps(pattern))
         timed = pattern["within"] is not None
         times = run.seconds() if timed else range(len(run.events))
-        if any(time != int(time) for time in times):
+        if any(at != int(at) for at in times):
             raise Skip("times are whole seconds")
         if any(isinstance(v, str) and n == "time" for event in run.events for n, v in event.items()):
             raise Skip("times are numbers")
         events: list[Any] = [
-            [event["type"], int(time), {n: v for n, v in event.items() if n not in ("type", "time")}]
-            for event, time in zip(run.events, times, strict=True)
+            [event["type"], int(at), {n: v for n, v in event.items() if n not in ("type", "time")}]
+            for event, at in zip(run.events, times, strict=True)
         ]
         events.append([END, events[-1][1] if events else 0, {}])
+        before = self.processor_time()
         answer = self.ask({**pattern, "events": events})
+        if (spent := self.processor_time() - before) > 0:
+            run.cpu.update(thread=spent, process=spent)
         last = len(run.events) - 1
         found = []
         for at, taken in answer:
@@ -119,6 +123,10 @@ class Varpulis:
             places = sorted(place for _, place in taken)
             found.append({"at": places[-1] if places else min(at, last), "events": places, "bindings": bindings})
         return found
+
+    def processor_time(self) -> float:
+        """Return the processor time of the program, which has one thread, in seconds; 0 on a system without its clock."""
+        return time.clock_gettime(~self.process.pid << 3 | 2) if sys.platform == "linux" else 0.0
 
     def ask(self, question: Json) -> Any:
         """Return the answer to a line. Raises AdapterProblem where the program has ended."""
