@@ -538,6 +538,9 @@ def _note(name: str, finding: AxisFinding, profile: EngineProfile) -> str:
         notes.append(f"{', '.join(finding.alike)}: {apart}")
     elif finding.alike:
         notes.append(f"or {', '.join(finding.alike)}: no question tells them apart")
+    if finding.by_type:
+        types = (f"{' or '.join(values)} for {kind}" for kind, values in finding.by_type.items())
+        notes.append(f"the types differ: {', '.join(types)}")
     if finding.exception is not None:
         events = " ".join(_event(dict(event)) for event in finding.exception.events)
         notes.append(f"not explained: {finding.exception.query} on {events}")

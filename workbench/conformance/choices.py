@@ -48,8 +48,8 @@ class Choices:
     that were judged and rejected. watch: raises DiagnosisStopped once the time for the search is over. alike: for an
     accepted choice the choices that no question distinguishes from it; apart: a question that would distinguish it from
     the first of them. replayed: the number of wrong answers without the choice, and with it. looked: by axis the
-    answers to questions about it on which no value of it was expected to show. nearly: choices that together give most
-    wrong answers, of which some are contradicted; doubt: a sentence about these.
+    answers to questions about it on which no value of it was expected to show. nearly: the choices that the first
+    search found, of which some are contradicted.
     """
 
     language: str
@@ -65,7 +65,6 @@ class Choices:
     replayed: dict[Choice, tuple[int, int]] = field(default_factory=dict)
     looked: dict[str, list[CaseResult]] = field(default_factory=dict)
     nearly: Sequence[Choice] = ()
-    doubt: str = ""
     _streams: dict[str, Stream] = field(default_factory=dict)
     _possible: dict[Choice, bool] = field(default_factory=dict)
     _elements: dict[str, Elements] = field(default_factory=dict)

@@ -13,7 +13,7 @@ from cerify.api import match
 from cerify.conformance.choices import Choice, Choices, Given, given_by
 from cerify.conformance.inquiry import ROUNDS, Inquiry
 from cerify.conformance.judgement import ChoiceScorer, operators_in, silent_operators
-from cerify.conformance.model import Case, CaseResult, Defect, DefectCause, plural
+from cerify.conformance.model import Case, CaseResult, Defect, DefectCause, kinds_compared, plural
 from cerify.conformance.oracle import stream_of
 from cerify.conformance.peeling import Elements, Kernel, Peeler
 from cerify.conformance.prediction import AXES, INTERPRETATIONS, STAGES, interpretation_of
@@ -144,10 +144,10 @@ LINES = 24  # of an explanation; the rest is left out
 
 
 def why_of(result: CaseResult, held: Mapping[str, str] = {}) -> str:
-    """Return the explanation of the first difference as text; "" if there is no difference, or no explanation.
+    """Return the derivation of the first difference, by the definition, as text; "" where there is none.
 
-    held: the declared choices of a policy or a reading that change the expected matches. Where the definition disagrees
-    with them about this match it does not explain it; a note says it.
+    held: the choices of a policy or a reading that change the expected matches. If the definition decides otherwise
+    than these about the match, a sentence that names them takes the place of the derivation.
     """
     if result.outcome not in ("failed", "error", "crashed", "timeout", "memory", "protocol"):
         return ""
@@ -208,12 +208,14 @@ class DefectGroup:
     """Kernels that are one defect, the smallest first, with the choice that explains them, if any.
 
     beside: the choices that explain other defects. stopped: why the search for a choice ended early, "" if it did not.
+    doubt: which choice would explain them, and is contradicted.
     """
 
     kernels: tuple[Kernel, ...]
     choice: Choice | None = None
     beside: tuple[Choice, ...] = ()
     stopped: str = ""
+    doubt: str = ""
 
     @property
     def cases(self) -> tuple[str, ...]:
@@ -335,16 +337,11 @@ def _standing(
         judge = ChoiceScorer(choices, [*answered, *smallest, *inquiry.asked], unexplained, unfit)
         further = [_least_contradicted(judge, alike, further) for alike in found]
         choices.nearly = choices.nearly or further
-        together = judge.confirm(list({**dict(stands), **dict(further)}.items()), helped=not asks)
-        for _ in range(0 if asks else ROUNDS):
-            contradicted = {c: judge.weigh(c, further) for c in further if c not in together}
-            contradicted = {c: weight for c, weight in contradicted.items() if weight.against}
-            if not contradicted:
-                break
-            choices.banned.add(max(contradicted, key=lambda c: contradicted[c].share_against))
-            further = judge.climb()
-            other = judge.confirm(further, helped=True)
-            together = max(together, other, key=lambda some: _number_given(choices, some, failing))
+        if asks:
+            together = judge.confirm(list({**dict(stands), **dict(further)}.items()))
+        else:
+            climbs = judge.confirm_climbs(further, ROUNDS)
+            together = max(climbs, key=lambda some: _number_given(choices, some, failing))
         if _number_given(choices, together, smallest) > _number_given(choices, stands, smallest):
             stands = together
         else:
@@ -361,8 +358,6 @@ def _standing(
         choices.alike[choice] = rivals = tuple(judge.alike(choice, stands))
         choices.apart[choice] = inquiry.telling_apart(choice, rivals[0], stands) if rivals else ""
         choices.replayed[choice] = suite.failing_under(()), suite.failing_under([choice])
-    with suppress(DiagnosisStopped):
-        _doubt(suite, stands, [choice for choice in choices.nearly if choice not in stands], failing)
     return stands
 
 
@@ -378,33 +373,66 @@ def _is_silence_explained(choices: Choices, name: str, stands: Sequence[Choice],
     return bool(own) and all(choices.reproduces(stands, r) for r in own)
 
 
-def _doubt(
-    suite: ChoiceScorer, stands: Sequence[Choice], fallen: Sequence[Choice], failing: Sequence[CaseResult]
-) -> None:
-    """Record the choices that are not named although, with the others, they give most of the other wrong answers, and
-    why.
-    """
-    choices = suite.choices
-    fallen = [choice for choice in fallen if not _is_axis_taken(choice, stands)]
-    while fallen:
-        shares = {choice: suite.weigh(choice, [*stands, *fallen]).share_against for choice in fallen}
+def _nearly_standing(suite: ChoiceScorer, stands: Sequence[Choice], fallen: Sequence[Choice]) -> list[Choice]:
+    """Return the choices that are not named, without those that many answers contradict."""
+    left = [choice for choice in fallen if not _is_axis_taken(choice, stands)]
+    while left:
+        shares = {choice: suite.weigh(choice, [*stands, *left]).share_against for choice in left}
         if max(shares.values()) <= CONTRADICTED:
             break
-        fallen.remove(max(fallen, key=lambda choice: shares[choice]))
+        left.remove(max(left, key=lambda choice: shares[choice]))
+    return left
+
+
+def _doubt(
+    suite: ChoiceScorer,
+    stands: Sequence[Choice],
+    nearly: Sequence[Choice],
+    result: CaseResult,
+    failing: Sequence[CaseResult],
+) -> str:
+    """Return which choices would give a wrong answer, and why they are not named; "" where none would.
+
+    nearly: choices that are not named. Together with those that are they have to give most wrong answers without a
+    cause. The text has those alone that this answer needs.
+    """
+    choices = suite.choices
     open_ = [one for one in failing if not (stands and choices.reproduces(stands, one))]
-    together = [*stands, *fallen]
-    given = sum(choices.reproduces(together, one) for one in open_)
-    against = [one.case for one in suite.answers if choices.answer(one.case, together) not in (None, one.given)]
-    if not fallen or not against or given < MOSTLY * len(open_):
-        return
+    together = sum(choices.reproduces([*stands, *nearly], one) for one in open_)
+    if not nearly or together < MOSTLY * len(open_) or not choices.reproduces([*stands, *nearly], result):
+        return ""
+    needed = list(nearly)
+    for choice in nearly:
+        fewer = [*stands, *(other for other in needed if other != choice)]
+        if choices.reproduces(fewer, result):
+            needed.remove(choice)
+    changed = [
+        (one, answer)
+        for one in suite.answers
+        if (answer := choices.answer(one.case, [*stands, *needed])) not in (None, choices.answer(one.case, stands))
+    ]
+    against = [one.case for one, answer in changed if answer != one.given]
+    if not needed or not against:
+        return ""
     case = min(against, key=lambda case: (len(case.events), len(case.query), case.id))
-    names = " and ".join("=".join(choice) for choice in fallen)
-    choices.nearly = together
-    choices.doubt = (
-        f"perhaps {names}, which would give {given} of the {plural(len(open_), 'answer')} without a cause;\n"
-        f"not named, since {plural(len(against), 'answer')} would be another, such as that to "
+    given = sum(choices.reproduces([*stands, *needed], one) for one in open_)
+    names = " and ".join("=".join(choice) for choice in needed)
+    kinds = _kinds_apart([one.case for one, answer in changed if answer == one.given], against)
+    where, elsewhere = (f", for {kinds[0]} alone", f"for {kinds[1]} ") if kinds else ("", "")
+    return (
+        f"perhaps {names}{where}, which would give {given} of the {plural(len(open_), 'answer')} without a cause;\n"
+        f"not named, since {elsewhere}{plural(len(against), 'answer')} would be another, such as that to "
         f"{case.query} on {' '.join(map(event_text, case.events)) or 'no events'}"
     )
+
+
+def _kinds_apart(for_: Iterable[Case], against: Iterable[Case]) -> tuple[str, str] | None:
+    """Return the kinds of values in cases for and against a choice, as texts; None if some kind is in both."""
+    own, other = (
+        {kind for case in some if len(kinds := kinds_compared(case.query, case.schema)) == 1 for kind in kinds}
+        for some in (for_, against)
+    )
+    return (" and ".join(sorted(own)), " and ".join(sorted(other))) if own and other and own.isdisjoint(other) else None
 
 
 def _is_refuted(choices: Choices, choice: Choice, kernels: Sequence[Kernel], unexplained: Collection[Elements]) -> bool:
@@ -500,7 +528,19 @@ def _group_kernels(
     except (DiagnosisStopped, KeyboardInterrupt) as error:
         peeler.stop(error)
         stopped = peeler.stopped
-    return [replace(one, stopped="" if one.choice else stopped) for one in _together(found, chosen, choices)]
+    groups = [replace(one, stopped="" if one.choice else stopped) for one in _together(found, chosen, choices)]
+    fallen, suite = [choice for choice in choices.nearly if choice not in chosen], ChoiceScorer(choices, answered)
+    with suppress(DiagnosisStopped):
+        nearly = _nearly_standing(suite, chosen, fallen)
+        for n, group in enumerate(groups if nearly else []):
+            if group.choice is None:
+                doubt = _doubt(suite, chosen, nearly, min(group.kernels, key=_size).result, failing)
+                groups[n] = replace(group, doubt=doubt)
+    return groups
+
+
+def _size(kernel: Kernel) -> tuple[int, int]:
+    return len(kernel.result.case.query), len(kernel.result.case.events)
 
 
 def _is_given(choices: Choices, chosen: Sequence[Choice], result: CaseResult) -> bool:
@@ -607,10 +647,10 @@ def _causes(choices: Choices, results: Sequence[CaseResult], group: DefectGroup)
 def _defect(id_: str, group: DefectGroup, choices: Choices, by_id: dict[str, CaseResult], hurried: bool) -> Defect:
     """Return the defect of a group; hurried: without an explanation, which may take long."""
 
-    def rank(kernel: Kernel) -> tuple[bool, int, int]:
+    def rank(kernel: Kernel) -> tuple[bool, tuple[int, int]]:
         """Those that need the choice come first, then the smallest."""
         needless = group.choice is not None and choices.reproduces(group.beside, kernel.result)
-        return needless, len(kernel.result.case.query), len(kernel.result.case.events)
+        return needless, _size(kernel)
 
     kernels = sorted(group.kernels, key=rank)
     first = kernels[0]
@@ -628,7 +668,7 @@ def _defect(id_: str, group: DefectGroup, choices: Choices, by_id: dict[str, Cas
         # Where no case was passed nothing speaks against a choice.
         causes=_causes(choices, [first.result, *recorded], group),
         description=described([first.result, *recorded], choices.excluded, first.signature.blamed & choices.silent)
-        or (choices.doubt if group.choice is None and choices.reproduces(choices.nearly, first.result) else ""),
+        or group.doubt,
         why="" if hurried else why_of(first.result, bearing),
         stopped=first.stopped or group.stopped,
         held=choices.held,

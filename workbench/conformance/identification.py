@@ -20,7 +20,7 @@ from typing import Any
 
 from cerify.conformance.cases import claims_of_json
 from cerify.conformance.harness import Engine, Limits, Losses
-from cerify.conformance.model import Case, evaluated_output, of_output
+from cerify.conformance.model import Case, evaluated_output, kinds_compared, of_output
 from cerify.conformance.oracle import AxisFinding, EngineProfile, merged
 from cerify.conformance.prediction import STAGES, EngineAnswer, Predictor
 from cerify.equivalence.shrink.shrink import shrink
@@ -44,6 +44,7 @@ FEW = 40  # questions of a template among which those are that no value asks for
 FURTHER = 3  # of these, at most
 CORROBORATING = 3  # questions, at least, that separate what is found from each other value of an axis
 CORROBORATED = 12  # questions with each query about a value that is not the definition's, as far as there are some
+UNMATCHED = 4  # further such questions, at most, to which nobody expects a match
 APART = 12  # questions, at most, that separate what is found from what fits too beside an axis without a value
 CONFIRMATIONS = 2  # questions of a stage on which what is left agrees
 RICH = 4  # events of the stream of a question that confirms
@@ -60,22 +61,6 @@ SHRINKING = 40  # further questions, at most, by which one that refutes a value 
 NODES = 6  # of a random query, at most
 LENGTH = 7  # of its stream, at most
 FITS = 0.7  # the part of the answers that hypotheses have to explain to be looked at as if nothing else were wrong
-
-SHAPES = {
-    "cel": (
-        ("A OR (B : A)", "B A"),
-        ("A ; B+ ; C", "A B B C"),
-        ("A ; B:+ ; C", "A B B C"),
-        ("A : B : A:+", "A B A B A A"),
-        ("A : A : B", "A A A B A A A B"),
-        ("A:+ ; A", "A A A"),
-        ("A:+ : A", "A A A"),
-    )
-}
-"""Queries with the types of their streams that come before the random ones: few of these have such a shape."""
-
-AROUND = {"cel": ("{}", "({}) WITHIN 3 EVENTS", "{}", "({}) PARTITION BY [y]")}
-"""What is put around the random queries in turn: their generator has neither windows nor keys."""
 
 
 @dataclass
@@ -95,10 +80,12 @@ class Answered:
 class Identification:
     """The state of an identification: the remaining hypotheses, and all answers.
 
-    interrupted: whether a KeyboardInterrupt ended it; the findings are then those of the completed stages.
-    errors: for each kind of question the number of answers that are errors, or none at all, and say nothing.
-    probed: the number of answers to random questions. unsettled: hypotheses that explain as much as the best one, and
-    from which no more questions could tell it. unchecked: axes about whose value nothing was asked after it was found.
+    most: questions, at most. left: the remaining hypotheses, the best one first. skipped: kinds of questions that are
+    not asked any more. interrupted: whether a KeyboardInterrupt ended it; the findings are then those of the completed
+    stages. errors: for each kind of question, how often the answer was no set of matches and no value predicts an
+    error. probed: the number of answers to random questions. unsettled: hypotheses that explain as many answers as the
+    best one, while no question was left to separate them. unchecked: axes whose value, once found, had no further
+    question.
     """
 
     predictor: Predictor
@@ -150,7 +137,35 @@ class Identification:
             found[name] = replace(
                 found[name], value=None, alike=(), answers=found[name].answers + 1, exception=question
             )
-        return found
+        unfit = [name for name, finding in found.items() if finding.value is None and not finding.alike]
+        return found | {name: replace(found[name], by_type=self.values_by_type(name)) for name in unfit}
+
+    def values_by_type(self, name: str) -> dict[str, tuple[str, ...]]:
+        """Return the values that explain the answers about each type of attributes; {} if one value explains all.
+
+        A type has CORROBORATING answers at least.
+        """
+        of_query: dict[str, set[str]] = {}
+        for question in (one.question for one in self.answered):
+            of_query.setdefault(question.query, set()).update(
+                kinds_compared(question.query, schema_of_values(question))
+            )
+        by_type: dict[str, list[Answered]] = {}
+        for one in self.about(name):
+            kinds = kinds_compared(one.question.query, schema_of_values(one.question)) or of_query[one.question.query]
+            for kind in kinds if len(kinds) == 1 else ():
+                by_type.setdefault(kind, []).append(one)
+        fitting = {
+            kind: tuple(v for v in self.values_of(name) if not self.wrong({**self.left[0], name: v}, about))
+            for kind, about in sorted(by_type.items())
+            if len(about) >= CORROBORATING
+        }
+        differ = len(fitting) > 1 and not set.intersection(*map(set, fitting.values()))
+        return fitting if differ and all(fitting.values()) else {}
+
+    def values_of(self, name: str) -> tuple[str, ...]:
+        """Return the values of an axis."""
+        return self.predictor.interpretation.axes[name].values
 
     def opened(self, name: str, finding: AxisFinding) -> AxisFinding:
         """Return a finding without its value if a question that may refute it could not be asked any more."""
@@ -195,10 +210,10 @@ class Identification:
         self.keep(stage, best, asked - least >= FITS * asked)
 
     def request_answer(self, question: EngineQuestion) -> EngineAnswer | None:
-        """Ask the engine a question; return None if its answer says nothing about the choices.
+        """Ask the engine a question; return its answer, or None if that is no evidence.
 
-        An error counts only where a value predicts one. After a skip, or ERRORS other errors, the query is not sent
-        again.
+        A skip is none, nor is an error that no near hypothesis predicts. After a skip, or ERRORS such errors, the
+        query is not asked again.
         """
         answer = self.ask(question)
         said = not isinstance(answer, str) or (answer == "error" and self.may_be_error(question))
@@ -208,7 +223,7 @@ class Identification:
         return answer if said else None
 
     def may_be_error(self, question: EngineQuestion) -> bool:
-        """Return whether an engine that is left, or one that differs from it in one axis, answers with an error."""
+        """Return whether a remaining hypothesis, or one that differs from it in one axis, predicts an error."""
         names = [axis.name for axis in self.predictor.axes_of(question.query)]
         near = (c for one in self.left for c in (one, *self.neighbours(one, names)))
         return any(self.predictor.answer(question, c) == "error" for c in near)
@@ -283,9 +298,10 @@ class Identification:
                 self.left = self.best()
 
     def corroborate(self, stages: Sequence[Stage]) -> bool:
-        """Ask further about the values that are not the definition's; return whether an answer contradicts them.
+        """Ask more questions with each query about a value that is not the definition's, in turn.
 
-        An engine's meaning may be close to such a value and differ from it on few streams.
+        Return whether an answer contradicts a value. The engine's meaning may be near to a value and differ from it on
+        few streams.
         """
         best, contradicted = self.left[0], False
         asked = {(one.question.query, one.question.key) for one in self.answered}
@@ -293,9 +309,10 @@ class Identification:
         further = list[tuple[Stage, list[EngineQuestion]]]()
         for stage in odd:
             for template in stage.templates:
-                some = Pool((template,), self.skipped).matched(self.predictor, CORROBORATED)
+                pool = Pool((template,), self.skipped)
+                some = [*pool.unmatched(best, self.predictor), *pool.matched(self.predictor, CORROBORATED)]
                 further.append((stage, [one for one in some if (one.query, one.key) not in asked]))
-        for number in range(CORROBORATED):  # one of each query in turn, as there may be too many
+        for number in range(UNMATCHED + CORROBORATED):  # one of each query in turn, as there may be too many
             for stage, some in further:
                 if number >= len(some) or some[number].kind in self.skipped:
                     continue
@@ -308,9 +325,10 @@ class Identification:
         return contradicted
 
     def separate(self, stages: Sequence[Stage]) -> None:
-        """Ask questions that separate the best hypothesis from those that fit too beside an axis without a value.
+        """Ask APART questions at most that separate the best hypothesis from others that explain all clear answers.
 
-        No such axis changes their answers.
+        An answer is clear if no axis without a value changes it. Such an axis may have spoilt all answers that would
+        have separated the two, so only clear questions are asked.
         """
         asked = {(one.question.query, one.question.key) for one in self.answered}
         pool = Pool((template for stage in stages for template in stage.templates), self.skipped)
@@ -610,14 +628,15 @@ class Identification:
 
 
 def random_questions(predictor: Predictor, used: Collection[str]) -> Iterator[EngineQuestion]:
-    """Yield questions with these operators alone: the SHAPES of the language, then random ones of each profile."""
-    language, operators = predictor.language, predictor.interpretation.operators
-    for query, names in SHAPES.get(language.name, ()):
+    """Yield questions with these operators alone: the shapes of the language, then random ones of each profile."""
+    language, interpretation = predictor.language, predictor.interpretation
+    operators = interpretation.operators
+    for query, shape in interpretation.shapes:
         if operators(language.syntax.parse(query)) <= {*used}:
-            yield question_on(query, [{"type": name} for name in names.split()])
+            yield question_on(query, shape)
     if language.cases is None or (operations := language.operations()) is None:
         return
-    generator, rng, around = language.cases.generator(), Random(0), cycle(AROUND.get(language.name, ("{}",)))
+    generator, rng, around = language.cases.generator(), Random(0), cycle(interpretation.around)
     for profile in islice(cycle(generator.profiles.values()), TRIED):
         query, S = generator.case(rng, profile, NODES, LENGTH)
         events = [json_of_event(event) for event in S]
@@ -626,6 +645,11 @@ def random_questions(predictor: Predictor, used: Collection[str]) -> Iterator[En
             text = next(around).format(operations.show(query))
             if operators(language.syntax.parse(text)) <= {*used}:
                 yield question_on(text, events)
+
+
+def types_of(question: EngineQuestion) -> tuple[str, ...]:
+    """Return the types of the events of a question, in their order."""
+    return tuple(event["type"] for event in question.events)
 
 
 def has_times(event: Event) -> bool:
@@ -677,6 +701,17 @@ class Pool:
     def matched(self, predictor: Predictor, most: int) -> list[EngineQuestion]:
         """Return the shortest questions to which the definition has a match."""
         return list(islice((q for q in self.unskipped() if predictor.answer(q, predictor.default)), most))
+
+    def unmatched(self, hypothesis: Choices, predictor: Predictor) -> list[EngineQuestion]:
+        """Return up to UNMATCHED questions to which neither the definition nor a hypothesis has a match.
+
+        On events of the same types in this order the definition has one, so that values alone decide.
+        """
+        every = self.unskipped()
+        with_match = {types_of(question) for question in every if predictor.answer(question, predictor.default)}
+        some = (question for question in every if types_of(question) in with_match)
+        points = (hypothesis, predictor.default)
+        return list(islice((q for q in some if not any(predictor.answer(q, c) for c in points)), UNMATCHED))
 
     def further(self, hypothesis: Choices, predictor: Predictor) -> list[EngineQuestion]:
         """Choose a few long questions of a template: those with the most matches, and one without any.
@@ -934,19 +969,22 @@ def remarks_on(empty: bool, malformed: Sequence[str], broken: Sequence[str], ans
     return tuple(remarks)
 
 
-def schema_for(language: str, question: EngineQuestion) -> dict[str, Any] | None:
-    """Return a schema that the query and the events fit, as JSON; None if there is none."""
-    plugin = LANGUAGES[language]
-    phi = plugin.syntax.parse(question.query)
+def schema_of_values(question: EngineQuestion) -> dict[str, dict[str, str]]:
+    """Return for each type of events the types of their attributes; an attribute has one type in all of them."""
     kinds: dict[str, str] = {}
     for name, value in ((name, value) for event in question.events for name, value in event.items()):
         kind = "timestamp" if name == "time" and isinstance(value, str) else TYPES[type(value)]
         if name != "type" and kinds.get(name) != "float":
             kinds[name] = kind
-    types = {"A", "B", "C"} | {event["type"] for event in question.events}
+    return dict.fromkeys(sorted({"A", "B", "C"} | {event["type"] for event in question.events}), kinds)
+
+
+def schema_for(language: str, question: EngineQuestion) -> dict[str, Any] | None:
+    """Return a schema that the query and the events fit, as JSON; None if there is none."""
+    plugin = LANGUAGES[language]
+    phi = plugin.syntax.parse(question.query)
     for more in ({}, {"x": "int", "s": "string", "z": "float"}):
-        found = dict.fromkeys(sorted(types), more | kinds)
-        schema = schema_of_json(found)
+        schema = schema_of_json({name: more | kinds for name, kinds in schema_of_values(question).items()})
         try:
             plugin.syntax.require_typed(phi, schema)
         except CerifyError:

@@ -168,6 +168,22 @@ class ChoiceScorer:
             taken[best[0]] = best[1]
             right |= {id(o): self.expected(o, list(taken.items())) == o.given for o in self.bearing(best[0])}
 
+    def confirm_climbs(self, found: Sequence[Choice], rounds: int) -> list[list[Choice]]:
+        """Return what stands of choices that a climb found, and of further climbs.
+
+        Each further climb goes without the choice of the one before that most answers contradict.
+        """
+        stands = [self.confirm(found, helped=True)]
+        for _ in range(rounds):
+            fallen = {c: self.weigh(c, found) for c in found if not any(c in some for some in stands)}
+            contradicted = {choice: weight for choice, weight in fallen.items() if weight.against}
+            if not contradicted:
+                break
+            self.choices.banned.add(max(contradicted, key=lambda choice: contradicted[choice].share_against))
+            found = self.climb()
+            stands.append(self.confirm(found, helped=True))
+        return stands
+
     def is_strange(self, choice: Choice, beside: Sequence[Choice]) -> bool:
         """Return whether a question about a choice's axis has a wrong answer that the choices do not give.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -82,6 +83,12 @@ def of_output(found: Iterable[Match], language: str, output: str) -> list[Match]
 def evaluated_output(output: str) -> Literal["matches", "valuations"]:
     """Return the output to request from an evaluator, so that `of_output` can convert it."""
     return "matches" if output == "matches" else "valuations"
+
+
+def kinds_compared(query: str, schema: Json | None) -> set[str]:
+    """Return the types of the attributes that a query names, such as int, by its schema."""
+    names = {*re.findall(r"\w+", re.sub(r"'[^']*'", "", query))}
+    return {kind for columns in (schema or {}).values() for name, kind in columns.items() if name in names}
 
 
 @dataclass(frozen=True)

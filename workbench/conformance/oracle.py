@@ -133,6 +133,7 @@ class AxisFinding:
     value: the one that explains most answers; None if none explains them. alike: other values that explain as many,
     and that no question distinguished. answers: how many answers bear on the axis; explained: how many of them the
     value explains; exception: the question of those that it does not with the fewest events, and the shortest query.
+    by_type: if no value explains all, but some explain those about each type of attributes, these by the type.
     """
 
     value: str | None
@@ -140,6 +141,7 @@ class AxisFinding:
     answers: int
     explained: int
     exception: EngineQuestion | None = None
+    by_type: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def as_json(self) -> Json:
         """Return the finding in the form of profile.json."""
@@ -152,7 +154,11 @@ class AxisFinding:
             "explained": self.explained,
             "exception": exception,
         }
-        return found | ({"alike": list(self.alike)} if self.alike else {})
+        return (
+            found
+            | ({"alike": list(self.alike)} if self.alike else {})
+            | ({"by_type": {kind: list(values) for kind, values in self.by_type.items()}} if self.by_type else {})
+        )
 
 
 @dataclass(frozen=True)

@@ -1029,7 +1029,14 @@ STAGES = (
             Template("(A ; B ; C) WITHIN 2 seconds", events("B C", after=(1, 2)), 3, before=events("A", after=(0,))),
         ),
     ),
-    Stage(("window@attribute",), (Template("(A ; B) WITHIN 2 [x]", events("A B", x=(0, 1, 2, 3, 2.5, 3.5)), 2),)),
+    Stage(
+        ("window@attribute",),
+        (
+            Template("(A ; B) WITHIN 2 [x]", events("A B", x=(0, 1, 2, 3, 2.5, 3.5)), 2),
+            Template("(A ; B) WITHIN 2 [x]", events("A B", x=(0, 2, 5, 9)), 2),
+            Template("(A ; B ; C) WITHIN 2 [x]", events("B C", x=(1, 2, 3, 5)), 2, before=events("A", x=(0,))),
+        ),
+    ),
     Stage(
         ("spans",),
         (
@@ -1051,6 +1058,8 @@ STAGES = (
         (
             Template("(A ; A) PARTITION BY [k]", events("A", k=(1, 2)), 4),
             Template("(A : A) PARTITION BY [k]", events("A", k=(1, 2)), 5),
+            # keys may be compared as texts
+            Template("(A ; B) PARTITION BY [k]", events("A", k=(1,)) + events("B", k=(1.0, 1.5)), 2),
         ),
     ),
     Stage(
@@ -1139,6 +1148,16 @@ STAGES = (
     ),
 )
 
+SHAPES = (
+    ("A OR (B : A)", types("B A")),
+    ("A ; B+ ; C", types("A B B C")),
+    ("A ; B:+ ; C", types("A B B C")),
+    ("A : B : A:+", types("A B A B A A")),
+    ("A : A : B", types("A A A B A A A B")),
+    ("A:+ ; A", types("A A A")),
+    ("A:+ : A", types("A A A")),
+)
+
 INTERPRETATION = Interpretation(
     AXES,
     find_matches,
@@ -1148,4 +1167,6 @@ INTERPRETATION = Interpretation(
     parts=parts,
     unhidden=unhidden,
     stages=STAGES,
+    shapes=SHAPES,
+    around=("{}", "({}) WITHIN 3 EVENTS", "{}", "({}) PARTITION BY [y]", "({}) WITHIN 2 [x]"),
 )

@@ -266,7 +266,14 @@ STAGES = (
     Stage(("event-order", "ties"), (Template("A AS a ; B AS b", events("A B", after=(-1, 0, 1)), 3),)),
     Stage(("window-default",), (Template("A AS a ; B AS b", events("A B", after=(1, 100, 5_000, 100_000)), 3),)),
     Stage(
-        ("loop",), (Template("(A AS a)+", AB, 4), Template("(A AS a)+ ; B AS b", AB, 5), Template("(A AS a)+", MANY, 8))
+        ("loop",),
+        (
+            Template("(A AS a)+", AB, 4),
+            Template("(A AS a)+ ; B AS b", AB, 5),
+            Template("(A AS a)+ ; A AS b", AB, 4),  # a loop that gives nothing back leaves nothing for what follows it
+            Template("C AS c ; (A AS a)+ ; B AS b", ABC, 5),
+            Template("(A AS a)+", MANY, 8),
+        ),
     ),
     *conditions("A AS a FILTER a[{}]", also=("filter",)),
     Stage(
@@ -294,4 +301,13 @@ STAGES = (
     ),
 )
 
-INTERPRETATION = Interpretation(AXES, find_matches, operators, strategies=frozenset(STRATEGIES), stages=STAGES)
+SHAPES = (
+    ("A AS a OR (B AS b ; A AS c)", types("B A")),
+    ("A AS a ; (B AS b)+ ; C AS c", types("A B B C")),
+    ("(A AS a)+ ; A AS b", types("A A A")),
+    ("A AS a ; B AS b ; (A AS c)+", types("A B A B A A")),
+)
+
+INTERPRETATION = Interpretation(
+    AXES, find_matches, operators, strategies=frozenset(STRATEGIES), stages=STAGES, shapes=SHAPES
+)

@@ -24,6 +24,8 @@ from cerify.semantics.values import Value, kind
 Choices: TypeAlias = Mapping[str, str]
 """The value of each axis of a language by the axis's name."""
 
+Json = dict[str, Any]
+
 AT_MOST = {f"at-most-{n}": n for n in range(2, 8)}
 """Values of the axis of an iteration: the most rounds."""
 
@@ -411,7 +413,9 @@ class Interpretation:
     take. compared: whether a profile compares matches by position and events ("matches"), by results ("groups"), or
     wholly. strategies: those of the operators that are selection strategies. keys: the attributes by which a syntax
     tree has partitions. parts: the trees that are evaluated for one. unhidden: a tree with all events of its matches.
-    stages: of questions by which an engine is identified.
+    stages: of questions by which an engine is identified. shapes: queries on events that come before the random
+    questions, few of which have such a shape. around: what is put around the random queries in turn, as their generator
+    has neither windows nor keys.
     """
 
     axes: Mapping[str, Axis]
@@ -424,6 +428,8 @@ class Interpretation:
     parts: Parts = lambda query, choices: (query,)
     unhidden: Unhidden = lambda query, choices: (query, None)
     stages: tuple[Stage, ...] = ()
+    shapes: tuple[tuple[str, tuple[Json, ...]], ...] = ()
+    around: tuple[str, ...] = ("{}",)
 
     def matches(
         self, query: Any, S: Stream, choices: Choices, output: Output = "matches", budget: Budget = BUDGET
@@ -679,7 +685,6 @@ def as_double(value: Value) -> Value:
 # ---------------------------------------------------------------------------------------------------------------------
 # The questions that an engine may be asked: queries, and for each the streams over a few events.
 
-Json = dict[str, Any]
 MOST_STREAMS = 250  # streams of one template that are looked at, the shortest first
 
 
@@ -796,10 +801,10 @@ CONDITION_STAGES: tuple[tuple[str, tuple[tuple[tuple[Json, ...], int, tuple[str,
             (
                 events("A", x=(None, 0, 1), y=(None, 0)),
                 2,
-                ("{0}x = 0", "not {0}x = 1", "{0}x = {0}y", "{0}x != 1", "{0}x < 1"),
+                ("{0}x = 0", "not {0}x = 1", "{0}x = {0}y", "{0}x != 1", "{0}x < 1", "{0}x > 0"),
             ),
-            (events("A", s=(None, "a", "b")), 1, ("{0}s != 'a'", "not {0}s = 'a'")),
-            (events("A", z=(None, 0.5, 2.5)), 1, ("{0}z < 1.5",)),
+            (events("A", s=(None, "a", "b")), 1, ("{0}s != 'a'", "not {0}s = 'a'", "{0}s > 'a'")),
+            (events("A", z=(None, 0.5, 2.5)), 1, ("{0}z < 1.5", "{0}z > 1.5")),
         ),
     ),
     (

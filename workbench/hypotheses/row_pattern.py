@@ -533,6 +533,9 @@ STAGES = (
         _rows("A?", "DEFINE A AS x = 1", "MATCH_NUMBER() AS n"),
         _rows("A+ B", "DEFINE A AS x = 1"),
         _rows("A{1,2}", "DEFINE A AS x = 1"),
+        _rows("A+ A"),  # a loop that gives nothing back leaves nothing for what follows it
+        _rows("A* A", "DEFINE A AS x = 1"),
+        _rows("C A+ B", "DEFINE A AS x = 1"),
         _rows("A+?"),
         _rows("A*? B", "DEFINE B AS x = 1"),
         _rows("(A?)*", "DEFINE A AS x = 1"),
@@ -548,6 +551,7 @@ STAGES = (
         _rows("A | A B"),
         _rows("A B | A"),
         _rows("A B | C", "DEFINE A AS x = 1"),
+        _rows("(A | A B) C", "DEFINE B AS x = 1, C AS x = 1"),
     ),
     _make_stage(
         "permute",
@@ -616,4 +620,12 @@ STAGES = (
     ),
 )
 
-INTERPRETATION = Interpretation(AXES, find_matches, features, require_wellformed, "valuations", stages=STAGES)
+SHAPES = (
+    (_rows("A+ A", "DEFINE A AS x = 1"), events("row", x=(1, 1, 0))),
+    (_rows("(A | A B) C", "DEFINE B AS x = 1, C AS x = 1"), events("row", x=(0, 1, 1))),
+    (_rows("A (B | C)+ A", ABC, skip="TO NEXT ROW"), events("row", x=(1, 2, 3, 1, 2, 1))),
+)
+
+INTERPRETATION = Interpretation(
+    AXES, find_matches, features, require_wellformed, "valuations", stages=STAGES, shapes=SHAPES
+)

@@ -346,6 +346,9 @@ STAGES = (
             Template(_sase("A+ a[], B b", NEXT, returned="b.x"), ABC, 5),
             Template(_sase("A+ a[], A b", NEXT, "b.x = 1", returned="b.x"), events("A B", x=(0, 1)), 4),
             Template(_sase("A+ a[], A b", returned="b.x"), AB, 5),
+            Template(_sase("A+ a[], A b", NEXT, returned="b.x"), AB, 4),
+            Template(_sase("A+ a[], A b", STRICT, returned="b.x"), AB, 4),
+            Template(_sase("C c, A+ a[], B b", returned="b.x"), ABC, 5),
             Template(_sase("A+ a[]", STRICT, returned="a[1].x"), AB, 4),
             Template(_sase("A+ a[]", STRICT, returned="a[1].x"), types("A"), 8),
             Template(_sase("A+ a[]", ANY, rest="WITHIN 3 seconds", returned="a[1].x"), events("A B", after=(1, 2)), 4),
@@ -416,6 +419,13 @@ STAGES = (
     ),
 )
 
+SHAPES = (
+    (_sase("A a, B+ b[], C c"), types("A B B C")),
+    (_sase("A+ a[], A b", returned="b.x"), types("A A A")),
+    (_sase("A+ a[], A b", NEXT, returned="b.x"), types("A A A")),
+    (_sase("A a, A b, B c", STRICT), types("A A A B A A A B")),
+)
+
 INTERPRETATION = Interpretation(
-    AXES, find_matches, operators, require_wellformed, strategies=frozenset(STRATEGIES), stages=STAGES
+    AXES, find_matches, operators, require_wellformed, strategies=frozenset(STRATEGIES), stages=STAGES, shapes=SHAPES
 )

@@ -31,6 +31,7 @@ from cerify.conformance.defects import (
     Piece,
     _doubt,
     _is_refuted,
+    _nearly_standing,
     _unexplained,
     causes,
     defects_behind,
@@ -38,7 +39,7 @@ from cerify.conformance.defects import (
     shrink_case,
     thinned,
 )
-from cerify.conformance.judgement import ChoiceScorer, silent_operators
+from cerify.conformance.judgement import ChoiceScorer, operators_in, silent_operators
 from cerify.conformance.model import Case, CaseResult, Defect
 from cerify.conformance.oracle import Oracle, SecondOpinionIn, second_opinion, stream_of
 from cerify.conformance.peeling import ABSENT, INTERRUPTED, Peeler, elements, without
@@ -406,10 +407,39 @@ def test_what_is_nearly_a_cause_is_told_with_what_contradicts_it() -> None:
     failing = [one for one in right if one.outcome == "failed"]
     other = replace(failing[0], matches=[])
     for results, told in (([*right, other], True), (right, False)):
-        choices = Choices("cel")
-        _doubt(ChoiceScorer(choices, results), [], [choice], failing)
-        assert (choices.nearly == [choice]) == told
-        assert (f"{other.case.query} on " in choices.doubt) == told
+        scorer = ChoiceScorer(Choices("cel"), results)
+        assert _nearly_standing(scorer, [], [choice]) == [choice]
+        doubt = _doubt(scorer, [], [choice], failing[0], failing)
+        assert (f"{other.case.query} on " in doubt) == told
+
+
+def test_choices_that_have_nothing_to_do_with_each_other_are_told_apart() -> None:
+    """Each defect names what its own answer needs, of two choices that are contradicted."""
+    planted = [("seq", "next-from-left"), ("window@events", "open")]
+    some = [case for case in cases() if case.feature in ("seq", "within") and operators_in(case) <= {"seq", "within"}]
+    results = [recorded(dict(planted), case) for case in some]
+    failing = [one for one in results if one.outcome == "failed"]
+    own = [[one for one in failing if one.matches == recorded({a: v}, one.case).matches] for a, v in planted]
+    right = [replace(some[-1], outcome="passed", matches=some[-1].case.matches) for some in own]
+    scorer = ChoiceScorer(Choices("cel"), [*results, *right])
+    for (axis, value), other, mine in zip(planted, planted[::-1], own, strict=True):
+        doubt = _doubt(scorer, [], planted, mine[0], failing)
+        assert f"perhaps {axis}={value}, which" in doubt
+        assert other[0] not in doubt
+
+
+def test_a_choice_that_differs_by_type_is_told_with_the_types() -> None:
+    """An absent number differs from all numbers, and an absent string from no string."""
+
+    def result(query: str, kind: str, given: list[Match]) -> CaseResult:
+        case = Case(query, "", "", "cel", query, {"A": {"x": kind}}, [{"type": "A"}], "matches", [])
+        return CaseResult(case, "failed" if given else "passed", given)
+
+    numbers = [result(f"A FILTER A[x != {n}]", kind, [Match(0, (0,))]) for kind in ("int", "float") for n in (0, 1)]
+    scorer = ChoiceScorer(Choices("cel"), [*numbers, result("A FILTER A[x != 'a']", "string", [])])
+    doubt = _doubt(scorer, [], [("absent", "null-unequal")], numbers[0], numbers)
+    assert "perhaps absent=null-unequal, for float and int alone, which would give 4 of the 4 answers" in doubt
+    assert "not named, since for string 1 answer would be another" in doubt
 
 
 def test_what_says_nothing_of_a_choice() -> None:

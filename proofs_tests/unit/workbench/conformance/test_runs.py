@@ -21,11 +21,13 @@ from click.testing import CliRunner
 from cerify import conform
 from cerify.cli import cerify
 from cerify.commands import conform as trend_command
+from cerify.conformance import defects as defects_module
 from cerify.conformance import engines, inquiry
 from cerify.conformance.campaigns import BuiltInEvaluator, ClaimedMaker, EngineEvaluator, Job, PlanShare, plan_of
 from cerify.conformance.cases import Claims, case_of_line, learnt, load, nodes
 from cerify.conformance.choices import Choices
 from cerify.conformance.defects import (
+    UNPASSED,
     _find_necessary_choice,
     bearing_choices,
     causes_of,
@@ -461,12 +463,20 @@ def asked(query: str, S: str, got: Callable[[Case], Sequence[Match]], detail: st
 
 
 @pytest.mark.usefixtures("few_questions")
-def test_without_a_case_that_was_passed_there_is_no_cause() -> None:
+@pytest.mark.parametrize(("least", "named"), [(UNPASSED, False), (0, True)])
+def test_without_a_case_that_was_passed_there_is_no_cause(
+    least: int, named: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of one wrong answer many choices are the cause, and nothing speaks against any."""
-    wrong = asked("A ; B", "A B", lambda case: ())
-    peeler = Peeler(lambda case, query, S: CaseResult(case, "failed", []))
-    (defect,) = defects_behind(peeler, [wrong], [wrong])
-    assert defect.causes == ()
+    monkeypatch.setattr(defects_module, "UNPASSED", least)
+    wrong = asked("A ; B", "A B B", lambda case: case.matches[:1])
+
+    def result(case: Case, *_: object) -> CaseResult:
+        same = (case.query, case.events) == (wrong.case.query, wrong.case.events)
+        return replace(wrong, case=case) if same else CaseResult(case, "skipped")
+
+    (defect,) = defects_behind(Peeler(result), [wrong], [wrong])
+    assert bool(defect.causes) == named
 
 
 @pytest.mark.parametrize(
