@@ -24,8 +24,8 @@ def explore(
 ) -> dict[Node, list[tuple[Edge, Node]]]:
     """Return each reachable node with its outgoing edges; the keys are in breadth-first order.
 
-    Raises BudgetExceeded for more than `limit` nodes or edges, or after so many seconds; `what` names for the message
-    what was being built.
+    Raises BudgetExceeded for more than `limit` nodes or edges, or after `seconds`; the message says that `what` was
+    being built.
     """
     until = None if seconds is None else time.monotonic() + seconds
     found: dict[Node, list[tuple[Edge, Node]]] = {}

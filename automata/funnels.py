@@ -111,8 +111,8 @@ class KeyedRows:
     ) -> None:
         """Add the rows whose positions begin with `first`.
 
-        keys: whole numbers, of which `least` is the key 0; a row whose number is no key's has none. valid: whether each
-        row has a time, all if None. With bits, `masks` has a number for each row that is the place of its mask in bits.
+        keys: whole numbers; the key `least` counts as 0, and a number outside the keys is a row without a key. valid:
+        whether each row has a time, all if None. With bits, `masks` has for each row the place of its mask in bits.
         """
         from cerify.automata.funnel_kernels import keep_rows
 

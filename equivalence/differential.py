@@ -471,7 +471,7 @@ def _outcomes(plan: CampaignPlan, processes: int, indices: Iterator[int]) -> Gen
 
 
 def end_with_parent() -> None:
-    """In a process of a pool: end this process when its parent has ended, for example because it was killed."""
+    """End this process of a pool when its parent has ended, for example because it was killed."""
     parent = parent_process()
     assert parent is not None
 

@@ -118,7 +118,7 @@ def _random_correlation(rng: Random, profile: SigmaProfile, name: str, rules: li
 
 
 def random_event(rng: Random, seconds: float) -> Event:
-    """Return a random event so many seconds after the beginning of 2026."""
+    """Return a random event, this number of seconds after the beginning of 2026."""
     attributes: dict[str, Value] = {TIME: time_at(BEGIN + round(seconds * SECOND)), "kind": rng.choice(KINDS)}
     choices: dict[str, tuple[Value, ...]] = {"user": USERS, "host": HOSTS, "size": SIZES}
     for name, values in choices.items():
@@ -781,7 +781,7 @@ class SigmaTests:
 
 
 def make_sigma_tests(query: sigma.SigmaQuery) -> SigmaTests:
-    """Return logs that find the mistakes of rules and of their conversion in one place; the first one fires.
+    """Return logs that find mistakes of a rule or of its conversion; the rule fires on the first log.
 
     A mistake is a rule that differs in one place (`mutants_of`), or another reading of the specification (`readings`).
     Raises BudgetExceeded, and MissingPackage without the solver.

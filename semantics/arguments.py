@@ -235,7 +235,7 @@ def parse_reading(kind: type[R], given: Iterable[str]) -> R:
     for text in given:
         name, _, value = text.partition("=")
         if name not in known:
-            raise InputError(f"there is no question {name!r} of a reading; there are {', '.join(known)}")
+            raise InputError(f"a reading has no question {name!r}; it has {', '.join(known)}")
         if value not in known[name]:
             raise InputError(f"the reading {name} is {' or '.join(known[name])}, not {value!r}")
         chosen[name] = value

@@ -273,7 +273,7 @@ def table_of_values(
             position = next(i for i, value in enumerate(values[name]) if type(value) is class_)
             found = value_type_of(cast("Value", values[name][position]))
             if found != value_type and (found, value_type) != ("int", "float"):
-                raise InputError(f"event {position}, attribute {name!r}: {found}, where the column is {value_type}")
+                raise InputError(f"event {position}, attribute {name!r}: {found}, but the column is {value_type}")
         try:
             is_time = value_type == "timestamp"
             arrays[name] = array_of_times(values[name]) if is_time else pa.array(values[name], ARROW[value_type])  # type: ignore[arg-type]
@@ -343,7 +343,7 @@ def _decoded(column: pa.ChunkedArray, field: str, name: str) -> pa.ChunkedArray:
     size = sum(map(_bytes_of_texts, column.chunks)) if is_text(column.type.value_type) else 0
     if size > LARGEST_TEXTS + MOST_REPEATED * (indices + dictionaries):
         raise InputError(
-            f"{name}, field {field!r}: its texts are {size:,} bytes, where the column has {indices + dictionaries:,}"
+            f"{name}, field {field!r}: its texts take {size:,} bytes, but the column has {indices + dictionaries:,}"
         )
     if pa.types.is_string_view(column.type.value_type):  # which Arrow casts no dictionary of, as polars has them
         column = pa.chunked_array(

@@ -89,10 +89,10 @@ def _with(event: Event, floats: set[str], unread: dict[str, str]) -> Event:
 
 
 def sorted_by_time(S: Stream) -> Stream:
-    """Return the stream in the order of its times; events of equal times, and after one without a time, stay in order.
+    """Return the stream in the order of its times; events of equal times stay in order.
 
-    An event without a time follows the one before it. Raises InputError where the time cannot be read, or is of two
-    kinds.
+    An event without a time stays behind the one before it. Raises InputError if the times cannot be read, or
+    are of two kinds.
     """
     S.require_read([TIME])
     last: Value | None = None

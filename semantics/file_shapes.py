@@ -139,7 +139,7 @@ def _within_limit(source: CsvSource, packed: Any, size: int, errors: tuple[type[
             check_time()
             parts.append(bytes(part))
             if (total := total + len(part)) > most:
-                raise InputError(f"{source.name}: it unpacks to more than {most:,} bytes, where the file has {size:,}")
+                raise InputError(f"{source.name}: it unpacks to more than {most:,} bytes, but the file has {size:,}")
     except errors as error:
         raise InputError(f"{source.name}: it is compressed, and damaged: {error}") from None
     return b"".join(parts)
@@ -301,7 +301,7 @@ def _of_zeek(source: CsvSource) -> Shape:
     with source.open() as file:
         separator = _escape(file.readline().removeprefix(ZEEK).strip().decode("utf-8", "replace"))
     if len(separator) != 1:
-        raise InputError(f"{source.name}, line 1: a log of Zeek whose separator is {separator!r}; it is one character")
+        raise InputError(f"{source.name}, line 1: the separator of a Zeek log must be one character, not {separator!r}")
     rows: list[list[str]] = []
     names: list[str] = []
     kinds: list[str] = []

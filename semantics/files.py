@@ -651,7 +651,7 @@ def _require_marks(start: bytes, end: bytes, mark: bytes) -> None:
 def _require_plausible(claimed: int, size: int) -> None:
     """Raise ValueError if a file of this many bytes claims to hold more of them than a real one would."""
     if not 0 <= claimed <= max(LARGEST_CLAIM, MOST_COMPRESSED * size):
-        raise ValueError(f"it claims {claimed:,} bytes of values, where the file has {size:,}")
+        raise ValueError(f"it claims {claimed:,} bytes of values, but the file has {size:,}")
 
 
 def _validated(table: pa.Table) -> pa.Table:

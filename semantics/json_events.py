@@ -167,7 +167,7 @@ def stream_of_json(
 
 
 def json_of_event(event: Event) -> dict[str, Any]:
-    """The JSON form of an event. Raises InputError for a number that JSON cannot write, or an attribute "type"."""
+    """Return an event as JSON. Raises InputError for a number that JSON cannot write, or an attribute "type"."""
     if TYPE in event.attributes:
         raise InputError(
             f"field {TYPE!r}: this field holds the event type, so no attribute can have this name; rename the attribute"
@@ -218,7 +218,7 @@ def _typed(value: object, value_type: ValueType, where: str, field: str) -> Valu
         case "timestamp", datetime() as time:  # of a reader that knows the unit
             return time
         case _:
-            raise InputError(f"{where}, field {field!r}: {kind_in_json(value)}, where the schema has {value_type}")
+            raise InputError(f"{where}, field {field!r}: {kind_in_json(value)}, but the schema has {value_type}")
 
 
 def _untyped(value: object, where: str, field: str) -> Value:

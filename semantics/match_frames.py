@@ -354,7 +354,7 @@ class Matches(Sequence[Match]):
 
     @property
     def arrays(self) -> PositionArrays | None:
-        """The matches as arrays; None if they exist as objects."""
+        """Return the matches as arrays; None if they exist as objects."""
         return self._found if isinstance(self._found, PositionArrays) else None
 
     @property

@@ -331,7 +331,7 @@ def parsed(
 ) -> Any:
     """Return the formula that the text writes. Raises ParseError, or BudgetExceeded where it is nested too deeply.
 
-    explanation: what makes the error of a text that is no sentence of the grammar.
+    explanation: the function that makes the error for a text that the grammar does not accept.
     """
     with errors_in(text):
         if not (text.isascii() or encodable(text)):

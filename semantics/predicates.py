@@ -669,7 +669,7 @@ def never_true(
 ) -> Iterator[Problem]:
     """Yield the problem of a predicate on all events of the holder that is never true for them, or for a certain type.
 
-    always: the types of which the holder has an event whenever it has any. This function reports types that each lack
+    always: the types that the holder surely has if it has an event at all. This function reports types that each lack
     one of the attributes needed together. For an attribute that no type has, see `lacking`.
     """
     if schema is None:

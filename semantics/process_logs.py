@@ -126,7 +126,7 @@ def _parse_xml(source: CsvSource, start: Any, end: Any, text: Any) -> None:
         end(name.rpartition(":")[2] if ":" in name else name)
 
     def refused(*_: Any) -> None:
-        raise InputError(f"{source.name}: it has a document type, whose entities are not read: leave <!DOCTYPE> out")
+        raise InputError(f"{source.name}: it has a document type, and cerify reads no entities: leave <!DOCTYPE> out")
 
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = started, ended, text
     parser.StartDoctypeDeclHandler = refused

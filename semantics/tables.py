@@ -199,8 +199,8 @@ def stream_of_csv(
 ) -> Stream:
     """Return the stream of a CSV file; schema and reading are as for `read`.
 
-    Raises InputError, also where it takes Arrow's reader: for quotes, columns without names, and values of which it is
-    not clear what type Arrow would give to their column. With lenient such columns are left out of the events.
+    Raises InputError, also where it takes Arrow's reader: for quotes, columns without names, and values
+    whose type in Arrow is not clear. With lenient such columns are left out of the events.
     """
     header, rows, lines = _table(source)
     default = reading.default_type
@@ -591,4 +591,4 @@ def _fitted(
     row = first(column.is_valid())
     if row is None:
         return pa.chunked_array([pa.nulls(len(column), ARROW[declared])])
-    raise InputError(f"{place(row)}, field {field!r}: {VALUE_TYPES[column.type]}, where the schema has {declared}")
+    raise InputError(f"{place(row)}, field {field!r}: {VALUE_TYPES[column.type]}, but the schema has {declared}")

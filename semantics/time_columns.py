@@ -167,9 +167,9 @@ class BadTime(ValueError):
 
 
 def unit_of(low: float, high: float) -> TimeUnit:
-    """Return the unit of the numbers of a column, of which these are the smallest and the largest.
+    """Return the unit of a column's numbers, given the smallest and the largest.
 
-    It is the one in which all of them fall in the years 1990 to 2100; seconds if there is none.
+    It is the unit that puts both in the years 1990 to 2100; seconds if none does.
     """
     for unit, per in PER_SECOND.items():
         if FROM_1990 * per <= low and high < TO_2100 * per:

@@ -195,7 +195,7 @@ class Operator:
 
     @property
     def plain(self) -> bool:
-        """Return whether its nodes have no other fields than their operands, of which there is at least one."""
+        """Return whether its nodes have operands, and no other fields."""
         return bool(self.node.operands) and self.node.operands == getattr(self.node, "__match_args__", ())
 
     def instances(self) -> tuple[Callable[..., Any], ...]:

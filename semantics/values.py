@@ -268,7 +268,7 @@ def show_interval(interval: timedelta) -> str:
 def microseconds(time: datetime) -> int:
     """Return the microseconds from the epoch to a time, as Arrow has it; a time without an offset is taken as UTC.
 
-    Raises Unsupported for a time with nanoseconds, of which nothing is to be lost; see `exact_microseconds`.
+    Raises Unsupported for a time with nanoseconds, rather than lose them; see `exact_microseconds`.
     """
     if isinstance(time, NanosecondTime):
         raise Unsupported(

@@ -805,7 +805,7 @@ def check(
     query: a text in `language`, or a syntax tree of any language.
     schema: the types of the events that the query has to fit.
     language: that of a query given as text.
-    budget: of which only the seconds are used; what is not known when they are over is left open.
+    budget: only its seconds are used; when they are over, the answer leaves open what is not known yet.
 
     Raises ParseError, IllFormed, BudgetExceeded.
     """

@@ -533,7 +533,7 @@ def _unfit(value: Value, wanted: ValueType) -> str | None:
     """Return why a value does not have the type; None if it has it. An exact integer counts as a float."""
     found = value_type_of(value)
     if found != wanted and (found, wanted) != ("int", "float"):
-        return f"{found}, where the schema has {wanted}"
+        return f"{found}, but the schema has {wanted}"
     if isinstance(value, int) and value not in INT64:
         return f"{short_repr(value)} does not fit in 64 bits"
     if found != wanted and isinstance(value, int) and not is_exact_float(value):

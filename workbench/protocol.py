@@ -153,7 +153,7 @@ def json_of_info(info: EngineInfo) -> Json:
 def answer_of_json(obj: Json, output: str, events: int) -> Answer:
     """Return the answer to run over `events` events.
 
-    Raises InputError for results of which some are left out, and BudgetExceeded where the time of the caller is over.
+    Raises InputError if some results are left out, and BudgetExceeded where the time of the caller is over.
     """
     if "skipped" in obj:
         return Skipped(bounded(obj["skipped"]), bounded(obj.get("link", "")))

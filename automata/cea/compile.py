@@ -354,7 +354,7 @@ def _case(phi: cel.Formula, operands: list[CEA], algebra: Algebra) -> CEA:
         case cel.Within(_, cel.EventWindow(count)):
             return within_events(A, count, algebra.budget)
         case cel.EventAtom() | cel.Within() | cel.PartitionBy() | cel.PerKey() | cel.Derived():
-            raise InternalError("it has no automaton made of those of its operands")
+            raise InternalError("it cannot be built from the automata of its operands")
         case _:
             assert_never(phi)
 

@@ -68,7 +68,7 @@ def mentioned(condition: core.Condition) -> Variables:
 
 
 def defined_outside_iteration(phi: core.Formula) -> Variables:
-    """vdef+(phi): the variables of the definitions that are not under a + (section 3)."""
+    """Return vdef+(phi): the variables of the definitions that are not under a + (section 3)."""
     match phi:
         case core.CoreEventAtom(_, x):
             return frozenset({x})
@@ -104,7 +104,7 @@ def free(phi: core.Formula) -> Variables:
 
 
 def bound(phi: core.Formula) -> Variables:
-    """bound(phi): the variables that hold an event of every complex event of phi (section 5.1)."""
+    """Return bound(phi): the variables that hold an event of every complex event of phi (section 5.1)."""
     match phi:
         case core.CoreEventAtom(_, x):
             return frozenset({x})
@@ -215,8 +215,8 @@ def iterate_automaton(A: CEA, W: Variables, algebra: Algebra) -> CEA:
     """Build the iteration of A: rounds one after the other, with the same events of W in all. Raises BudgetExceeded.
 
     Each round reads the whole stream, but selects nothing before its first event and nothing after its last. So the
-    rounds to come are a set of states, those of any run that has selected nothing yet (waiting); of the rounds that are
-    over the states remain (pending), each of which has to reach a final one; two rounds in the same state have the same
+    rounds to come are a set of states, those of any run that has selected nothing yet (waiting). The rounds that are
+    over leave their states (pending), and each has to reach a final one. Two rounds in the same state have the same
     continuations.
     """
     rounds = _Rounds(A.remarked({L: L & (W | MARKED) for L in A.marks}), W, algebra)

@@ -158,8 +158,8 @@ def quotient(A: CEA) -> CEA:
 def _blocks(A: CEA) -> list[int]:
     """Return the block of each state; the states of a block accept the same.
 
-    Of a block only the states in doubt are looked at, those of which a step leads to a block that was split; all
-    others are alike. The largest part keeps the number, so that a state gets a new one no more than log n times.
+    A state is in doubt if one of its steps leads to a block that was split. A round looks only at these states, as all
+    others of a block are alike. The largest part keeps the number, so a state gets a new one at most log n times.
     """
     labels: dict[tuple[Predicate, Marks], int] = {}
     leaving: list[list[tuple[int, int]]] = [[] for _ in range(A.states)]
@@ -386,7 +386,7 @@ def conjunction(A: CEA, B: CEA, budget: Budget) -> CEA:
 
 
 def interleaving(A: CEA, B: CEA, budget: Budget) -> CEA:
-    """ALL: each operand runs on its own interval; one of the two begins at the start, and one ends at the end.
+    """Build ALL: each operand runs on its own interval; one of them begins at the start, and one ends at the end.
 
     An operand that may skip anything before its first mark need not wait for its interval: its runs are the same
     without waiting.
@@ -416,7 +416,7 @@ def _skips_first(A: CEA) -> bool:
 
 
 def unless(A: CEA, B: CEA, algebra: Algebra) -> CEA:
-    """UNLESS: the runs of A on an interval that has no run of B on any interval inside."""
+    """Build UNLESS: the runs of A on an interval that has no run of B on any interval inside."""
     budget = algebra.budget
     guard = io_determinize(_anywhere(B.remarked(dict.fromkeys(B.marks, UNMARKED))), budget, algebra)
 

@@ -132,7 +132,7 @@ def _parts(P: Predicate) -> tuple[str, Predicate | None]:
         case Both(OfType(T), condition):
             return T, condition
         case _:
-            raise InternalError(f"{P} is not that of a primitive event")
+            raise InternalError(f"the predicate {P} does not belong to a primitive event")
 
 
 def _octet(columns: list[pa.BooleanArray]) -> NDArray[np.uint8]:

@@ -142,7 +142,7 @@ def built(
 ) -> DFA:
     """Return the minimal automaton with the states that can be reached, numbered. Raises BudgetExceeded.
 
-    If the initial state is reached again, that is another state, because the initial state must not accept.
+    A step back to the initial state leads to a copy of it, because the initial state itself must not accept.
     """
     if len(alphabet.types) << len(variables) > budget.states:
         raise BudgetExceeded(f"with {len(variables)} variables there are more than {budget.states} letters")

@@ -94,7 +94,7 @@ def keyed_store(reports_at_last_event: bool, windowed: bool, consuming: bool, as
 
 
 def chain_store(lengths: tuple[int, ...], is_last: bool, consuming: bool, ascending: bool) -> MatchStore:
-    """A store for LAST or NXT of counted events; see ChainStore. Raises Unsupported where numba is not installed."""
+    """Make a ChainStore for LAST or NXT of counted events. Raises Unsupported where numba is not installed."""
     with numba_required():
         from cerify.automata.evaluate.chain_store import ChainStore, EarliestStore, RunsStore
     if not is_last:

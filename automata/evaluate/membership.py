@@ -497,7 +497,7 @@ class Membership:
         return False
 
     def _interleaved(self, left: Formula, right: Formula, mu: Valuation, i: int, j: int) -> bool:
-        """Return whether mu is a valuation of each, over intervals of which one begins at i, and one ends at j."""
+        """Return whether mu is a valuation of both over two intervals: one begins at i, and one ends at j."""
         positions = range(i, j + 1)
         for i1, i2 in {(i, k) for k in positions} | {(k, i) for k in positions}:
             for j1, j2 in {(j, k) for k in positions} | {(k, j) for k in positions}:

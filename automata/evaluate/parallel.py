@@ -52,7 +52,7 @@ class ParallelEvaluator(Evaluator):
     def __init__(
         self, evaluator: CompiledCelEvaluator, workers: int, reach: ReachBounds | None, least: int = LEAST
     ) -> None:
-        """An evaluator of the same query, which has read nothing.
+        """Make an evaluator of the same query, which has read nothing.
 
         reach: of the query; None if it may depend on all events before. least: the events of a chunk, at least.
         """

@@ -377,7 +377,7 @@ def find_planned(plan: EvaluationPlan, S: Stream, output: Output, budget: Budget
 
 
 def greatest_planned(plan: EvaluationPlan, S: Stream) -> tuple[GreatestChains, Iterator[tuple[int, Chosen]]] | None:
-    """Return the matches of a counted formula whose window by key is inside LAST, or whose values differ; else None."""
+    """Return the matches of LAST over counted events, if it has a window or different values inside; else None."""
     match plan:
         case PerKeyPlan(phi, CollectedPlan() as operand) if (counted := counted_in_scope(operand)) is not None:
             chain, scope = counted

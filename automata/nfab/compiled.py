@@ -346,7 +346,7 @@ class CompiledBlockRunner:
         return number
 
     def finish(self) -> pa.Table:
-        """The matches that the end of the stream completes, as a table like that of `read`. Raises Unsupported."""
+        """Return the matches that the end of the stream completes, in a table as `read` does. Raises Unsupported."""
         found = self._at_end()
         return self._table(*found) if len(found) else self._no_matches
 

@@ -462,7 +462,7 @@ class StoredEvents(Sequence[Event]):
     def table(self) -> pa.Table:
         """Return the stored events; a column is there if an event has a value for it.
 
-        Raises InputError where an attribute has values of several types, of which no column has all.
+        Raises InputError where an attribute has values of several types that do not fit in one column.
         """
         streams = [
             S.part(max(0, self.start - first), len(S)) for first, S in zip(self._firsts, self._parts, strict=True)

@@ -453,7 +453,7 @@ class _Distances:
         return found.pop() if len(found) == 1 else SEVERAL
 
     def _of_states(self, function: Literal["FIRST", "LAST"], names: frozenset[str]) -> dict[int, int]:
-        """For each state that can be reached the distance from its row."""
+        """Return for each state that can be reached the distance from its row."""
         found: dict[int, int] = {}
         pending: list[tuple[Iterable[Way], int]] = [(self.automaton.first, NO_ROW)]
         while pending:
@@ -516,8 +516,8 @@ def predicate_of(e: rows.Expression, own: Collection[str]) -> pred.Predicate:
             return pred.OneOf(_term(operand, own), tuple(value for one in items for value in rows.constants(one)))
         case _:
             raise Unsupported(
-                "only comparisons of columns and constants, BETWEEN, IN, AND and OR can be translated, "
-                "and Booleans not by order",
+                "only comparisons of columns and constants, BETWEEN, IN, AND and OR can be translated; "
+                "Booleans cannot be compared by order",
                 e.span,
             )
 

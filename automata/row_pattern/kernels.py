@@ -148,7 +148,7 @@ def fold(values, places, used, offsets, function, folded):  # type: ignore[no-un
     """Write for each labelled row the aggregate of its match up to it, undefined before the first value.
 
     values [n], with the value of each row of the table; places int64 [l], the row of each label; used bool [l], whether
-    its value counts; offsets as above; function an index of FOLDS, of which 0 and 1 are sums; folded [l + 1].
+    its value counts; offsets as above; function an index of FOLDS (0 and 1 are sums); folded [l + 1].
     """
     for i in range(offsets.size - 1):
         found = False

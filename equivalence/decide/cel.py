@@ -149,8 +149,8 @@ def separate(
 ) -> Separation | Relation:
     """Return a shortest word that separates the two, or pairs that prove that there is none.
 
-    contained: only words that the left accepts and the right does not. known_events: only words with types of which an
-    event is known. Raises BudgetExceeded after more than `limit` pairs.
+    contained: only words that the left accepts and the right does not. known_events: only words whose types have a
+    known event. Raises BudgetExceeded after more than `limit` pairs.
     """
     relation: Relation = []
     parents: dict[Pair, tuple[Pair | None, Letter]] = {}

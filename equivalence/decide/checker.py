@@ -48,7 +48,7 @@ def _flaw(certificate: Certificate, budget: Budget) -> str | None:
     algebra = Algebra([*generators(phi), *generators(psi)], budget, schema, certificate.solver)
     listed = {atom.chosen for atom in algebra.atoms}
     if (event := unlisted(algebra.generators, listed, schema)) is not None:
-        return f"the types of events that the predicate algebra lists lack that of {event}"
+        return f"the predicate algebra does not list the type of {event}"
     left, right = compile_cel(phi, budget, algebra), compile_cel(psi, budget, algebra)
     left, right = seen_at(left, certificate.level), seen_at(right, certificate.level)
     both = _Both(left, right, algebra)
@@ -154,7 +154,7 @@ def _expression_flaw(certificate: Certificate, budget: Budget) -> str | None:
     letters = set(types_under(A.alphabet, certificate.schema, budget))
     listed = {A.alphabet.types[a].chosen for a in letters}
     if (event := unlisted(A.alphabet.predicates, listed, certificate.schema)) is not None:
-        return f"the types of events that the predicate algebra lists lack that of {event}"
+        return f"the predicate algebra does not list the type of {event}"
     if any(len(x) != 1 or len(y) != 1 for x, y in certificate.relation):
         return "a pair is not of one state each"
     related = {(x[0], y[0]) for x, y in certificate.relation}

@@ -109,7 +109,7 @@ class DerivationCheck:
             wanted += [(c, theirs) for c in mine]
         for c, known in wanted:
             if not self.implied(c, known):
-                raise RuleFails("a condition of one side does not follow from those of the other")
+                raise RuleFails("a condition of one side does not follow from the conditions of the other")
         self.follow(by, inner, other, claim, _level_below(mine + theirs, level))
 
     def _shared(self, by: RuleProof, phi: cel.Formula, psi: cel.Formula, claim: Claim, level: Level) -> None:

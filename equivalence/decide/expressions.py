@@ -97,10 +97,14 @@ def _fresh(X: str, schema: Schema) -> str:
 
 def _as_attributes(E: expr.Expression, names: Mapping[str, str], schema: Schema, budget: Budget) -> expr.Expression:
     def decide(comparison: Comparison) -> bool:
-        raise Unsupported("no difference was found over a few values, and with constraints there is no proof", E.span)
+        raise Unsupported(
+            "no difference was found over a few values; cerify cannot prove equivalence with constraints", E.span
+        )
 
     if any(isinstance(F, expr.Prefix) for F in expr.subexpressions(E)):
-        raise Unsupported("no difference was found over a few values, and with prefix there is no proof", E.span)
+        raise Unsupported(
+            "no difference was found over a few values; cerify cannot prove equivalence with prefix", E.span
+        )
     definitions = {d.name: d for d in E.definitions} if isinstance(E, expr.Let) else {}
     terms = {X: Attribute(name) for X, name in names.items()}
     return with_terms(body_of(E), terms, decide, definitions, order_under(schema), budget)

@@ -592,7 +592,7 @@ class Reduction:
         return number, [Comparison("=", Attribute(f"{HELD}{number} {a}"), Constant(True)) for a in names]
 
     def _without_parts(self, phi: Formula, before: int, where: str) -> None:
-        """Raise Unsupported if a window or an equation of a part was met since there were so many of them."""
+        """Raise Unsupported if more than `before` windows and equations of parts were met."""
         if len(self.parts) > before:
             what = "a window is" if isinstance(self.parts[before], int | float) else "keys are compared"
             raise Unsupported(f"{what} around a part of a match, {where}", phi.span)

@@ -572,7 +572,7 @@ def _check_case(
         held += [pred.OfType(R) for R in schema.types]
     algebra = Algebra([*generators(phi), *generators(psi), *near, *last, *timed, *held], budget, schema, case.solver)
     if (event := unlisted(algebra.generators, {atom.chosen for atom in algebra.atoms}, schema)) is not None:
-        raise NotProved(f"the types of events that the predicate algebra lists lack that of {event}")
+        raise NotProved(f"the predicate algebra does not list the type of {event}")
     if reading.parts:
         _check_clocked(case, (phi, psi), reading, certificate, algebra)
         return

@@ -290,7 +290,7 @@ def _conjuncts(predicate: Any) -> list[Any]:
         else:
             clauses.append([*sides, *rest])
         if len(clauses) > MOST_CLAUSES:
-            raise Unsupported(f"the condition has more than {MOST_CLAUSES} clauses, as WHERE of SASE+ takes them")
+            raise Unsupported(f"written for WHERE of SASE+, the condition has more than {MOST_CLAUSES} clauses")
     return [reduce(pred.Either, clause) for clause in clauses]
 
 

@@ -71,8 +71,8 @@ def keyed_logs(
 ) -> Iterator[list[Event]]:
     """Yield logs on which a sequence or sample fires, with these values of its keys, place by place.
 
-    letters_with returns the letters of events of which some fields are fixed, twin another value that no test of a
-    field tells from one, if there is any. The fields of other keys are absent, the same in all events, different in
+    letters_with returns the letters of events with some fixed fields, twin another value with the same outcome of every
+    test of a field, if there is any. The fields of other keys are absent, the same in all events, different in
     each, or different in one event more; times are around the windows of the queries.
     """
     body = query.body

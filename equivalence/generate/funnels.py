@@ -61,7 +61,7 @@ def random_pattern(rng: Random, conditions: int) -> str:
 
 
 def random_funnel(rng: Random, profile: FunnelProfile, nodes: int) -> KeyedQuestion:
-    """Return a random funnel or sequence of at most so many steps."""
+    """Return a random funnel or sequence of at most this number of steps."""
     kind, n = rng.choice(profile.kinds), rng.randint(1, max(1, min(3, nodes)))
     types = TYPES[:n] if rng.random() < 0.8 else rng.choices(TYPES[:3], k=n)
     steps = ", ".join(random_step(rng, profile, type_) for type_ in types)

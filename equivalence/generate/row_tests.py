@@ -66,7 +66,7 @@ class TableTests:
 
 
 def mutants_of(q: MatchRecognize) -> Iterator[tuple[str, MatchRecognize]]:
-    """Yield the wellformed mutants of a clause, each with the part that is another."""
+    """Yield the wellformed mutants of a clause, each with the part that differs."""
     seen = {q}
     for words, mutant in _changed(q):
         if mutant in seen:

@@ -117,7 +117,7 @@ def never(phi: core.Formula, x: str | None = None) -> core.Formula:
 
 
 def around(phi: core.CorePlus | core.Strategy, body: core.Formula) -> core.Formula:
-    """phi around another body that has the same complex events under each valuation, but may define less.
+    """Return phi around another body that has the same complex events under each valuation, but may define less.
 
     An iteration chooses anew what its body defines, a strategy lets it vary among the rivals. A variable that the body
     goes on to use has to be defined in it still.
@@ -689,7 +689,7 @@ def bound(phi: cel.Formula, A: str, L: Variables | None) -> cel.Formula:
 
 
 def renamed(phi: cel.Formula, A: str, B: str) -> cel.Formula:
-    """phi with B for A. The event type A still binds A too; bindings on the right of UNLESS do not matter."""
+    """Return phi with B for A. The event type A still binds A too; bindings on the right of UNLESS do not matter."""
     match phi:
         case cel.EventAtom(R):
             return cel.In(phi, B) if R == A else phi

@@ -130,7 +130,7 @@ def _require_plain(q: sase.SaseQuery, layout: EdgeLayout) -> None:
                 "`!` has no translation, since it stops an array depending on the next event; leave it out", k.span
             )
     if q.having is not None:
-        raise Unsupported("HAVING filters results, and the other language has none", q.span)
+        raise Unsupported("HAVING filters results, but the other language has no results", q.span)
     if q.returned.non_overlap:
         raise Unsupported("NON-OVERLAP compares matches with each other", q.returned.span)
     if q.source is not None:
@@ -206,7 +206,7 @@ def _require_stop(
 
 
 def sase_to_cel(q: sase.Tree, reading: Reading = DECIDED, times: type[int] | type[float] | None = None) -> cel.Formula:
-    """A CEL formula with the matches of q as its complex events, at every position of a stream whose times ascend.
+    """Return a CEL formula with the matches of q as its complex events, at all positions of streams in order of time.
 
     An open window becomes a comparison of times, which have to be numbers; if all of them are of the type `times`, it
     becomes a window that is closed and shorter, and no filter compares events. Raises Unsupported where CEL has no such

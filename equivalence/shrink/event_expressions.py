@@ -70,7 +70,7 @@ def simpler_predicates(E: Expression) -> Iterator[Expression]:
 
 
 def mapped(E: Expression, name: Callable[[str], str] = same, value: Callable[[Value], Value] = same) -> Expression:
-    """Return the expression with other names, of types, variables and definitions, and constants; without spans."""
+    """Return the expression without spans, with other constants and other names of types, variables and definitions."""
 
     def argument(given: expr.Argument) -> expr.Argument:
         return name(given) if isinstance(given, str) else Constant(value(given.value))

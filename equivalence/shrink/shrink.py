@@ -528,7 +528,7 @@ def shrink(
 
 
 def shrink_stream(stream: Stream, differs: Callable[[Stream], bool], tries: int = 2000) -> Stream:
-    """Return a stream that still differs, of which no part can be left out; see `shrink`."""
+    """Return a stream that still differs and loses the difference without any of its parts; see `shrink`."""
     length = (len(stream) + 1) // 2
     while length > 0:
         shorter = (Stream(stream[:i] + stream[i + length :], stream.schema) for i in range(0, len(stream), length))

@@ -170,7 +170,7 @@ def _of_groups(figures: Sequence[Json], groups: Sequence[str], where: bool = Tru
 
 
 def _target(one: Mapping[str, Any]) -> str:
-    text = one["target"] or ""
+    text = re.sub(r"(?<=[≥≤×\d]) (?=[×\d])", "&nbsp;", one["target"] or "")
     return f"**{text}**" if one["met"] is False else text
 
 
@@ -225,8 +225,10 @@ def compared(one: Mapping[str, Any]) -> str:
     if baseline == "itself":
         return ""
     if unit.endswith("/s"):
-        return f"{digits(ratio)} × rate of {baseline}" if ratio >= 1 else f"{digits(1 / ratio)} × time of {baseline}"
-    return f"{digits(ratio)} × {baseline}"
+        of = f"{digits(ratio)} × rate of {baseline}" if ratio >= 1 else f"{digits(1 / ratio)} × time of {baseline}"
+    else:
+        of = f"{digits(ratio)} × {baseline}"
+    return of.replace(" ×", "&nbsp;×")
 
 
 def verdict(one: Mapping[str, Any]) -> str:

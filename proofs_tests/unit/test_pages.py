@@ -273,14 +273,15 @@ def test_figures_take_the_place_of_earlier_ones(tmp_path: Path) -> None:
     slow = Figure("cores.keys", 2e6, "events/s", "one thread", 1.5, 9, (1e6, 3e6), "≥ 1.8 ×", False)
     other = Figure("text.csv", 0.25, "s", "Arrow's reader", 1.3, 5, (0.25, 0.25))
     page.write(tmp_path, [slow.as_json(), other.as_json()])
-    assert "| `cores.keys` | 2&nbsp;M&nbsp;events/s | 1.5 × rate of one thread | **≥ 1.8 ×** |" in page.measurements(
-        page.read(tmp_path)
+    assert (
+        "| `cores.keys` | 2&nbsp;M&nbsp;events/s | 1.5&nbsp;× rate of one thread | **≥&nbsp;1.8&nbsp;×** |"
+        in page.measurements(page.read(tmp_path))
     )
     page.write(tmp_path, [replace(slow, value=4.21e6, ratio=1.91, met=True).as_json()])
     rows = [line for line in (tmp_path / page.MEASUREMENTS).read_text().splitlines() if line.startswith("| `")]
     assert rows == [
-        "| `cores.keys` | 4.21&nbsp;M&nbsp;events/s | 1.91 × rate of one thread | ≥ 1.8 × |",
-        "| `text.csv` | 0.25&nbsp;s | 1.3 × Arrow's reader |  |",
+        "| `cores.keys` | 4.21&nbsp;M&nbsp;events/s | 1.91&nbsp;× rate of one thread | ≥&nbsp;1.8&nbsp;× |",
+        "| `text.csv` | 0.25&nbsp;s | 1.3&nbsp;× Arrow's reader |  |",
     ]
     assert (tmp_path / page.DOTS).read_text().count("<svg") == 1
     assert (tmp_path / page.PAGE).read_text().endswith("after\n")

@@ -167,7 +167,7 @@ def _unbound(variables: frozenset[str], types: Types, span: Span | None) -> Iter
 
 
 def _definite(phi: cel.Formula) -> Types:
-    """Return the event types of which each variable holds an event in every valuation of phi, clause by clause."""
+    """Return the event types that each variable surely holds: in every valuation of phi it has such an event."""
     match phi:
         case cel.EventAtom(R):
             return {R: frozenset({R})}

@@ -303,7 +303,7 @@ def sequenced(left: cel.Formula, right: cel.Formula, i: int, j: int, meaning: Me
 
 
 def contiguous(left: cel.Formula, right: cel.Formula, i: int, j: int, meaning: Meaning) -> Iterator[Valuation]:
-    """left : right: like sequencing, but left's last event is at k and right's first at k + 1."""
+    """Yield the valuations of left : right: as `sequenced`, but left ends at k, and right begins at k + 1."""
     for k in range(i, j):
         ending = [mu1 for mu1 in meaning(left, i, k) if mu1 and last(mu1) == k]
         starting = [mu2 for mu2 in meaning(right, k + 1, j) if mu2 and first(mu2) == k + 1] if ending else []
@@ -313,7 +313,7 @@ def contiguous(left: cel.Formula, right: cel.Formula, i: int, j: int, meaning: M
 
 
 def interleaved(left: cel.Formula, right: cel.Formula, i: int, j: int, meaning: Meaning) -> Iterator[Valuation]:
-    """left ALL right: both, over two intervals, of which one begins at i and one ends at j."""
+    """Yield the valuations of left ALL right: over two intervals, where one begins at i and one ends at j."""
     for i1, j1, i2, j2 in interleavings(i, j):
         for mu1 in meaning(left, i1, j1):
             for mu2 in meaning(right, i2, j2):

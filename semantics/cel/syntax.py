@@ -379,7 +379,7 @@ class Repeat(Derived, _WithOperand):
         return self._rounds(Seq, Plus)
 
     def _rounds(self, seq: type[Seq | ContiguousSeq], plus: type[Plus | ContiguousPlus]) -> Formula:
-        """The rounds put together by halves, so that the formula is not nested deeply; equal parts are one object."""
+        """Put the rounds together by halves, so that the formula is not nested deeply; equal parts are one object."""
         more = 0 if self.most is None else self.most - self.least
         if (self.least + (more + 1) * (1 + more.bit_length())) * (size(expanded(self.phi)) + 1) > MOST_NODES:
             raise BudgetExceeded(

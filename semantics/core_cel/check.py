@@ -55,7 +55,7 @@ def defined(phi: core.Formula) -> Variables:
 
 
 def defined_outside_iteration(phi: core.Formula) -> Variables:
-    """vdef+(phi): the variables x of the sub-formulas R AS x that are not under an iteration (section 3)."""
+    """Return vdef+(phi): the variables x of the sub-formulas R AS x that are not under an iteration (section 3)."""
     match phi:
         case core.CoreEventAtom(_, x):
             return frozenset({x})

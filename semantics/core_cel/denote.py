@@ -29,7 +29,7 @@ Meaning: TypeAlias = Callable[[core.Formula, Valuation, int], ComplexEvents]
 
 
 def meaning(phi: core.Formula, S: Stream) -> ComplexEvents:
-    """[phi](S): the complex events of phi under some valuation, by the clauses alone.
+    """Return [phi](S): the complex events of phi under some valuation, by the clauses alone.
 
     For short streams and few variables, and as a reference.
     """

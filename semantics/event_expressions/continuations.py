@@ -265,8 +265,9 @@ def _pasts(E: expr.Expression, of_names: Mapping[str, int]) -> int:
 
 
 def _some(variables: int, pasts: int) -> int:
-    """Return the number of classes if so many variables are bound: for each, one class for no event yet, and the set of
-    those for each event so far.
+    """Return the number of classes with these numbers of bound variables and past events.
+
+    A variable has a class for no event yet, and one for each event so far.
     """
     for _ in range(variables):
         pasts = min(pasts * _subsets(pasts), 1 << LARGE)

@@ -204,7 +204,7 @@ class Context(Protocol):
         """Return the event at a position."""
 
     def meaning(self, E: expr.Expression, h: History, b: Bindings) -> Events:
-        """E[h] under the bindings b, by its clause."""
+        """Return E[h] under the bindings b, by its clause."""
 
     def continuations(self, E: expr.Expression, h: History, b: Bindings) -> Iterable[History]:
         """Yield histories that begin with h, by length; if E takes place after h in some history,
@@ -261,7 +261,7 @@ def clause(E: expr.Expression, h: History, b: Bindings, context: Context) -> Eve
 
 
 def derived_clause(E: expr.Derived, h: History, b: Bindings, context: Context) -> Events:
-    """E[h] for the operators of section 2.3, each by the text of its item, not by the expansion there."""
+    """Return E[h] for the operators of section 2.3, each by the text of its item, not by the expansion there."""
 
     of = partial(context.meaning, h=h, b=b)
     match E:

@@ -181,7 +181,7 @@ class RowOutput:
                 yield self._row(start, (None,) * len(self.q.measures))
 
     def measured(self, match: NumberedMatch) -> Iterator[tuple[int, OutputRow]]:
-        """For each row of the table that a match makes: the position of the row it shows, and the measures.
+        """Return for each row of a match's table the position of the row that it shows, and the measures.
 
         The measures of a match with a result are those.
         """

@@ -243,7 +243,9 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
         if known == "none" or (negated and known == "plain"):
             instead = f"a LIKE 'x%' {'AND' if quantifier == 'ALL' else 'OR'} a LIKE 'y%'"
             instead = f"NOT ({instead})" if negated else instead
-            wrong = f"{'NOT ' * bool(negated)}{word} {quantifier} is not read in {self.dialect.title}: write {instead}"
+            wrong = (
+                f"{'NOT ' * bool(negated)}{word} {quantifier} is not supported in {self.dialect.title}: write {instead}"
+            )
             raise Unsupported(wrong, span_of(mark))
         single = Token("OTHER_MATCHES", "ILIKE", mark.start_pos, end_pos=mark.end_pos)
         made = [
@@ -263,7 +265,7 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
             own = [name for name in REGEXPS if name in self.dialect.functions]
             instead = [f"{own[0]}(name, '^a')"] * bool(own) + ["UPPER(name) LIKE 'A%'"]
             raise Unsupported(
-                f"{word} is not read in {self.dialect.title}: write {' or '.join(instead)}", span_of(mark)
+                f"{word} is not supported in {self.dialect.title}: write {' or '.join(instead)}", span_of(mark)
             )
         if word == "ILIKE":
             upper = [rows.RowCall("UPPER", (one,), span=span) for one in (e, pattern)]
@@ -806,8 +808,8 @@ def parse(
     deeply.
 
     dialect: the abbreviations that the text may have, and what it means by leaving AFTER MATCH SKIP out. time: the
-    column by which the rows are ordered where the text has no ORDER BY. lists: to which the measures are added of which
-    the text makes lists.
+    column by which the rows are ordered where the text has no ORDER BY. lists: gets the
+    measures that the text makes lists of.
     """
     with errors_in(text):
         text, dialect = plain_texts(text, dialect), replace(dialect, texts=frozenset())
@@ -881,7 +883,7 @@ class _Builder(ExpressionBuilder):
     def limit(self, meta: Meta, token: Token) -> _Clause:
         if not self.dialect.streams:
             raise Unsupported(
-                f"LIMIT DURATION is no part of {self.dialect.title}; write DEFINE B AS B.t - FIRST(t) < INTERVAL '5' "
+                f"LIMIT DURATION is not part of {self.dialect.title}; write DEFINE B AS B.t - FIRST(t) < INTERVAL '5' "
                 "MINUTE, or B.s - FIRST(s) < 300 for a column of seconds",
                 span_of(token),
             )
@@ -999,7 +1001,7 @@ class _Builder(ExpressionBuilder):
     def within(self, meta: Meta, token: Token) -> rows.RowConstant:
         if not self.dialect.within:
             raise Unsupported(
-                f"WITHIN is no part of {self.dialect.title}; write DEFINE A AS time - FIRST(time) < INTERVAL '1' HOUR",
+                f"WITHIN is not part of {self.dialect.title}; write DEFINE A AS time - FIRST(time) < INTERVAL '1' HOUR",
                 span_of(token),
             )
         text = str(token)[len("WITHIN") :].strip()

@@ -317,7 +317,7 @@ class LogOfRules:
 
 
 def _least_number(rule: SigmaCorrelation) -> float:
-    """Return the number of occurrences without which no condition of a count holds."""
+    """Return the number of occurrences that every true condition of a count needs."""
     bounds = [bound for name, bound in rule.thresholds if name in ("gt", "gte", "eq")]
     return max(bounds, default=0) if rule.kind in ("event_count", "value_count", *TEMPORAL) else 0
 

@@ -302,7 +302,7 @@ def _print_parts(
 
 
 def _warn_of_more(number: int, limit: int | None) -> int:
-    """Warn of matches that are not printed, unless a limit was given. Return the exit status for so many matches."""
+    """Warn of matches that are not printed, unless a limit was given, and return the exit status."""
     if limit is None and number > MOST_LINES:
         echo(f"cerify: warning: the first {MOST_LINES} matches; there are more: --limit N prints N", error=True)
     return 0 if number else 1

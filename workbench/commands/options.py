@@ -544,7 +544,7 @@ def progress(every: float = EVERY) -> Iterator[Report]:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """In this context SIGTERM and SIGHUP raise KeyboardInterrupt, so that the results so far are reported."""
+    """Let SIGTERM and SIGHUP raise KeyboardInterrupt in this context, so that the results so far are reported."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt

@@ -107,7 +107,7 @@ def cases_of_rules(path: Path) -> tuple[list[Case], tuple[UnreadableRule, ...]]:
     """Return a case for each test log that `cerify vectors` writes for the rules of a file or a folder.
 
     The feature of a case is the name of its rule, or its path. A file of Sigma has cases for each rule that raises
-    alerts. The rules of a folder that cannot be read come with them. Raises InputError where none has a test log.
+    alerts. The unreadable rules of a folder are returned beside the cases. Raises InputError if no rule has a test log.
     """
     from cerify.conformance.model import Case, evaluated_output, of_output
     from cerify.equivalence.sigma import has_one_kind_a_field

@@ -215,7 +215,7 @@ class ClaimedMaker:
                 S = in_order_of_time(S)
             if not (why := self.claims.objection(self.language.name, query, S, "matches")):
                 return query, S
-        raise Unsupported(f"the engine claims none of {self.tries} random cases; of the last one {why}")
+        raise Unsupported(f"the engine claims none of {self.tries} random cases; the reason for the last one: {why}")
 
     def another_stream(self, rng: Random, profile: Any, length: int, query: Any) -> Stream:
         """Return another stream for a claimed query."""

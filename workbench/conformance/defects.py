@@ -166,9 +166,9 @@ def why_of(result: CaseResult, held: Mapping[str, str] = {}) -> str:
 
 
 def bearing_choices(case: Case, held: Mapping[str, str]) -> dict[str, str]:
-    """Return the choices of a policy or a reading without which other matches of a case would be expected.
+    """Return the choices of a policy or a reading that change the expected matches of a case.
 
-    These are all of its choices if none of them alone changes the matches.
+    If no choice alone changes them, return all choices.
     """
     known = AXES.get(case.language, {})
     choices = Choices(case.language, held=choices_of(held, known))
@@ -304,7 +304,7 @@ def _of_all_silent(kernels: Sequence[Kernel], silent: Mapping[str, str], languag
 def described(results: Sequence[CaseResult], empty: bool, silent: Iterable[str] = ()) -> str:
     """Return a description of a fault that needs no search for a choice; "" for other faults.
 
-    silent: operators whose queries never get a match from the engine, and without which the first answer is right.
+    silent: operators whose queries never get a match from the engine; without them the first answer is right.
     """
     if empty and results[0].matches is not None:
         return "the engine gives no match in any of its answers"
@@ -438,8 +438,8 @@ def _kinds_apart(for_: Iterable[Case], against: Iterable[Case]) -> tuple[str, st
 def _is_refuted(choices: Choices, choice: Choice, kernels: Sequence[Kernel], unexplained: Collection[Elements]) -> bool:
     """Return whether an unexplained failure needs all elements of a failure that a choice explains.
 
-    Only failures are compared that need more than operators, such as an absent attribute or a division: the engine then
-    has a meaning of these that is near to the value, and is another one.
+    It compares only failures that need more than operators, such as an absent attribute or a division. There the engine
+    has a meaning that is near to the value but differs from it.
     """
     own = set(AXES[choices.language][choice[0]].operators)
     needed = [k for k in kernels if own and own <= k.signature.blamed and choices.reproduces([choice], k.result)]
@@ -648,7 +648,7 @@ def _defect(id_: str, group: DefectGroup, choices: Choices, by_id: dict[str, Cas
     """Return the defect of a group; hurried: without an explanation, which may take long."""
 
     def rank(kernel: Kernel) -> tuple[bool, tuple[int, int]]:
-        """Those that need the choice come first, then the smallest."""
+        """Put kernels that need the choice first, then the smallest."""
         needless = group.choice is not None and choices.reproduces(group.beside, kernel.result)
         return needless, _size(kernel)
 

@@ -394,9 +394,9 @@ class Identification:
     def suspects(self, question: EngineQuestion, about: Collection[str]) -> set[str]:
         """Return the axes whose values a small question with a wrong answer may refute.
 
-        These are all values that are not the definition's, if they bear on the query: the query has their operators, or
-        they change the answer on a stream of such events. Else they are those on which the answer depends, first of the
-        operators, each of which the wrong answer needs.
+        A value that is not the definition's is a suspect if it bears on the query: the query has its operators, or it
+        changes the answer on a stream of such events. If there is none, the suspects are the axes that the answer
+        depends on, first those of operators that the wrong answer needs.
         """
         axes = [axis for axis in self.predictor.axes_of(question.query) if axis.name in about]
         events = list({repr(event): dict(event) for event in question.events}.values())
@@ -409,7 +409,7 @@ class Identification:
         return {axis.name for axis in depending if axis.operators} or {axis.name for axis in depending}
 
     def shrunk(self, wrong: Answered) -> Answered:
-        """Return a smaller question of which the best hypothesis gives a wrong answer, with this answer."""
+        """Return a smaller question that the best hypothesis answers wrongly, with this answer."""
         language, found, best = self.predictor.language, wrong, self.left[0]
 
         def fails(phi: Any, S: Stream) -> bool:
@@ -733,8 +733,8 @@ class Pool:
     ) -> EngineQuestion | None:
         """Take out of the pool a shortest question that tests one of these axes; None if there is none.
 
-        Each query separates each value from that of the hypothesis, by a match that only one of the two has and by one
-        that only the other has, in CORROBORATING questions, if there are so many.
+        Up to CORROBORATING questions of each query separate each value from that of the hypothesis: some by a match
+        that only the value has, some by a match that only the hypothesis has.
         """
         for axis in (predictor.interpretation.axes[name] for name in names):
             for other in ({**hypothesis, axis.name: value} for value in axis.values if value != hypothesis[axis.name]):

@@ -140,7 +140,7 @@ class Inquiry:
     def probe(self, judge: ChoiceScorer, chosen: Sequence[Choice]) -> None:
         """Ask random questions with operators of the answered cases, on which one of these choices changes the answer.
 
-        Nobody chose them for a value, so they show an engine whose meaning is near to one and is another.
+        They were not chosen for a value, so they expose an engine whose meaning is near to a value but differs from it.
         """
         used = frozenset[str]().union(*(self.choices.elements(one.case) for one in judge.answers if one.given))
         number = 0

@@ -192,7 +192,7 @@ class EngineProfile:
 def merged(axes: Mapping[str, AxisFinding], known: Mapping[str, str]) -> dict[str, AxisFinding]:
     """Return the findings, those of axes as window@time and window@events as one, window, where all of them agree.
 
-    known: the base of each axis of the language by its name; axes of which one is named as the base stay as they are.
+    known: the base of each axis of the language by its name. If an axis has the name of the base, nothing is merged.
     """
     result = dict(axes)
     for base in dict.fromkeys(known.values()):
@@ -254,7 +254,7 @@ def _checked(profile: Any, path: Path) -> tuple[str, dict[str, str]]:
         raise InputError(f'{path} is not a profile: it has no "axes"; `cerify identify --json` writes one')
     if (version := profile.get("profile", PROFILE)) != PROFILE:
         raise InputError(
-            f"{path} is a profile of version {version!r}, where this cerify reads version {PROFILE}: have it written "
+            f"{path} is a profile of version {version!r}, but this cerify reads version {PROFILE}: have it written "
             f'again by `cerify identify --json`, or change it to "profile": {PROFILE}, if its axes are those of today'
         )
     language = profile.get("language", DEFAULT)

@@ -600,7 +600,7 @@ class Peeler:
     def _turned_back(self, small: Failing) -> Failing:
         """Remove an operator that turns a missing match into an extra one, or the reverse, if there is one.
 
-        The failure that is left is blamed on the other elements, of which there has to be one.
+        The failure that is left is blamed on the other elements; there has to be one.
         """
         language = LANGUAGES[small.origin.case.language]
         blamed = self._blamed(small)

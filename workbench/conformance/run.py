@@ -307,7 +307,7 @@ def _values(constants: Sequence[Value]) -> list[Value]:
 
 
 def all_streams(events: Sequence[Event], longest: int, timed: bool) -> Iterator[Stream]:
-    """Yield all streams of at most so many events, the shortest first; timed: the event at position
+    """Yield all streams of at most this number of events, the shortest first; timed: the event at position
     i is at second i.
     """
     for length in range(1, longest + 1):

@@ -75,7 +75,7 @@ def build_clauses(q: MatchRecognize, length: int) -> list[MatchRecognize]:
     for e in q.partition:
         if not isinstance(e, rows.RowColumn):
             raise Unsupported(
-                "the answer separates matches by columns of PARTITION BY, and this is an expression", e.span
+                "PARTITION BY may only have columns here, since the answer separates matches by them", e.span
             )
     number = Measure(rows.RowMatchNumber(), NUMBER)
     q = replace(q, order=(*q.order, Order(rows.RowColumn(PLACE))))

@@ -193,7 +193,7 @@ def _type_and_mask(P: Predicate) -> tuple[str, Predicate | None]:
         case Both(OfType(T), mask):
             return T, mask
         case _:
-            raise InternalError(f"{P} is not that of a primitive event")
+            raise InternalError(f"the predicate {P} does not belong to a primitive event")
 
 
 def _conjuncts(P: Predicate) -> list[Predicate]:

@@ -406,9 +406,9 @@ class SaseRuns:
         raise AssertionError("a match has a run")
 
     def _in_the_way(self, ways: Sequence[tuple[sase.SaseQuery, Bindings]]) -> tuple[str, ...]:
-        """Return a smallest set of restrictions without which a way binds a match; () if none is found.
+        """Return a smallest set of restrictions to remove so that a way binds a match; () if none is found.
 
-        Of NON-OVERLAP all matches would have to be known, so that there it is () too.
+        It is () for NON-OVERLAP too, which would need all matches.
         """
         typed = [(part, M) for part, M in ways if self._has_types(part, M)]
         parts = [q for q in self.parts if not q.returned.non_overlap and any(part is q for part, _ in typed)]

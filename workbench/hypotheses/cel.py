@@ -487,7 +487,7 @@ class CelVariant:
                 yield mu1, k
 
     def after(self, k: int, adjacent: bool, gaps: str) -> Iterable[int]:
-        """The positions at which what follows the event at k may begin, in the order in which they are tried."""
+        """Return the positions after the event at k at which the next part may begin, in the order of the search."""
         if adjacent or gaps in ("strict", "contiguous"):
             return range(k + 1, min(k + 2, len(self.S)))
         if gaps not in ("any", "all"):

@@ -149,7 +149,7 @@ class EqlExplanations(Explanations[eql.EqlQuery]):
         from cerify.explanations.eql import missed_sequences
 
         if not isinstance(query.body, eql.EventSequence):
-            raise Unsupported("near misses are those of sequences; use cerify explain", query.span)
+            raise Unsupported("only sequences have near misses; use cerify explain", query.span)
         return missed_sequences(query.body, S, limit)
 
     def test_logs(self, query: eql.EqlQuery, schema: Schema | None = None, /) -> TestLogs:

@@ -397,9 +397,9 @@ class Syntax(ABC, LanguagePart[F]):
         return ()
 
     def missing_columns(self, query: F, columns: Collection[str], /) -> Iterable[Problem]:
-        """Return the columns without which the query has another meaning than it seems, and which are not among these.
+        """Return the columns that the query needs for its meaning, and that are missing among these.
 
-        As long as no language says otherwise: none, as events may have attributes that others lack.
+        By default there are none, as an event may lack an attribute that others have.
         """
         return ()
 
@@ -605,7 +605,7 @@ class Explanations(LanguagePart[F]):
 
     def automaton(self, query: F, schema: Schema | None, budget: Budget) -> CEA | DFA:
         """Return the automaton of a query. Raises Unsupported if there is none or it needs a buffer; BudgetExceeded."""
-        raise Unsupported(f"there is no automaton to draw of a query in {self.language.title}")
+        raise Unsupported(f"a query in {self.language.title} has no automaton to draw")
 
     def diagram(self, query: F, title: str, schema: Schema | None, budget: Budget) -> Diagram:
         """Return the automaton of a query as a diagram. Raises Unsupported, BudgetExceeded."""
@@ -625,7 +625,7 @@ class Explanations(LanguagePart[F]):
 
         Raises Unsupported where not one automaton carries the query, and BudgetExceeded for a stream too long to show.
         """
-        raise Unsupported(f"there is no run to show of a query in {self.language.title}")
+        raise Unsupported(f"a query in {self.language.title} has no run to show")
 
 
 class Cases(ABC, LanguagePart[F]):

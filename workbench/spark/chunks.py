@@ -229,7 +229,7 @@ WIDE = (
 
 OLD = (
     "without partition_by all rows go through one task, since PySpark divides rows by numbers of chunks from release "
-    "{}.{} on, and this is {}.{}"
+    "{}.{} on; this is {}.{}"
 )
 MATCHES = 1 << 40  # greatest number of matches of a chunk with output="events"
 

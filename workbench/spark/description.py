@@ -129,10 +129,10 @@ COSTS = {"rows": T.LongType(), "matches": T.DoubleType(), "seconds": T.DoubleTyp
 def key_costs(df: DataFrame, query: str, **options: Unpack[MatchOptions]) -> DataFrame:
     """Return the cost of each key, one row for each, the slowest ones first.
 
-    The columns are those of the key; `rows`; `matches`, their number, rounded beyond 15 digits; `seconds`, those in
-    which a worker evaluates the rows of the key, each key by itself; and `error`, the message where the evaluation
-    fails, else null. The options are those of `match`, of which partition_by is required. With output="count" matches
-    are counted, else they are listed. Raises as `match` does.
+    The columns are those of the key; `rows`; `matches`, their number, rounded beyond 15 digits; `seconds`, the time in
+    which a worker evaluates the key by itself; and `error`, the message where the evaluation fails, else null. The
+    options are those of `match`; partition_by is required. With output="count" matches are counted, else they are
+    listed. Raises as `match` does.
     """
     require_keywords(key_costs, options, MatchOptions)
     prepared = prepare(df, query, options)

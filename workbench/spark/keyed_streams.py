@@ -334,7 +334,7 @@ class ResumableWindow(Resumable):
         return self._first + (0 if self._rows is None else self._rows.num_rows)
 
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
-        """Return the matches reported at these events, by evaluating them with the rows of the window before."""
+        """Return the matches at these events. The rows of the window before are evaluated again, before the events."""
         before = 0 if self._rows is None else self._rows.num_rows
         self._rows = table if self._rows is None else pa.concat_tables([self._rows, table])
         if self._ahead is not None:

@@ -106,4 +106,4 @@ def arrow_schema(schema: T.StructType) -> pa.Schema:
 def require_release(least: Release, purpose: str) -> None:
     """Raise Unsupported where PySpark is of an earlier release."""
     if release() < least:
-        raise Unsupported(f"{purpose} needs PySpark {least[0]}.{least[1]} or newer, and this is {pyspark.__version__}")
+        raise Unsupported(f"{purpose} needs PySpark {least[0]}.{least[1]} or newer; this is {pyspark.__version__}")

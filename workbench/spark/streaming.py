@@ -188,7 +188,7 @@ def prepare(df: DataFrame, query: str, options: StreamOptions) -> PreparedStream
     if not df.isStreaming:
         raise InputError("match_stream reads a streaming data frame; for data at rest use cerify.spark.match")
     if options.get("event_time") is None:
-        raise InputError("event_time names the column of times by which the events of a key are ordered")
+        raise InputError("give event_time: the column of the time that orders the events of a key")
     output, predicates = options.get("output", "matches"), options.get("predicates", NO_PREDICATES)
     asked = with_named_predicates(
         SparkQuery(query, options.get("language", DEFAULT), output, options.get("schema"), predicates)

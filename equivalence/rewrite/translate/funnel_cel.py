@@ -28,14 +28,14 @@ def chain_query(question: FunnelQuestion, types: Sequence[str]) -> cel.Formula:
     Raises Unsupported, with the reason, where CEL has no such query.
     """
     if question.mode is not None:
-        raise Unsupported(f"the mode {question.mode} is no chain of CEL: docs/guide/funnels.md says what differs")
+        raise Unsupported(f"CEL cannot express the mode {question.mode}: docs/guide/funnels.md says what differs")
     if question.start == "first":
         raise Unsupported(
             "a chain that begins at the first event of a key needs START and the names of all event types"
         )
     by_positions = question.window is not None and isinstance(question.window.window, EventWindow)
     if question.between is not None and question.by is not None and by_positions:
-        raise Unsupported("in CEL a window of events per key counts those of the key, and here those of the stream")
+        raise Unsupported("a window of events counts the events of the key in CEL, but all events of the stream here")
     steps = (*question.steps, *([question.between] if question.between else []))
     if not types and (question.between is not None or any(step.type is None for step in steps)):
         raise Unsupported(

@@ -278,7 +278,7 @@ def test_a_reading_is_read_from_texts() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("null=low", "there is no question 'null' of a reading; there are bounded_iterations, "),
+        ("null=low", "a reading has no question 'null'; it has bounded_iterations, "),
         ("nulls=lowest", "the reading nulls is high or low or last, not 'lowest'"),
         ("nulls", "the reading nulls is high or low or last, not ''"),
     ],

@@ -468,8 +468,8 @@ def test_a_missing_reserved_column_is_named(write: Callable[..., Path]) -> None:
     ("lines", "place"),
     [
         ('{"type": "T", "id": 1}\n\n{"type": "T", "id": [1]}\n', ", line 3, field 'id': "),
-        ('{"type": "T", "id": {}}\n', ", line 1, field 'id': an object, where the schema has int"),
-        ('{"type": "T", "id": []}\n', ", line 1, field 'id': a list, where the schema has int"),
+        ('{"type": "T", "id": {}}\n', ", line 1, field 'id': an object, but the schema has int"),
+        ('{"type": "T", "id": []}\n', ", line 1, field 'id': a list, but the schema has int"),
         ('{"type": "T", "id": "1"}\n', ", line 1, field 'id': "),
         ('{"type": "T", "id": 9223372036854775808}\n', ", line 1, field 'id': "),
         (
@@ -580,7 +580,7 @@ def test_arrow_columns_that_have_no_place_are_refused(
         ({"type": ["T", "X"]}, ", position 1, field 'type': unknown event type 'X'; the schema has T, H"),
         ({"type": ["T", None]}, ", position 1, field 'type': " + NO_TYPE),
         ({"type": [1, 2]}, ", position 0, field 'type': the event type is a string, not int"),
-        ({"type": ["T", "T"], "id": [None, "1"]}, ", position 1, field 'id': string, where the schema has int"),
+        ({"type": ["T", "T"], "id": [None, "1"]}, ", position 1, field 'id': string, but the schema has int"),
         ({"type": ["T", "T"], "id": [1.0, 1.5]},
          ", position 1, field 'id': 1.5 cannot be stored exactly as a 64-bit int"),
         ({"type": ["T", "T"], "tmp": [0, 2**53 + 1]},
@@ -707,7 +707,7 @@ def test_a_file_that_claims_far_more_values_than_bytes_is_refused(
             writer.write_table(table)
     assert len(read_stream(path)) == 10_000
     monkeypatch.setattr(files, "MOST_COMPRESSED", 1)
-    with pytest.raises(InputError, match=r"it claims 160,000 bytes of values, where the file has [0-9,]+$"):
+    with pytest.raises(InputError, match=r"it claims 160,000 bytes of values, but the file has [0-9,]+$"):
         read_stream(path)
 
 
@@ -880,4 +880,4 @@ def test_a_dictionary_that_stands_for_gigabytes_is_refused(name: str, column: st
         with pa.ipc.new_file(path, table.schema) as writer:
             writer.write_table(table)
     # the indices, the text and two offsets
-    refuses(path, f", field {column!r}: its texts are 3,000,000,000 bytes, where the column has 1,012,008")
+    refuses(path, f", field {column!r}: its texts take 3,000,000,000 bytes, but the column has 1,012,008")

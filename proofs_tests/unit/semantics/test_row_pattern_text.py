@@ -158,7 +158,7 @@ def test_random_clauses_are_read_back(seed: int) -> None:
         ("PATTERN (A{1.5})", ParseError, "a whole number is expected", "1.5"),
         ("PATTERN (A) DEFINE A AS x LIKE 'a' ESCAPE 'ab'", ParseError, "one character", "x LIKE 'a' ESCAPE 'ab'"),
         ("PATTERN (A) DEFINE A AS t < TIMESTAMP 'noon'", ParseError, "'noon' is not an ISO 8601", "TIMESTAMP 'noon'"),
-        ("PATTERN (A) WITHIN INTERVAL '1' HOUR", Unsupported, "WITHIN is no part of the standard", None),
+        ("PATTERN (A) WITHIN INTERVAL '1' HOUR", Unsupported, "WITHIN is not part of the standard", None),
         ("PATTERN (A) DEFINE A AS INTERVAL '0 1:00' DAY TO SECOND > x", ParseError, "an interval is written as", None),
         ("PATTERN (A) DEFINE A AS STDDEV(x, 1) > 1", Unsupported, "no function STDDEV; there are PREV", "STDDEV"),
         ("PATTERN (A) DEFINE A AS x < lag(x)", Unsupported, "no function lag; did you mean PREV", "lag"),

@@ -781,7 +781,7 @@ def test_a_reading_is_read_from_texts() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("windows=closed", "there is no question 'windows' of a reading"),
+        ("windows=closed", "a reading has no question 'windows'"),
         ("window=shut", "the reading window is open or closed, not 'shut'"),
         ("window", "the reading window is open or closed, not ''"),
     ],

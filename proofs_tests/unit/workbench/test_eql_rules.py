@@ -314,7 +314,7 @@ def test_near_misses_of_a_rule(tmp_path: Path, run: Run) -> None:
     with_key = [LOG[3], LOG[6]]
     near = written(tmp_path, "near.ndjson", *map(document_of_event, with_key))
     assert "event 1 fails it: port == 443, and port is 80" in run("misses", str(rule), str(near))[1]
-    assert "near misses are those of sequences" in run("misses", "any where true", str(log), "--language", "eql")[2]
+    assert "only sequences have near misses" in run("misses", "any where true", str(log), "--language", "eql")[2]
 
 
 def test_streams_of_spark_refuse_rules() -> None:

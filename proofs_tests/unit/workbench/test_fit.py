@@ -356,9 +356,9 @@ def test_an_error_about_a_tree_underlines_nothing() -> None:
     [
         (Event("B"), "event 1: unknown event type 'B'; the schema has A"),
         (Event("A", {"y": 1}), "event 1, attribute 'y': unknown attribute; A has n, f"),
-        (Event("A", {"n": "a"}), "event 1, attribute 'n': string, where the schema has int"),
-        (Event("A", {"n": True}), "event 1, attribute 'n': bool, where the schema has int"),
-        (Event("A", {"n": 0.5}), "event 1, attribute 'n': float, where the schema has int"),
+        (Event("A", {"n": "a"}), "event 1, attribute 'n': string, but the schema has int"),
+        (Event("A", {"n": True}), "event 1, attribute 'n': bool, but the schema has int"),
+        (Event("A", {"n": 0.5}), "event 1, attribute 'n': float, but the schema has int"),
         (Event("A", {"n": 2**63}), "event 1, attribute 'n': 9223372036854775808 does not fit in 64 bits"),
         (
             Event("A", {"f": 2**53 + 1}),
@@ -378,7 +378,7 @@ def test_an_event_that_is_none_of_the_schema_is_refused(event: Event, message: s
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"type": ["A", "A"], "n": ["u", None]}, "event 0, field 'n': string, where the schema has int"),
+        ({"type": ["A", "A"], "n": ["u", None]}, "event 0, field 'n': string, but the schema has int"),
         ({"type": ["A", "A"], "m": [None, 1]}, "event 1, field 'm': unknown attribute; A has n"),
         ({"type": ["A", "B"], "n": [1, 2]}, "event 1, field 'type': unknown event type 'B'; the schema has A"),
         ({"type": ["A", "A"], "time": [None, "2020"]}, "event 1, attribute 'time': a time is a number or a timestamp"),

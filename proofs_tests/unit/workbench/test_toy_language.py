@@ -73,7 +73,7 @@ def test_the_commands(events: str, run: Run) -> None:
     status, out, _ = run("equiv", "A", "A", "--language", "toy")
     assert (status, out) == (3, "undecided: there is no decider for words\n")
     status, _, err = run("draw", "A", "--language", "toy", "--dot")
-    assert (status, err) == (2, "cerify: there is no automaton to draw of a query in words\n")
+    assert (status, err) == (2, "cerify: a query in words has no automaton to draw\n")
     status, _, err = run("draw", "A B", events, "--language", "toy", "--svg")
     assert status == 0, err
 

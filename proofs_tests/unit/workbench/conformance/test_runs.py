@@ -223,7 +223,7 @@ def test_a_policy_of_several_lines_may_have_empty_ones(tmp_path: Path) -> None:
 def test_a_profile_of_another_version_is_refused(version: object, tmp_path: Path) -> None:
     path = tmp_path / "p.json"
     path.write_text(json.dumps({"profile": version, "language": "sase", "axes": {"window": "closed"}}))
-    with pytest.raises(InputError, match=r"version .*, where this cerify reads version 1: have it written again by"):
+    with pytest.raises(InputError, match=r"version .*, but this cerify reads version 1: have it written again by"):
         read_policy(path)
 
 

@@ -371,7 +371,7 @@ def test_what_needs_a_later_release_is_refused(
     if streams:
         require_release(CHUNKS, "this")
     else:
-        with pytest.raises(Unsupported, match=f"match_stream needs PySpark 4.1 or newer, and this is {version}"):
+        with pytest.raises(Unsupported, match=f"match_stream needs PySpark 4.1 or newer; this is {version}"):
             cerify.spark.match_stream(_unread(), "A", event_time="at", partition_by="k")
     assert callable(cerify.spark.malformed)
     if sql:

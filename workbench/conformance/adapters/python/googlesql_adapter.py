@@ -202,7 +202,7 @@ def statement_of(run: RunMessage) -> tuple[str, bool, list[str]]:
         for one in tree["order"]
     ]  # fmt: skip
     if any(one["node"] != "Column" for one in tree["partition"]):
-        raise Skip("the answer separates matches by columns of PARTITION BY, and this is an expression", LINK)
+        raise Skip("PARTITION BY may only have columns here, since the answer separates matches by them", LINK)
     keys = [name_of(one["name"]) for one in tree["partition"]]
     defined = [
         f"{name_of(name)} AS {expression_of(conditions[name], name) if name in conditions else 'TRUE'}" for name in variables

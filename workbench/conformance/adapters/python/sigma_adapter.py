@@ -256,7 +256,7 @@ def on_rsigma(run: RunMessage) -> Iterable[Json]:
     try:
         title = str(correlation_of(rules_of(run)).title)
     except SigmaError as error:
-        raise Skip(f"pySigma, by which the adapter finds the correlation, refuses the rules: {error}") from None
+        raise Skip(f"pySigma refuses the rules, so their correlation is not known: {error}") from None
     fields = ({name: v for name, v in event.items() if name not in ("type", "time")} for event in run.events)
     events = [[time // 1_000_000, one] for time, one in zip(instants(run), fields, strict=True)]
     rules = filter(None, yaml.safe_load_all(run.query))
