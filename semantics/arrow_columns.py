@@ -250,10 +250,10 @@ def stream_table(table: pa.Table, type_column: str, checked: bool = True) -> pa.
         return table
     table = _with_value_types(table)
     if table[type_column].type != ARROW["string"] and not pa.types.is_dictionary(table[type_column].type):
-        raise InputError(f"the column {type_column!r} holds {table[type_column].type}; the event type is a string")
+        raise InputError(f"the column {type_column!r} holds {table[type_column].type}; the event type must be a string")
     nulls = table[type_column].is_null().to_pylist() if table[type_column].null_count else []
     if nulls:
-        raise InputError(f"row {nulls.index(True)}: the column {type_column!r} is empty; every event has a type")
+        raise InputError(f"row {nulls.index(True)}: the column {type_column!r} is empty; every event needs a type")
     return table
 
 

@@ -135,7 +135,7 @@ def _types(
     if types.type in (ARROW["int"], ARROW["float"]):
         types = types.cast(ARROW["string"])
     if types.type != ARROW["string"]:
-        raise InputError(f"{place(0)}, field {origin!r}: the event type is a string, not {types.type}")
+        raise InputError(f"{place(0)}, field {origin!r}: the event type must be a string, not {types.type}")
     if default_type is not None:
         types = pc.fill_null(types, default_type)
     if (row := first(pc.fill_null(pc.equal(types, ""), True))) is not None:

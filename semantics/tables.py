@@ -221,8 +221,7 @@ def stream_of_rows(
     reading: FieldReading = FieldReading(),
     lenient: bool = False,
 ) -> Stream:
-    """Return the stream of rows of cells, "" being none; for messages, name is that of the whole and places of the
-    rows.
+    """Return the stream of rows of cells; an empty cell is no value. Messages use name for the whole, places for rows.
 
     With lenient and without a schema, columns whose cells have no clear type are left out with the reason.
     """
@@ -547,7 +546,7 @@ def _types(types: pa.ChunkedArray, field: str, schema: Schema | None, place: Row
     if pa.types.is_null(types.type):
         types = types.cast(ARROW["string"])
     if types.type != ARROW["string"]:
-        raise InputError(f"{place(0)}, field {field!r}: the event type is a string, not {VALUE_TYPES[types.type]}")
+        raise InputError(f"{place(0)}, field {field!r}: the event type must be a string, not {VALUE_TYPES[types.type]}")
     if (row := first(pc.fill_null(pc.equal(types, ""), True))) is not None:
         raise InputError(f"{place(row)}, field {field!r}: {NO_TYPE}")
     if schema is not None:

@@ -433,7 +433,7 @@ def first_doubled(names: Sequence[str]) -> str | None:
 
 
 GIVE_TYPE = "--default-type, in Python default_type, gives one"
-NO_TYPE = f"empty; every event has a type: {GIVE_TYPE}"
+NO_TYPE = f"empty; every event needs a type: {GIVE_TYPE}"
 
 
 def with_type(table: pa.Table, type_column: str, default_type: str | None) -> pa.Table:

@@ -307,9 +307,7 @@ def has_nanoseconds(values: Iterable[object]) -> bool:
 
 
 def first_out_of_range(values: Sequence[object]) -> int | None:
-    """Return the first row whose time does not fit a column of nanoseconds, in a column where
-    others have nanoseconds.
-    """
+    """Return the first row whose time has no place in a column of nanoseconds, if some time has nanoseconds."""
     if not has_nanoseconds(values):
         return None
     times = ((row, nanoseconds(value)) for row, value in enumerate(values) if isinstance(value, datetime))

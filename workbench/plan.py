@@ -453,7 +453,7 @@ def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = F
             seen = ObservedSchema(attributes, seen.mixed)
         if "" in seen.types:
             n = next(n for n, event in enumerate(S) if not event.type)
-            raise InputError(f"event {n}: its type is empty; every event has a type")
+            raise InputError(f"event {n}: its type is empty; every event needs a type")
         misfitting = misfits(language, query, seen) if seen.types else ()
         found = [_with_text(problem, S, seen, language) for problem in misfitting]
         found += language.syntax.stream_problems(query, S)

@@ -219,7 +219,7 @@ class _Grounding:
         check_time()
         if self.nodes > self.budget.states:
             raise BudgetExceeded(
-                f"without its names the expression has more than {self.budget.states} operators", E.span
+                f"with its names written out, the expression has more than {self.budget.states} operators", E.span
             )
         match E:
             case expr.Primitive():

@@ -232,8 +232,8 @@ def unused(phi: cel.Formula) -> Iterator[Problem]:
     """Return the INs whose variable is never used: no filter names it, and it is hidden by PROJECT, bound anew, or
     under UNLESS.
 
-    A variable that an event type binds by itself is never reported. The operands of AND must bind the same, so all of
-    theirs are used.
+    A variable that an event type binds by itself is never reported. The operands of AND must bind the same, so all
+    variables in them are used.
     """
     pending = [(phi, _Asked())]
     while pending:

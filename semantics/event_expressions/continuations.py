@@ -472,5 +472,5 @@ class Machine:
             sizes[name] = size(definition_.body)
         if size(self.E) > self.budget.states:
             raise BudgetExceeded(
-                f"without its names the expression has more than {self.budget.states} operators", self.E.span
+                f"with its names written out, the expression has more than {self.budget.states} operators", self.E.span
             )

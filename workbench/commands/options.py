@@ -452,7 +452,7 @@ def schema_of(
 ) -> Schema:
     """Return the schema that an option gives, as JSON or as a file. Raises InputError, IllFormed.
 
-    The events of a file are read as those over which a query of the language runs.
+    A file of events is read as for a query of the language.
     """
     lang = language_named(language)
     default_type = lang.row_type

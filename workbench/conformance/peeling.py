@@ -385,7 +385,7 @@ class Peeler:
     def kernels_beside(self, failures: Iterable[CaseResult], explains: Callable[[CaseResult], bool]) -> list[Kernel]:
         """Return the defects behind failures that no known cause explains; skip cases that a found defect explains.
 
-        While a case gets smaller it may run into a defect that is everywhere; with this one known it does not.
+        A case that gets smaller may end in a common defect; that defect is skipped once it is known.
         """
         self._kernels_found, self.explains = None, explains
         try:

@@ -98,7 +98,9 @@ class Exercise:
     def right(self) -> tuple[str, ...]:
         """Return its answers, the model answer first. Raises InputError for a file for students, which has none."""
         if not self.answers:
-            raise InputError(f"the file has no answer to {self.id!r}: whoever wrote it has another one to grade with")
+            raise InputError(
+                f"the file has no answer to {self.id!r}, as it is for students: grade with the teacher's file"
+            )
         return self.answers
 
     def trees(self) -> list[Any]:

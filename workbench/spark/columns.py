@@ -94,7 +94,7 @@ def columns_of(
             _require(rows, name, purpose, listed)
     for name in (*order, *keys):
         require_sortable(rows, name)
-    _require_kind(rows, type_, (T.StringType,), "the event type is a string")
+    _require_kind(rows, type_, (T.StringType,), "the event type must be a string")
     attributes, timed = _attributes(rows, query, listed)
     time = _time(rows, order) if timed or TIME in attributes else None
     if timed and time is None:

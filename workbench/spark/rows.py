@@ -262,7 +262,9 @@ def events_of(batch: pa.RecordBatch, columns: Columns, schema: Schema | None) ->
     types = batch.column(columns.type)
     if types.null_count:
         row = pc.index(types.is_null(), True).as_py()
-        raise InputError(f"{place(batch, row, columns)}: the column {columns.type!r} is empty; every event has a type")
+        raise InputError(
+            f"{place(batch, row, columns)}: the column {columns.type!r} is empty; every event needs a type"
+        )
     if columns.id is not None and batch.column(columns.id).null_count:
         row = pc.index(batch.column(columns.id).is_null(), True).as_py()
         raise InputError(f"{place(batch, row, columns)}: the column {columns.id!r} is empty; it identifies the event")

@@ -559,7 +559,7 @@ def start(query: SparkQuery, budget: Budget = Budget()) -> SparkRun:
 
 
 def starting(query: SparkQuery, budget: Budget = Budget()) -> Make:
-    """Return a function that returns such runs. Raises what start raises."""
+    """Return a function that starts a run of the query. Raises what start raises."""
     return partial(GatheredRun, query, budget) if query.predicates else _makes(query.to_json(), budget)[0]
 
 

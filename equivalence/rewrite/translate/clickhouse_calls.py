@@ -45,9 +45,7 @@ def parse_call(text: str) -> ClickHouseCall:
         parameters, after = _arguments(text, found.end())
         opening = re.compile(r"\s*\(").match(text, after)
         if opening is None:
-            raise ParseError(
-                "after its parameters the function has its arguments: (time, condition, …)", Span(after, after)
-            )
+            raise ParseError("write the arguments after the parameters: (time, condition, …)", Span(after, after))
         arguments, end = _arguments(text, opening.end())
         if len(arguments) < 2:
             raise ParseError("at least a time and one condition are expected here", Span(opening.end(), end))

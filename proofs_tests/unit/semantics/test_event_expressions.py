@@ -315,7 +315,7 @@ def test_a_name_that_explodes_stops() -> None:
     doubling = "; ".join(f"n{i + 1} := n{i} or n{i}" for i in range(40))
     text = f"n0 := a; {doubling}; "
     assert found(text + "n40", "a b") == [0]
-    with pytest.raises(BudgetExceeded, match="without its names"):
+    with pytest.raises(BudgetExceeded, match="with its names written out"):
         takes_place(parse(text + "prefix(n40)"), history("a b"), Budget(states=1000))
 
 

@@ -579,7 +579,7 @@ def test_arrow_columns_that_have_no_place_are_refused(
     [
         ({"type": ["T", "X"]}, ", position 1, field 'type': unknown event type 'X'; the schema has T, H"),
         ({"type": ["T", None]}, ", position 1, field 'type': " + NO_TYPE),
-        ({"type": [1, 2]}, ", position 0, field 'type': the event type is a string, not int"),
+        ({"type": [1, 2]}, ", position 0, field 'type': the event type must be a string, not int"),
         ({"type": ["T", "T"], "id": [None, "1"]}, ", position 1, field 'id': string, but the schema has int"),
         ({"type": ["T", "T"], "id": [1.0, 1.5]},
          ", position 1, field 'id': 1.5 cannot be stored exactly as a 64-bit int"),
