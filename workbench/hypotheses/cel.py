@@ -1051,6 +1051,7 @@ STAGES = (
             Template("(A ; B) FILTER B.x = 1", events("A B", x=(0, 1)), 4),
             Template("(A ; B) FILTER A.x < B.x", events("A B", x=(0, 1)), 4),
             Template("(A ; B ; C) FILTER B.x < C.x", events("B C", x=(0, 1)), 3, before=events("A", x=(0,))),
+            Template("(A ; B ; C) FILTER B.x = 1", events("B", x=(0, 1)) + types("C"), 3, before=types("A")),
         ),
     ),
     Stage(
