@@ -20,8 +20,8 @@ HEAD = """# The theorems, side by side
 Written by `python -m proofs_tests.mechanised.statements` from the files in Coq.
 
 Each theorem of [The core, proved in Coq](mechanised.md) stands here three times: the claim of the paper, the
-theorem in words, and the statement in Coq. A theorem is for all variables of its section: those before the
-statement, and any of these four.
+theorem in words, and the statement in Coq. A theorem is for all variables of its section: those before it, or before
+an earlier theorem of the same file, and any of these four.
 
 ```coq
 {common}
@@ -348,29 +348,36 @@ def premises(file: str, name: str) -> str:
     return "\n".join(line for lines in sections for line in lines if line not in COMMON)
 
 
-def section(statement: Statement) -> str:
-    """A theorem, three times."""
+def section(statement: Statement, known: set[tuple[str, str]]) -> str:
+    """Return a theorem, three times, without the `known` variables that earlier theorems of its file have shown."""
     ids = [id_ for id_, place in THEOREMS.items() if place in statement.shown]
     claims = f" Entries: {', '.join(f'`{id_}`' for id_ in ids)}." if ids else ""
+    variables = premises(*statement.shown[0])
+    if (statement.file, variables) in known:
+        variables = ""
+    known.add((statement.file, variables))
     link = f"[`{statement.file}`](../../proofs_tests/mechanised/{statement.file})"
     parts = [
         f"## {statement.title}",
         f"*Claim.* {statement.paper}{claims}",
         f"{statement.prose}",
         f"{link}:",
-        "```coq\n" + "\n\n".join(filter(None, (premises(*statement.shown[0]), coq(*statement.shown[0])))) + "\n```",
+        "```coq\n" + "\n\n".join(filter(None, (variables, coq(*statement.shown[0])))) + "\n```",
     ]
     if statement.definitions:
         parts.append("where")
         for file, names in groupby(statement.definitions, lambda place: place[0]):
             texts = "\n\n".join(coq(file, name) for _, name in names)
-            parts.append(f"```coq\n(* {file} *)\n{texts}\n```")
+            source = "" if file == statement.file else f"(* {file} *)\n"
+            parts.append(f"```coq\n{source}{texts}\n```")
     return "\n\n".join(parts)
 
 
 def page() -> str:
     """The text of the page."""
-    return "\n\n".join([HEAD.format(common="\n".join(COMMON)).rstrip(), *map(section, STATEMENTS)]) + "\n"
+    known: set[tuple[str, str]] = set()
+    sections = [section(statement, known) for statement in STATEMENTS]
+    return "\n\n".join([HEAD.format(common="\n".join(COMMON)).rstrip(), *sections]) + "\n"
 
 
 if __name__ == "__main__":
