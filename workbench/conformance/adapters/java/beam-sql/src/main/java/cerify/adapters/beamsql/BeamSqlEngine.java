@@ -6,14 +6,20 @@ import cerify.adapters.protocol.Skip;
 import cerify.adapters.protocol.SqlEngine;
 import cerify.adapters.protocol.Table;
 import java.io.IOException;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Consumer;
 import org.apache.beam.sdk.Pipeline;
+import org.apache.beam.sdk.PipelineResult;
 import org.apache.beam.sdk.extensions.sql.SqlTransform;
+import org.apache.beam.sdk.options.PipelineOptions;
 import org.apache.beam.sdk.options.PipelineOptionsFactory;
+import org.apache.beam.sdk.runners.PTransformOverride;
+import org.apache.beam.sdk.schemas.Schema;
 import org.apache.beam.sdk.transforms.Create;
 import org.apache.beam.sdk.transforms.DoFn;
 import org.apache.beam.sdk.transforms.ParDo;
@@ -37,10 +43,23 @@ final class BeamSqlEngine extends SqlEngine {
     /** The rows of the pipeline that runs; the direct runner calls functions in this process. */
     private static final Queue<Row> FOUND = new ConcurrentLinkedQueue<>();
 
+    /** The rows of the table. */
+    private static volatile List<Row> given = List.of();
+
     private static final String FIRST = """
             {"columns": [{"name": "cerify_place", "type": "BIGINT"}], "rows": [[0]], "variables": ["A"],
              "clause": {"partition": "", "order": "", "measures": "", "rows": "ONE ROW PER MATCH", "skip": "",
                         "pattern": "PATTERN (A)", "define": "", "subset": ""}}""";
+
+    /** The pipelines of the last statements and schemas: to plan one takes longer than to run it. */
+    private final Map<List<Object>, Pipeline> pipelines = new LinkedHashMap<>() {
+        private static final long serialVersionUID = 1;
+
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<List<Object>, Pipeline> eldest) {
+            return size() > 20;
+        }
+    };
 
     /** The engine, with its classes loaded, so that the first run is not slower than the others. */
     BeamSqlEngine() {
@@ -62,14 +81,13 @@ final class BeamSqlEngine extends SqlEngine {
                 matches, matches.stream().allMatch(clause::isOneRowEach) ? List.of() : rows(clause, clause.allRows()));
     }
 
-    private static List<Row> rows(Clause clause, String statement) {
+    private List<Row> rows(Clause clause, String statement) {
         FOUND.clear();
+        given = clause.rows();
         try {
-            Pipeline pipeline = Pipeline.create(PipelineOptionsFactory.fromArgs(OPTIONS).create());
-            pipeline.apply(Create.of(clause.rows()).withRowSchema(clause.schema()))
-                    .apply(SqlTransform.query(statement))
-                    .apply(ParDo.of(new Collect()));
-            pipeline.run().waitUntilFinish();
+            pipelines.computeIfAbsent(List.of(statement, clause.schema()), any -> pipeline(statement, clause.schema()))
+                    .run()
+                    .waitUntilFinish();
             return List.copyOf(FOUND);
         } catch (RuntimeException | AssertionError e) {
             Throwable cause = cause(e);
@@ -81,8 +99,54 @@ final class BeamSqlEngine extends SqlEngine {
         }
     }
 
+    private static Pipeline pipeline(String statement, Schema schema) {
+        Pipeline pipeline = new Planned(PipelineOptionsFactory.fromArgs(OPTIONS).create());
+        pipeline.apply(Create.of(0))
+                .apply(ParDo.of(new Rows()))
+                .setRowSchema(schema)
+                .apply(SqlTransform.query(statement))
+                .apply(ParDo.of(new Collect()));
+        return pipeline;
+    }
+
     private static Throwable cause(Throwable e) {
         return e.getCause() == null ? e : cause(e.getCause());
+    }
+
+    /** A pipeline that runs more than once. The runner's replacements stay, so the later runs need none. */
+    private static final class Planned extends Pipeline {
+
+        private boolean hasRun;
+
+        Planned(PipelineOptions options) {
+            super(options);
+        }
+
+        @Override
+        public PipelineResult run() {
+            try {
+                return super.run();
+            } finally {
+                hasRun = true;
+            }
+        }
+
+        @Override
+        public void replaceAll(List<PTransformOverride> overrides) {
+            if (!hasRun) {
+                super.replaceAll(overrides);
+            }
+        }
+    }
+
+    private static final class Rows extends DoFn<Integer, Row> {
+
+        private static final long serialVersionUID = 1;
+
+        @ProcessElement
+        public void all(OutputReceiver<Row> output) {
+            given.forEach(output::output);
+        }
     }
 
     private static final class Collect extends DoFn<Row, Void> {
