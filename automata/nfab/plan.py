@@ -185,7 +185,7 @@ class StatePlan:
 
     @property
     def stops_at_end(self) -> bool:
-        """Return whether it is a Kleene plus in last place that is a match at the end of the stream."""
+        """Return whether the state is a Kleene plus in last place, whose run is a match when the stream ends."""
         return self.stops_by_itself and self.at_stream_end == "stops"
 
 

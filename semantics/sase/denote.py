@@ -340,7 +340,7 @@ class SaseAbsences:
         self.q, self.S, self.reading, self.operations, self.watch = q, S, reading, operations, watch
 
     def forbid(self, M: Bindings) -> bool:
-        """Return whether the events of some negated component occur, or events to come may be such."""
+        """Return whether events of some negated component occur, or may still occur."""
         return any(self.is_there(k, M) for k in self.q.pattern if k.negated)
 
     def is_there(self, k: sase.Component, M: Bindings) -> bool:

@@ -816,7 +816,7 @@ def test_the_duration_of_azure(seconds: int, duration: Duration, begun: list[int
 @pytest.mark.parametrize(
     ("clause", "dialect", "kind", "message"),
     [
-        ("LIMIT DURATION(minute, 1) PATTERN (A)", "standard", Unsupported, "no part of the standard"),
+        ("LIMIT DURATION(minute, 1) PATTERN (A)", "standard", Unsupported, "not part of the standard"),
         ("LIMIT DURATION(month, 1) PATTERN (A)", "azure", ParseError, "unit of time"),
         ("LIMIT DURATION(minute, 1) PATTERN (A)", "azure", Unsupported, "TIMESTAMP BY"),
         ("PATTERN (A . B)", "standard", ParseError, "for any row write a variable"),
