@@ -176,7 +176,7 @@ def test_a_stream_is_looked_at_as_data_at_rest_is(spark: SparkSession, tmp_path:
         match_stream(df, "A FILTER A[x = 'one']", strict=True, **how)
     with pytest.raises(IllFormed, match="unknown event type Bee; the events have A, B"):
         match_stream(df, "A ; Bee", types=["A", "B"], **how)
-    with pytest.raises(InputError, match="event_time names the column"):
+    with pytest.raises(InputError, match="give event_time: the column"):
         match_stream(df, "A", event_time=None, partition_by="k")  # type: ignore[arg-type]
 
 
