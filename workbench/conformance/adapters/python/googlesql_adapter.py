@@ -219,7 +219,7 @@ def statement_of(run: RunMessage) -> tuple[str, bool, list[str]]:
     has_empty = accepts_no_rows(tree["pattern"])
     order = f"SELECT TO_JSON_STRING(STRUCT(ARRAY_AGG({PLACE} ORDER BY {', '.join([*orders, PLACE])}) AS places)) FROM {table}"
     order += f" GROUP BY {', '.join(keys)}" if keys else ""
-    return f"SELECT TO_JSON_STRING(m) FROM {table} MATCH_RECOGNIZE ({' '.join(clause)}) AS m", order if has_empty else "", names
+    return f"SELECT TO_JSON_STRING(TO_JSON(m)) FROM {table} MATCH_RECOGNIZE ({' '.join(clause)}) AS m", order if has_empty else "", names
 
 
 # --- the engine -------------------------------------------------------------------------------------------------------
