@@ -28,12 +28,11 @@ INTRODUCTION = """# Errata
 Written by `cerify claims --write docs/claims.md`, together with [claims](claims.md), with cerify {version}.
 
 This page lists what fails as printed. Each erratum names its claims, which have these ids in
-[claims](claims.md), with a counterexample and, unless it is refuted, a correction that passes the same check; of
-`tods21.sec9.1:delay` no correction is run. The counterexample is the first that the quick check comes to, where it
-searches from small cases to large ones, or one made by hand, which need not be the smallest. *holds-corrected*: fails
-as printed, holds with the correction. *refuted*: fails. Where nothing is said of damage of the copy, one sign more or
-less would not mend the text. Claims whose failure damage of our copy would explain stand in
-[a table of their own](#text-that-may-be-damaged).
+[claims](claims.md), with a counterexample and, unless it is refuted, a correction that passes the same check. The
+counterexample is the first that the quick check comes to, where it searches from small cases to large ones, or one
+made by hand, which need not be the smallest. *holds-corrected*: fails as printed, holds with the correction.
+*refuted*: fails. Where nothing is said of damage of the copy, one sign more or less would not mend the text. Claims
+whose failure damage of our copy would explain stand in [a table of their own](#text-that-may-be-damaged).
 
 We read these copies, and had no others to settle a doubt:
 

@@ -22,17 +22,18 @@ INTRODUCTION = """# The claims of the papers
 
 Written by `cerify claims --write docs/claims.md`, together with [errata](errata.md), with cerify {version}.
 
-Every numbered or displayed claim of the five papers has a row, and statements about [later
-work](theory/related.md) have. Where a step of a proof fails and the theorem stands, the row is about that step. A
-few rows are statements of this book about the language of a paper, and say so.
+The theorems, propositions, lemmas, corollaries, definitions and algorithms of the five papers have rows, and so have
+their figures and tables where they say more than these, and many statements between. Of Table 1 of tods21 these are
+correlation and windowing. Statements about [later work](theory/related.md) have rows too. Where a step of a proof
+fails and the theorem stands, the row is about that step. A few rows are statements of this book about the language of
+a paper, and say so.
 `cerify claims ID` prints one of them, and `--json` its counterexample as data.
 
 - **Status.** *holds*: the claim as printed, in the reading named, passes its check, which may look at less than the
-  claim. *holds-corrected*: it fails as printed, and a correction passes the same check, but for
-  `tods21.sec9.1:delay`, of which none is run. *refuted*: it fails. *text-damaged*: as our copy has it it fails, or
-  makes no sense, and damage of that copy would explain it; it holds as mended. The cases counted are those of the
-  corrected or mended version, unless the row says "as printed". *open*: nothing decides it yet; the last column
-  says why. The status of a claim that fails links to its erratum.
+  claim. *holds-corrected*: it fails as printed, and a correction passes the same check. *refuted*: it fails.
+  *text-damaged*: as our copy has it it fails, or makes no sense, and damage of that copy would explain it; it holds as
+  mended. The cases counted are those of the corrected or mended version, unless the row says "as printed". *open*:
+  nothing decides it yet; the last column says why. The status of a claim that fails links to its erratum.
 - **Evidence.** *proof*: an argument that the book writes out, parts of it checked. *decided*: all streams or
   histories, for the formulas or automata named, of which some are a sample where a seed is named. *exhaustive*: all
   cases up to the size named, and a sample beyond it if one is named; of a claim about one query or a few, all

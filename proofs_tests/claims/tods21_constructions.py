@@ -191,8 +191,8 @@ def _(effort: Effort) -> Finding:
             failing = {
                 "automaton": f"one state with {len(A.transitions)} loops, each with a predicate on an attribute of its "
                 "own and a set of variables of its own",
-                "expected": f"{2 * possible} transitions at most",
-                "got": f"{leaving}",
+                "by the text": f"{2 * possible} transitions leave a state at most",
+                "by the definition printed": f"{leaving}",
             }
         if leaving > len(labels) * possible:
             return Finding("refuted", "exhaustive", f"{A}: {leaving} transitions")

@@ -307,9 +307,9 @@ _law(
 )
 _law(
     "tods21.prop8.12:example",
-    "A ; (B+ : A)",
-    "A ; (STRICT(B ; A) OR (B+ ; STRICT(B ; A)))",
-    reading="the text has R, T and U for A, B and A",
+    "A ; (B+ : C)",
+    "A ; (STRICT(B ; C) OR (B+ ; STRICT(B ; C)))",
+    reading="the text has R, T and U for A, B and C",
 )
 _law(
     "tods21.prop8.13:seq",

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
+from cerify.automata.algebra.finite import types
 from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.model import CEA, io_determinize, single_variable
 from cerify.automata.evaluate.ces import CompactComplexEventSet
@@ -97,6 +98,36 @@ def _(effort: Effort) -> Finding:
         f"the automata of {cases} formulas, {space.formulas_in_words}, on all streams; I/O-deterministic by Definition "
         "5.4, with at most 2^|Q| states, and of a size of at most 2^|A|",
     )
+
+
+def _size_of_all_sets(A: CEA) -> int:
+    """The size of the automaton of Proposition 5.5 with all sets of states: one successor for each type and label."""
+    return 2**A.states * (1 + len(types(A.predicates)) * len(A.marks))
+
+
+@claim(
+    "tods21.prop5.5:size",
+    "The automaton of the proof of Proposition 5.5 is of size O(2^(2|A|))",
+    "proposition",
+    "its states are all sets of states of A",
+)
+def _(effort: Effort) -> Finding:
+    space, cases = _small(effort), 0
+    for phi in space.every():
+        A, cases = compile_cel(phi), cases + 1
+        if _size_of_all_sets(A) > 2 ** (2 * A.size):
+            return Finding("refuted", "exhaustive", show(phi))
+    bound = f"of the automata A of {cases} formulas the size is 2^(2|A|) at most, counted and not built: "
+    return Finding("holds", "exhaustive", bound + space.formulas_in_words)
+
+
+plant(
+    "tods21.prop5.5:size",
+    "states are sets of sets of states",
+    sys.modules[__name__],
+    "_size_of_all_sets",
+    broken.result(lambda size: 2**size),
+)
 
 
 @claim(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import product
 
@@ -49,7 +49,7 @@ def _inexpressible(name: str, query: str) -> None:
         if not isinstance(answer, NotInStar) or not _sensitive(parse(query), answer):
             return Finding("refuted", "decided", query)
         sides = [answer.matched] + ([answer.unmatched] if answer.unmatched is not None else [])
-        shown = " but not ".join(f"{sorted(C)} on {' '.join(e.type for e in S)}" for S, C in sides)
+        shown = " but not ".join(f"{_set(C)} on {' '.join(e.type for e in S)}" for S, C in sides)
         late = "" if answer.unmatched is not None else ", which is not the last position"
         return Finding(
             "holds",
@@ -57,6 +57,10 @@ def _inexpressible(name: str, query: str) -> None:
             f"that CEL* has the *-property: docs/theory/star.md, and prop8.5 with its bounds; that this has it not is "
             f"decided: a match is {shown}{late}",
         )
+
+
+def _set(C: Iterable[int]) -> str:
+    return f"{{{', '.join(map(str, sorted(C)))}}}"
 
 
 for _name, _query in WITNESSES.items():
@@ -111,13 +115,11 @@ def _(effort: Effort) -> Finding:
     phi = theorem_8_9(loop, star_step)
     sides = shown(S, expected=single_variable(star(loop)), got=single_variable(compile_cel(phi)))
     counterexample = {"automaton": "one state, with a loop (A, {A})", "compared with": show(phi), **sides}
-    cases = 0
-    for A in automata(effort, seed=4):
-        cases += 1
+    for cases, A in enumerate(automata(effort, seed=4), 1):
         written = not beyond_star(theorem_8_9(A, star_step_iterated))
         if not written or star_difference(A, star_step_iterated) is not None:
             return Finding("refuted", "decided", f"after {cases} automata", counterexample)
-    bound = f"{cases} {in_words(effort, seed=4)}, on all streams of A and B"
+    bound = f"{in_words(effort, seed=4)}; on all streams of A and B"
     return Finding("holds-corrected", "decided", bound, counterexample, "`φ_kk+` in the place of `φ_kk`")
 
 

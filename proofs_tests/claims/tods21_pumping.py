@@ -85,7 +85,7 @@ def _(effort: Effort) -> Finding:
                     cases += 1
                     if not pumpable_at(phi, S, mu):
                         return Finding("refuted", "exhaustive", f"{show(phi)} over {S.events}")
-    alike = " (where there is no filter, of x = 0)" if effort == "quick" else ""
+    alike = "; the events have x = 0 where the formula has no filter" if effort == "quick" else ""
     if frozenset({0, 1, 3, 4}) in complex_events(parse("STRICT(A+)"), Stream(map(Event, "AAUAA")), 4):
         return Finding("refuted", "exhaustive", "STRICT is not looked at")
     if not rejected:
@@ -96,7 +96,8 @@ def _(effort: Effort) -> Finding:
         f"{cases} valuations with more than N events, N as in the proof, pumped one to three times, each P_i "
         f"empty or one U; the filters on top "
         f"reject {rejected} others; {space.formulas_in_words}, and with one node less below a filter that asks for a "
-        f"set of two tuples; at the end of all streams of {space.events} events over {len(space.alphabet)} tuples"
+        f"set of two tuples; matches that end at the last event of all streams of {space.events} events over "
+        f"{len(space.alphabet)} tuples"
         f"{alike}; with an event between the two rounds, where the definition has none, STRICT(A+) on A A would not be",
     )
 

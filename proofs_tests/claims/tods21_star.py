@@ -156,7 +156,12 @@ def _(effort: Effort) -> Finding:
     return Finding("holds", "exhaustive", bound)
 
 
-@claim("tods21.prop8.5", "Every formula of CEL* has the *-property", "proposition")
+@claim(
+    "tods21.prop8.5",
+    "Every formula of CEL* has the *-property",
+    "proposition",
+    "(3) of the proof, which says it of valuations and intervals, is in docs/theory/star.md",
+)
 def _(effort: Effort) -> Finding:
     also = with_values(effort, violates)
     if also is None:
