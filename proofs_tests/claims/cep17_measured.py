@@ -113,7 +113,9 @@ _exponential(
     "STRICT is evaluated with at most exponential update time",
     guess,
     1.1,
-    _BOUND.format("2 to the |A|") + "; on this family STRICT has linearly many lists",
+    _BOUND.format("2 to the |A|")
+    + "; on this family STRICT has linearly many lists: an upper bound, and no family that needs it "
+    "is measured",
 )
 _exponential(
     "cep17.thm6:max",
@@ -273,7 +275,7 @@ def _consuming(A: CEA, types: Sequence[int]) -> tuple[list[int], list[int]]:
 
 @claim(
     "cep17.tab2",
-    "With a consumption policy the update time is constant, and about the same for all six queries",
+    "With a consumption policy the update time is constant, and for all six queries the same within a factor of two",
     "figure",
     f"the header of the table, with the averages of outputs, is lost; types are drawn uniformly from A to D; {_TABLE}",
 )
@@ -295,7 +297,7 @@ def _(effort: Effort) -> Finding:
         f"operations in the length, {min(averages):.1f} to {max(averages):.1f} operations an event, {spread:.1f} "
         f"times; complex events each time: {told}"
     )
-    return Finding("holds" if max(exponents) < LINEAR and spread < 4 else "refuted", "measured", bound)
+    return Finding("holds" if max(exponents) < LINEAR and spread < 2 else "refuted", "measured", bound)
 
 
 @claim(
@@ -328,14 +330,18 @@ def _(effort: Effort) -> Finding:
         return Finding("refuted", "measured", bound)
     S = stream("A A")
     counterexample = {
-        "query": "STRICT(A+)",
+        "query": "STRICT((A AS x)+)",
         "events": [{"type": event.type} for event in S],
         "at": 1,
         "expected": "at most one",
         "got": sorted(list(match.events) for match in evaluate(automaton("A+"), S, "strict") if match.at == 1),
-        "MAX(A ; B) on A A B": [list(m.events) for m in sorted(evaluate(automaton("A ; B"), stream("A A B"), "max"))],
+        "MAX(A AS x ; B AS y) on A A B": [
+            list(m.events) for m in sorted(evaluate(automaton("A ; B"), stream("A A B"), "max"))
+        ],
     }
-    correction = "that is so for NXT and LAST; of STRICT and MAX one event may have many outputs"
+    correction = (
+        "that is so for NXT and LAST; of STRICT and MAX one event may have many outputs. What section 8.1 says holds"
+    )
     return Finding("holds-corrected", "measured", bound, counterexample, correction)
 
 
@@ -429,8 +435,9 @@ def _appendix_e(
     policy: Callable[[Formula, Stream], set[tuple[int, ...]]],
     compared: str,
     reading: str,
+    title: str,
 ) -> None:
-    @claim(f"cep17.appE:{system.lower()}", f"The texts for {system} say the queries of Table 1", "example", reading)
+    @claim(f"cep17.appE:{system.lower()}", title, "example", reading)
     def check(effort: Effort) -> Finding:
         cases, length = 0, 5 if effort == "quick" else 6
         for name in queries:
@@ -451,6 +458,7 @@ _appendix_e(
     all_complex_events,
     "all their complex events, at all positions, the same on {}",
     f"{_TABLE}; skip_till_any_match has the variables as its arguments and an empty body, by the definition of SASE+",
+    "The texts for SASE say the queries of Table 1",
 )
 _appendix_e(
     "EsperTech",
@@ -463,6 +471,8 @@ _appendix_e(
     "MATCH SKIP, and what Esper then skips is the consumption policy of Table 2, for which the paper says that the "
     "query is the same. "
     "By the definition of MATCH_RECOGNIZE here; Esper 9.0.0 has the same answers on them, in test_adapters.py",
+    "The texts for EsperTech say the queries of Table 1 with the consumption policy, and all complex events on streams "
+    "as those of Figure 4",
 )
 plant(
     "cep17.appE:sase",

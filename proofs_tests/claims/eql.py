@@ -24,6 +24,10 @@ Evaluation: TypeAlias = Callable[[eql.EqlQuery], Callable[[Stream], Iterable[Mat
 TYPES = "AB"
 SPANS = (("", ""), ("", "A"), (" with maxspan=1s", ""), (" with maxspan=1s", "B"))
 """A window, and the type at `until`."""
+TAKEN = (
+    "that the first event at u ends a run, and begins none, is taken from the source of the engine, not from its "
+    "documentation; a window is closed"
+)
 KEYED = tuple(Event(type_, {"k": key}) for type_ in TYPES for key in (1, 2))
 
 
@@ -74,8 +78,8 @@ def _by_slots(query: eql.EqlQuery) -> Callable[[Stream], Iterable[Match]]:
     "A sequence without keys is p1 ; (((p2 UNLESS p2 ; p2) ; ...) UNLESS ((p1 ; ... ; pn) OR u ; pn)) WITHIN w "
     "in CEL, where p1 is without the events at u",
     "theorem",
-    "a statement of docs/guide/eql.md, as the documentation has no formulas; times ascend, and no field has several "
-    "values",
+    f"a statement of docs/guide/eql.md, as the documentation has no formulas; {TAKEN}; times ascend, and no field has "
+    "several values",
 )
 def _(effort: Effort) -> Finding:
     of_three = [parse(f"sequence {' '.join(f'[{step} where true]' for step in 'ABA')}")]
@@ -99,7 +103,7 @@ plant("eql.keyless", "of the runs that end at an event the first one is taken", 
     "eql.by",
     "With a key that is the same at each step the formula of eql.keyless stands under PER KEY",
     "theorem",
-    "a statement of docs/guide/eql.md, as the documentation has no formulas; every event has the key",
+    f"a statement of docs/guide/eql.md, as the documentation has no formulas; {TAKEN}; every event has the key",
 )
 def _(effort: Effort) -> Finding:
     return _agree_on_logs(_rules(effort, " by k"), KEYED, 3 if effort == "quick" else 4, _as_formula)
@@ -114,7 +118,8 @@ plant("eql.by", "all events have one key", denote, "keys_of", broken.always(((),
     "one that begins last, if it is within maxspan and without an event of until",
     "theorem",
     "the machine is that of the documentation, 'How sequence queries handle matches', and the sentence about its runs "
-    "one of this book; from each event at the first step begins one run, which takes the next event at each step",
+    f"one of this book; {TAKEN}; from each event at the first step begins one run, which takes the next event at each "
+    "step",
 )
 def _(effort: Effort) -> Finding:
     chains = (" ".join(f"[{step} where true]" for step in steps) for steps in product("AB", repeat=3))

@@ -43,7 +43,7 @@ TEXTS = {
     "vldb22": "the abstract, and the source of the engine",
     **dict.fromkeys(("icdt22", "icdt20", "arxiv24", "pods25", "acel26", "vldb23", "vldb24"), "the abstract"),
     "sigmod14": "the title",
-    "eql": "the documentation of Elasticsearch 8, without the engine",
+    "eql": "the documentation of Elasticsearch 8, and for until the source of its SequenceMatcher, read and not run",
 }
 """Which copy of a paper was read."""
 
@@ -196,12 +196,28 @@ ERRATA = (
         "Theorems 2 and 3 stand, for formulas that bind a variable where it is asked",
         "The + chooses x anew in each round: section 3, where the semantics is, has vdef+, the variables that are "
         "defined outside of any +; bound ones come in section 5.1. A round of B leaves it at any event. So a match may "
-        "depend on later events, as section 5.1 wants to exclude. The proof of Theorem 2 renames the variable in the "
-        "+; but then the filter speaks of the x outside: see [core-CEL](decisions/core-cel.md). No other formula in "
+        "depend on later events, as section 5.1 wants to exclude. By the proof of Theorem 2 the subformula can "
+        "be rewritten with a new variable; but then the filter speaks of the x outside, or, if it is renamed too, "
+        "nothing binds its variable where it is asked: see [core-CEL](decisions/core-cel.md). No other formula in "
         "LP-normal form will do, with predicates on one event each: every filter is then asked of the event that its R "
         "AS x takes, so that whether a set of events matches depends on these events alone. A CEA too reads no event "
         "behind a match.",
         damage=PLUS_LOST,
+    ),
+    Erratum(
+        "Appendix C.3.2, the automaton of NXT",
+        ("cep17.appC.3:nxt",),
+        "The second condition on a transition checks that the next state could not have been reached from a higher "
+        "run; (q, T) is final if q is final and something holds of all higher sets of T, taken to be that they have no "
+        "final state.",
+        "Theorem 4 stands, with one new final state",
+        "A complex event ends with a mark (section 6). A higher run that ends with a step without a mark is no rival "
+        "at this position, and forbids the marking step to its state all the same. Here {0} stands in state 1 after "
+        "one event, above the empty complex event in state 0; at the second, 1 is reached from 1 without a mark, and so "
+        "the marking step from 0 to 1 is forbidden: {1} is on no run, whatever is final. Proof C.15 compares runs "
+        "that go on in the same way; with i = n nothing comes after, and the last step of the rival may have no mark.",
+        damage="Not likely: the conditions are formulas and are lost, but the words beside the second one, and the "
+        "proof, have what fails; and no set of final states mends it.",
     ),
     Erratum(
         "Section 8.2, Figure 5",
@@ -222,14 +238,8 @@ DAMAGED = (
         "The conditions are formulas and are lost. A second one about the given sequence of sets cannot serve both: of "
         "p in the first set, which reaches q without a mark, and r in the second, which reaches q with one, NXT has to "
         "forbid the step of r, and LAST to allow it. So the loss explains it if the second condition is about the new "
-        "sequence, which the third defines. Algorithm 6 does it right.",
-    ),
-    DamagedText(
-        ("cep17.appC.3:nxt",),
-        "Appendix C.3.2: (q, T) is final if q is final and something holds of all higher sets of T; taken to be that "
-        "they have no final state.",
-        "What holds of them is a formula, and lost. On the automata of Theorem 3, whose final states are reached by "
-        "marks only, the reading is right.",
+        "sequence, which the third defines. More likely it is an error of the paper: the copy keeps *for every … and "
+        "…*, as for each higher set and each mark. Algorithm 6 does it right.",
     ),
     DamagedText(
         ("cep17.alg5",),

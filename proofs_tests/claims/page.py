@@ -23,10 +23,11 @@ INTRODUCTION = """# The claims of the papers
 Written by `cerify claims --write docs/claims.md`, together with [errata](errata.md), with cerify {version}.
 
 The theorems, propositions, lemmas, corollaries, definitions and algorithms of the five papers have rows, and so have
-their figures and tables where they say more than these, and many statements between. Of Table 1 of tods21 these are
-correlation and windowing. Statements about [later work](theory/related.md) have rows too. Where a step of a proof
-fails and the theorem stands, the row is about that step. A few rows are statements of this book about the language of
-a paper, and say so.
+most of their figures, tables, displays and claims in words, and statements about [later work](theory/related.md). Of
+Table 1 of tods21 only correlation and windowing have one; Figure 2 of cep17 and the restatement in its section 5.2
+have none, nor has section III of icde08, which is about the classes of sase07. Where a step of a proof fails and the
+theorem stands, the row is about that step. A few rows are statements of this book about the language of a paper, and
+say so.
 `cerify claims ID` prints one of them, and `--json` its counterexample as data.
 
 - **Status.** *holds*: the claim as printed, in the reading named, passes its check, which may look at less than the
