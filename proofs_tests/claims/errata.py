@@ -213,8 +213,8 @@ ERRATA = (
         "Theorem 4 stands, with one new final state",
         "A complex event ends with a mark (section 6). A higher run that ends with a step without a mark is no rival "
         "at this position, and forbids the marking step to its state all the same. Here {0} stands in state 1 after "
-        "one event, above the empty complex event in state 0; at the second, 1 is reached from 1 without a mark, and so "
-        "the marking step from 0 to 1 is forbidden: {1} is on no run, whatever is final. Proof C.15 compares runs "
+        "one event, above the empty complex event in state 0; at the second, 1 is reached from 1 without a mark, and "
+        "so the marking step from 0 to 1 is forbidden: {1} is on no run, whatever is final. Proof C.15 compares runs "
         "that go on in the same way; with i = n nothing comes after, and the last step of the rival may have no mark.",
         damage="Not likely: the conditions are formulas and are lost, but the words beside the second one, and the "
         "proof, have what fails; and no set of final states mends it.",
