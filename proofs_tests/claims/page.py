@@ -109,9 +109,7 @@ def _of(paper: str) -> Iterator[str]:
             status = f"[{status}](errata.md#{erratum.anchor})"
         elif damaged_text(claim.id) is not None:
             status = f"[{status}](errata.md#text-that-may-be-damaged)"
-        bound = looked[claim.id]
-        for note, text in notes.items():
-            bound = re.sub(rf"(?<!\w){re.escape(text)}(?!\w)", note, bound)
+        bound = _with_notes(looked[claim.id], notes)
         cells = (f"`{claim.id}`", claim.title, status, found["evidence"] or "", bound)
         yield "| " + " | ".join(_cell(text) for text in cells) + " |"
     yield ""
@@ -124,13 +122,29 @@ def _looked_at(found: dict[str, Any]) -> str:
 
 
 def _notes(texts: Iterable[str]) -> dict[str, str]:
-    """Return the clauses that several texts share, by name, if naming them makes the page shorter."""
-    clauses = Counter(
-        clause for text in texts for clause in re.split(r"(?<! ); |\. (?:Reading: )?|: (?=[a-z0-9])", text)
-    )
-    words = {clause: len(clause.split()) for clause in clauses if "`" not in clause}
-    shared = [clause for clause, n in words.items() if n >= 7 and (clauses[clause] - 1) * n > 9]
+    """Return the readings and clauses that several texts share, by name, if naming them makes the page shorter.
+
+    What is shared as a whole has one name, and its clauses have none for its sake.
+    """
+    texts = list(texts)
+    whole = _shared(part for text in texts for part in re.split(r"\. (?:Reading|In Coq): ", text))
+    named = re.compile("|".join(map(re.escape, sorted(whole, key=len, reverse=True))) or "(?!)")
+    rest = (named.sub("`", text) for text in texts)  # the sign stands for a name
+    clauses = (re.split(r"(?<! ); |\. (?=[A-Z])(?:Reading: )?|: (?=[a-z0-9])", text) for text in rest)
+    shared = [*whole, *_shared(clause for some in clauses for clause in some)]
     return {f"N{k}": clause for k, clause in enumerate(sorted(shared, key=lambda clause: -len(clause)), 1)}
+
+
+def _shared(clauses: Iterable[str]) -> list[str]:
+    words = {clause: (len(clause.split()), k) for clause, k in Counter(clauses).items() if "`" not in clause}
+    return [clause for clause, (n, k) in words.items() if n >= 7 and (k - 1) * n > 9]
+
+
+def _with_notes(text: str, notes: dict[str, str]) -> str:
+    """Return a text with the names of notes in the place of what they say; between two names stands no colon."""
+    for note, said in notes.items():
+        text = re.sub(rf"(?<!\w){re.escape(said)}(?!\w)", note, text)
+    return re.sub(r"\b(N\d+): (?=N\d)", r"\1; ", text)
 
 
 def _cell(text: str) -> str:

@@ -241,7 +241,8 @@ class _AsPrinted(Runs):
     "sase07.def-run",
     "Runs: begin, ignore, take, proceed",
     "definition",
-    "positions from 0 in the counterexample; at n + 1 is no event, of which no condition holds",
+    "positions from 0 in the counterexample, which has the proceed move as printed and the begin move as corrected; at "
+    "n + 1 is no event, of which no condition holds",
 )
 def _(effort: Effort) -> Finding:
     text = "SEQ(A+ a[]) WHERE a[a.LEN].x = 2"

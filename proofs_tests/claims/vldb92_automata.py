@@ -225,8 +225,8 @@ def _compiled(id_: str, title: str, everywhere: bool) -> None:
         id_,
         title,
         "theorem" if not everywhere else "corollary",
-        "of the expressions of section 2.2; /+, which comes behind the corollary, is constr:slashplus; prefix is as in "
-        "constr:prefix-empty, and what section 2.3 defines by a formula is by that as corrected",
+        "of all operators but /+, which comes behind the corollary and is constr:slashplus, and firstAfter, which has "
+        "it; prefix is as in constr:prefix-empty, and what section 2.3 defines by a formula is by that as corrected",
     )
     def check(effort: Effort) -> Finding:
         nodes, length = (3, 3) if effort == "quick" else (4, 4)
@@ -239,9 +239,9 @@ def _compiled(id_: str, title: str, everywhere: bool) -> None:
                 if M.events(h) & asked != meaning(E, h) & asked:
                     return Finding("refuted", "exhaustive", "the automata as printed", shown(E, h, M))
         bound = (
-            f"the automata as printed of {len(Es)} expressions, all over {IN_WORDS} to {nodes} nodes with the "
-            "operators of section 2.2 and those behind it but /+ and firstAfter, <2> for <n> and two operands for m, "
-            f"on all histories to {length} events of a and b"
+            f"the automata as printed of {len(Es)} expressions, any alone and all over {IN_WORDS} to {nodes} nodes "
+            "with the operators of section 2.2 and those behind it but /+ and firstAfter, <2> for <n> and two operands "
+            f"for m, on all histories to {length} events of a and b"
         )
         return Finding("holds", "exhaustive", bound)
 
@@ -311,7 +311,8 @@ def _(effort: Effort) -> Finding:
     assert found is not None
     by_hand = list(dict.fromkeys([E, *(parse(text) for texts in IN_CASES.values() for text in texts)]))
     wrong, against = agrees(by_hand)
-    bound = f"corrected, the automata of the library, of {len(by_hand)} expressions made by hand: {against}"
+    bound = f"corrected, the automata of the library, of {len(by_hand)} expressions made by hand, the one of "
+    bound += f"the counterexample and the {len(by_hand) - 1} of the rows constr-corr, each once: {against}"
     correction = "letters that say which variables are at an event, in place of marks on states"
     status: Status = "holds-corrected" if wrong is None else "refuted"
     return Finding(status, "example", bound, shown(E, found, M), correction)

@@ -71,7 +71,7 @@ def _counts(A: DFA) -> bool:
 RELATIVE = (lambda E, F: expr.Relative((E, F)),)
 LACKING: dict[str, tuple[str, Callable[[DFA], bool], int, list[expr.Expression], str]] = {
     "not": (
-        "what takes place does so behind any other events too",
+        "what takes place at the end of h does so at the end of every g h",
         _also_behind,
         5,
         expressions(5, unary=[expr.RelativePlus], leaves=BASE),
@@ -85,7 +85,7 @@ LACKING: dict[str, tuple[str, Callable[[DFA], bool], int, list[expr.Expression],
         "relative(a, b)",
     ),
     "relative+": (
-        "it does not count",
+        "only star-free (counter-free) sets can be said, and (aa)+ is not one",
         lambda A: not _counts(A),
         4,
         expressions(4, unary=[expr.ExpressionNot], leaves=BASE),
