@@ -477,7 +477,7 @@ TODS21_ERRATA = (
         "Section 9.1, the delay of an empty output",
         ("tods21.sec9.1:delay",),
         "If ⟦A⟧_n(S) is not empty, then delay_i(A, S, n) ≤ k · |C_i| for each i.",
-        "the definition stands, with |C_i| + 1",
+        "the definition stands, with the size of C_i and one",
         "A complex event may be empty (section 4), of a run that marks nothing, and then k · |C_i| = 0 is no delay at "
         "all. Of an evaluation whose outputs all have an event, both say the same, with another k.",
     ),
