@@ -28,15 +28,15 @@ _PATTERN_PART = re.compile(r"\(\?[^)]*\)|\.\*?")
 
 def fewer_parts(query: KeyedQuestion) -> Iterator[KeyedQuestion]:
     """Yield the query without a step, a clause or a part of its pattern."""
-    return _written(_fewer_parts(query))
+    return _parsed_again(_fewer_parts(query))
 
 
 def simpler_steps(query: KeyedQuestion) -> Iterator[KeyedQuestion]:
     """Yield the query with a condition left out or replaced by a part of it, or with a narrower window."""
-    return _written(_simpler_steps(query))
+    return _parsed_again(_simpler_steps(query))
 
 
-def _written(queries: Iterable[KeyedQuestion]) -> Iterator[KeyedQuestion]:
+def _parsed_again(queries: Iterable[KeyedQuestion]) -> Iterator[KeyedQuestion]:
     """Yield the queries as they are read from their texts, without those that break a rule."""
     for query in queries:
         with suppress(IllFormed, ParseError):
@@ -86,8 +86,8 @@ def _window(window: Window) -> FunnelWindow:
             return FunnelWindow(f"{amount} {unit}s", window)
         case EventWindow(count):
             return FunnelWindow(f"{count} EVENTS", window)
-        case _:
-            return FunnelWindow(f"{window.width} [{window.attribute}]", window)
+        case AttributeWindow(width, attribute):
+            return FunnelWindow(f"{width} [{attribute}]", window)
 
 
 def _with_steps(query: KeyedQuestion, steps: tuple[FunnelStep, ...]) -> KeyedQuestion:

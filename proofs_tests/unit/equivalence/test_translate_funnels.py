@@ -218,7 +218,7 @@ def test_a_call_is_read_in_a_select() -> None:
     ("text", "kind", "message"),
     [
         ("funnel(3)", ParseError, "no call"),
-        ("windowFunnel(60)", ParseError, "its arguments"),
+        ("windowFunnel(60)", ParseError, "the arguments after"),
         ("windowFunnel(60)(time)", ParseError, "one condition"),
         ("windowFunnel(60)(time, type = 'a'", ParseError, "not closed"),
         ("windowFunnel(60)(time, type = 'a", ParseError, "does not end"),

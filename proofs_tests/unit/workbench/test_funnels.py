@@ -364,7 +364,7 @@ def test_a_step_that_does_not_fit_the_events_is_a_warning(
     ("steps", "more", "message"),
     [
         (["view"], {"start": "first"}, "first event"),
-        (["view"], {"between": "not refund", "within": "3 events"}, "those of the stream"),
+        (["view"], {"between": "not refund", "within": "3 events"}, "all events of the stream"),
     ],
 )
 def test_what_has_no_query_says_so(steps: list[str], more: dict[str, Any], message: str) -> None:

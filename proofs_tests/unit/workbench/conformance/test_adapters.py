@@ -588,7 +588,7 @@ WORDS = {
             "googlesql",
             "MATCH_RECOGNIZE (ORDER BY x DESC MEASURES x AS m, COUNT(A.*) AS n AFTER MATCH SKIP TO NEXT ROW "
             "PATTERN (A (B | ()){2}?) DEFINE A AS x > PREV(x))",
-            "SELECT TO_JSON_STRING(m) FROM (SELECT `cerify_place`, `x` FROM cerify_rows) MATCH_RECOGNIZE ("
+            "SELECT TO_JSON_STRING(TO_JSON(m)) FROM (SELECT `cerify_place`, `x` FROM cerify_rows) MATCH_RECOGNIZE ("
             "ORDER BY `x` DESC, cerify_place MEASURES MATCH_NUMBER() AS cerify_number, "
             "ARRAY_AGG(STRUCT(MATCH_ROW_NUMBER() AS r, cerify_place AS p, CLASSIFIER() AS c)) AS cerify_rows, "
             "LAST(`x`) AS cerify_m0, COUNT(`A`.cerify_place) AS cerify_m1 AFTER MATCH SKIP TO NEXT ROW "
