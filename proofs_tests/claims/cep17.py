@@ -129,7 +129,8 @@ def _normal_form(
                 cases += 1
                 if by_position(phi, S) != by_position(psi, S):
                     return Finding("refuted", "exhaustive", f"{show(phi)} over {S.events}")
-        more = " and of 4 those that are not in the form yet" if nodes < 4 else ""
+        form = {"cep17.lem2": "in disjunctive normal form", "cep17.thm2": "in LP-normal form"}.get(id_, "safe")
+        more = f" and of 4 those that are not {form}" if nodes < 4 else ""
         more += ", and that of lemB.12:proof" if and_also else ""
         if over_or:
             more += ", and of 5 those that are a ; with an OR below it"
@@ -137,7 +138,7 @@ def _normal_form(
             more += f", and of 5 those {_AROUND_ITERATION}, and of 6 those {_AROUND_OR}"
         of = f"all over A, B, x and y with three conditions to {nodes} nodes{more}"
         kind = {"cep17.thm2": "well-formed formulas", "cep17.lemB.12": "formulas in disjunctive normal form"}
-        bound = f"{rewritten} {kind.get(id_, 'formulas')}, {of}; {changed} are not in the form yet; {cases} cases, "
+        bound = f"{rewritten} {kind.get(id_, 'formulas')}, {of}; {changed} are not {form}; {cases} cases, "
         found = Finding(
             "holds" if changed else "refuted", "exhaustive", f"{bound}all streams to {length} events over 3 tuples"
         )
@@ -284,7 +285,8 @@ TAKEN = {
     "not safe is sec5.1:safe",
     "correlated": "a statement of this book, as the words tell no result of it; the result is that of the definitions"
     + _SHOWS.format("z.hum > 60, x.id = z.id and y.id = x.id"),
-    "phi1": _HUMIDITY,
+    "phi1": "by the words, but for hum <= 25, as in tods21, where they say less than 25%; of the conditions, with <=, "
+    "Figure 1 shows y.id = 0 alone, by H 3 with hum = 25; with < it shows none; each other one alone may be left out",
     "phi2": _HUMIDITY,
     "phi3": "by the words" + _SHOWS.format("x.id = 1 and y.id = 1"),
 }

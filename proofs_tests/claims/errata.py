@@ -35,7 +35,8 @@ def codes(ids: tuple[str, ...]) -> str:
 # What an erratum is: the part that is told, beside the claims whose checks find the rest.
 
 TEXTS = {
-    "tods21": "the authors' version of January 2021 (49 pages), as text that was read from its annotated pages",
+    "tods21": "the authors' version (49 pages), dated January 2021 in its reference line, with references accessed "
+    "in June 2021, as text that was read from its annotated pages",
     "cep17": "a web version of arXiv:1709.05369, whose formulas and listings are lost",
     "sase07": "the technical report, as text that was read from its pages; Queries 2 to 5 are lost",
     "icde08": "the short paper of four pages, as text that was read from its pages",
@@ -169,9 +170,9 @@ def _and(values: Sequence[Any]) -> str:
 # Errata of cep17.
 
 NOTE = """The formulas and the listings are lost in the text at hand, so what is checked is what the text around them
-says. What rests on a formula or a listing that is lost is among the damaged texts, but for the + of Lemma B.12 and of
-Theorems 2 and 3: it chooses anew the variables that are defined in it outside of any further +, for which section 3
-brings in vdef+."""
+says. What rests on a formula or a listing that is lost is among the damaged texts, but for the automata of NXT and
+LAST, where the words that are kept have what fails, and the + of Lemma B.12 and of Theorems 2 and 3: it chooses anew
+the variables that are defined in it outside of any further +, for which section 3 brings in vdef+."""
 
 PLUS_LOST = (
     "Of the clause of + perhaps, which is lost; not of section 3, which brings in vdef+ for it. Appendix C.2 does not "
@@ -220,6 +221,19 @@ ERRATA = (
         "proof, have what fails; and no set of final states mends it.",
     ),
     Erratum(
+        "Appendix C.3.3, the automaton of LAST",
+        ("cep17.appC.3:last", "cep17.lemC.14:last"),
+        'Of the five conditions on a transition "the only condition that changes" against NXT is the third. So the '
+        "second still forbids a step to a state that a higher set reaches, with a mark or without.",
+        "Theorem 4 stands, with another second condition",
+        "A second condition about the given sequence of sets cannot serve both: of p in the first set, which reaches q "
+        "without a mark, and r in the second, which reaches q with one, NXT has to forbid the step of r, and LAST to "
+        "allow it. Algorithm 6 does it right.",
+        damage="Of condition 2 perhaps: its formula is lost, and the loss would explain it if it were about the new "
+        "sequence, which the third defines. But the copy keeps *for every … and …*, as for each higher set and each "
+        "mark.",
+    ),
+    Erratum(
         "Section 8.2, Figure 5",
         ("cep17.fig5",),
         "Section 8.2: selection strategies produce at most one output for each event.",
@@ -232,24 +246,14 @@ ERRATA = (
 
 DAMAGED = (
     DamagedText(
-        ("cep17.appC.3:last", "cep17.lemC.14:last"),
-        'Appendix C.3.3: of the five conditions on a transition "the only condition that changes" against NXT is the '
-        "third. So the second still forbids a step to a state that a higher set reaches, with a mark or without.",
-        "The conditions are formulas and are lost. A second one about the given sequence of sets cannot serve both: of "
-        "p in the first set, which reaches q without a mark, and r in the second, which reaches q with one, NXT has to "
-        "forbid the step of r, and LAST to allow it. So the loss explains it if the second condition is about the new "
-        "sequence, which the third defines. More likely it is an error of the paper: the copy keeps *for every … and "
-        "…*, as for each higher set and each mark. Algorithm 6 does it right.",
-    ),
-    DamagedText(
         ("cep17.alg5",),
         "Appendix D.3.1: a new final state, and a transition into it for each one that reaches a final state.",
         "The signs that might say that these are the marking ones are lost.",
     ),
     DamagedText(
         ("cep17.alg8",),
-        "Appendix D.3.4: line 13 adds the sink to the list of the state that the empty run has reached, and to add is "
-        "the method for the beginning of a list (section 7.2).",
+        "Appendix D.3.4: line 13 adds a node, taken to be the sink, to the list of the state that the empty "
+        "run has reached, and to add is the method for the beginning of a list (section 7.2).",
         "The listing is lost; line 13 may have had another method.",
     ),
 )
@@ -307,7 +311,7 @@ SASE_ERRATA = (
         "The average of two averages forgets how many values each is of. By the same letter count is no operation on "
         "values either (of one value and one value it is 2, and of that and one more 2 again), highest and lowest k "
         "make lists of values, and min and max have no identity where values have no bounds. The footnote has no "
-        "states.",
+        "states. It is the wording of the footnote that is corrected, and no result.",
     ),
     Erratum(
         "Lemma 4.2, the word problem of S5",
@@ -482,6 +486,15 @@ TODS21_ERRATA = (
         "all. Of an evaluation whose outputs all have an event, both say the same, with another k.",
     ),
     Erratum(
+        "Section 9.1, the delay where nothing is output",
+        ("tods21.sec9.1:empty",),
+        "If ⟦A⟧_n(S) is empty, then delay_i(A, S, 1) = k.",
+        "the definition stands, as the words behind it have it",
+        "The words behind it say that the delay is constant if ⟦A⟧_n(S) is empty. #C_1#...#C_m# with m = 0 is one #, "
+        "and delays are between two: two are taken to be written.",
+        damage="No: two indices and a sign are other, 1 for i, n for 1, and ≤ for =.",
+    ),
+    Erratum(
         "Section 9.2, equation (**)",
         ("tods21.thm9.1:recursion",),
         "From ⟦A⟧_{i−1} to ⟦A⟧_i by Δ(p, t_i, •), adding i, where ⟦A⟧_i is about t_0 … t_{i−1}.",
@@ -494,22 +507,15 @@ TODS21_ERRATA = (
 TODS21_DAMAGED = (
     DamagedText(
         ("tods21.prop5.5:size",),
-        "The proof of Proposition 5.5: A' has 2^|Q'| states, and |A'| = O(2^(2|A'|)), with primes on all of them.",
-        "The distinction of A and A' is lost: a bound of |A'| by itself says nothing.",
+        "The proof of Proposition 5.5: A' has 2^|Q'| states, and |A'| = O(2^(2|A'|)).",
+        "Primes too many, of |Q|, |Δ| and |A|, or a slip of the authors: a bound of |A'| by itself says nothing.",
         "2^|Q| states, and |A'| = O(2^(2|A|))",
-    ),
-    DamagedText(
-        ("tods21.sec9.1:empty",),
-        "Section 9.1: if ⟦A⟧_n(S) is empty, then delay_i(A, S, 1) = k.",
-        "Index and position have changed places, and = stands for ≤: the words behind it say that the delay is "
-        "constant there.",
-        "delay_1(A, S, n) ≤ k, with ## written where nothing is output",
     ),
     DamagedText(
         ("tods21.window4",),
         "Section 4: Q asks for first − last < 100, which holds of every non-empty set (see "
         "[windows](decisions/windows.md)).",
-        "Two bars, |first − last| < 100, or a slip of the order, last − first < 100. The words beside it have a "
+        "Two bars, |first − last| < 100 (if it is a slip of the order, it is an erratum). The words beside it have a "
         "distance of at most 100, a window of 101 events.",
     ),
     DamagedText(
@@ -586,7 +592,7 @@ TODS21_DAMAGED = (
     DamagedText(
         ("tods21.prop8.15:or-plus",),
         "Appendix E, last step: with φ1 := φ1 OR ρ and φ2 = ρ ; ρ+, φ' has the form φ1 OR (φ1 ; φ2).",
-        "φ1 ; φ2 for ρ1 ; ρ2. The case to which the step leads back is φ1 OR (ρ1 ; ρ2).",
+        "φ1 ; φ2 for ρ1 ; ρ2, or a slip of the authors. The case to which the step leads back is φ1 OR (ρ1 ; ρ2).",
     ),
 )
 
@@ -601,14 +607,21 @@ takes place. Why each reading was taken: [event expressions](decisions/event-exp
 DEFINABLE = "the operator is definable, by the corrected formula"
 ANY = "`any` does not take place at the start event, with which the history of a system begins; !NULL does."
 NO_OCCURRENCE = (
-    f"{ANY} If the start event were no occurrence of any expression, the formula would be right as printed. The paper "
-    "does not keep to that: !E = h − E[h] has the start event, and without it the formulas of j would fail. By them "
-    "`!NULL / !b` takes place at 1 and 2 on `start a a`; counted from the first !b behind start, at 2 alone."
+    f"{ANY} If nothing took place at the start event, the formulas of f, h, i and j would all be right as printed; but "
+    "clause 5 of section 2.2, !E = h − E[h], has it. If only the counting left it out, h and i would be right and j "
+    "wrong: by its formulas `!NULL / !b` takes place at 1 and 2 on `start a a`; counted from the first !b behind "
+    "start, at 2 alone."
 )
 TUPLES = "occurrence tuples are there where the expression takes place, by the corrected clause"
 
 VLDB92_ERRATA = (
-    Erratum("The first event", ("vldb92.derived:f",), "Section 2.3 f: `first = !relative(any, any)`.", DEFINABLE, ANY),
+    Erratum(
+        "The first event",
+        ("vldb92.derived:f",),
+        "Section 2.3 f: `first = !relative(any, any)`.",
+        DEFINABLE,
+        NO_OCCURRENCE,
+    ),
     Erratum(
         "The n-th occurrence",
         ("vldb92.derived:h", "vldb92.derived:h1"),
@@ -643,7 +656,8 @@ VLDB92_ERRATA = (
     Erratum(
         "Occurrence tuples of relative and and",
         ("vldb92.occ:relative", "vldb92.occ:and"),
-        "Appendix 1: succ(e_i) = f_j in clause 2, e_i = e_j = e_k in clause 4.",
+        "Appendix 1: succ(e_i) = f_j in clause 2, e_i = e_j = e_k in clause 4. Where e_i is a sequence this is "
+        "undefined, and taken as not satisfied.",
         TUPLES,
         "Where the operand is relative+, e_i is a sequence of tuples: it has no successor and equals no event. Section "
         "4 and clause 3 have a word for what is meant, the effective e_i; clauses 2 and 4 do not use it. So they say "

@@ -467,8 +467,8 @@ def _sets_of(size: int) -> Iterator[tuple[cel.Formula, frozenset[str]]]:
     "That each round adds up to an event before them is said with variables for single events alone",
     "theorem",
     f"by a query of ours, {SUM_IN_ROUNDS}, with a predicate of three variables; the paper has a proof, of which the "
-    "abstract alone was read; each of A, B and C once at most, as of two rounds a formula with B and C twice has a "
-    "filter for each",
+    "abstract alone was read; no proof of any size here; each of A, B and C once at most: were B and C allowed "
+    "twice, a formula could name the two rounds of ABCBC and filter each",
 )
 def _(effort: Effort) -> Finding:
     query, nodes, count = parse_core(SUM_IN_ROUNDS), 7 if effort == "quick" else 9, 0

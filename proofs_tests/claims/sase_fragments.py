@@ -108,7 +108,8 @@ _proper(
 )
 _proper(
     "sase07.cayuga:proper",
-    "Of simple queries, the fragment of Cayuga lacks skip till any match, and negation",
+    "Of simple queries, the fragment of Cayuga (section 6: partition contiguity or skip till next match) lacks skip "
+    "till any match, and negation",
     beyond_cayuga,
     *(_NOT_BETWEEN, _ANY),
 )

@@ -392,8 +392,8 @@ _reaches(
 
 @claim(
     "sase07.thm4.3:underlined",
-    "By partition contiguity with an underlined predicate queries, one for each n, recognize oREACH_d, which is "
-    "complete for DSPACE[log n]",
+    "By partition contiguity with an underlined predicate queries, one for each n, recognize oREACH_d on n vertices; "
+    "over all n, and not for any one of these queries, it is complete for DSPACE[log n]",
     "remark",
     f"no statement of the paper, but of this book: by section 2.2.1 any predicate may be underlined, and one that "
     f"compares a[i] with a[i-1] makes of partition contiguity skip till next match. {ORDER.capitalize()}",
@@ -478,7 +478,7 @@ _named_by_proceeding(
     "Lemma 4.2",
     "are a step of its proof, that what is outside a partition can be left out, where the text puts the identity, and "
     "the one of Theorem 4.5. Partitions are those of equivalence tests, which the first event settles; with an "
-    "underlined predicate (section 2.2.1) more can be said, of which it is not known whether it is within NC1: "
+    "underlined predicate (section 2.2.1) more can be said, of which it is not checked whether it is within NC1: "
     "thm4.3:underlined",
 )
 _named_by_proceeding(

@@ -282,7 +282,7 @@ def _first_failing(law: Law, operands: tuple[cel.Formula, ...]) -> dict[str, obj
 _law("tods21.prop8.12:seq", "(phi ; psi) : chi", "phi ; (psi : chi)")
 _law("tods21.prop8.12:or", "(phi OR psi) : chi", "(phi : chi) OR (psi : chi)")
 _law("tods21.prop8.12:plus", "phi+ : chi", "(phi : chi) OR (phi+ ; (phi : chi))")
-_law("tods21.prop8.12:atoms", "A : B", "STRICT(A ; B)")
+_law("tods21.prop8.12:atoms", "A : B", "STRICT(A ; B)", reading="the base case without IN")
 _ASKED = "both sides have the same events, so that the law is tried under a filter of X"
 for _name, _operation in {
     "seq": "phi ; psi",

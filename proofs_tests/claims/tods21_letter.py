@@ -315,9 +315,15 @@ def _(effort: Effort) -> Finding:
 )
 def _(effort: Effort) -> Finding:
     found = [delays([frozenset({0})] * m) for m in range(4)]
-    holds_ = [len(by) for by in found] == [1, 1, 2, 3] and found[0] == [1]
     bound = "the tapes of 0 to 3 outputs have 1, 1, 2 and 3 delays, by a machine that writes one sign at each step"
-    return Finding("holds" if holds_ else "refuted", "example", bound)
+    if [len(by) for by in found] != [1, 1, 2, 3] or found[0] != [1]:
+        return Finding("refuted", "example", bound)
+    counterexample = {
+        "expected": "a bound of the delay in the phase of n, in which nothing is output",
+        "got": "delay_i(A, S, 1) = k: an equation about the phase of 1, whatever n is, with an i that nothing binds",
+    }
+    correction = "where ⟦A⟧_n(S) is empty the phase takes at most k steps: delay_1(A, S, n) <= k, with ## written there"
+    return Finding("holds-corrected", "example", bound, counterexample, correction)
 
 
 plant(

@@ -73,8 +73,8 @@ def printed_update(k: int, length: int) -> int:
 
 @claim(
     "tods21.thm9.1",
-    "Algorithms 1 and 2, for CEA in normal form (one variable, I/O-deterministic): update time |A| times that of a "
-    "predicate, and output-linear delay",
+    "Algorithms 1 and 2 as listed (the theorem stands), for CEA in normal form (one variable, I/O-deterministic): "
+    "update time |A| times that of a predicate, and output-linear delay",
     "algorithm",
 )
 def _(effort: Effort) -> Finding:
@@ -99,7 +99,8 @@ def _(effort: Effort) -> Finding:
     looped = [max(steps for steps, _ in printed_delays(n, line_7_is_a_loop=True)) for n in printed_lengths]
     as_printed, corrected = exponent(printed_lengths, printed), exponent(printed_lengths, looped)
     bound = (
-        f"Algorithm 1 as printed: at most {', '.join(map(str, printed))} steps between outputs of three events at "
+        f"Algorithm 1 as printed: at most {', '.join(map(str, printed))} steps, the parts of a call between "
+        "calls and outputs, between outputs of three events at "
         f"{', '.join(map(str, printed_lengths))} A and B B C behind them, exponent {as_printed:.2f}; with line 7 a "
         f"loop at most {max(looped)}, exponent {corrected:.2f}. Algorithm 2 as printed: at most {changes[-1]} changes "
         f"of the data structure by an event, exponent {exponent(SIZES, changes):.2f} in the number of states, "

@@ -277,12 +277,17 @@ IN_CASES: dict[str, list[str]] = {
     ],
 }
 ALONE = "a variable that stands alone, for which the text has no construction, is read as !NULL = x"
+ALSO = {
+    "and": "no two variables are at one event in both operands; where they are, the product fails: thm2",
+    "equated": "of E = x = y the empty move passes x before y, which fails below an and: thm2",
+}
 
 
 def _correlated(name: str, texts: list[str]) -> None:
     alone = any(isinstance(E, expr.ExpressionVariable) for text in texts for E in expr.subexpressions(parse(text)))
+    reading = "; ".join([*[ALONE] * alone, *[text for case, text in ALSO.items() if case == name]]) or None
 
-    @claim(f"vldb92.constr-corr:{name}", f"the marked automaton, case {name}", "construction", ALONE if alone else None)
+    @claim(f"vldb92.constr-corr:{name}", f"the marked automaton, case {name}", "construction", reading)
     def check(effort: Effort) -> Finding:
         Es = list(map(parse, texts))
         wrong, against = agrees(Es)

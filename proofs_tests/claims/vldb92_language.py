@@ -126,12 +126,12 @@ def _after_by_pipe(E: expr.Expression) -> expr.Expression:
 
 Rewrite = Callable[[expr.Expression], expr.Expression]
 AT_START = (
-    "start is an event of the history, at which E with a ! may take place; were it no occurrence, h, h1 and i would "
-    "stand as printed, and j would not"
+    "start is an event of the history, at which E with a ! may take place, by clause 5; if nothing took place at it, "
+    "f, h, h1, i and j would all stand as printed"
 )
 READINGS = {
-    "f": "start, where a history has it, is its first event; the printed formula has the event behind it too, and so "
-    "fails by either",
+    "f": "start, where a history has it, is its first event; the printed formula has both, start and the event behind "
+    "it; if nothing took place at start, it would stand as printed, as h, h1 and i would",
     **dict.fromkeys(("h", "h1", "i"), AT_START),
     "b": "over a and b it is a or b; the text has the words alone",
     "d": "m is 3",
