@@ -449,9 +449,9 @@ def identify_command(
     COMMAND starts the engine, which speaks the protocol on standard input and output. Up to 100 random questions come
     last. The profile can be given to `cerify conform --policy` and, as the best check of it, to `cerify fuzz --policy`.
 
-    Exit status: 0 if every axis has a value, or several that no question distinguishes, 1 if there is one that no value
-    explains, or the engine answered nothing or stopped before the end, 2 if it cannot be started, 130 if it was
-    interrupted (what was found until then is printed).
+    Exit status: 0 if every axis has a value, or several that none of the questions asked tells apart, 1 if there
+    is one that no value explains, or the engine answered nothing or stopped before the end, 2 if it cannot be started,
+    130 if it was interrupted (what was found until then is printed).
     """
     if axes:
         if engine is not None or command_line:
@@ -537,7 +537,7 @@ def _note(name: str, finding: AxisFinding, profile: EngineProfile) -> str:
         apart = "only answers that an axis of which no value fits changes too may tell them apart"
         notes.append(f"{', '.join(finding.alike)}: {apart}")
     elif finding.alike:
-        notes.append(f"or {', '.join(finding.alike)}: no question tells them apart")
+        notes.append(f"or {', '.join(finding.alike)}: none of the questions asked tells them apart")
     if finding.by_type:
         types = (f"{' or '.join(values)} for {kind}" for kind, values in finding.by_type.items())
         notes.append(f"the types differ: {', '.join(types)}")

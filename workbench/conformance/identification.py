@@ -212,8 +212,8 @@ class Identification:
     def request_answer(self, question: EngineQuestion) -> EngineAnswer | None:
         """Ask the engine a question; return its answer, or None if that is no evidence.
 
-        A skip is none, nor is an error that no near hypothesis predicts. After a skip, or ERRORS such errors, the
-        query is not asked again.
+        A skip is no evidence. An error is evidence only if a remaining hypothesis, or one near it, predicts one.
+        The query is not asked again after a skip, or after ERRORS answers that are no evidence.
         """
         answer = self.ask(question)
         said = not isinstance(answer, str) or (answer == "error" and self.may_be_error(question))
@@ -325,10 +325,10 @@ class Identification:
         return contradicted
 
     def separate(self, stages: Sequence[Stage]) -> None:
-        """Ask APART questions at most that separate the best hypothesis from others that explain all clear answers.
+        """Ask at most APART questions that separate the best hypothesis from others that explain all clear answers too.
 
-        An answer is clear if no axis without a value changes it. Such an axis may have spoilt all answers that would
-        have separated the two, so only clear questions are asked.
+        An answer is clear if it depends on no axis without a value. Such an axis may have spoilt the answers that
+        separate two hypotheses. Therefore only questions with clear answers are asked.
         """
         asked = {(one.question.query, one.question.key) for one in self.answered}
         pool = Pool((template for stage in stages for template in stage.templates), self.skipped)
@@ -519,6 +519,20 @@ class Identification:
         wrong = [one for one in self.wrong(self.left[0], answered) if not one.settles]
         return any(name in one.axes and other in one.axes for one in wrong for other in unfit)
 
+    def doubts(self, name: str, unfit: Collection[str]) -> list[Answered]:
+        """Return the answers about an axis of `unfit` that may refute a value that is not the definition's.
+
+        They are unexplained, depend on the value, and are about operators that questions about the value have too. The
+        unnamed meaning may then be that of either axis.
+        """
+        best = self.left[0]
+        if best[name] == self.predictor.default[name]:
+            return []
+        queries = {one.question.query for one in self.answered if name in one.axes}
+        shared = {axis.name for query in queries for axis in self.predictor.axes_of(query) if axis.operators}
+        about = [one for one in self.answered if not one.settles and not shared.isdisjoint({*unfit} & {*one.axes})]
+        return [one for one in self.wrong(best, about) if self.depends(name, one)]
+
     def always_empty(self) -> bool:
         """Return whether no answer has matches, although several should have some."""
         due = [one for one in self.answered if self.predictor.answer(one.question, self.predictor.default)]
@@ -533,6 +547,7 @@ class Identification:
         """
         axis, best = self.predictor.interpretation.axes[name], self.left[0]
         spoilt = [one for one in every if self.is_blurred(unfit, one) and self.depends(name, one)]
+        spoilt += (one for one in self.doubts(name, unfit) if one not in spoilt)
         if spoilt:
             others = [{**best, name: value} for value in axis.values]
             best = min([best, *others], key=lambda one: len(self.wrong(one, mine)))
@@ -663,13 +678,19 @@ def values_beside(hypothesis: Choices, name: str) -> tuple[str, ...]:
 
 
 def choose_varied(hypotheses: Sequence[Choices], most: int) -> list[Choices]:
-    """Return the first hypotheses, preferring those with a value that no earlier one has in its axis."""
-    known: set[tuple[str, str]] = set()
-    new, rest = list[Choices](), list[Choices]()
+    """Return the first hypotheses, preferring those with a value that no earlier one has in its axis.
+
+    Of these, those come first whose axis has the fewest values so far: an axis of many values that fit would otherwise
+    leave no place for the others.
+    """
+    known: dict[str, set[str]] = {}
+    ranked = list[tuple[int, Choices]]()
     for hypothesis in hypotheses:
-        (rest if known.issuperset(hypothesis.items()) else new).append(hypothesis)
-        known.update(hypothesis.items())
-    return [*new, *rest][:most]
+        new = [len(known.get(name, ())) for name, value in hypothesis.items() if value not in known.get(name, ())]
+        ranked.append((min(new, default=len(hypotheses)), hypothesis))
+        for name, value in hypothesis.items():
+            known.setdefault(name, set()).add(value)
+    return [hypothesis for _, hypothesis in sorted(ranked, key=lambda one: one[0])][:most]
 
 
 class Pool:

@@ -131,8 +131,9 @@ class AxisFinding:
     """The finding about one axis, from the engine's answers.
 
     value: the one that explains most answers; None if none explains them. alike: other values that explain as many,
-    and that no question distinguished. answers: how many answers bear on the axis; explained: how many of them the
-    value explains; exception: the question of those that it does not with the fewest events, and the shortest query.
+    and that none of the questions asked distinguished. answers: how many answers bear on the axis; explained: how many
+    of them the value explains; exception: the question of those that it does not with the fewest events, and the
+    shortest query.
     by_type: if no value explains all, but some explain those about each type of attributes, these by the type.
     """
 

@@ -989,7 +989,16 @@ STAGES = (
     ),
     Stage(("event-order", "ties"), (Template("A ; B", events("A B", after=(-1, 0, 1)), 3),)),
     Stage(("window-default",), (Template("A ; B", events("A B", after=(1, 100, 5_000, 100_000)), 3),)),
-    Stage(("seq@cseq",), (Template("A : B", ABC, 5), Template("A : A", AB, 5))),
+    Stage(
+        ("seq@cseq",),
+        (
+            Template("A : B", ABC, 5),
+            Template("A : A", AB, 5),
+            # The next B may not be the one that C follows: this shows the sequence beside a choice among its matches.
+            Template("(A ; B) : C", ABC, 4),
+            Template("A ; (B : C)", ABC, 4),
+        ),
+    ),
     Stage(
         ("loop",),
         (
@@ -1005,7 +1014,7 @@ STAGES = (
         ("loop@cplus",),
         (
             Template("A:+", AB, 5),
-            Template("A:+ ; B", AB, 5),
+            Template("A:+ ; B", ABC, 5),  # the first match from each A shows gaps only if they have neither A nor B
             Template("B ; A:+", AB, 5),
             Template("A:+ : B", AB, 4),
             Template("A:+ : A", AB, 4),  # a possessive loop leaves nothing for what follows it
@@ -1078,6 +1087,7 @@ STAGES = (
             Template("(A OR B) ; C", ABC, 5),
             Template("A ; (B OR C)", ABC, 5),
             Template("A ; (B OR C) ; A", ABC, 4),  # in one span, each side has a match
+            Template("A OR (B ; A)", AB, 3),  # sides of different lengths that end together
         ),
     ),
     Stage(("unbound",), (Template("(A OR B) FILTER A.x = 1", events("A B", x=(0, 1)), 2),)),
@@ -1086,6 +1096,7 @@ STAGES = (
         (
             Template("A FILTER A.x = 1 AND A.y = 1", events("A", x=(0, 1), y=(0, 1)), 1),
             Template("A FILTER A.x = 1 OR A.y = 1", events("A", x=(0, 1), y=(0, 1)), 1),
+            Template("(A ; B) FILTER (A.y = 1 OR B.y = 1)", events("A B", y=(0, 1)), 2),
         ),
     ),
     Stage(("and",), (Template("A AND (A IN X)", AB, 2),)),
