@@ -363,7 +363,7 @@ NAMED = (
 
 
 @claim(
-    "vldb92.sec2.3:named",
+    "vldb92.sec6:named",
     "A name stands for its expression",
     "definition",
     "said at the end of section 2.3; the heads with attributes of section 6 are left out",
@@ -385,7 +385,7 @@ plant(
     broken.result(lambda found: frozenset({*found, 99})),
 )
 plant(
-    "vldb92.sec2.3:named",
+    "vldb92.sec6:named",
     "a name stands for a part of its expression",
     HERE,
     "parse_expression",

@@ -42,7 +42,7 @@ TEXTS = {
     "icde08": "the short paper of four pages, as text that was read from its pages",
     "vldb92": "a scan of the proceedings, as text that was read from it",
     "vldb22": "the abstract, and the source of the engine",
-    **dict.fromkeys(("icdt22", "icdt20", "arxiv24", "pods25", "acel26", "vldb23", "vldb24"), "the abstract"),
+    **dict.fromkeys(("icdt22", "icdt20", "icdt25", "pods25", "acel26", "vldb23", "vldb24"), "the abstract"),
     "sigmod14": "the title",
     "eql": "the documentation of Elasticsearch 8, and for until the source of its SequenceMatcher, read and not run",
 }

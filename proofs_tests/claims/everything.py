@@ -45,7 +45,7 @@ PAPERS = {
     "vldb22": "CORE: a Complex Event Recognition Engine (2022)",
     "icdt22": "Discovering Event Queries from Traces (2022)",
     "icdt20": "On the Expressiveness of Languages for Complex Event Recognition (2020)",
-    "arxiv24": "Complex Event Recognition Meets Hierarchical Conjunctive Queries (2024)",
+    "icdt25": "Complex Event Recognition Meets Hierarchical Conjunctive Queries (2024)",
     "pods25": "Complex Event Recognition under Time Constraints (2025)",
     "acel26": "A Formal Query Language and Automata Model for Aggregation in Complex Event Recognition (2026)",
     "vldb23": "High-Performance Row Pattern Recognition Using Joins (2023)",
@@ -54,7 +54,7 @@ PAPERS = {
     "eql": "Event Query Language, as Elastic documents it (2026)",
 }
 
-LATER = ("icdt20", "icdt22", "arxiv24", "pods25", "acel26", "vldb22", "vldb23", "vldb24", "sigmod14")
+LATER = ("icdt20", "icdt22", "icdt25", "pods25", "acel26", "vldb22", "vldb23", "vldb24", "sigmod14")
 """The keys of later work, which is one row of the README's table."""
 
 
@@ -98,7 +98,7 @@ LISTED: tuple[str, ...] = (
     *_under("vldb22", "partition window"),
     *_under("icdt22", "swg"),
     *_under("icdt20", "unary binary incomparable"),
-    *_under("arxiv24", "joins"),
+    *_under("icdt25", "joins"),
     *_under("pods25", "inside lower-bound"),
     *_under("acel26", "bags"),
     *_under("vldb23", "joins joins:self-contained joins:rows-differ"),

@@ -519,7 +519,7 @@ plant(
 )
 
 
-# ---- arxiv24: hierarchical conjunctive queries ----
+# ---- icdt25: hierarchical conjunctive queries ----
 
 JOINS = {
     "A(x), B(x)": ("(A ALL B) PARTITION BY [x]", "AB", lambda a, b: a.get("x") == b.get("x")),
@@ -538,7 +538,7 @@ JOINS = {
 
 
 @claim(
-    "arxiv24.joins",
+    "icdt25.joins",
     "A hierarchical query is ALL under partitions, one in another; one that is not is ALL under filters",
     "remark",
     "a statement of docs/theory/related.md, as the abstract has automata, and not CEL; queries without self-joins, "
@@ -565,7 +565,7 @@ def _(effort: Effort) -> Finding:
 
 
 plant(
-    "arxiv24.joins",
+    "icdt25.joins",
     "ALL is ;",
     sys.modules[__name__],
     "parse",

@@ -116,7 +116,7 @@ SLOW = {
     "icdt20.unary:one-to-sets",
     "icdt20.unary:sets-to-one",
     "icdt22.swg",
-    "arxiv24.joins",
+    "icdt25.joins",
     "pods25.lower-bound",
     "sase07.aggregates",
     "sase07.cayuga:proper",
