@@ -996,7 +996,6 @@ STAGES = (
             Template("A : A", AB, 5),
             # The next B may not be the one that C follows: this shows the sequence beside a choice among its matches.
             Template("(A ; B) : C", ABC, 4),
-            Template("A ; (B : C)", ABC, 4),
         ),
     ),
     Stage(
