@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from cerify.equivalence.rewrite.trees import same
 from cerify.equivalence.shrink.shrink import QueryOperations, dropped, varied
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.parse import parse
@@ -86,9 +87,7 @@ def _with_filters(body: Body, other: Callable[[eql.EventFilter], Iterator[eql.Ev
             yield replace(body, until=replace(body.until, filter=f))
 
 
-def mapped(
-    query: eql.EqlQuery, name: Callable[[str], str] = str, value: Callable[[Any], Any] = lambda v: v
-) -> eql.EqlQuery:
+def mapped(query: eql.EqlQuery, name: Callable[[str], str] = same, value: Callable[[Any], Any] = same) -> eql.EqlQuery:
     """Return the query with other categories and constants, and without spans."""
 
     def condition(node: Any) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 
+from cerify.equivalence.rewrite.trees import same
 from cerify.equivalence.shrink.cel import narrower_windows
 from cerify.equivalence.shrink.shrink import QueryOperations, dropped, parts, value_weight, varied
 from cerify.semantics.cel.syntax import AttributeWindow, EventWindow, TimeWindow, Window
@@ -44,7 +45,7 @@ def _parsed_again(queries: Iterable[KeyedQuestion]) -> Iterator[KeyedQuestion]:
 
 
 def _fewer_parts(query: KeyedQuestion) -> Iterator[KeyedQuestion]:
-    yield from (_with_steps(query, steps) for steps in dropped(query.steps) if steps)
+    yield from (replace(query, steps=steps) for steps in dropped(query.steps) if steps)
     if query.by is not None:
         yield replace(query, by=None)
     if isinstance(query, SequenceQuestion):
@@ -64,7 +65,7 @@ def _fewer_parts(query: KeyedQuestion) -> Iterator[KeyedQuestion]:
 
 
 def _simpler_steps(query: KeyedQuestion) -> Iterator[KeyedQuestion]:
-    yield from (_with_steps(query, steps) for steps in varied(query.steps, _simpler_step))
+    yield from (replace(query, steps=steps) for steps in varied(query.steps, _simpler_step))
     if isinstance(query, FunnelQuestion):
         if query.between is not None:
             yield from (replace(query, between=step) for step in _simpler_step(query.between))
@@ -88,10 +89,6 @@ def _window(window: Window) -> FunnelWindow:
             return FunnelWindow(f"{count} EVENTS", window)
         case AttributeWindow(width, attribute):
             return FunnelWindow(f"{width} [{attribute}]", window)
-
-
-def _with_steps(query: KeyedQuestion, steps: tuple[FunnelStep, ...]) -> KeyedQuestion:
-    return replace(query, steps=steps)
 
 
 def _steps(query: KeyedQuestion) -> Iterator[FunnelStep]:
@@ -122,7 +119,7 @@ def _attributes(query: KeyedQuestion) -> Iterator[str]:
 
 
 def mapped(
-    query: KeyedQuestion, name: Callable[[str], str] = str, value: Callable[[Value], Value] = lambda v: v
+    query: KeyedQuestion, name: Callable[[str], str] = same, value: Callable[[Value], Value] = same
 ) -> KeyedQuestion:
     """Return the query with other event types and constants, read from its text."""
 
@@ -131,7 +128,7 @@ def mapped(
         predicate = None if one.predicate is None else mapped_predicate(one.predicate, value=value)
         return FunnelStep(one.text, type_, predicate)
 
-    other = _with_steps(query, tuple(map(step, query.steps)))
+    other = replace(query, steps=tuple(map(step, query.steps)))
     if isinstance(other, FunnelQuestion) and other.between is not None:
         other = replace(other, between=step(other.between))
     return parse_keyed_question(show_keyed_question(other))
