@@ -5,17 +5,19 @@ const BOARD = [...document.querySelectorAll("table")].filter((table) => table.ro
 const SAID = { right: "right in", choice: "right but for a choice in", wrong: "wrong in", unclaimed: "not claimed by" };
 const KINDS = Object.keys(SAID); // from best to worst
 
-// Returns the kind of a cell, and the share of the claimed cases that passed.
-function rate(text) {
+// Returns the kind of a cell, and the share of the claimed cases that passed. A link without "choice" is a defect.
+function rate(cell) {
+  const text = cell.textContent.trim();
   const [, passed, claimed] = text.match(/^(\d+)\/(\d+)/) || [];
   if (!claimed) return ["unclaimed", 0];
   if (passed === claimed) return ["right", 1];
-  return [/defect|unexplained|no answer/.test(text) ? "wrong" : "choice", passed / claimed];
+  const defect = [...cell.querySelectorAll("a")].some((link) => !link.textContent.includes("choice"));
+  return [defect || /unexplained|no answer/.test(text) ? "wrong" : "choice", passed / claimed];
 }
 
 function paint(table) {
   for (const cell of table.querySelectorAll("tbody td:not(:first-child)")) {
-    const [kind, share] = rate(cell.textContent.trim());
+    const [kind, share] = rate(cell);
     cell.dataset.kind = kind;
     cell.style.setProperty("--share", share);
     // One line for each finding, so that columns are narrow.

@@ -34,7 +34,8 @@ Written by `python -m proofs_tests.benchmarks --write docs`, from [the stored fi
 
 [Speed](../guide/performance.md) says what the figures mean and draws them. `python -m proofs_tests.benchmarks NAME`
 measures one again, for example `update.Q1`. A cell is the median of five runs by processor time, in turns with the
-baseline that *beside* names. Machines differ, so compare the ratios. A missed target is in bold type.
+baseline that *beside* names; "1.8 × limit" is 1.8 times the time of the baseline *limit*, and "1.1 × rate of" one is
+faster than it. Machines differ, so compare the ratios. A missed target is in bold type.
 """
 SECTIONS = (
     (
@@ -225,7 +226,7 @@ def compared(one: Mapping[str, Any]) -> str:
     if baseline == "itself":
         return ""
     if unit.endswith("/s"):
-        of = f"{digits(ratio)} × rate of {baseline}" if ratio >= 1 else f"{digits(1 / ratio)} × time of {baseline}"
+        of = f"{digits(ratio)} × rate of {baseline}" if ratio >= 1 else f"{digits(1 / ratio)} × {baseline}"
     else:
         of = f"{digits(ratio)} × {baseline}"
     return of.replace(" ×", "&nbsp;×")

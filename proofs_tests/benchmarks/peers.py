@@ -183,20 +183,18 @@ def write(folder: Path, rows: Sequence[Json]) -> None:
 HEAD = """# Speed beside other engines
 
 Made by `python -m proofs_tests.benchmarks peers --write docs`, with {cores} cores and, at the end, a load of
-{load}; no cell is written by hand. Q1 to Q8 are those of [the benchmarks](../guide/performance.md), over streams of
-eight event types, four of which no query mentions.
+{load}; no cell is written by hand. The queries Q1 to Q8, and how many events per second cerify reads, stand in
+[Speed](../guide/performance.md). The streams have eight event types, four of which no query mentions.
 
 The engine and the compiled evaluator of cerify read the same stream in turns, {warm} times without counting and then
-{runs} times; the median is shown. The times are those of the processor from the first event to the last match, when all
-matches are listed as the engine hands them over; the query is compiled before. *CPU of the thread* is that of the
-thread that evaluates; *of the process* includes collecting garbage, compiling at run time and logging. (Java counts it
-in steps of 10 ms; it is taken to be no less than that of the thread. Of adapters in Python it includes writing the
-query and the events in the engine's form.)
-[Events per second](../guide/performance.md) stand elsewhere. *Times ours* is the time of the process divided
-by ours, with the least and the greatest of the {runs}. Each engine gets streams of {ladder}
-events, until one takes its process {short:g} s or more when it is first read, or the next one has more than {most:,}
-matches; the last one is shown, so that rows of different engines are not about the same stream. Where the engine
-has another number of matches no time is shown.
+{runs} times; the median is shown. Times are milliseconds of the processor from the first event to the last match, when
+all matches are listed as the engine hands them over; the query is compiled before. *Thread* is the time of the thread
+that evaluates; *process* includes collecting garbage, compiling at run time and logging. (Java counts it in steps of
+10 ms; it is taken to be no less than that of the thread. Of adapters in Python it includes writing the query and the
+events in the engine's form.) *Times ours* is the time of the process divided by ours, with the least and the greatest
+of the {runs}. Each engine gets streams of {ladder} events, until one takes its process {short:g} s or more when it is
+first read, or the next one has more than {most:,} matches; the last one is shown, so that rows of different engines are
+not about the same stream. Where the engine has another number of matches no time is shown.
 
 ![Processor time of the engine divided by ours](speed.svg)
 
@@ -207,11 +205,11 @@ def page(run: Json) -> str:
     """The page of what was measured, in Markdown."""
     settings = {"warm": WARM, "runs": RUNS, "ladder": ", ".join(f"{n:,}" for n in LADDER), "short": SHORT, "most": MOST}
     text = HEAD.format(cores=run["machine"]["cores"], load=run["machine"]["load"], **settings)
-    names = ["query", "events", "matches", "CPU of the thread, ms", "of the process", "ours", "times ours"]
+    names = ["query", "events", "matches", "thread", "process", "ours", "times ours"]
     for engine in dict.fromkeys(row["engine"] for row in run["rows"]):
         rows = [row for row in run["rows"] if row["engine"] == engine]
         text += f"## {engine} {rows[0]['version']}, {rows[0]['date']}\n\n{table(names, map(cells, together(rows)))}\n"
-    return text + "## Queries\n\n" + table(["name", "query"], [[name, f"`{query}`"] for name, query in QUERIES.items()])
+    return text.rstrip("\n") + "\n"
 
 
 def together(rows: Sequence[Json]) -> list[Json]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -72,20 +72,22 @@ def page(jobs: int = 1) -> str:
 
 
 def with_totals(readme: str) -> str:
-    """Return the README with the table of totals as it is now; every claim has to be checked before."""
+    """Return the README with the totals of all papers as they are now; every claim has to be checked before."""
     before, _, after = readme.partition(TOTALS)
     rest = after.partition("\n\n")[2]
-    return before + "\n".join(summary()) + "\n" + rest
+    return before + "\n".join(summary({f"all {len(PAPERS)}": tuple(PAPERS)})) + "\n" + rest
 
 
-def summary() -> Iterator[str]:
-    """How many claims of each paper have which status, and which evidence."""
+def summary(together: Mapping[str, Sequence[str]] | None = None) -> Iterator[str]:
+    """Yield the lines of a table: how many claims have which status, and which evidence.
+
+    A row is one paper, or the papers that stand together under a name.
+    """
     columns = (*STATUSES, *(f"*{evidence}*" for evidence in EVIDENCE))
     yield f"{TOTALS} {' | '.join(columns)} |"
     yield f"|---|{'---|' * len(columns)}"
-    rows = {f"{paper}: {title}": (paper,) for paper, title in PAPERS.items() if paper not in LATER}
-    rows[f"later work, {len(LATER)} papers"] = LATER
-    for name, papers in rows.items():
+    alone = {f"{paper}: {title}": (paper,) for paper, title in PAPERS.items() if paper not in LATER}
+    for name, papers in (together or alone | {f"later work, {len(LATER)} papers": LATER}).items():
         found = [quick(claim.id) for paper in papers for claim in of_paper(paper)]
         counts = Counter(entry["status"] for entry in found) + Counter(entry["evidence"] for entry in found)
         cells = (str(counts[column]) for column in (*STATUSES, *EVIDENCE))

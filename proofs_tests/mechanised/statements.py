@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from proofs_tests.claims.theorems import THEOREMS
-
 HERE = Path(__file__).parent
 TARGET = HERE.parent.parent / "docs" / "theory" / "proved.md"
 
@@ -27,7 +25,8 @@ an earlier theorem of the same file, and any of these four.
 {common}
 ```
 
-[That page](mechanised.md) ends with what the model leaves out. [Errata](../errata.md) has what is wrong in print.
+[That page](mechanised.md) ends with what the model leaves out. [The ledger](../claims.md) names the theorem at each
+claim that one proves; [errata](../errata.md) has what is wrong in print.
 """
 COMMON = (
     "Variable event : Type.",
@@ -350,8 +349,6 @@ def premises(file: str, name: str) -> str:
 
 def section(statement: Statement, known: set[tuple[str, str]]) -> str:
     """Return a theorem, three times, without the `known` variables that earlier theorems of its file have shown."""
-    ids = [id_ for id_, place in THEOREMS.items() if place in statement.shown]
-    claims = f" Entries: {', '.join(f'`{id_}`' for id_ in ids)}." if ids else ""
     variables = premises(*statement.shown[0])
     if (statement.file, variables) in known:
         variables = ""
@@ -359,7 +356,7 @@ def section(statement: Statement, known: set[tuple[str, str]]) -> str:
     link = f"[`{statement.file}`](../../proofs_tests/mechanised/{statement.file})"
     parts = [
         f"## {statement.title}",
-        f"*Claim.* {statement.paper}{claims}",
+        f"*Claim.* {statement.paper}",
         f"{statement.prose}",
         f"{link}:",
         "```coq\n" + "\n\n".join(filter(None, (variables, coq(*statement.shown[0])))) + "\n```",

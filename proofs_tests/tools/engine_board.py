@@ -182,10 +182,14 @@ def features() -> list[tuple[str, str]]:
 
 
 def cell_text(cell: dict[str, Any] | None) -> str:
-    """Return the text of a cell: passed of claimed, the trend, and what explains the rest, each with its finding."""
+    """Return the text of a cell: passed of claimed, the trend, and what explains the rest, each with its finding.
+
+    Most findings are defects, so that only a choice is named as one.
+    """
     if cell is None:
         return "–"
-    rest = [f"[{one['cases']} {one['kind']}]({one['page']}#{one['id']})" for one in cell["findings"]]
+    kinds = {"defect": "", "choice": " choice"}
+    rest = [f"[{one['cases']}{kinds[one['kind']]}]({one['page']}#{one['id']})" for one in cell["findings"]]
     rest += [f"{cell[name]} {text}" for name, text in (("unexplained",) * 2, ("no_answer", "no answer")) if cell[name]]
     trend = "".join(f" {sign}{cell[name]}" for name, sign in (("mended", "▲"), ("broken", "▼")) if cell.get(name))
     return f"{cell['passed']}/{cell['claimed']}{trend}" + ": " * bool(rest) + ", ".join(rest)
@@ -273,7 +277,7 @@ def feature_tables(board: dict[str, Any]) -> Iterator[str]:
     for language, rows in board["languages"].items():
         names = list(next(iter(rows.values())))
         last = {name: board["engines"][name]["versions"][-1] for name in names}
-        heads = [f"{name} {last[name]['version']}, {last[name]['date']}" for name in names]
+        heads = [f"{name} {last[name]['version']}" for name in names]
         cells = [[feature, *map(cell_text, by.values())] for feature, by in rows.items()]
         yield f"\n## {LANGUAGES[language].title}\n\n{table(['feature', *heads], cells)}"
 
@@ -326,12 +330,12 @@ HEAD = """# The board of engines
 
 Written by `python -m proofs_tests.tools.engine_board page` from stored runs of `cerify conform`.
 
-Which engine has which construct right? A cell has the cases passed/claimed, and what explains the others: a *defect* or
-a *choice* of the engine, with a link to the finding. ▲2 says that two cases which failed in the version before pass
-now, ▼2 that two fail since. – is a feature that the engine does not claim; the page of its adapter says why. Features
-that no engine claims are left out, and so are engines that claim no feature of a language. [The
-suite](../reference/suite.md) says what each feature is; in the book, tick those that you need, and a line says which
-engines have all of them right. [board.json](board.json) has the same as data.
+Which engine has which construct right? A cell has the cases passed/claimed. A link says how many of the others one
+finding explains: a number alone counts a *defect*, "choice" marks a *choice* of the engine. ▲2 says that two cases
+which failed in the version before pass now, ▼2 that two fail since. – is a feature that the engine does not claim; the
+page of its adapter says why. Features that no engine claims are left out, and so are engines that claim no feature of a
+language. [The suite](../reference/suite.md) says what each feature is; in the book, tick those that you need, and a
+line says which engines have all of them right. [board.json](board.json) has the same as data.
 """
 HEAT = '\n<script src="../_static/board.js" defer></script>\n'  # colours, and filters above the tables
 KINDS = ("defect", "choice")

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -97,7 +98,8 @@ Written by `python -m proofs_tests.tools.engine_board page` from stored runs of 
 Each row is a case of [the conformance suite](../reference/suite.md), with the matches that the language
 defines: CEL as in tods21, SASE+ in [our reading](../decisions/sase.md) of its papers. The second column names
 the engines that reported exactly these matches. The third has what others reported, with the finding that
-explains it. An engine that is missing in a row cannot express the query or does not speak the language; its
+explains it. A match is a set of positions, reported at the last of them unless a position stands behind it. An
+engine that is missing in a row cannot express the query or does not speak the language; its
 [adapter](../../workbench/conformance/adapters/README.md) says why.
 
 [The board](../findings/board.md) has the versions and all cases by feature. [Another page](engine-documents.md) says
@@ -115,6 +117,11 @@ def answer_text(result: Mapping[str, Any]) -> str:
     return ", ".join(matches) or "nothing"
 
 
+def brief(matches: str) -> str:
+    """Return matches as text without the position of those that are reported at their last event."""
+    return re.sub(r"\{((?:\d+, )*(\d+))\} at \2\b", r"{\1}", matches)
+
+
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table in Markdown."""
     first, *others = (f"| {' | '.join(line)} |\n" for line in (head, *rows))
@@ -129,14 +136,14 @@ def comparison(runs: Sequence[dict[str, Any]], links: Mapping[tuple[str, str], s
         rows = []
         for id_ in question.cases:
             case = cases[id_]
-            meaning = format_matches(sorted({Match(m.at, m.events) for m in case.matches}), 20) or "nothing"
+            meaning = brief(format_matches(sorted({Match(m.at, m.events) for m in case.matches}), 20)) or "nothing"
             about = "<br>".join([f"`{id_}`", f"`{case.query}`", f"on {_stream(case)}", f"means {meaning}"])
             answers = [(name, run, (run.get("answers") or {}).get(id_)) for name, run in zip(names, runs, strict=True)]
             others: dict[str, list[str]] = {}
             for name, run, answer in answers:
                 if answer not in (None, "passed", *SILENT):
                     link = links.get((run["engine"]["name"], id_), "")
-                    others.setdefault(f"{answer}", []).append(f"{name} {link}".rstrip())
+                    others.setdefault(brief(f"{answer}"), []).append(f"{name} {link}".rstrip())
             right = ", ".join(name for name, _, answer in answers if answer == "passed")
             rows.append([about, right, "<br>".join(f"{answer}: {', '.join(by)}" for answer, by in others.items())])
         text += f"## {question.title}\n\n{question.text}\n\n{table(['case', 'as defined', 'otherwise'], rows)}\n"

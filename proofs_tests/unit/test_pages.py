@@ -19,6 +19,7 @@ from proofs_tests.robustness import page as page_robustness
 from proofs_tests.robustness import stored as stored_robustness
 from proofs_tests.tools import engine_board
 from proofs_tests.tools.engine_board import FINDINGS, Finding, cell_text, counts, stored
+from proofs_tests.tools.engine_comparison import brief
 
 # ---- engine board ----
 # The board of engines: made from the stored runs, and every difference in it has a finding with a section.
@@ -80,8 +81,12 @@ def test_a_cell_of_the_comparison_is_what_was_stored() -> None:
     page = engine_board.compared([run | {"answers": answers}], [finding])
     rows = {line.split("`")[1]: line.strip("| ").split(" | ")[1:] for line in page.splitlines() if "| `" in line}
     assert rows["cel/seq/001"] == ["Esper"]
-    assert rows["cel/seq/007"][1:] == ["{0, 1, 3} at 3: Esper [late](../findings/esper/README.md#late)"]
+    assert rows["cel/seq/007"][1:] == ["{0, 1, 3}: Esper [late](../findings/esper/README.md#late)"]
     assert [rows[case] for case in ("cel/cseq/001", "cel/plus/002", "sase/sase-any/001")] == [[], [], []]
+
+
+def test_a_match_keeps_its_position_where_it_is_not_its_last_event() -> None:
+    assert brief("{0, 1, 3} at 3, {0} at 2, {} at 4, {1} at 12") == "{0, 1, 3}, {0} at 2, {} at 4, {1} at 12"
 
 
 def test_every_finding_has_its_section() -> None:
@@ -108,9 +113,11 @@ def test_a_cell_counts_what_each_finding_explains_and_what_none_does() -> None:
         "mended": 1,
         "broken": 1,
     }
-    text = "1/4 ▲1 ▼1: [1 defect](esper/README.md#late), 2 unexplained, 1 no answer"
+    text = "1/4 ▲1 ▼1: [1](esper/README.md#late), 2 unexplained, 1 no answer"
     assert cell_text(counts(FEATURE, known, before)) == text
     assert cell_text(counts(FEATURE, [])) == "1/4: 3 unexplained, 1 no answer"
+    chosen = [Finding("esper", "no", "choice", frozenset({"a/1"}))]
+    assert cell_text(counts(FEATURE, chosen)) == "1/4: [1 choice](esper/README.md#no), 2 unexplained, 1 no answer"
 
 
 @pytest.mark.parametrize("feature", [None, {"cases": 2, "skipped": 2}])
