@@ -209,7 +209,6 @@ def _of_formula(as_printed: Evaluator, strategy: Strategy, query: str, types: st
     A, S = single_variable(compile_cel(parse(query))), Stream(map(Event, types.split()))
     found = shown(as_printed, A, S, len(S) - 1, meaning(A, S, strategy))
     assert found["expected"] != found["got"]
-    del found["automaton"]
     return {"query": f"{strategy.upper()}({query})", **found}
 
 

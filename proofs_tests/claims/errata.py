@@ -39,7 +39,7 @@ TEXTS = {
     "in June 2021, as text that was read from its annotated pages",
     "cep17": "a web version of arXiv:1709.05369, whose formulas and listings are lost",
     "sase07": "the technical report, as text that was read from its pages; Queries 2 to 5 are lost",
-    "icde08": "the short paper of four pages, as text that was read from its pages",
+    "icde08": "the short paper (ICDE 2008, pages 1391 to 1393), as text that was read from its pages",
     "vldb92": "a scan of the proceedings, as text that was read from it",
     "vldb22": "the abstract, and the source of the engine",
     **dict.fromkeys(("icdt22", "icdt20", "icdt25", "pods25", "acel26", "vldb23", "vldb24"), "the abstract"),
@@ -215,8 +215,9 @@ ERRATA = (
         "A complex event ends with a mark (section 6). A higher run that ends with a step without a mark is no rival "
         "at this position, and forbids the marking step to its state all the same. Here {0} stands in state 1 after "
         "one event, above the empty complex event in state 0; at the second, 1 is reached from 1 without a mark, and "
-        "so the marking step from 0 to 1 is forbidden: {1} is on no run, whatever is final. Proof C.15 compares runs "
-        "that go on in the same way; with i = n nothing comes after, and the last step of the rival may have no mark.",
+        "so the marking step from 0 to 1 is forbidden: {1} is on no run, whatever is final. The argument behind Proof "
+        "C.15, by contradiction for the second condition, compares runs that go on in the same way; with i = n "
+        "nothing comes after, and the last step of the rival may have no mark.",
         damage="Not likely: the conditions are formulas and are lost, but the words beside the second one, and the "
         "proof, have what fails; and no set of final states mends it.",
     ),
@@ -286,20 +287,11 @@ SASE_ERRATA = (
         "The proceed move has `a.len = n`, the begin move `θ_{t_k}_begin`, and the take and proceed moves `e_{v_n}`.",
         DEFINITION,
         "In the state `a[n]` the event `a[n]` is only looked at, and the printed move takes it for the last one "
-        "selected. A begin edge has the condition of the state that it leaves, t_{k−1}; the printed move takes that of "
-        "the state that it enters. By its letter the query has no run at all, since no edge has a begin condition of "
-        "a[i]; what is got as printed is by the proceed move as printed, and the begin move as corrected.",
+        "selected. A begin edge has the condition of the state that it leaves, t_{k−1}; the printed move takes that "
+        "of the state that it enters. By its letter no run goes beyond the state that it begins in, since no edge has "
+        "a begin condition of a[i], and so no run is accepting; what is got as printed is by the proceed move as "
+        "printed, and the begin move as corrected.",
         damage="Not all of it: an index may have been misread, but `a.len = n` lacks a whole `− 1`.",
-    ),
-    Erratum(
-        "Theorem 4.1, the empty word",
-        ("sase07.thm4.1:1-2",),
-        "Theorem 4.1: a set of words over Σ is regular exactly if a query without aggregation and negation recognizes "
-        "it.",
-        "Theorem 4.1 stands, for sets without the empty word",
-        "A match has an event at least: by appendix A.2 a run begins with 1 ≤ j_1 ≤ n, of which the empty stream has "
-        "none.",
-        damage="No: it would have to be a sentence.",
     ),
     Erratum(
         "Footnote 3, aggregates",
@@ -327,6 +319,13 @@ SASE_ERRATA = (
 
 SASE_DAMAGED = (
     DamagedText(
+        ("sase07.thm4.1:1-2",),
+        "Theorem 4.1: a set of words A ⊆ Σ* is regular exactly if a query without aggregation and negation recognizes "
+        "it. A match has an event at least: by appendix A.2 a run begins with 1 ≤ j_1 ≤ n, of which the empty stream "
+        "has none.",
+        "* for +, in A ⊆ Σ*; or the empty word was left out of sight.",
+    ),
+    DamagedText(
         ("sase07.lem4.4:oREACH",),
         "Lemma 4.4 has REACH_d, which is not defined, for skip till any match.",
         "An o is lost, and the index of the sentence before is read once more; the proof has the general case there.",
@@ -345,9 +344,7 @@ SASE_DAMAGED = (
 
 ITEM = "Not likely: a whole item of the list of cases would be lost."
 THEOREM_6_2 = "Theorem 6.2 stands, with other constructions"
-PROPOSITION_8_12 = (
-    "Proposition 8.12 stands for the formulas looked at: one case more, another range, and second names for variables"
-)
+PROPOSITION_8_12 = "Proposition 8.12 stands for the formulas looked at: one case more, and second names for variables"
 
 TODS21_ERRATA = (
     Erratum(
@@ -421,17 +418,6 @@ TODS21_ERRATA = (
         damage="No: the factor is told in words too.",
     ),
     Erratum(
-        "Proposition 8.12, the property that separates",
-        ("tods21.prop8.12:strictness",),
-        "Appendix B: a formula is strict-bounded if into each of its larger valuations any event can be inserted at "
-        "some i with min(sup(μ)) ≤ i < max(sup(μ)), where the event comes to stand *before* the one at i.",
-        PROPOSITION_8_12,
-        "STRICT(A+), which is to have no equivalent in CEL\\* with `:`, is strict-bounded itself, so that the property "
-        "does not separate it. With the corrected range it is not strict-bounded, and Lemma B.1 holds.",
-        damage="No: ≤ and < would have to change places. Where the event comes to stand, which makes the range wrong, "
-        "stream and valuation agree.",
-    ),
-    Erratum(
         "Proposition 8.12, the rewriting of contiguous sequences",
         ("tods21.prop8.12:containment",),
         "Cases for `;`, FILTER, OR, + and event types on either side of `:`.",
@@ -446,8 +432,8 @@ TODS21_ERRATA = (
         "filter above that has A is added once more, with A' in its place (the text prints P for its predicate).",
         PROPOSITION_8_12,
         "The proposition is for any set of predicates, and one that relates the events of A to each other says less of "
-        "two parts of them. Where A is an event type, ρ' is no formula besides. Of predicates on one event it is "
-        "right.",
+        "two parts of them. Where A is an event type, ρ' is no formula besides. Of predicates on one event, asked of a "
+        "variable that IN binds, it is right.",
     ),
     Erratum(
         "Proposition 8.15, the rewriting of contiguous iteration",
@@ -508,7 +494,7 @@ TODS21_DAMAGED = (
     DamagedText(
         ("tods21.prop5.5:size",),
         "The proof of Proposition 5.5: A' has 2^|Q'| states, and |A'| = O(2^(2|A'|)).",
-        "Primes too many, of |Q|, |Δ| and |A|, or a slip of the authors: a bound of |A'| by itself says nothing.",
+        "Primes too many, of |Q|, |P|, |Δ| and |A|, or a slip of the authors: a bound of |A'| by itself says nothing.",
         "2^|Q| states, and |A'| = O(2^(2|A|))",
     ),
     DamagedText(
@@ -533,7 +519,7 @@ TODS21_DAMAGED = (
     DamagedText(
         ("tods21.cor8.6:cseq",),
         "Corollary 8.6 has a dot among the operators.",
-        "A dot for `:`, which the sentence before the corollary has.",
+        "A dot for `:`, which the paragraph before the corollary has.",
         "`:`",
     ),
     DamagedText(
@@ -541,6 +527,12 @@ TODS21_DAMAGED = (
         "Appendix B has OP ∈ {;, , OR}: nothing stands between two commas.",
         "A lost `:`; the formulas are of CEL* and `:`.",
         "OP ∈ {;, `:`, OR}",
+    ),
+    DamagedText(
+        ("tods21.prop8.12:strictness",),
+        "Appendix B: an event is inserted at some i with min(sup(μ)) ≤ i < max(sup(μ)), before the one at i; at "
+        "min(sup(μ)) nothing is torn apart, so that STRICT(A+) is strict-bounded itself.",
+        "≤ for the first <: the proof has the event in the middle.",
     ),
     DamagedText(
         ("tods21.prop8.12:example",),
@@ -656,14 +648,15 @@ VLDB92_ERRATA = (
     Erratum(
         "Occurrence tuples of relative and and",
         ("vldb92.occ:relative", "vldb92.occ:and"),
-        "Appendix 1: succ(e_i) = f_j in clause 2, e_i = e_j = e_k in clause 4. Where e_i is a sequence this is "
-        "undefined, and taken as not satisfied.",
+        "Appendix 1: succ(e_i) = f_j and e_j = e_k in clause 2, e_i = e_j = e_k in clause 4. Where e_i is a sequence "
+        "this is undefined, and taken as not satisfied.",
         TUPLES,
-        "Where the operand is relative+, e_i is a sequence of tuples: it has no successor and equals no event. Section "
-        "4 and clause 3 have a word for what is meant, the effective e_i; clauses 2 and 4 do not use it. So they say "
-        "nothing of these tuples, and are taken as not satisfied. Nor do clauses 3.4, succ(e_1), and 3.5, the eid of "
-        "e_1, have the word, nor the last paragraph, where the E entry of relative+ is asked to be an event; since "
-        "clause 3 has it itself, occ:relative+ is read by it, and holds.",
+        "Where the operand is relative+, e_i is a sequence of tuples: it has no successor and equals no event. "
+        "Section 4 and clause 3 have a word for what is meant, the effective e_i; clauses 2 and 4 do not use it, 2.2 "
+        "for e_i nor 2.4, e_j = e_k, for e_j. So they say nothing of these tuples, and are taken as not satisfied. "
+        "Nor has clause 3.4 the word, for succ(e_1); clause 3.5 has it for e_k, and not for the e_1 whose eid it "
+        "asks; nor the last paragraph, where the E entry of relative+ is asked to be an event; since clause 3 has it "
+        "itself, occ:relative+ is read by it, and holds.",
     ),
     Erratum(
         "Theorem 2",

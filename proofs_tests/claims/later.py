@@ -482,8 +482,8 @@ def _(effort: Effort) -> Finding:
             if len(types) == 3 and all((whole in complex_events(phi, S, 4)) == right[S] for S in reversed(ordered)):
                 return Finding("refuted", "exhaustive", cel.show(phi))
     bound = (
-        f"none of all {count} formulas of CEL* to {nodes} nodes that have each of A, B and C once at most and that "
-        "comparison of them has the whole of A B C B C exactly where each round adds up, on all with the "
+        f"none of all {count} formulas of CEL* without IN, to {nodes} nodes, that have each of A, B and C once at most "
+        "and that comparison of them has the whole of A B C B C exactly where each round adds up, on all with the "
         "values 3 for A and 1 and 2 for the others"
     )
     return Finding("holds", "exhaustive", bound)

@@ -112,7 +112,8 @@ def _(effort: Effort) -> Finding:
 
 open_claim(
     "icde08.complex-types",
-    "Path operators and comparisons of series, existentially qualified, for results of composite types",
+    "Path operators and comparisons of series, existentially qualified, for results of complex types (series or "
+    "composite)",
     "definition",
     "the text takes both over from XQuery and defines neither; the library has no path operators, and a composite "
     "result cannot be read by another query",

@@ -36,8 +36,8 @@ from proofs_tests.unit.semantics.sase_cases import events, query, shown
     "sase07.thm4.1:5-1",
     "Without aggregation, the automaton of a simple query recognizes a regular set",
     "theorem",
-    "statement 5 is about the closure under composition and negation, for which see 5-1-closure; over finitely many "
-    "events, and without a window, as times are not of finitely many kinds",
+    "statement 5 is about the closure under composition and negation, for which see 5-1-closure; over events of "
+    "finitely many kinds, and without a window, as times are not of finitely many kinds",
 )
 def _(effort: Effort) -> Finding:
     letters = tuple(events("A1/k A2/l B1/k"))
@@ -156,8 +156,8 @@ plant(
     "sase07.thm4.1:times",
     "Theorem 4.1 is for queries without times: by arithmetic on times a query recognizes a set that is not regular",
     "remark",
-    "no statement of the paper, but of this book; a second between two letters; the theorem takes the alphabet as a "
-    "product of domains, and has no times in it",
+    "no statement of the paper, but of this book; a second between two letters; the theorem does not say whether the "
+    "timestamp, an implicit attribute of events by section 2.1, is among the domains of its alphabet; read as not",
 )
 def _(effort: Effort) -> Finding:
     text = (

@@ -187,8 +187,8 @@ NOT_GOOD = {
     "sase07.good-formula",
     "Good formulas: CNF, and the last identifier of a clause occurs in each of its predicates",
     "definition",
-    "a[i] and a[i-1] may stand only in a clause whose last identifier is a[i]; by the definition as printed "
-    "`c.x > b[i].x` is good",
+    "a[i] and a[i-1] may stand only in a clause whose last identifier is a[i], the event being selected: no i is told "
+    "elsewhere; by the definition as printed `c.x > b[i].x` is good",
 )
 def _(effort: Effort) -> Finding:
     pattern = "SEQ(A a, B+ b[], C c) WHERE"

@@ -44,19 +44,25 @@ def at_least(A: CEA, marks: int) -> CEA:
     return CEA(A.states * (marks + 1), tuple(step), scaled[0], scaled[1])
 
 
-def without_one(A: CEA, over: Algebra, atom: int, before_first: bool) -> CEA:
+def without_one(A: CEA, over: Algebra, atom: int, at_first: bool) -> CEA:
     """What is left of the runs of A if one event of the type that they do not mark is taken out.
 
-    Before it and after it there is a mark; or, with before_first, it stands just before the first mark.
+    It stands after a mark, and after it comes another event before the last mark; or, with at_first, it stands just
+    before the first mark.
     """
-    phases = 4  # before the mark that is needed, after it, the event taken out, and after the mark that follows
+    phases = 5  # before the mark that is needed, after it, the event taken out, one event later, and after a later mark
     skips = [t for t in A.transitions if not t.marks and over.mask(t.predicate) >> atom & 1]
-    out = 0 if before_first else 1
+    out = 0 if at_first else 1
     found = []
     for t in A.transitions:
-        moves = [(0, 0)] if before_first and not t.marks else [] if before_first else [(0, bool(t.marks)), (1, 1)]
-        moves += [(2, 3)] if t.marks else [] if before_first else [(2, 2)]
-        for before, after in (*moves, (3, 3)):
+        moves = [(3, 3), (4, 4)]
+        if at_first:
+            moves.append((2, 3) if t.marks else (0, 0))
+        else:
+            moves += [(0, bool(t.marks)), (1, 1), (2, 3)]
+        if t.marks:
+            moves.append((3, 4))
+        for before, after in moves:
             found.append(t._replace(source=t.source * phases + before, target=t.target * phases + after))
             if after == out:
                 found += [
@@ -65,29 +71,28 @@ def without_one(A: CEA, over: Algebra, atom: int, before_first: bool) -> CEA:
                     if u.source == t.target
                 ]
     starts = [q * phases for q in A.initial]
-    if before_first:
+    if at_first:
         starts += [u.target * phases + 2 for u in skips if u.source in A.initial]
-    return CEA(A.states * phases, tuple(found), frozenset(starts), frozenset(q * phases + 3 for q in A.final))
+    return CEA(A.states * phases, tuple(found), frozenset(starts), frozenset(q * phases + 4 for q in A.final))
 
 
 def strict_bounded(phi: cel.Formula, N: int, as_printed: bool = False) -> bool:
-    """Whether every event may be put into every valuation of N events, between two of them.
+    """Whether every event may be inserted into every valuation of N events, at some i with min(sup) < i < max(sup).
 
-    as_printed: before the first of them, at i = min(sup), which the printed range allows.
+    as_printed: at i = min(sup), which the printed range allows too.
     """
     over = algebra(phi)
     A = compile_cel(phi, algebra=over)
     for atom in range(len(over.atoms)):
-        B = without_one(A, over, atom, before_first=as_printed)
+        B = without_one(A, over, atom, at_first=as_printed)
         if separated(at_least(A, N), B, over, contained=True) is not None:
             return False
     return True
 
 
 PRINTED_RANGE = (
-    "the text puts the event at i with min(sup) <= i < max(sup), that is possibly before the first event of the match; "
-    "what the proof of Proposition 8.12 uses is between two of them, min(sup) < i <= max(sup), where i <= p_2 is taken "
-    "for the printed i < p_2"
+    "the copy has the event inserted at i with min(sup) <= i < max(sup), that is possibly before the first event of "
+    "the match; read as min(sup) < i < max(sup), as prop8.12:strictness"
 )
 
 
@@ -95,18 +100,18 @@ PRINTED_RANGE = (
 def _(effort: Effort) -> Finding:
     space = Space(("in", "filter", "seq", "cseq", "plus", "or"), nodes=4 if effort == "quick" else 5, events=0)
     cases = 0
-    if strict_bounded(parse("A : B"), 2):
+    if strict_bounded(parse("(A : B) : A"), 3):
         return Finding("refuted", "decided", "`:` is not looked at")
     for phi in space.every():
         cases += 1
-        N = 2 + sum(isinstance(psi, cel.ContiguousSeq) for psi in cel.subformulas(phi))
+        N = 3 + sum(isinstance(psi, cel.ContiguousSeq) for psi in cel.subformulas(phi))
         if not strict_bounded(phi, N) or not strict_bounded(phi, N, as_printed=True):
             return Finding("refuted", "decided", show(phi))
     return Finding(
         "holds",
         "decided",
-        f"with N = 2 and one more for each `:`, between two events, and, as the printed range allows, before the "
-        f"first, on all streams, for {cases} formulas; {space.formulas_in_words}; A : B is not with N = 2",
+        "with N = 3 and one more for each `:`, and so at i = min(sup), which the printed range allows, on all "
+        f"streams, for {cases} formulas; {space.formulas_in_words}; (A : B) : A is not with N = 3",
     )
 
 
@@ -114,7 +119,7 @@ def _(effort: Effort) -> Finding:
     "tods21.prop8.12:strictness",
     "STRICT(R+) is not strict-bounded",
     "construction",
-    f"the property of appendix B; that all formulas of CEL* and `:` have it is lemB.1; {PRINTED_RANGE}",
+    "the property of appendix B; that all formulas of CEL* and `:` have it is lemB.1",
 )
 def _(effort: Effort) -> Finding:
     phi, largest = parse("STRICT(A+)"), 6 if effort == "quick" else 20
@@ -123,7 +128,7 @@ def _(effort: Effort) -> Finding:
         "query": "STRICT(A+)",
         "expected": "not strict-bounded",
         "got": "strict-bounded",
-        "why": "on A A at [0, 1], a B put in at 0 gives B A A, on which {1, 2} is a match",
+        "why": "on A A at [0, 1], a B inserted at 0 gives B A A, on which {1, 2} is a match",
     }
     assert strict_bounded(phi, 2, as_printed=True)
     return Finding(
@@ -132,8 +137,7 @@ def _(effort: Effort) -> Finding:
         "an event put between two neighbours of an interval that is a match leaves no interval, whatever N is; decided "
         f"for N to {largest}, on all streams",
         counterexample,
-        "min(sup) < i <= max(sup) in the definition of an insertion, between two events of the match; and i <= p_2 for "
-        "i < p_2 in that of strict-bounded, or N larger by one (the text at hand has no proof of lemB.1)",
+        "min(sup) < i < max(sup) in the definition of an insertion",
     )
 
 
@@ -417,7 +421,7 @@ def _(effort: Effort) -> Finding:
         f"{cases} cases: {len(BOUND) ** 2} pairs of operands made by hand, all streams of 2 to {space.events} "
         "events of three tuples, at their last position",
         failing,
-        "keep A, and bind whatever φ binds to A to a second name too, of which P is asked; Q is asked of A as before",
+        "keep A, and bind whatever ρ binds to A to a second name too, of which P is asked; Q is asked of A as before",
     )
 
 

@@ -51,7 +51,12 @@ SELECTED = {
 """What section 7.1 says that each strategy leaves of phi1 and of phi3, by position."""
 
 
-@claim("tods21.ex7.1", "What STRICT, NXT, LAST and MAX leave of phi1 and phi3 on Figure 1", "example")
+@claim(
+    "tods21.ex7.1",
+    "What STRICT, NXT, LAST and MAX leave of phi1 and phi3 on Figure 1",
+    "example",
+    "STRICT by the words of section 7.1: sec7.1:strict",
+)
 def _(effort: Effort) -> Finding:
     for strategy, printed in SELECTED.items():
         for name, expected in zip(("phi1", "phi3"), printed, strict=True):
@@ -59,7 +64,7 @@ def _(effort: Effort) -> Finding:
             got = {n: {tuple(sorted(C)) for C in complex_events(phi, FIGURE_1, n)} for n in range(len(FIGURE_1))}
             if {n: events for n, events in got.items() if events} != expected:
                 return Finding("refuted", "example", f"{strategy} of {name}")
-    return Finding("holds", "example", "all 9 positions of Figure 1; what the text does not tell by its definitions")
+    return Finding("holds", "example", "all 9 positions of Figure 1; what the text does not tell by the definitions")
 
 
 plant("tods21.ex7.1", "a strategy keeps everything", interpreter, "clause", broken.for_root(cel.Last, broken.operand))

@@ -190,8 +190,8 @@ def _(effort: Effort) -> Finding:
             return Finding("refuted", "proof", show(phi))
     if _events(parse(EQUAL_X), same) == _events(parse(EQUAL_X), other):
         return Finding("refuted", "proof", EQUAL_X)
-    bound = f"docs/theory/expressiveness.md, of {EQUAL_X}; that unary formulas have the same on A(x=1) B(x=1) and "
-    bound += f"A(x=1) B(x=2) was seen of {cases}, {space.formulas_in_words}"
+    bound = f"docs/theory/expressiveness.md, of {EQUAL_X}; the {cases} unary formulas whose conditions do not "
+    bound += f"tell 1 from 2 have the same on A(x=1) B(x=1) and A(x=1) B(x=2): {space.formulas_in_words}"
     return Finding("holds", "proof", bound)
 
 

@@ -180,8 +180,8 @@ def _(effort: Effort) -> Finding:
         "holds",
         "exhaustive",
         "if two neighbours are a match, so they are with an event between, or the first is one alone: true of "
-        f"{cases} formulas, on {len(space.alphabet)} tuples, and one of these or a U between, the latter alone of A:+ "
-        f"on A A; false of STRICT(A ; B) on A B; {space.formulas_in_words}",
+        f"{cases} formulas, on {len(space.alphabet)} tuples, with one of these or a U between; of A:+ on A A only the "
+        f"second holds, that the first is one alone; false of STRICT(A ; B) on A B; {space.formulas_in_words}",
     )
 
 
