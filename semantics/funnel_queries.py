@@ -41,6 +41,7 @@ from cerify.semantics.values import Value, exact_microseconds
 MOST_STEPS = 32
 SECOND = 1_000_000
 CLAUSES = ("WITHIN", "BY", "START", "ORDER", "BETWEEN", "MODE")
+CLICKHOUSE_CALL = re.compile(r"\b(windowFunnel|sequence(?:Match|MatchEvents|Count)|retention)\s*\(")
 _WORD = re.compile(rf"(?<![\w.])({'|'.join((*CLAUSES, 'OF'))})(?![\w.])")
 
 
@@ -74,7 +75,14 @@ def parse_keyed_question(text: str) -> KeyedQuestion:
         if not text.strip():
             raise ParseError("the query is empty", Span(len(text), len(text)))
         if word is None:
-            raise ParseError("a funnel begins with FUNNEL, and a sequence with SEQUENCE", Span(0, min(len(text), 1)))
+            call = CLICKHOUSE_CALL.search(text)
+            wrong = (
+                "a funnel begins with FUNNEL, and a sequence with SEQUENCE"
+                if call is None
+                else f"{call[1]} is a function of ClickHouse: cerify translate --from clickhouse reads calls of it"
+            )
+            span = Span(0, min(len(text), 1)) if call is None else Span(call.start(1), call.end(1))
+            raise ParseError(f"{wrong}; write a funnel as in FUNNEL view, pay WITHIN 1 hour BY user", span)
         parts, clauses = _parts_of(text, word.end())
         if word[1] == "FUNNEL":
             if "OF" in clauses:

@@ -128,16 +128,21 @@ REWRITABLE = 1000
 """The longest text, in characters, for which a query that may be meant is sought: the forms can take quadratic time."""
 
 
+CALL = re.compile(r"\s*\w+\s*\([^()]*\)\s*")
+"""A call, such as count(A): an event with arguments in event expressions, but likely meant as a function."""
+
+
 def _parsed(language: Language[Any], text: str) -> Any:
     """Return the syntax tree of a text. Raises ParseError, which names the languages in which the text is a query."""
     try:
         return language.syntax.parse(text)
     except ParseError as error:
         own = language.syntax.marks(text)
+        is_call = CALL.fullmatch(text) is not None
         others = [
             name
             for name, one in LANGUAGES.items()
-            if one != language and one.syntax.marks(text) >= own and _parses(one, text)
+            if one != language and one.syntax.marks(text) >= max(own, is_call) and _parses(one, text)
         ]
         there = _guess_other_language(language, text)
         hint = f"it is a query in another language: {_format_language_options(others)}" if others else ""

@@ -11,6 +11,7 @@ from cerify.semantics.cel.syntax import AttributeWindow
 from cerify.semantics.errors import IllFormed, Unsupported
 from cerify.semantics.events import TIME, Match, Schema, Stream
 from cerify.semantics.funnel_queries import (
+    CLICKHOUSE_CALL,
     KeyedQuestion,
     SequenceQuestion,
     answer_by_key,
@@ -32,10 +33,13 @@ class FunnelSyntax(Syntax[KeyedQuestion]):
     """The syntax of funnels and sequences by key."""
 
     trees = (FunnelQuestion, SequenceQuestion)
-    mark = r"^\s*(?:FUNNEL|SEQUENCE)\b"
+    mark = rf"^\s*(?:FUNNEL|SEQUENCE)\b|{CLICKHOUSE_CALL.pattern}"
 
     def parse(self, text: str) -> KeyedQuestion:
         return parse_keyed_question(text)
+
+    def looks_like(self, text: str) -> str:
+        return "a function of ClickHouse, for which there are funnels" if CLICKHOUSE_CALL.search(text) else "a funnel"
 
     def show(self, query: KeyedQuestion, /) -> str:
         return show_keyed_question(query)

@@ -523,6 +523,8 @@ def test_texts_of_funnels_are_read_back(text: str, shown: str) -> None:
         ("FUNNEL a OF b", "OF belongs to SEQUENCE"),
         ('FUNNEL "a, b', "does not end"),
         ("A ; B", "begins with FUNNEL"),
+        ("view, pay", "write a funnel as in FUNNEL view, pay WITHIN 1 hour BY user"),
+        ("SELECT windowFunnel(60)(time, x = 1) FROM t", "translate --from clickhouse reads calls of it"),
         ("SEQUENCE '(?1)' OF a WITHIN 3 seconds", "a sequence has no WITHIN"),
         ("SEQUENCE (?1) OF a", "write a sequence as in SEQUENCE"),
         ("SEQUENCE '(?3)' OF a, b", "asks for condition 3, and there are 2"),
