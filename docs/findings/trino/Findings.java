@@ -24,7 +24,7 @@ public final class Findings {
         show(two, "RUNNING LAST(x, 1)", "id", "A+", all);
         show(two, "RUNNING FIRST(B.x)", "id", "A B", all);
         for (String pattern : new String[] {"PERMUTE(A)", "PERMUTE(A, B)"}) show(two, label, "id", pattern, all);
-        for (String pattern : new String[] {"(B | A??)*", "(B | A??) (B | A??)*", "(B | A??){0,3}", "(A??)*"}) {
+        for (String pattern : new String[] {"(B | A??)*", "(B? | A)*", "(B | A??) (B | A??)*", "(B | A??){0,3}", "(A??)*"}) {
             show(two, label, "id", pattern, "B AS id = 1, A AS TRUE");
         }
         for (String pattern : new String[] {"(E*?)* Y", "(E*?){0,9} Y"}) {
