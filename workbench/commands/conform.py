@@ -216,6 +216,12 @@ class ConformArguments:
         policies = (text for path in self.policies for text in ("--policy", str(path)))
         return (*suite, *policies, *(text for reading in self.readings for text in ("--reading", reading)))
 
+    def naming(self) -> tuple[str, ...]:
+        """Return the options that name the engine; none if a command starts it."""
+        if self.engine is None:
+            return ()
+        return ("--engine", self.engine, *(() if self.engine_dir is None else ("--engine-dir", str(self.engine_dir))))
+
     def write(self, report: Report) -> None:
         """Write the requested files. Raises InputError."""
         if self.html is not None:
@@ -275,7 +281,7 @@ def conform_command(args: ConformArguments) -> int:
 
         argv = args.argv()
         report = conform(argv, cases, args.suite_asked(), limits, show, oracle, args.diagnosis_limit, announce)
-    report = replace(report, options=args.judging())
+    report = replace(report, options=args.judging(), engine_options=args.naming())
     if baseline is not None:
         report = against(report, baseline)
     try:

@@ -185,7 +185,8 @@ class Report:
     unasked: how many cases there were in languages that the engine does not speak; they have no result. disputed: the
     cases, of the suite and met while shrinking, about which cerify contradicts itself. known: the ids of the failing
     cases that fail in the same way in a baseline. ended: why the run ended early, "" if it did not. held_to: the
-    choices that the engine is entitled to, as text; "" for the semantics as it is. command: what starts the engine.
+    choices that the engine is entitled to, as text; "" for the semantics as it is. command: what starts the engine;
+    engine_options: those of `cerify conform` that name it, if it was named.
     options: those of `cerify conform` that say what is expected of which cases. warnings: what is wrong in the
     claims.
     """
@@ -204,6 +205,7 @@ class Report:
     held_to: str = ""
     command: Sequence[str] = ()
     options: Sequence[str] = ()
+    engine_options: Sequence[str] = ()
     warnings: Sequence[str] = ()
 
     @property

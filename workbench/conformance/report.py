@@ -143,9 +143,9 @@ def encode_question(case: Case) -> Json:
 
 def rerun(defect: Defect, report: Report) -> str:
     """Return a shell command that runs the case from which the defect was found."""
-    command = shlex.join(report.command) or "COMMAND"
-    options = shlex.join([*report.options, "--case", defect.original.case.id])
-    return f"cerify conform {options} -- {command}"
+    options = shlex.join([*report.engine_options, *report.options, "--case", defect.original.case.id])
+    command = "" if report.engine_options else f" -- {shlex.join(report.command) or 'COMMAND'}"
+    return f"cerify conform {options}{command}"
 
 
 def again(defect: Defect, report: Report) -> list[str]:

@@ -191,7 +191,11 @@ S = Stream(map(Event, "ABAB"))
         ("row-pattern", "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS x == 1)", "MATCH_RECOGNIZE has no '=='; write ="),
         ("cel", "MATCH_RECOGNIZE (PATTERN (A))", "it is a query in another language: --language row-pattern\n"),
         ("eql", "sequence with maxspan=5x [a where true] [b where true]", "as in maxspan=30s"),
-        ("cel", "windowFunnel(60)", "this looks like a function of ClickHouse, for which there are funnels: --language funnel"),
+        (
+            "cel",
+            "windowFunnel(60)",
+            "this looks like a function of ClickHouse, for which there are funnels: --language funnel",
+        ),
         ("funnel", "windowFunnel(60)", "calls of it; write a funnel as in FUNNEL view, pay WITHIN 1 hour BY user\n"),
         ("cel", "count(A)", "or use SASE+ or MATCH_RECOGNIZE\n"),
     ],

@@ -400,6 +400,17 @@ def test_under_a_policy_an_expected_match_is_not_explained_by_the_definition(
         assert f"cerify conform --policy {path} --case " in shown
 
 
+def test_a_defect_of_an_engine_with_a_name_is_seen_again_by_the_name(tmp_path: Path) -> None:
+    """The command that starts its adapter is in a folder of this machine, which no bug tracker knows."""
+    path = tmp_path / "next.json"
+    path.write_text('{"language": "cel", "axes": {"seq": "next-from-left"}}', encoding="utf-8")
+    options = ("--engine", "denotational", "--policy", str(path), "--feature", "seq", "--diagnosis-limit", "0")
+    ran = CliRunner().invoke(cerify, ["conform", *options], standalone_mode=False)
+    again = re.findall(r"cerify conform (.*)", ran.output)
+    assert again
+    assert all(re.fullmatch(rf"--engine denotational --policy {path} --case \S+", one) for one in again)
+
+
 def test_a_choice_that_changes_no_expected_match_is_no_reason() -> None:
     """It stood under each disagreement of an engine with a policy, with a command that gave other matches."""
     held = {"seq": "strict", "emit": "one-per-position"}
