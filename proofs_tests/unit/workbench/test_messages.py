@@ -194,7 +194,7 @@ S = Stream(map(Event, "ABAB"))
         (
             "cel",
             "windowFunnel(60)",
-            "this looks like a function of ClickHouse, for which there are funnels: --language funnel",
+            "a function of ClickHouse, for which there are funnels: --language funnel",
         ),
         ("funnel", "windowFunnel(60)", "calls of it; write a funnel as in FUNNEL view, pay WITHIN 1 hour BY user\n"),
         ("cel", "count(A)", "or use SASE+ or MATCH_RECOGNIZE\n"),
