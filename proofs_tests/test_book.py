@@ -465,6 +465,15 @@ def test_code_is_formatted_where_it_is_too_wide() -> None:
     wide = f">>> f({', '.join(['argument'] * 12)})\n1\n>>> x = 1"
     assert sessions.session(wide).splitlines()[:2] == [">>> f(", "...     argument,"]
     assert sessions.session(wide).endswith("\n1\n>>> x = 1")
+    body = f'"""{"word " * 17}\n    goes on.\n\n    name: an entry.\n    """\n    return x'
+    folded = sessions.excerpt(f"def f(x):\n    {body}", 80).splitlines()
+    assert folded[1:6] == [
+        '    """' + " ".join(["word"] * 14),
+        "    word word word goes on.",
+        "",
+        "    name: an entry.",
+        '    """',
+    ]
 
 
 def test_every_error_code_is_explained() -> None:

@@ -6,8 +6,10 @@ Python whose lines are longer is formatted anew by ruff.
 from __future__ import annotations
 
 import doctest
+import re
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
@@ -18,6 +20,8 @@ from sphinx.application import Sphinx
 
 WIDTH = 80
 PROMPTS = 4  # columns
+PROSE = re.compile(r'( *(?:# )?)(?!\w+(?:, \w+)*: |>>>|\.\.\.|- |"{3}$)(\S(?:(?!  ).)*)')
+"""A line that goes on with a sentence: no entry of a list, no statement, and no columns."""
 
 
 def trimmed(app: Sphinx, doctree: nodes.document) -> None:
@@ -59,24 +63,29 @@ def excerpt(code: str, width: int) -> str:
 
 
 def _folded(code: str, width: int) -> Iterator[str]:
-    """The lines of code, where those of docstrings and comments that are too long are broken."""
-    quoted = False
-    for line in code.splitlines():
+    """Yield the lines of code with docstrings and comments folded; a part broken off begins the next line of prose."""
+    lines, quoted = deque(code.splitlines()), False
+    while lines:
+        line = lines.popleft()
         depth = len(line) - len(line.lstrip())
         text, _, comment = line.partition("  # ")
+        is_text, is_comment = quoted or line.lstrip().startswith('"""'), line.lstrip().startswith("# ")
+        quoted ^= line.count('"""') % 2 == 1
         if len(line) <= width:
             yield line
-        elif quoted or line.lstrip().startswith('"""'):
-            yield from wrap(line, width, subsequent_indent=" " * depth)
-        elif line.lstrip().startswith("# "):
-            yield from wrap(line, width, subsequent_indent=" " * depth + "# ")
+        elif is_text or is_comment:
+            mark = "" if is_text else "# "
+            *whole, last = wrap(line, width, subsequent_indent=" " * depth + mark)
+            found = PROSE.fullmatch(lines[0]) if lines and (quoted or is_comment) else None
+            if whole and found and found[1] == " " * depth + mark:
+                lines[0], last = f"{last} {found[2]}", ""
+            yield from filter(None, (*whole, last))
         elif comment:
             if not comment.startswith("type: "):
                 yield from wrap(comment, width, initial_indent=" " * depth + "# ", subsequent_indent=" " * depth + "# ")
             yield text
         else:
             yield line
-        quoted ^= line.count('"""') % 2 == 1
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

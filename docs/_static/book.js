@@ -37,6 +37,11 @@ function drawer(box, drawn, name) {
   });
 }
 
+// The lines of a table or a tree that a command prints are not broken (book.css).
+function drawn() {
+  for (const pre of document.querySelectorAll("pre")) if (/──|^\+--/m.test(pre.textContent)) pre.classList.add("drawn");
+}
+
 // What is wider than its place is scrolled with the arrow keys, once it has the focus.
 function scrolled() {
   document.querySelectorAll("pre, .table-wrapper, .highlight, .math, .drawing, p:has(> img)").forEach((element) => {
@@ -94,6 +99,7 @@ document.addEventListener("DOMContentLoaded", () => {
   named(".toc-drawer", "On this page");
   drawer("__navigation", ".sidebar-drawer", "All pages");
   drawer("__toc", ".toc-drawer", "On this page");
+  drawn();
   scrolled();
   window.addEventListener("load", scrolled); // when pictures have their width
   window.addEventListener("resize", scrolled);
