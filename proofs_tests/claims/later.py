@@ -467,8 +467,8 @@ def _sets_of(size: int) -> Iterator[tuple[cel.Formula, frozenset[str]]]:
     "That each round adds up to an event before them is said with variables for single events alone",
     "theorem",
     f"by a query of ours, {SUM_IN_ROUNDS}, with a predicate of three variables; the paper has a proof, of which the "
-    "abstract alone was read; no proof of any size here; each of A, B and C once at most: were B and C allowed "
-    "twice, a formula could name the two rounds of ABCBC and filter each",
+    "abstract alone was read; no proof of any size here; with IN, and B and C twice, a formula could name the two "
+    "rounds of A B C B C and filter each",
 )
 def _(effort: Effort) -> Finding:
     query, nodes, count = parse_core(SUM_IN_ROUNDS), 7 if effort == "quick" else 9, 0
@@ -542,7 +542,7 @@ JOINS = {
     "A hierarchical query is ALL under partitions, one in another; one that is not is ALL under filters",
     "remark",
     "a statement of docs/theory/related.md, as the abstract has automata, and not CEL; queries without self-joins, "
-    "whose bags are sets; that PCEA have no others is not checked",
+    "whose bags are sets, and attributes named by the variables; that PCEA have no others is not checked",
 )
 def _(effort: Effort) -> Finding:
     words, cases = permutations("ABC") if effort == "quick" else product("ABC", repeat=3), 0

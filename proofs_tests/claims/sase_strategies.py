@@ -64,8 +64,9 @@ def _chains() -> list[tuple[str, tuple[sase.SaseQuery, ...]]]:
     "sase07.strategies",
     "Each strategy relaxes the one before: strict, partition, next, any",
     "remark",
-    "relaxing is of what may be skipped; then a match under one is a match under the next, with the same clauses, "
-    "unless a Kleene plus without an end condition is last: that goes on where less skipping stops it",
+    "relaxing is of what may be skipped; then a match under one is a match under the next, with the same clauses "
+    "and partitions by equivalence tests, unless a Kleene plus is negated, of which more series are then found, or one "
+    "without an end condition is last: that goes on where less skipping stops it",
 )
 def _(effort: Effort) -> Finding:
     length = 3 if effort == "quick" else 5

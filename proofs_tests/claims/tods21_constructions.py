@@ -82,7 +82,8 @@ def construction(
         id_,
         f"the automaton of the case {SIGNS.get(operator, operator.upper())}",
         "construction",
-        "the automata of the operands are the library's",
+        "the automata of the operands are the library's"
+        + "; the copy has `:` for ; at the head of this case, and I_ψ for I_ψ1" * (id_ == "tods21.thm6.2:seq"),
     )
     def check(effort: Effort) -> Finding:
         sized = spaces if effort == "full" else quick
