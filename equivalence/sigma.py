@@ -16,7 +16,7 @@ from math import ceil, floor, inf, trunc
 from random import Random
 from typing import Any, TypeAlias
 
-from cerify.equivalence.eql.letters import EventLetter, FilterAlphabet
+from cerify.equivalence.eql.letters import NAMED_BY_TYPE, EventLetter, FilterAlphabet
 from cerify.equivalence.eql.mutants import condition_mutants
 from cerify.equivalence.eql.translate import eql_to_cel
 from cerify.equivalence.generate.generator import Generator
@@ -271,6 +271,9 @@ class LogSearch:
         self._tests = [detection_test(rule) for rule in self.detections]
         self.groups = list(dict.fromkeys(f for rule in self.correlations for keys in rule.keys for f in keys))
         self.counted = list(dict.fromkeys(f for rule in self.correlations for names in rule.values for f in names))
+        known = {*self.groups, *self.counted, *NAMED_BY_TYPE}
+        fields_ = (field.name for rule in self.detections for field in eql.fields_of(rule.condition))
+        self.tested = [name for name in dict.fromkeys(fields_) if name not in known]
 
     def firing(self, rule: sigma.SigmaRule, instead: Instead = None) -> Drafts:
         """Return events with which a rule should fire; () if there are none. instead: events to use for one rule."""
@@ -281,9 +284,9 @@ class LogSearch:
             letter = min(
                 (one for one in self.letters if number in one.passes), key=lambda o: len(o.passes), default=None
             )
-            return (
-                () if letter is None else (self._giving(_Draft(letter, SECOND, ()), dict.fromkeys(self.groups, "a")),)
-            )
+            if letter is None:
+                return ()
+            return (self._with_all_fields(self._giving(_Draft(letter, SECOND, ()), dict.fromkeys(self.groups, "a"))),)
         return self._measuring(rule, self._choose_number(rule), instead)
 
     def _choose_number(self, rule: sigma.SigmaCorrelation) -> float:
@@ -325,6 +328,7 @@ class LogSearch:
         elif rule.kind == "value_sum":
             yield self._within(rule, self._measuring(rule, self._choose_number(rule) / 2) * 2)
         if rule.kind in sigma.NUMERIC:
+            yield from self._draft_doubled(rule)
             own = {bound for one in self.correlations if one.kind == rule.kind for _, bound in one.thresholds}
             bounds = sorted({*own, *map(trunc, own)})  # converters cut fractions
             yield from (self._measuring(rule, (low + high) / 2) for low, high in pairwise(bounds))
@@ -337,6 +341,20 @@ class LogSearch:
                 if name in ("lt", "lte", "neq") and 1 <= number <= most:
                     yield self._measuring(rule, number)
 
+    def _draft_doubled(self, rule: sigma.SigmaCorrelation) -> Iterator[Drafts]:
+        """Yield events whose sum or average is another one if an event that several rules find is added for each."""
+        numbers = {self.detections.index(part) for part in rule.rules if isinstance(part, sigma.SigmaDetection)}
+        both = max(self.letters, key=lambda letter: len(letter.passes & numbers), default=None)
+        if both is None or len(both.passes & numbers) < 2:
+            return
+        for _, bound in rule.thresholds:
+            last = self._measuring(rule, bound)[-1:]
+            for more in (-1, 1):
+                first = (draft.with_letter(both).having(rule.values[0][0], bound + more) for draft in last)
+                yield self._within(rule, (*first, *(d.having(rule.values[0][0], bound - more) for d in last)))
+            half = (draft.with_letter(both).having(rule.values[0][0], bound * 0.6) for draft in last)
+            yield self._within(rule, tuple(half))
+
     def _giving(self, draft: _Draft, values: Mapping[str, Value], n: int = 0) -> _Draft:
         """Return a draft with these field values, or others that its letter allows; n: a different choice for each."""
         for name, value in values.items():
@@ -347,6 +365,24 @@ class LogSearch:
                     draft = changed
                     break
         return draft
+
+    def _with_all_fields(self, draft: _Draft) -> _Draft:
+        """Return a draft in which the fields of conditions have values, where the same detections find it with one.
+
+        Without a value for a filter, what a converter makes of a field that is not there would hide all else.
+        """
+        found = self._found(draft)
+        for name in self.tested:
+            if name not in draft.event(BEGIN).attributes:
+                values = [one[0] for one in self.alphabet.values_of(name) if one]
+                others = (draft.having(name, value) for value in (*values, f"other {name}", 0))
+                draft = next((one for one in others if self._found(one) == found), draft)
+        return draft
+
+    def _found(self, draft: _Draft) -> list[bool]:
+        """Return which detections find the event of a draft."""
+        event = draft.event(BEGIN)
+        return [test(event) for test in self._tests]
 
     def _values_of(self, name: str, n: int) -> list[Value]:
         """Return values of a field that conditions look for, the nth in front; a pattern has one for each number n."""
@@ -427,6 +463,8 @@ class LogSearch:
             for name in self.counted:
                 for other in ("v0", "V0", "v1", None, 0, 1, *self._bounds()):
                     yield substitute(i, base[i].having(name, other)), 0
+            for name in self.tested:
+                yield substitute(i, base[i].having(name, None)), 0
             for letter in self.letters:
                 yield substitute(i, base[i].with_letter(letter)), 0
                 yield substitute(i, base[i], base[i].with_letter(letter)), 0
@@ -441,7 +479,7 @@ class LogSearch:
                 yield tuple(d.having(name, other.swapcase()) if (name, value) in d.more else d for d in base), 0
         for name in self.groups:
             yield (*base[: n // 2], *(draft.having(name, "b") for draft in base[n // 2 :])), 0
-        for absent in self._fields_of_groups():
+        for absent in (*((name,) for name in self.tested), *self._fields_of_groups()):
             drafts = base
             for name in absent:
                 drafts = tuple(draft.having(name, None) for draft in drafts)

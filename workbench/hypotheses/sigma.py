@@ -7,7 +7,7 @@ counts and those of temporal correlations are two axes, because converters write
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -18,8 +18,16 @@ from cerify.automata.evaluator import Output
 from cerify.equivalence.sigma import BEARS, features, features_of
 from cerify.hypotheses.interpretation import Axis, Choices, Interpretation, axes
 from cerify.semantics.arguments import Budget
-from cerify.semantics.events import Match, Stream, result_of
-from cerify.semantics.sigma.denote import SECOND, AlertOccurrence, LogOfRules, SigmaAlert, events_of, satisfies
+from cerify.semantics.events import Event, Match, result_of
+from cerify.semantics.sigma.denote import (
+    SECOND,
+    AlertOccurrence,
+    DetectionTests,
+    LogOfRules,
+    SigmaAlert,
+    events_of,
+    satisfies,
+)
 from cerify.semantics.sigma.reading import SigmaReading, SigmaWindow
 from cerify.semantics.sigma.syntax import TEMPORAL, SigmaCorrelation, SigmaQuery, SigmaRule, rules_of
 from cerify.semantics.values import Microseconds
@@ -241,10 +249,23 @@ class LogOfConverter(LogOfRules):
         return number, events
 
 
-def find_matches(q: SigmaQuery, S: Stream, choices: Choices, output: Output, budget: Budget) -> list[Match]:
+TESTS: dict[tuple[str, str], DetectionTests] = {}
+"""The tests of detections by the two questions of a reading on which they depend."""
+MOST_TESTS = 2_000
+
+
+def _shared_tests(case: str, absent: str) -> DetectionTests:
+    """Return the tests that were made for other logs; the same rules are asked about thousands of them."""
+    tests = TESTS.setdefault((case, absent), {})
+    if len(tests) > MOST_TESTS:
+        tests.clear()
+    return tests
+
+
+def find_matches(q: SigmaQuery, S: Sequence[Event], choices: Choices, output: Output, budget: Budget) -> list[Match]:
     """Return the alerts of a converter with these choices. Raises BudgetExceeded."""
-    reading = {name: choices[name] for name in SAYS}
-    log = LogOfConverter(S, SigmaReading(**reading), budget)  # type: ignore[arg-type]
+    reading = SigmaReading(**{name: choices[name] for name in SAYS})  # type: ignore[arg-type]
+    log = LogOfConverter(S, reading, budget, _shared_tests(reading.case, reading.absent))
     log.choices, log.documents = choices, documents_of(q.text)
     log.correlations = frozenset(rule.name for rule in rules_of(q) if isinstance(rule, SigmaCorrelation))
     return sorted(

@@ -169,18 +169,21 @@ class SigmaExplanations(Explanations[sigma.SigmaQuery]):
     def logs_for_engines(self, query: sigma.SigmaQuery, /) -> TestLogs:
         from cerify.equivalence.sigma import find_distinguishing_logs, make_sigma_tests
         from cerify.hypotheses.interpretation import choices_of, concerned
-        from cerify.hypotheses.sigma import INTERPRETATION, change_thresholds
+        from cerify.hypotheses.sigma import INTERPRETATION, change_thresholds, find_matches
 
-        def meaning(chosen: Mapping[str, str], log: Sequence[Event]) -> tuple[object, ...]:
-            choices = choices_of(chosen, INTERPRETATION.axes)
-            found = INTERPRETATION.matches(query, Stream(log), choices, "valuations", Budget())
+        def meaning(choices: Mapping[str, str], log: Sequence[Event]) -> tuple[object, ...]:
+            found = find_matches(query, log, choices, "valuations", Budget())
             return {m.at for m in found}, {repr(m.result) for m in found}
 
         bearing = concerned(INTERPRETATION.axes, INTERPRETATION.operators(query))
         one = [{}, *({axis.name: value} for axis in bearing for value in axis.values[1:])]
         cut = {axis.name: "truncated" for axis in bearing if "truncated" in axis.values}
         last = [{axis.name: "last"} | cut for axis in bearing if "last" in axis.values]  # as queries by groups have it
-        meanings = [partial(meaning, at_end | choices) for at_end in ({}, *last) for choices in one]
+        meanings = [
+            partial(meaning, choices_of(at_end | chosen, INTERPRETATION.axes))
+            for at_end in ({}, *last)
+            for chosen in one
+        ]
         found = make_sigma_tests(query)
         as_cut = choices_of({"constants": "truncated"}, INTERPRETATION.axes)
         rules = tuple(change_thresholds(rule, as_cut, {}) for rule in query.rules)
