@@ -341,6 +341,20 @@ class LogSearch:
                 if name in ("lt", "lte", "neq") and 1 <= number <= most:
                     yield self._measuring(rule, number)
 
+    def _pairs(self, rule: sigma.SigmaCorrelation) -> Iterator[Drafts]:
+        """Yield two events with a value far above a bound and one below: in a window, not in one, in two groups.
+
+        A group has an alert or none by which of its events are looked at together, also where groups alone are seen.
+        """
+        for _, bound in rule.thresholds if rule.kind in sigma.NUMERIC else ():
+            values = (2 * bound + 10, bound / 2, -3 * bound - 20)
+            for first, second in permutations(values, 2):
+                low, high = (self._measuring(rule, value)[:1] for value in (first, second))
+                for gap in (SECOND, (rule.seconds + 1) * SECOND):
+                    yield (*low, *(replace(draft, gap=gap) for draft in high))
+                if names := dict.fromkeys(self.groups, "b"):
+                    yield (*(self._giving(draft, names) for draft in low), *high)
+
     def _draft_doubled(self, rule: sigma.SigmaCorrelation) -> Iterator[Drafts]:
         """Yield events whose sum or average is another one if an event that several rules find is added for each."""
         numbers = {self.detections.index(part) for part in rule.rules if isinstance(part, sigma.SigmaDetection)}
@@ -409,6 +423,8 @@ class LogSearch:
         bases = list(dict.fromkeys([*bases, *((*base, *base) for base in first)]))
         for base in bases:
             yield self._timed(base)
+        for rule in self.roots:
+            yield from map(self._timed, self._pairs(rule) if isinstance(rule, sigma.SigmaCorrelation) else ())
         for base in bases:
             for drafts, start in self._changes(base):
                 yield self._timed(drafts, start)
@@ -899,10 +915,7 @@ def find_distinguishing_logs(
                 found = found << 1 | (one != other)
         return found
 
-    rng, most = Random(0), MOST_DISTINGUISHING_LOGS
-    logs = list(filter(has_one_kind_a_field, islice(LogSearch((query,)).logs(rng), MOST_LOGS_OF_TESTS)))
-    tried = [*logs[:most], *rng.sample(logs[most:], min(most, len(logs[most:])))]  # the last ones have two changes
-    tried += map(list, filter(has_one_kind_a_field, more))
+    tried = [*logs_around(query), *map(list, filter(has_one_kind_a_field, more))]
     told = [(log, differing_pairs(log)) for log in sorted(tried, key=len)]
     left, chosen = ~0, list[list[Event]]()
     for log in filter(has_one_kind_a_field, known):
@@ -915,6 +928,13 @@ def find_distinguishing_logs(
         chosen.append(best)
         left &= ~pairs
     return chosen
+
+
+def logs_around(query: sigma.SigmaQuery) -> list[list[Event]]:
+    """Return logs on which rules fire, and others near these, with one kind of values in each field."""
+    rng, most = Random(0), MOST_DISTINGUISHING_LOGS
+    logs = list(filter(has_one_kind_a_field, islice(LogSearch((query,)).logs(rng), MOST_LOGS_OF_TESTS)))
+    return [*logs[:most], *rng.sample(logs[most:], min(most, len(logs[most:])))]  # the last ones have two changes
 
 
 def has_one_kind_a_field(log: Iterable[Event]) -> bool:

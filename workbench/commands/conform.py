@@ -168,13 +168,19 @@ class ConformArguments:
         alone = self.language is not None and (NAMED_SUITES / f"{self.language}.jsonl").exists()
         return self.language if self.suite is None and alone else self.suite
 
+    @property
+    def names_rules(self) -> bool:
+        """Return whether the suite is a file or a folder of rules."""
+        named = self.suite_named
+        return named is not None and (is_rule_folder(named) or Path(named).suffix in SUFFIXES)
+
     def cases(self) -> tuple[list[Case], bool]:
         """Return the cases to run, and whether all rules of a folder could be read; messages name the others.
 
         Raises InputError for the suite, and UsageError for an unknown feature or case.
         """
         named, unreadable = self.suite_named, tuple[UnreadableRule, ...]()
-        if named is not None and (is_rule_folder(named) or Path(named).suffix in SUFFIXES):
+        if named is not None and self.names_rules:
             cases, unreadable = cases_of_rules(Path(named))
             for bad in unreadable:
                 echo_error(f"{bad.place}: {bad.message}")
@@ -280,7 +286,9 @@ def conform_command(args: ConformArguments) -> int:
             shown(step, done, total)
 
         argv = args.argv()
-        report = conform(argv, cases, args.suite_asked(), limits, show, oracle, args.diagnosis_limit, announce)
+        report = conform(
+            argv, cases, args.suite_asked(), limits, show, oracle, args.diagnosis_limit, announce, args.names_rules
+        )
     report = replace(report, options=args.judging(), engine_options=args.naming())
     if baseline is not None:
         report = against(report, baseline)

@@ -13,7 +13,7 @@ from cerify.api import match
 from cerify.conformance.choices import Choice, Choices, Given, given_by
 from cerify.conformance.inquiry import ROUNDS, Inquiry
 from cerify.conformance.judgement import ChoiceScorer, operators_in, silent_operators
-from cerify.conformance.model import Case, CaseResult, Defect, DefectCause, kinds_compared, plural
+from cerify.conformance.model import Case, CaseResult, Defect, DefectCause, kinds_compared, kinds_of, plural
 from cerify.conformance.oracle import stream_of
 from cerify.conformance.peeling import Elements, Kernel, Peeler
 from cerify.conformance.prediction import AXES, INTERPRETATIONS, STAGES, interpretation_of
@@ -557,7 +557,7 @@ def _together(kernels: Sequence[Kernel], chosen: Sequence[Choice], choices: Choi
         if text := described([kernel.result], choices.excluded, kernel.signature.blamed & choices.silent):
             own = text, MATCH.sub("", kernel.result.detail)
         if kernel.result.outcome == "error" and not own:
-            own = _error_kind(kernel.result)
+            own = error_kind(kernel.result)
         groups.setdefault(own or kernel.signature, []).append(kernel)
     return [
         DefectGroup(tuple(group), next((c for c in chosen if c == key), None), tuple(c for c in chosen if c != key))
@@ -565,7 +565,7 @@ def _together(kernels: Sequence[Kernel], chosen: Sequence[Choice], choices: Choi
     ]
 
 
-def _error_kind(result: CaseResult) -> str:
+def error_kind(result: CaseResult) -> str:
     """Return the beginning of an error without numbers and quotations: two lines, as some begin with a place.
 
     It ends where it quotes the query.
@@ -671,6 +671,34 @@ def _defect(id_: str, group: DefectGroup, choices: Choices, by_id: dict[str, Cas
         or group.doubt,
         why="" if hurried else why_of(first.result, bearing),
         stopped=first.stopped or group.stopped,
+        held=choices.held,
+        bearing=tuple(bearing),
+    )
+
+
+def defect_of_group(
+    choices: Choices,
+    result: CaseResult,
+    original: CaseResult,
+    cases: Iterable[str],
+    causes: tuple[DefectCause, ...] = (),
+    description: str = "",
+    stopped: str = "",
+) -> Defect:
+    """Return the defect of wrong answers with one cause, or with none; its id is for the caller to give."""
+    language, case = LANGUAGES[result.case.language], result.case
+    bearing = bearing_choices(case, choices.held)
+    return Defect(
+        id="",
+        kind=min(kinds_of(result)),
+        operators=tuple(sorted(language.syntax.constructs(language.syntax.parse(case.query)))),
+        result=result,
+        original=original,
+        cases=tuple(sorted(cases)),
+        causes=causes,
+        description=description,
+        why=why_of(result, bearing),
+        stopped=stopped,
         held=choices.held,
         bearing=tuple(bearing),
     )

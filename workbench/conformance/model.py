@@ -35,6 +35,9 @@ disputed  its matches are not the expected ones, but cerify contradicts itself a
 FailureKind: TypeAlias = differential.DifferenceKind | Literal["error", "timeout", "crash", "memory"]
 """What is wrong with an answer: it differs, or there is none."""
 
+ASKED = "asked to tell apart what may be the cause"
+"""The clause of a case that is not of the suite: it was asked to find a cause."""
+
 FAILURES: frozenset[Outcome] = frozenset({"failed", "error", "crashed", "timeout", "memory", "protocol", "not_run"})
 """The outcomes that are the engine's: all but passed, skipped and disputed."""
 

@@ -15,6 +15,7 @@ from xml.etree import ElementTree as ET
 from cerify import protocol
 from cerify.automata.evaluator import Consumption
 from cerify.conformance.model import (
+    ASKED,
     FAILURES,
     Case,
     CaseResult,
@@ -143,7 +144,8 @@ def encode_question(case: Case) -> Json:
 
 def rerun(defect: Defect, report: Report) -> str:
     """Return a shell command that runs the case from which the defect was found."""
-    options = shlex.join([*report.engine_options, *report.options, "--case", defect.original.case.id])
+    own = () if defect.original.case.clause == ASKED else ("--case", defect.original.case.id)
+    options = shlex.join([*report.engine_options, *report.options, *own])
     command = "" if report.engine_options else f" -- {shlex.join(report.command) or 'COMMAND'}"
     return f"cerify conform {options}{command}"
 

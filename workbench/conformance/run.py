@@ -26,6 +26,7 @@ from cerify.conformance.model import (
 )
 from cerify.conformance.oracle import Oracle, second_opinion, stream_of
 from cerify.conformance.peeling import INTERRUPTED, Peeler, operations_of
+from cerify.conformance.rule_causes import defects_of_rules
 from cerify.conformance.watch import Watch
 from cerify.languages import LANGUAGES
 from cerify.languages.language import DENOTATIONAL, Language, Options
@@ -37,6 +38,9 @@ DIAGNOSIS_SECONDS = 300.0
 EXPECTED_SECONDS = 2.0  # for what is expected of a smaller case; one that takes longer is not looked at
 ALIKE = 10  # answers, at least, that are the same error, before that is all there is to say
 ASKED_AGAIN = 3  # times that the cases of a defect are, to see whether the answers stay the same
+
+STEERED = frozenset({"sigma"})
+"""Languages of rules with axes and with logs to ask about, `logs_to_ask`."""
 
 Progress = Callable[[str, int, int], None]
 """Called with the name of a step, how much of it is done, and how much there is."""
@@ -63,6 +67,7 @@ def conform(
     oracle: Oracle = Oracle(),
     diagnosis_seconds: float = DIAGNOSIS_SECONDS,
     announce: Announce = announce_nothing,
+    by_rule: bool = False,
 ) -> Report:
     """Test the engine that a command starts, with the cases in the languages that it speaks; return a report.
 
@@ -82,6 +87,8 @@ def conform(
     oracle: what the right answers are: those of the definition, or of other choices that the engine is held to.
     announce: called with each kind of failure as soon as it is found: with the kind, the operators that it depends on,
     and a case that is perhaps not yet the smallest.
+    by_rule: whether the cases are test logs of rules, several of each: then causes are searched rule by rule, with
+    further logs, whose results are in the report too.
 
     A failure is shrunk, and failures with one cause are one defect of the report. A KeyboardInterrupt ends the run
     early; what was found until then is in the report. Raises InputError if the engine does not start.
@@ -109,7 +116,11 @@ def conform(
         # what is shrunk has to be asked, or a query that the engine answers well is shown
         with Engine(argv, limits, restarts, replace(engine.losses, skips=False)) as again:
             peeler.ask = lambda case, query, S: judged_again(again.run(case), query, S, oracle)
-            defects = _diagnosed(again, peeler, failures, results, progress)
+            if by_rule and all(result.case.language in STEERED for result in results):
+                defects, more = defects_of_rules(peeler, results, progress)
+                results = [*results, *more]
+            else:
+                defects = _diagnosed(again, peeler, failures, results, progress)
             restarts = again.restarts
     return Report(
         engine=info.name,

@@ -34,7 +34,7 @@ from cerify.semantics.cel.denote import Predicates
 from cerify.semantics.cel.syntax import TimeWindow
 from cerify.semantics.eql.reading import ELASTIC, EqlReading
 from cerify.semantics.errors import IllFormed, InputError, MissingPackage, Unsupported, errors_in
-from cerify.semantics.events import Match, Schema, Stream
+from cerify.semantics.events import Event, Match, Schema, Stream
 from cerify.semantics.predicates import Problem
 from cerify.semantics.row_pattern.reading import STANDARD, RowReading
 from cerify.semantics.sase.reading import DECIDED, Operations, Reading
@@ -602,6 +602,10 @@ class Explanations(LanguagePart[F]):
         Raises as `test_logs`.
         """
         return self.test_logs(query)
+
+    def logs_to_ask(self, query: F, /) -> Iterable[Sequence[Event]]:
+        """Return further logs of a rule on which engines may differ, the shortest first; none for most languages."""
+        return ()
 
     def automaton(self, query: F, schema: Schema | None, budget: Budget) -> CEA | DFA:
         """Return the automaton of a query. Raises Unsupported if there is none or it needs a buffer; BudgetExceeded."""

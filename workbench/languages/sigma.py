@@ -166,6 +166,11 @@ class SigmaExplanations(Explanations[sigma.SigmaQuery]):
         summary += [f"no log was found for: {words}" for words in found.left]
         return TestLogs(lines, tuple(summary))
 
+    def logs_to_ask(self, query: sigma.SigmaQuery, /) -> Iterable[Sequence[Event]]:
+        from cerify.equivalence.sigma import logs_around
+
+        return sorted(logs_around(query), key=len)
+
     def logs_for_engines(self, query: sigma.SigmaQuery, /) -> TestLogs:
         from cerify.equivalence.sigma import find_distinguishing_logs, make_sigma_tests
         from cerify.hypotheses.interpretation import choices_of, concerned

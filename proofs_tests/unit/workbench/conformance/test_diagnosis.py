@@ -40,10 +40,11 @@ from cerify.conformance.defects import (
     thinned,
 )
 from cerify.conformance.judgement import ChoiceScorer, operators_in, silent_operators
-from cerify.conformance.model import Case, CaseResult, Defect
+from cerify.conformance.model import ASKED, Case, CaseResult, Defect
 from cerify.conformance.oracle import Oracle, SecondOpinionIn, second_opinion, stream_of
 from cerify.conformance.peeling import ABSENT, INTERRUPTED, Peeler, elements, without
 from cerify.conformance.report import cause_text
+from cerify.conformance.rule_causes import MOST_ASKED, NONE_FOUND, defects_of_rules
 from cerify.conformance.run import ALIKE, judged_again, reconsidered, same_error, search
 from cerify.conformance.watch import AllowanceOver, DiagnosisStopped, Watch
 from cerify.equivalence.differential import CampaignPlan, judge
@@ -337,6 +338,15 @@ def test_the_causes_of_a_converter_on_one_rule(
     causes = [cause for defect in found for cause in defect.causes[:1]]
     assert len(causes) == len(found)
     assert {cause.axis: cause.value for cause in causes} == {axis: engine[axis] for axis in named}
+    by_rule, asked = defects_of_rules(Peeler(lambda case, *_: recorded_by("sigma", engine, case)), results, progress_of)
+    chosen = {defect.causes[0].axis: defect.causes[0].value for defect in by_rule}
+    assert named <= chosen.keys()
+    assert chosen.items() <= engine.items()
+    assert len(asked) < MOST_ASKED
+
+
+def progress_of(what: str, done: int, total: int) -> None:
+    """Takes the place of a bar."""
 
 
 def latest(case: Case, *_: object) -> CaseResult:
@@ -1005,3 +1015,107 @@ def test_a_reference_that_fails_is_at_fault_where_there_is_a_second_opinion() ->
     for opinion, outcome in ((None, "disagreed"), (SecondOpinionIn("cel"), "disputed")):
         _, verdicts = judge(broken, {"e": none}, parse_cel("A"), TWICE_S, "matches", opinion)
         assert verdicts["e"].outcome == outcome
+
+
+# ---- causes rule by rule ----
+#
+
+LOW = """
+title: Low average
+name: low
+correlation:
+  type: value_avg
+  rules: [transfer]
+  group-by: [User]
+  timespan: 5m
+  condition: {field: Bytes, lt: 40.5}
+---
+title: transfer
+name: transfer
+logsource: {category: test}
+detection:
+  selection: {Kind: transfer}
+  filter: {HOST}
+  condition: selection and not FILTERS
+"""
+
+
+def rule_defects(
+    engine: dict[str, str], output: str, *texts: str, folder: Path, ask: Any = None
+) -> tuple[list[Defect], list[CaseResult], list[CaseResult]]:
+    """The defects of an engine with these choices, by the test logs of rules; with the results, and those asked."""
+    for number, text in enumerate(texts):
+        (folder / f"{number}.yml").write_text(text)
+    claims = claims_of_json({"sigma": {"output": [output]}}, "sigma")
+    ask = ask or (lambda case: recorded_by("sigma", engine, case))
+    results = [ask(claims.restrict_case(case)) for case in cases_of_rules(folder)[0]]
+    found, asked = defects_of_rules(Peeler(lambda case, query, S: ask(case)), results, progress_of)
+    return found, results, asked
+
+
+@pytest.mark.parametrize(
+    ("test", "negated"),
+    [
+        ("Host|endswith: .local", "filter"),
+        ("Host|cidr: 10.0.0.0/8", "1 of filter*"),
+    ],
+)
+def test_an_absent_field_of_a_filter_hides_no_other_cause(test: str, negated: str, tmp_path: Path) -> None:
+    """No log had a value there that the filter does not take, so that one choice explained all answers."""
+    engine = {"window": "unlimited", "alerts": "last", "constants": "truncated", "absent": "unknown"}
+    text = LOW.replace("HOST", test).replace("FILTERS", negated)
+    found, results, _ = rule_defects(engine, "groups", text, folder=tmp_path)
+    assert {(d.causes[0].axis, d.causes[0].value) for d in found} == set(engine.items())
+    events = [event for result in results for event in result.case.events]
+    assert {"Host" in event for event in events} == {True, False}
+
+
+def test_a_rule_without_a_cause_leaves_those_of_others(tmp_path: Path) -> None:
+    """A single answer that no choice gave took the causes of all rules of a folder away."""
+    strange = RULE.format("event_count", ", group-by: [Host], condition: {gte: 2}").replace(
+        "title: T", "title: Strange"
+    )
+    text = LOW.replace("HOST", "Host: a").replace("FILTERS", "filter")
+    engine = {"window": "unlimited"}
+
+    def ask(case: Case) -> CaseResult:
+        found = recorded_by("sigma", engine, case)
+        if "value_avg" in case.query:
+            return found
+        given = sorted({Match(len(case.events) - 1, ())} - set(case.matches))  # an alert where there is none
+        return CaseResult(case, "passed" if set(given) == set(case.matches) else "failed", given)
+
+    found, results, _ = rule_defects(engine, "positions", text, strange, folder=tmp_path, ask=ask)
+    by_cause = {d.causes[0].axis if d.causes else d.description: d for d in found}
+    assert by_cause.keys() == {"window", NONE_FOUND}
+    own = {r.case.id for r in results if r.outcome == "failed" and "value_avg" not in r.case.query}
+    assert set(by_cause[NONE_FOUND].cases) >= own
+
+
+def test_a_cause_is_asked_about_until_nothing_else_gives_the_answers(tmp_path: Path) -> None:
+    """Without the test logs for converters the answers to one log fit several choices."""
+    text = LOW.replace("HOST", "Host: a").replace("FILTERS", "filter")
+    (tmp_path / "0.yml").write_text(text)
+    case = next(case for case in cases_of_rules(tmp_path / "0.yml")[0] if "window=unlimited" in case.clause)
+    engine = {"window": "unlimited", "null_groups": "joined"}
+    ask = lambda case, *_: recorded_by("sigma", engine, case)  # noqa: E731
+    found, asked = defects_of_rules(Peeler(ask), [ask(case)], progress_of)
+    assert {(d.causes[0].axis, d.causes[0].value): d.causes[0].alike for d in found} == dict.fromkeys(
+        engine.items(), ()
+    )
+    assert 0 < len(asked) <= MOST_ASKED
+    assert all(result.case.clause == ASKED for result in asked)
+
+
+def test_errors_and_answers_that_did_not_come_are_apart_from_wrong_ones(tmp_path: Path) -> None:
+    text = LOW.replace("HOST", "Host: a").replace("FILTERS", "filter")
+    slow = RULE.format("event_count", ", group-by: [Host], condition: {gte: 2}")
+
+    def ask(case: Case) -> CaseResult:
+        late = CaseResult(case, "timeout", detail="no answer within 1 s")
+        return recorded_by("sigma", {"window": "unlimited"}, case) if "value_avg" in case.query else late
+
+    found, results, _ = rule_defects({}, "positions", text, slow, folder=tmp_path, ask=ask)
+    assert {(d.kind, d.likeliest) for d in found} >= {("timeout", None)}
+    assert all(d.likeliest == ("window", "unlimited") for d in found if d.kind != "timeout")
+    assert len(results) > len({id_ for d in found if d.kind == "timeout" for id_ in d.cases})

@@ -1,0 +1,322 @@
+"""Causes of an engine's answers to rules: searched rule by rule, and asked about until the answers decide them.
+
+A rule has few test logs. A choice that gives all of its answers may hide another one, and some choices give the same
+answers. So a few choices that together give the answers to a rule are taken as a guess. Each guess with one choice
+more, or with another one in the place of one of them, is a rival. If a rival gives all answers too, the engine is asked
+about a log on which it differs from the guess, which its answer confirms or refutes. An answer of another rule changes
+nothing: a rule that no choices explain leaves the causes of the others as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TypeAlias
+
+from cerify.conformance.choices import Choice, Choices, Given
+from cerify.conformance.defects import defect_of_group, error_kind
+from cerify.conformance.judgement import AnsweredCase, answer_of
+from cerify.conformance.model import ASKED, FAILURES, Case, CaseResult, Defect, DefectCause
+from cerify.conformance.oracle import stream_of
+from cerify.conformance.peeling import Peeler
+from cerify.conformance.prediction import AXES
+from cerify.conformance.watch import DiagnosisStopped, Watch
+from cerify.languages import LANGUAGES
+from cerify.semantics.errors import CerifyError
+from cerify.semantics.events import Stream
+
+Guess: TypeAlias = frozenset[Choice]
+"""Some choices, of each axis one at most."""
+
+BEAM = 5  # guesses from which a search goes on
+MOST_CHOICES = 9  # of a guess
+MOST_ASKED = 40  # logs about one rule beside its test logs
+NONE_FOUND = "not found: no choices together give these answers"
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+
+
+@dataclass
+class RuleInquiry:
+    """The answers of an engine to one rule, and the choices that give them.
+
+    results: those of the rule's test logs. asked: those of further logs. alike: for each choice of the guess the
+    choices that no known log tells from it. stopped: why the search ended early, "" if it did not.
+    """
+
+    peeler: Peeler
+    choices: Choices
+    results: Sequence[CaseResult]
+    asked: list[CaseResult] = field(default_factory=list)
+    guess: Guess = frozenset()
+    alike: dict[Choice, list[Choice]] = field(default_factory=dict)
+    stopped: str = ""
+    _predicted: dict[tuple[int, Guess], Given] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.answers = [one for result in self.results if (one := _answer_of(result)) is not None]
+
+    @cached_property
+    def axes(self) -> list[str]:
+        """Return the names of the axes that bear on the rule."""
+        case = self.results[0].case
+        return [axis for axis in AXES[self.choices.language] if self.choices.concerns(case, [axis])]
+
+    def search(self) -> None:
+        """Find the guess, and ask about its rivals until none is left; what was found until the time ends stays."""
+        try:
+            self.guess = self._fit()
+            while self._asks_about_rivals():
+                self.guess = self._fit()
+        except (DiagnosisStopped, KeyboardInterrupt) as error:
+            self.peeler.stop(error)
+            self.stopped = self.peeler.stopped
+        self.choices.watch, watch = Watch(), self.choices.watch  # what was found is described, whatever time it is
+        self.guess = self._confirmed(self.guess)
+        self.choices.watch = watch
+
+    # --- guesses ------------------------------------------------------------------------------------------------------
+
+    def predicts(self, guess: Guess, one: AnsweredCase) -> bool:
+        """Return whether an engine with these choices gives an answer; True where they are not modelled."""
+        key = id(one), guess
+        if key not in self._predicted:
+            self._predicted[key] = self.choices.answer(one.case, guess)
+        return self._predicted[key] in (None, one.given)
+
+    def _wrong(self, guess: Guess) -> int:
+        return sum(not self.predicts(guess, one) for one in self.answers)
+
+    def _near(self, guess: Guess) -> Iterator[Guess]:
+        """Yield the guesses with one choice more, or another value of an axis."""
+        for axis in self.axes:
+            left = frozenset(choice for choice in guess if choice[0] != axis)
+            expected = self.choices.held.get(axis, AXES[self.choices.language][axis].default)
+            yield from (left | {(axis, v)} for v in AXES[self.choices.language][axis].values if v != expected)
+
+    def _fit(self) -> Guess:
+        """Return the fewest choices found with which most answers are right, by a search along a beam."""
+        best: Guess = frozenset()
+        beam, seen, idle = [best], {best}, 0
+        rank: dict[Guess, tuple[int, int]] = {best: (self._wrong(best), 0)}
+        while rank[best][0] and idle < 2:
+            new = {other for guess in beam for other in self._near(guess) if len(other) <= MOST_CHOICES} - seen
+            if not new:
+                break
+            seen |= new
+            rank |= {guess: (self._wrong(guess), len(guess)) for guess in new}
+            places = {axis: n for n, axis in enumerate(self.axes)}
+            beam = sorted(new, key=lambda g: (rank[g], sorted(places[axis] for axis, _ in g), sorted(g)))[:BEAM]
+            idle = 0 if rank[beam[0]] < rank[best] and rank[beam[0]][0] < rank[best][0] else idle + 1
+            best = min(best, beam[0], key=lambda g: rank[g])
+        for choice in sorted(best):
+            if self._wrong(best - {choice}) <= rank[best][0]:
+                best -= {choice}
+                rank[best] = self._wrong(best), len(best)
+        return best
+
+    def _confirmed(self, guess: Guess) -> Guess:
+        """Return the choices that wrong answers need, and that no answer contradicts beside the others.
+
+        Return none if they do not give most of the wrong answers together.
+        """
+        while True:
+            for choice in sorted(guess):
+                fewer = guess - {choice}
+                changed = [one for one in self.answers if self.predicts(guess, one) != self.predicts(fewer, one)]
+                gives = [one for one in changed if self.predicts(guess, one)]
+                if len(gives) < len(changed) or not any(one.wrong for one in gives):
+                    guess = fewer
+                    break
+            else:
+                break
+        wrong = [one for one in self.answers if one.wrong]
+        given = sum(self.predicts(guess, one) for one in wrong)
+        return guess if 2 * given >= len(wrong) else frozenset()  # few answers fit a choice by chance
+
+    # --- rivals -------------------------------------------------------------------------------------------------------
+
+    def _rivals(self) -> list[Guess]:
+        """Return the guesses near to the guess, alone or without one of its choices, that give no fewer answers."""
+        near = [
+            other
+            for left in (self.guess, *(self.guess - {c} for c in sorted(self.guess)))
+            for other in self._near(left)
+        ]
+        right = [one for one in self.answers if self.predicts(self.guess, one)]
+        others = (other for other in dict.fromkeys(near) if not other <= self.guess)
+        return [other for other in others if all(self.predicts(other, one) for one in right)]
+
+    @cached_property
+    def _logs(self) -> list[Case]:
+        """Return logs of the rule that may be asked about, the shortest first."""
+        origin, language = self.results[0].case, LANGUAGES[self.choices.language]
+        query = language.syntax.parse(origin.query)
+        found: list[Case] = []
+        for log in language.explanations.logs_to_ask(query):
+            self.choices.watch.check()
+            with suppress(CerifyError):
+                found.append(self.peeler.oracle.case(query, Stream(log), origin))
+        return found
+
+    def _asks_about_rivals(self) -> bool:
+        """Ask about logs on which rivals differ from the guess; return whether an answer refutes the guess."""
+        rivals = self._rivals()
+        same: list[Guess] = []
+        while rivals and len(self.asked) < MOST_ASKED:
+            rival = rivals.pop(0)
+            answers = ((case, self.choices.answer(case, self.guess)) for case in self._logs)
+            apart = (
+                case for case, own in answers if own is not None and self.choices.answer(case, rival) not in (None, own)
+            )
+            result = next((one for one in map(self._ask, apart) if one is not None), None)
+            if result is None:
+                same.append(rival)
+                continue
+            if not self.predicts(self.guess, self.answers[-1]):
+                return True
+            rivals = [other for other in rivals if self.predicts(other, self.answers[-1])]
+        for choice in self.guess:
+            self.alike[choice] = [
+                next(iter(o - self.guess)) for o in same if choice not in o and len(o - self.guess) == 1
+            ]
+        return False
+
+    def _ask(self, case: Case) -> CaseResult | None:
+        """Return the engine's answer to a log; None if it has none, or was asked before."""
+        if len(self.asked) >= MOST_ASKED:
+            return None
+        result = None
+        with suppress(CerifyError):
+            result = self.peeler.result(LANGUAGES[case.language].syntax.parse(case.query), stream_of(case), case)
+        if result is None or any(result.case.events == one.case.events for one in self.asked):
+            return None
+        if (answer := _answer_of(result)) is None:
+            return None
+        id_ = f"{self.results[0].case.id.rpartition(':')[0]}:asked-{len(self.asked) + 1}"
+        result = replace(result, case=replace(result.case, id=id_, clause=ASKED))
+        self.asked.append(result)
+        self.answers.append(replace(answer, case=result.case))
+        return result
+
+    # --- what a choice explains ---------------------------------------------------------------------------------------
+
+    def explains(self, result: CaseResult, guess: Guess | None = None) -> bool:
+        """Return whether choices, those of the guess if none are given, give the engine's wrong answer."""
+        return self.choices.reproduces(self.guess if guess is None else guess, result)
+
+    def cases_of(self, choice: Choice) -> list[CaseResult]:
+        """Return the wrong answers that need a choice beside the others, or that it gives alone."""
+        wrong = [one for one in (*self.results, *self.asked) if one.outcome in FAILURES and self.explains(one)]
+        rest = self.guess - {choice}
+        return [one for one in wrong if not self.explains(one, rest) or self.explains(one, frozenset({choice}))]
+
+    def shrunk(self, choice: Choice, result: CaseResult) -> CaseResult:
+        """Return an answer on fewer events that the guess gives with a choice, and not without it."""
+        language, alone = LANGUAGES[self.choices.language], frozenset({choice})
+        query, place = language.syntax.parse(result.case.query), 0
+        events = list(stream_of(result.case))
+        gives_alone = self.explains(result, alone)
+        while place < len(events) and not self.peeler.stopped:
+            fewer, other = [*events[:place], *events[place + 1 :]], None
+            with suppress(CerifyError, DiagnosisStopped):
+                other = self.peeler.result(query, Stream(fewer), result.case) if fewer else None
+            needs = (
+                other is not None
+                and other.outcome == "failed"
+                and self.explains(other)
+                and not self.explains(other, self.guess - {choice})
+                and self.explains(other, alone) >= gives_alone
+            )
+            result, events, place = (other, fewer, 0) if needs and other is not None else (result, events, place + 1)
+        return result
+
+
+def _answer_of(result: CaseResult) -> AnsweredCase | None:
+    """Return the matches that an engine gave; None for an error, which no choice gives."""
+    answer = answer_of(result)
+    return None if answer is None or answer.given == "error" else answer
+
+
+def defects_of_rules(
+    peeler: Peeler, results: Sequence[CaseResult], progress: Progress
+) -> tuple[list[Defect], list[CaseResult]]:
+    """Return the defects behind the answers to rules, one for each cause, and the results that were asked in addition.
+
+    A defect has the wrong answers of all rules with its cause; what has none is a defect of its rule.
+    """
+    rules: dict[tuple[str, str], list[CaseResult]] = {}
+    for result in results:
+        rules.setdefault((result.case.language, result.case.query), []).append(result)
+    failing = [of for of in rules.values() if any(one.outcome in FAILURES for one in of)]
+    inquiries: list[RuleInquiry] = []
+    for done, of in enumerate(failing):
+        progress("looking for causes", done, len(failing))
+        language = of[0].case.language
+        choices = Choices(language, held=peeler.oracle.find_choices(language), watch=peeler.watch)
+        inquiries.append(RuleInquiry(peeler, choices, of))
+        if any(_answer_of(one) for one in of) and not peeler.stopped:
+            inquiries[-1].search()
+    progress("looking for causes", len(failing), len(failing))
+    found = [_defect_of_choice(c, inquiries) for c in dict.fromkeys(c for one in inquiries for c in sorted(one.guess))]
+    found += _without_cause(peeler, inquiries)
+    ordered = sorted((one for one in found if one is not None), key=lambda d: (-len(d.cases), d.result.case.query))
+    asked = [result for one in inquiries for result in one.asked]
+    return [replace(defect, id=f"d{n}") for n, defect in enumerate(ordered, 1)], asked
+
+
+def _defect_of_choice(choice: Choice, inquiries: Sequence[RuleInquiry]) -> Defect | None:
+    """Return the defect of a choice in all rules; None if no wrong answer needs it."""
+    of = [(one, result) for one in inquiries if choice in one.guess for result in one.cases_of(choice)]
+    if not of:
+        return None
+
+    def rank(pair: tuple[RuleInquiry, CaseResult]) -> tuple[bool, int, int, str]:
+        inquiry, result = pair
+        alone = inquiry.explains(result, frozenset({choice})) and not inquiry.explains(result, inquiry.guess - {choice})
+        return not alone, len(result.case.events), len(result.case.query), result.case.id
+
+    inquiry, original = min(of, key=rank)
+    inquiry.choices.watch = Watch()
+    first = inquiry.shrunk(choice, original)
+    alone = sum(one.explains(result, frozenset({choice})) for one, result in of)
+    jointly = [(one, r) for one, r in of if not one.explains(r, frozenset({choice}))]
+    needed = {o for one, r in jointly for o in one.guess - {choice} if not one.explains(r, one.guess - {o})}
+    known = [set(one.alike.get(choice, ())) for one in inquiries if choice in one.guess]
+    alike = sorted("=".join(other) for other in set.intersection(*known))
+    wrong = [(one, a) for one in inquiries for a in one.answers]
+    now, then = (sum(not one.predicts(g, a) for one, a in wrong) for g in (frozenset(), frozenset({choice})))
+    cause = DefectCause(
+        *choice, len(of), len(of), alone, tuple(sorted("=".join(o) for o in needed)), tuple(alike), now=now, then=then
+    )
+    return defect_of_group(
+        inquiry.choices, first, original, tuple(result.case.id for _, result in of), (cause,), stopped=inquiry.stopped
+    )
+
+
+def _without_cause(peeler: Peeler, inquiries: Sequence[RuleInquiry]) -> list[Defect]:
+    """Return the defects of answers that no choices give: of matches for each rule, of errors by what they say."""
+    found: list[Defect] = []
+    others: list[tuple[RuleInquiry, CaseResult]] = []
+    for inquiry in inquiries:
+        left = [
+            one for one in (*inquiry.results, *inquiry.asked) if one.outcome in FAILURES and not inquiry.explains(one)
+        ]
+        others += [(inquiry, one) for one in left if one.outcome != "failed"]
+        wrong = sorted((one for one in left if one.outcome == "failed"), key=lambda r: (len(r.case.events), r.case.id))
+        if wrong:
+            said = inquiry.stopped or NONE_FOUND
+            ids = tuple(one.case.id for one in wrong)
+            found.append(defect_of_group(inquiry.choices, wrong[0], wrong[0], ids, (), said, inquiry.stopped))
+    groups: dict[object, list[tuple[RuleInquiry, CaseResult]]] = {}
+    for inquiry, one in others:
+        key = error_kind(one) if one.outcome == "error" else one.outcome
+        groups.setdefault((one.outcome, key), []).append((inquiry, one))
+    for some in groups.values():
+        inquiry, first = min(
+            some, key=lambda pair: (len(pair[1].case.query), len(pair[1].case.events), pair[1].case.id)
+        )
+        found.append(defect_of_group(inquiry.choices, first, first, tuple(one.case.id for _, one in some)))
+    return found
