@@ -260,11 +260,23 @@ def defects_of_rules(
         if any(_answer_of(one) for one in of) and not peeler.stopped:
             inquiries[-1].search()
     progress("looking for causes", len(failing), len(failing))
+    _agree(inquiries)
     found = [_defect_of_choice(c, inquiries) for c in dict.fromkeys(c for one in inquiries for c in sorted(one.guess))]
     found += _without_cause(peeler, inquiries)
     ordered = sorted((one for one in found if one is not None), key=lambda d: (-len(d.cases), d.result.case.query))
     asked = [result for one in inquiries for result in one.asked]
     return [replace(defect, id=f"d{n}") for n, defect in enumerate(ordered, 1)], asked
+
+
+def _agree(inquiries: Sequence[RuleInquiry]) -> None:
+    """Where nothing tells two choices apart for one rule, take the one that the answers to another rule decide."""
+    decided = {c for one in inquiries for c in one.guess if not one.alike.get(c)}
+    for inquiry in inquiries:
+        for choice in sorted(inquiry.guess - decided):
+            others = [other for other in inquiry.alike.get(choice, ()) if other in decided]
+            if others and others[0][0] not in {axis for axis, _ in inquiry.guess - {choice}}:
+                inquiry.guess = inquiry.guess - {choice} | {others[0]}
+                inquiry.alike[others[0]] = []
 
 
 def _defect_of_choice(choice: Choice, inquiries: Sequence[RuleInquiry]) -> Defect | None:

@@ -1107,6 +1107,16 @@ def test_a_cause_is_asked_about_until_nothing_else_gives_the_answers(tmp_path: P
     assert all(result.case.clause == ASKED for result in asked)
 
 
+def test_a_choice_that_another_rule_decides_is_one_cause(tmp_path: Path) -> None:
+    """Texts without a wildcard do not tell `exact` from `wildcards`: there were two causes."""
+    plain = RULE.format("event_count", ", group-by: [Host], condition: {gte: 2}")
+    wild = plain.replace("Kind: a", "Kind: 'a*'").replace("Kind: b", "Role: b")
+    assert wild != plain
+    (defect,), _, _ = rule_defects({"case": "wildcards"}, "positions", plain, wild, folder=tmp_path)
+    assert (defect.likeliest, defect.causes[0].alike) == (("case", "wildcards"), ())
+    assert {id_.partition(":")[0] for id_ in defect.cases} == {"0.yml", "1.yml"}
+
+
 def test_errors_and_answers_that_did_not_come_are_apart_from_wrong_ones(tmp_path: Path) -> None:
     text = LOW.replace("HOST", "Host: a").replace("FILTERS", "filter")
     slow = RULE.format("event_count", ", group-by: [Host], condition: {gte: 2}")
