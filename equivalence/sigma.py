@@ -9,6 +9,7 @@ another group, one event less). If none is found the answer is undecided.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from itertools import combinations, islice, pairwise, permutations
@@ -29,11 +30,12 @@ from cerify.semantics.eql import syntax as eql
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import TIME, Event, Match, Stream
 from cerify.semantics.packages import installed
+from cerify.semantics.patterns import NotCovered, PatternError, match_same_texts
 from cerify.semantics.sigma import syntax as sigma
 from cerify.semantics.sigma.denote import DetectionTests, SigmaAlert, alerts_of, detection_test, satisfies
 from cerify.semantics.sigma.parse import parse, show_documents
 from cerify.semantics.sigma.reading import SPECIFICATION, SigmaReading
-from cerify.semantics.trees import subtrees
+from cerify.semantics.trees import children, rebuilt, subtrees
 from cerify.semantics.values import Value, microseconds, time_at
 
 SECOND = 1_000_000
@@ -596,6 +598,7 @@ def compare_sigma(
     budget: Budget = Budget(),
 ) -> SameRules | Different | Undecided:  # fmt: skip
     """Return whether rules raise the same alerts on every log, or the left ones are among the right; else a log."""
+    right = _with_patterns_of(left, right)
     if left == right:
         return SameRules("they are the same rules")
     if not installed("z3"):
@@ -627,6 +630,40 @@ def compare_sigma(
     at = min(m.at for m in (*only, *others))
     left_only, right_only = (tuple(sorted(m for m in side if m.at == at)) for side in (only, others))
     return Different(Stream(log[: at + 1]), at, left_only, right_only, False)
+
+
+def _with_patterns_of(left: sigma.SigmaQuery, right: sigma.SigmaQuery) -> sigma.SigmaQuery:
+    """Return the right rules, with the left ones' text of each regular expression of a field that means the same."""
+
+    def patterns(query: sigma.SigmaQuery) -> list[eql.ValueLookup]:
+        conditions = [rule.condition for rule in sigma.rules_of(query) if isinstance(rule, sigma.SigmaDetection)]
+        nodes = (node for condition in conditions for node in subtrees(condition))
+        return [node for node in nodes if isinstance(node, eql.ValueLookup) and node.operator == "regex"]
+
+    instead: dict[eql.ValueLookup, eql.ValueLookup] = {}
+    for node in patterns(right):
+        for known in patterns(left):
+            with suppress(PatternError, NotCovered):
+                texts = [(str(a), str(b)) for a, b in zip(node.values, known.values, strict=False)]
+                if (
+                    node.term == known.term
+                    and len(node.values) == len(known.values)
+                    and all(match_same_texts(*pair) for pair in texts)
+                ):
+                    instead[node] = known
+                    break
+
+    def rewritten(node: eql.Condition) -> eql.Condition:
+        if isinstance(node, eql.ValueLookup):
+            return instead.get(node, node)
+        return rebuilt(node, [rewritten(part) for part in children(node)])
+
+    def changed(rule: sigma.SigmaRule) -> sigma.SigmaRule:
+        if isinstance(rule, sigma.SigmaDetection):
+            return replace(rule, condition=rewritten(rule.condition))
+        return replace(rule, rules=tuple(map(changed, rule.rules)))
+
+    return replace(right, rules=tuple(map(changed, right.rules))) if instead else right
 
 
 def _agree(left: sigma.SigmaQuery, right: sigma.SigmaQuery, search: LogSearch, claim: Claim = "equivalent") -> bool:
@@ -797,6 +834,9 @@ def features_of(rule: sigma.SigmaRule) -> Iterator[str]:
                 yield "not"
             elif isinstance(node, eql.ValueLookup) and node.operator in ("in~", "like~"):
                 yield "text"
+            elif isinstance(node, eql.ValueLookup) and node.operator in ("in", "like"):
+                texts = (value for value in node.values if isinstance(value, str))
+                yield from ["cased"] * any(value != value.swapcase() for value in texts)
         return
     temporal, names = rule.kind in sigma.TEMPORAL, [name for name, _ in rule.thresholds]
     yield from (

@@ -114,7 +114,7 @@ def _compared(old: DetectionRule, new: DetectionRule, asked: Asked, seconds: flo
 
 def _print(old: RuleFolder, new: RuleFolder, compared: list[ComparedRule]) -> None:
     for one in compared:
-        (heading,) = names_of([one.new])
+        (heading,) = names_of([replace(one.new, name=_changed_name(one))])
         match one.verdict:
             case Different():
                 echo(f"changed: {heading}", colour="red")
@@ -137,6 +137,16 @@ def _print(old: RuleFolder, new: RuleFolder, compared: list[ComparedRule]) -> No
         counted.append(f"{bad_rules} not read")
     other = f"; {new.other} in other languages were not looked at" if new.other else ""
     echo(f"{', '.join(counted)}{other}")
+
+
+def _changed_name(one: ComparedRule) -> str:
+    """Return the name of a rule; of a file that has several in Sigma, the names of those that are not as before."""
+    from cerify.semantics.sigma.syntax import SigmaQuery
+
+    old, new = one.old.query, one.new.query
+    if not (isinstance(old, SigmaQuery) and isinstance(new, SigmaQuery)):
+        return one.new.name
+    return ", ".join(rule.name for rule in new.rules if rule not in old.rules) or one.new.name
 
 
 def difference_lines(verdict: Different) -> list[str]:

@@ -201,7 +201,6 @@ def matches_json(matches: Any) -> list[Json]:
 # A conformance run as text for a terminal, and each defect as text for a bug tracker.
 
 NAMED = 6  # cases of a defect that are listed by their ids
-LONGEST_TRANSLATION = 600  # characters of an engine's own query; converters write thousands
 
 
 def opening(report: Report) -> str:
@@ -236,7 +235,7 @@ def defect_text(defect: Defect, report: Report) -> Iterator[str]:
         ("alike", alike_text(defect, report)),
         ("note", defect.stopped),
         ("why", defect.why),
-        ("its query", _shortened(result.translation)),
+        ("its query", result.translation),
         ("stderr", result.stderr or defect.original.stderr),
     ):
         yield from labelled(label, text)
@@ -246,11 +245,6 @@ def defect_text(defect: Defect, report: Report) -> Iterator[str]:
         "from", source.id if source.query == case.query and "\n" in case.query else f"{source.id}: {source.query}"
     )
     yield from labelled("again", "\n".join(again(defect, report)))
-
-
-def _shortened(text: str) -> str:
-    left = len(text) - LONGEST_TRANSLATION
-    return f"{text[:LONGEST_TRANSLATION]} ... and {left:,} characters more, in --json" if left > 0 else text
 
 
 def labelled(label: str, text: str) -> Iterator[str]:
@@ -360,17 +354,19 @@ def issue_text(defect: Defect, report: Report) -> str:
 def verdict(report: Report) -> str:
     """Return the last line: the totals, and what they mean."""
     totals, not_run = report.totals, report.totals["not_run"]
-    failures = sum(totals[outcome] for outcome in FAILURES) - not_run
+    failures = sum(totals[outcome] for outcome in FAILURES) - not_run - totals["timeout"]
     if failures and report.failing <= report.known:
         text = f"departs from the semantics in {plural(failures, 'case')}, all of them known"
     elif failures:
         text = f"departs from the semantics in {plural(failures, 'case')}"
     else:
         claimed = "conforms on all it claims" if report.conforms else "claims none of the cases"
+        claimed = "conforms where it answered in time" if totals["passed"] and totals["timeout"] else claimed
         text = "has no verdict, since cerify contradicts itself" if report.disputed else claimed
     return (
         f"{totals['passed']} of {len(report.results)} passed, {totals['skipped']} skipped, "
         f"{f'{not_run} not run, ' if not_run else ''}"
+        f"{f'{late} not answered in time, ' if (late := totals['timeout']) else ''}"
         f"{f'{disputed} disputed, ' if (disputed := totals['disputed']) else ''}"
         f"{f'{smaller} more disputed, ' if (smaller := len(report.disputed) - disputed) else ''}"
         f"{report.restarts} restarts, "

@@ -139,12 +139,15 @@ class RuleInquiry:
     # --- rivals -------------------------------------------------------------------------------------------------------
 
     def _rivals(self) -> list[Guess]:
-        """Return the guesses near to the guess, alone or without one of its choices, that give no fewer answers."""
-        near = [
-            other
-            for left in (self.guess, *(self.guess - {c} for c in sorted(self.guess)))
-            for other in self._near(left)
-        ]
+        """Return the guesses near to the guess that give no fewer answers.
+
+        They have one choice more, another choice in the place of one, or another value of its axis and one choice more.
+        """
+        near = list(self._near(self.guess))
+        for choice in sorted(self.guess):
+            near += self._near(self.guess - {choice})
+            values = (v for v in AXES[self.choices.language][choice[0]].values[1:] if v != choice[1])
+            near += (other for v in values for other in self._near(self.guess - {choice} | {(choice[0], v)}))
         right = [one for one in self.answers if self.predicts(self.guess, one)]
         others = (other for other in dict.fromkeys(near) if not other <= self.guess)
         return [other for other in others if all(self.predicts(other, one) for one in right)]

@@ -138,6 +138,19 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
                 yield f"{part.name}: {_places([at for at, _ in times])}"
                 first = min(first, *(t for _, t in times))
         yield f"they take {_seconds(last - first)}; the timespan is {rule.timespan}"
+        if rule.kind not in TEMPORAL or _has_own_condition(rule):
+            yield f"{self._amount(rule, alert)}; an alert has {_condition_of(rule)}"
+
+    def _amount(self, rule: SigmaCorrelation, alert: SigmaAlert) -> str:
+        """Return what a condition compares, with its number at an alert."""
+        time = self.log.times[alert.at] or 0
+        groups = self.log.occurrences(rule).values()
+        some = ((of, [o for o in of if o.at == alert.at]) for of in groups)
+        for of, here in some:
+            number, events = self.log.measure(rule, self.log.window(rule, of, alert.at, time), here)
+            if here and events == alert.events:
+                return f"{_what(rule)}: {0 if number is None else number:.15g}"
+        return _what(rule)
 
     def why_not(self, at: int) -> Iterator[str]:
         """Yield why no rule raises an alert at a position, rule by rule."""
@@ -191,23 +204,25 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         t = self.log.times[at] or 0
         window = self.log.window(rule, of, at, t)
         number, _ = self.log.measure(rule, window, [o for o in window if o.at == at])
-        wanted = " and ".join(f"{WORDS[name]} {bound:.15g}" for name, bound in rule.thresholds)
+        wanted = _condition_of(rule)
         one = next(o for o in of if o.at == at)
         values = [(n, self.log.value_of(one.alert, f)) for n, f in zip(rule.group_by, rule.keys[one.rule], strict=True)]
         group = f" of {_values(values)}" if values else ""
         if rule.kind in TEMPORAL:
             there = sorted({o.rule for o in window})
             ordered = rule.kind == "temporal_ordered"
-            yield f"{len(there)} of {len(rule.rules)} rules occur within {rule.timespan} before event {at}{group}" + (
-                f"; {number or 0:.15g} in their order, up to this event" if ordered and number != len(there) else ""
+            yield (
+                f"{len(there)} of {len(rule.rules)} rules occur within {rule.timespan} before event {at}{group}"
+                + (f"; {number or 0:.15g} in their order, up to this event" if ordered and number != len(there) else "")
+                + (f", and {wanted} would be an alert" if _has_own_condition(rule) else "")
             )
             for i in there:
                 yield f"{rule.rules[i].name}: {_places([o.at for o in window if o.rule == i])}"
-            for i, part in enumerate(rule.rules):
-                if i not in there:
+            for i, part in enumerate(rule.rules):  # a rule that is not there is in the way of "at least" alone
+                if i not in there and _lacks(rule, number or 0):
                     yield f"{part.name}: {self._nearest(rule, i, of, window, groups)}"
         else:
-            what = "events" if rule.kind == "event_count" else f"{rule.kind} of {', '.join(rule.values[0])}"
+            what = _what(rule)
             amount = "none" if number is None else f"{number:.15g}"
             yield f"{what}: {amount} within {rule.timespan} before event {at}{group}, and {wanted} would be an alert"
             yield f"in the window: {_places([o.at for o in window])}"
@@ -265,6 +280,28 @@ def _rules_needed(rule: SigmaCorrelation) -> int:
     """Return the number of rules that a condition asks for at least; all of them if it has no such bound."""
     least = [floor(bound) + 1 if name == "gt" else ceil(bound) for name, bound in rule.thresholds if name in LEAST]
     return max(least, default=len(rule.rules))
+
+
+def _condition_of(rule: SigmaCorrelation) -> str:
+    """Return the condition of a correlation in words."""
+    return " and ".join(f"{WORDS[name]} {bound:.15g}" for name, bound in rule.thresholds)
+
+
+def _has_own_condition(rule: SigmaCorrelation) -> bool:
+    """Return whether a condition asks for another number than that of all rules."""
+    return rule.thresholds != (("gte", len(rule.rules)),)
+
+
+def _lacks(rule: SigmaCorrelation, number: float) -> bool:
+    """Return whether a number of rules is too small for a condition."""
+    return any(number < bound or (name == "gt" and number == bound) for name, bound in rule.thresholds if name in LEAST)
+
+
+def _what(rule: SigmaCorrelation) -> str:
+    """Return what the condition of a correlation is about."""
+    if rule.kind in TEMPORAL:
+        return "rules in their order" if rule.kind == "temporal_ordered" else "rules"
+    return "events" if rule.kind == "event_count" else f"{rule.kind} of {', '.join(rule.values[0])}"
 
 
 def _many(count: int, word: str) -> str:

@@ -18,6 +18,7 @@ from cerify.automata.evaluator import Output
 from cerify.equivalence.sigma import BEARS, features, features_of
 from cerify.hypotheses.interpretation import Axis, Choices, Interpretation, axes
 from cerify.semantics.arguments import Budget
+from cerify.semantics.eql import syntax as eql
 from cerify.semantics.events import Event, Match, result_of
 from cerify.semantics.sigma.denote import (
     SECOND,
@@ -29,7 +30,8 @@ from cerify.semantics.sigma.denote import (
     satisfies,
 )
 from cerify.semantics.sigma.reading import SigmaReading, SigmaWindow
-from cerify.semantics.sigma.syntax import TEMPORAL, SigmaCorrelation, SigmaQuery, SigmaRule, rules_of
+from cerify.semantics.sigma.syntax import TEMPORAL, SigmaCorrelation, SigmaDetection, SigmaQuery, SigmaRule, rules_of
+from cerify.semantics.trees import children, rebuilt
 from cerify.semantics.values import Microseconds
 
 SAYS: dict[str, str] = {
@@ -123,6 +125,12 @@ AXES = axes(
         "the order of temporal_ordered: ends at the event; is that of all rules somewhere in the window, those of one "
         "time in any order, and its number is that of the rules, or else none; ends at the event, and the latest "
         "events before it are used up by one alert; ends at the event or before it in the window",
+    ),
+    Axis(
+        "cased",
+        ("exact", "folded"),
+        ("cased",),
+        "texts with cased: match in their own case; in any case",
     ),
     Axis(
         "percentile-condition",
@@ -276,9 +284,9 @@ def find_matches(q: SigmaQuery, S: Sequence[Event], choices: Choices, output: Ou
 
 
 def change_thresholds(rule: SigmaRule, choices: Choices, documents: Mapping[str, Document]) -> SigmaRule:
-    """Return the rule with its thresholds changed by the choices."""
+    """Return the rule with its thresholds, and its texts with `cased`, changed by the choices."""
     if not isinstance(rule, SigmaCorrelation):
-        return rule
+        return _without_cased(rule) if choices["cased"] == "folded" else rule
     rule = replace(rule, rules=tuple(change_thresholds(part, choices, documents) for part in rule.rules))
     thresholds: Any = rule.thresholds
     if choices["constants"] == "truncated":
@@ -308,5 +316,24 @@ def change_thresholds(rule: SigmaRule, choices: Choices, documents: Mapping[str,
         thresholds = ((thresholds[0][0], thresholds[0][1] - 1),)
     return replace(rule, thresholds=thresholds)
 
+
+@lru_cache(maxsize=256)
+def _without_cased(rule: SigmaDetection) -> SigmaDetection:
+    """Return a detection whose texts match in any case."""
+
+    def folded(node: eql.Condition) -> eql.Condition:
+        if (
+            isinstance(node, eql.ValueLookup)
+            and node.operator in FOLDED
+            and any(isinstance(v, str) for v in node.values)
+        ):
+            return eql.ValueLookup(FOLDED[node.operator], node.term, node.values)
+        return rebuilt(node, [folded(part) for part in children(node)])
+
+    return replace(rule, condition=folded(rule.condition))
+
+
+FOLDED: Mapping[str, eql.MatchOperator] = {"in": "in~", "like": "like~"}
+"""By the operator of a text with `cased` the one that does not look at case."""
 
 INTERPRETATION = Interpretation(AXES, find_matches, features, compared="valuations")

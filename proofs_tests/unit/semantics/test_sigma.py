@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -38,6 +39,7 @@ from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, ParseError, QueryWarning, Unsupported
 from cerify.semantics.events import Event, Stream, result_of
 from cerify.semantics.json_events import stream_of_json
+from cerify.semantics.patterns import Pattern, match_same_texts
 from cerify.semantics.sigma.denote import alerts_of, detection_test
 from cerify.semantics.sigma.parse import parse, show_documents, split_by_alerts
 from cerify.semantics.sigma.reading import SigmaReading
@@ -913,3 +915,57 @@ def test_test_logs_find_a_value_that_is_added_once_for_each_rule() -> None:
     query = parse(rules(body, detection("big", {"host": "h"})))
     tests = make_sigma_tests(query).tests
     assert "reading counted=matches" in {words for test in tests for words in test.kills}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ("[0-9]+", "[0-9][0-9]*", True),
+        ("^a(b|c)$", "^(ab|ac)$", True),
+        (r"\bx{2,3}", r"\b(xx|xxx)", True),
+        ("[0-9]+", "[0-9]*", False),
+        ("^a.*z$", "^a.*", False),
+    ],
+)
+def test_regular_expressions_that_match_the_same_texts_are_the_same_test(old: str, new: str, same: bool) -> None:
+    left, right = (parse(show_documents([detection("r", {"f|re": one})])) for one in (old, new))
+    assert isinstance(compare_sigma(left, right), SameRules) == same
+
+
+def test_automata_of_expressions_agree_with_their_matches() -> None:
+    expressions = ("a*", "a+", "(a|b)*a", "(b*a)+", "a|aa|aaa+", "^a", "a$|b", r"\ba\b", "(ab)*", "()|ab(ab)*", "[^b]*")
+    texts = ["".join(word) for n in range(5) for word in product("ab ", repeat=n)]
+    for one, other in product(expressions, repeat=2):
+        by_texts = all(Pattern(one).matches(t) == Pattern(other).matches(t) for t in texts)
+        assert match_same_texts(one, other) == by_texts, (one, other)
+
+
+def test_a_condition_is_said_of_alerts_and_of_temporal_rules_that_do_not_fire(tmp_path: Path, run: Run) -> None:
+    """Of fewer than two rules the one that was not there was said to be missing."""
+    rule, log = tmp_path / "rule.yml", tmp_path / "log.jsonl"
+    lines = [json.dumps({"type": "event", "time": t, "kind": kind}) + "\n" for t, kind in enumerate("aba")]
+    log.write_text("".join(lines), encoding="utf-8")
+    rule.write_text(rules({"type": "temporal", "rules": ["a", "b", "c"], "condition": {"lt": 2}}), encoding="utf-8")
+    said = run("explain", str(rule), str(log), "--at", "1")[1]
+    assert "2 of 3 rules occur within 5s before event 1, and fewer than 2 would be an alert" in said
+    assert "c: " not in said
+    rule.write_text(rules({"type": "event_count", "rules": ["a"], "condition": {"gte": 2}}), encoding="utf-8")
+    assert "events: 2; an alert has at least 2" in run("explain", str(rule), str(log))[1]
+
+
+def test_diff_names_the_rule_of_a_file_that_changed(tmp_path: Path, run: Run) -> None:
+    body = {"type": "event_count", "rules": ["a"], "generate": True}
+    for name, least in (("old", 2), ("new", 3)):
+        text = rules({**body, "condition": {"gte": least}})
+        (tmp_path / f"{name}.yml").write_text(text, encoding="utf-8")
+    out = run("diff", str(tmp_path / "old.yml"), str(tmp_path / "new.yml"))[1]
+    assert out.startswith("changed: t (new.yml)\n")
+
+
+def test_a_converter_may_compare_cased_texts_in_any_case() -> None:
+    count = rules({"type": "event_count", "rules": ["x"], "condition": {"gte": 1}}, detection("x", {"f|cased": "Ab"}))
+    log = [Event("event", {"f": f, "time": t}) for t, f in enumerate(("Ab", "aB", "b"))]
+    query = parse(count)
+    assert "cased" in features(query)
+    assert "cased" not in features(parse(rules({"type": "event_count", "rules": ["a"], "condition": {"gte": 1}})))
+    assert (found_by(count, log), found_by(count, log, cased="folded")) == ([0], [0, 1])

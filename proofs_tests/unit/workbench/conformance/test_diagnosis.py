@@ -1097,7 +1097,7 @@ def test_a_cause_is_asked_about_until_nothing_else_gives_the_answers(tmp_path: P
     text = LOW.replace("HOST", "Host: a").replace("FILTERS", "filter")
     (tmp_path / "0.yml").write_text(text)
     case = next(case for case in cases_of_rules(tmp_path / "0.yml")[0] if "window=unlimited" in case.clause)
-    engine = {"window": "unlimited", "null_groups": "joined"}
+    engine = {"window": "unlimited", "null_groups": "joined", "groups": "folded"}  # not groups=ignored
     ask = lambda case, *_: recorded_by("sigma", engine, case)  # noqa: E731
     found, asked = defects_of_rules(Peeler(ask), [ask(case)], progress_of)
     assert {(d.causes[0].axis, d.causes[0].value): d.causes[0].alike for d in found} == dict.fromkeys(

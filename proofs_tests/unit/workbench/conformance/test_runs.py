@@ -256,6 +256,10 @@ def test_a_verdict_calls_failures_known_only_if_all_of_them_are() -> None:
     assert "in 1 case, all of them known" in verdict(report(WRONG, RIGHT, known=frozenset({"c1"})))
     assert verdict(report(WRONG, RIGHT)).endswith("departs from the semantics in 1 case.")
     assert verdict(report(RIGHT)).endswith("conforms on all it claims.")
+    slow = replace(WRONG, case=replace(WRONG.case, id="c3"), outcome="timeout", matches=None)
+    late = verdict(report(slow, WRONG, RIGHT))
+    assert "1 not answered in time" in late
+    assert late.endswith("departs from the semantics in 1 case.")
 
 
 def test_a_second_opinion_is_none_without_a_language_or_within_no_budget() -> None:
