@@ -121,7 +121,7 @@ class Consumption(Enum):
 
     @classmethod
     def from_value(cls, policy: Consumption | str) -> Consumption:
-        """Return the policy, which may be given as its value. Raises IllFormed for an unknown value."""
+        """Return the policy with a name such as "any", or the given policy. Raises IllFormed for other names."""
         try:
             return cls(policy)
         except ValueError:
@@ -255,7 +255,7 @@ class Evaluator(ABC):
     def restore(self, saved: bytes) -> None:
         """Continue from a saved state, in an evaluator that has read nothing yet.
 
-        Raises InputError if it has, and for what is no state of an evaluator of the same query and options; then
+        Raises InputError if it has read events, or if the state belongs to another query or other options; then
         nothing has changed.
         """
         if self.position:

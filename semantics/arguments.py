@@ -51,7 +51,7 @@ def require_whole(name: str, value: object, least: int = 0) -> None:
 
 
 def require_seconds(name: str, value: object) -> None:
-    """Raise IllFormed unless the value is a number from 0 on that fits a float."""
+    """Raise IllFormed unless the value is a number of at least 0 that fits in a float."""
     try:
         if isinstance(value, bool) or not isinstance(value, Real) or not float(value) >= 0:
             raise IllFormed(f"{name}: expected a number from 0 on, not {short_repr(value)}")

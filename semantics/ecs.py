@@ -118,7 +118,7 @@ def _files_of(source: str | Path) -> list[str]:
         return expand_pattern(str(source))
     files = sorted(f for f in Path(source).rglob("*") if _has_suffix(f.name) and f.is_file())
     if not files:
-        raise InputError(f"{source}: no file of it ends in {', '.join(sorted(SUFFIXES))}")
+        raise InputError(f"{source}: no file ends in {', '.join(sorted(SUFFIXES))}")
     return list(map(str, files))
 
 

@@ -109,7 +109,7 @@ def _require_whole_pairs(text: str, where: str) -> None:
 
 
 def event_of_json(obj: object, schema: Schema | None, where: str, fields: Mapping[str, str] = {}) -> Event:
-    """Return the event of a parsed JSON object; where is its place for the InputError if it is none.
+    """Return the event of a parsed JSON object; `where` is its place, which an InputError names.
 
     fields are the names that messages give to "type" and "time", if the file has others.
     """

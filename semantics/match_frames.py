@@ -341,7 +341,7 @@ class Matches(Sequence[Match]):
       >>> found[0].events, found == [cerify.Match(1, (0, 1))]
       ((0, 1), True)
 
-    open: of each match, whether events to come could still take it away; None if that holds of none. Such a match has a
+    open: of each match, whether future events could still remove it; None if no match is open. Such a match has a
     negation at its end whose window is not over where the stream ends.
     """
 

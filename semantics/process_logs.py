@@ -52,7 +52,7 @@ def read_xes(source: CsvSource, reading: FieldReading) -> Stream:
 
 
 def read_ocel(source: CsvSource, reading: FieldReading) -> Stream:
-    """Return the stream of an OCEL 2.0 log, in whichever of its three forms it is. Raises InputError."""
+    """Read an OCEL 2.0 log in JSON, XML or SQLite, and return its events as a stream. Raises InputError."""
     with source.open() as file:
         start = file.read(64)
     if start.startswith(SQLITE):

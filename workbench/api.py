@@ -971,7 +971,7 @@ def simplify(
     budget: how much may be computed.
     tries: the most questions to the decider; None: a default.
 
-    Raises ParseError, IllFormed, Unsupported for a query that is none of CEL, and BudgetExceeded.
+    Raises ParseError, IllFormed, Unsupported for a query of another language than CEL, and BudgetExceeded.
     """
     require_kind("budget", budget, Budget, "a cerify.Budget")
     if tries is not None:

@@ -91,7 +91,7 @@ def parse_message(text: str | bytes, message: Message, where: str = "the message
 
 
 def checked(obj: Any, message: Message, where: str = "the message") -> Json:
-    """Return the JSON value as a message of its schema. Raises InputError if it is none."""
+    """Return the JSON value as a message of its schema. Raises InputError if it does not fit the schema."""
     kind = _kind_of_answer(obj, where) if message == "answer" else ""
     if (problem := _schema(message, tuple(LANGUAGES), kind).problem(obj)) is not None:
         place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in problem.path)

@@ -39,7 +39,7 @@ STEPS = 50  # looks at a part or an edge, for each node that an expression may h
 
 
 class CeaLetter(NamedTuple):
-    """An event of this kind."""
+    """An expression for one event with the label of this number."""
 
     number: int
 

@@ -216,7 +216,7 @@ class ParametricMonitor:
     def resume(self, state: list[tuple[list[list[str | Value] | None], list[int]]], position: int) -> None:
         """Continue with these choices at a position.
 
-        Raises ValueError, TypeError or IndexError if these are no states of the automata; then nothing has changed.
+        Raises ValueError, TypeError or IndexError if the automata do not have these states; then nothing has changed.
         """
         width, sizes = len(self.symbolic.variables), [len(A.following) for A in self._automata]
         machines: dict[Key, States] = {}

@@ -63,7 +63,7 @@ class Spending:
         self._until = None if budget.seconds is None else time.monotonic() + budget.seconds
 
     def spend(self) -> None:
-        """Count one step, and raise BudgetExceeded if there are too many."""
+        """Count one step. Raises BudgetExceeded after more steps, or a longer time, than the budget allows."""
         self._left -= 1
         if self._left < 0:
             raise BudgetExceeded(
@@ -99,7 +99,8 @@ def _missing_bounds(plan: EvaluationPlan | None) -> str:
 class Round(NamedTuple):
     """The state of one filter in the current round of a path.
 
-    colours: of the iterations around the round; None where the path is in none. bound: the events of each variable.
+    colours: of the iterations around the round; None for one that the path has not entered. bound: the events of each
+    variable.
     failed: the atoms that are false for them.
     """
 

@@ -75,7 +75,7 @@ class Windows:
 
     @property
     def windowed(self) -> bool:
-        """Return whether there is a window; a match that binds nothing is then none."""
+        """Return whether there is a window. A window leaves out a match that binds no events."""
         return self.events is not None or self.key_events is not None or bool(self.widths)
 
     @property
@@ -212,7 +212,7 @@ def key_of(attributes: Sequence[str], event: Event) -> Key | None:
 
 
 class KindOfValues:
-    """Checks that the values of LAST(A{3 DISTINCT [user]}) are of one kind; others are neither different nor equal."""
+    """Checks that all values of the attribute of DISTINCT, as in A{3 DISTINCT [user]}, are of one kind."""
 
     def __init__(self, windows: Windows) -> None:
         self.attribute = "" if windows.values is None else windows.values[0]
@@ -242,7 +242,7 @@ class LookbackBounds:
     low never decreases, or with a window of events of a key not along the stream of that key. marks[i] is false if the
     event at i is in no match. unordered: the windows on attributes whose values go back along the stream, so that no
     position says how far a match may reach; each match is to be checked. keys: of each event the key of the stream that
-    it belongs to, None if it is in none. overall: low without windows of events of a key.
+    it belongs to, None if it belongs to no stream. overall: low without windows of events of a key.
     """
 
     low: list[int]

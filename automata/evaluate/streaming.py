@@ -123,7 +123,7 @@ class ScopedEvaluation:
         self.T = T_
 
     def ends(self) -> Iterator[ces.Node]:
-        """Yield the sets of complex events at the last position read."""
+        """Yield the nodes whose complex events end at the last position read."""
         if self.unmarked is not None and self.automaton.final[self.unmarked] and not self._windowed:
             yield ces.WINDOW_BOTTOM
         for q, table in self.T.items():

@@ -140,7 +140,7 @@ class NegatedComponents:
     """Which matches of one stream the negated components forbid.
 
     start: the position of the first event stored. inexact: whether a number was beyond 2^53, so that the answers are of
-    no use. Matches are withheld while events to come may forbid them.
+    no use. Matches are withheld while future events may forbid them.
     """
 
     def __init__(self, plan: CompiledPlan, layout: ArrayLayout, budget: Budget, scale: float, start: int) -> None:

@@ -91,7 +91,7 @@ class NfabAbsences:
             del k.noted[: bisect_left(k.noted, start)]
 
     def forbid(self, M: Bindings) -> bool:
-        """Return whether events of a negated component occur, or events to come may be such."""
+        """Return whether events of a negated component occur, or may still occur."""
         return any(k.is_there(M) for k in self.components)
 
 
@@ -116,7 +116,7 @@ class _Absence:
             self.noted.append(position)
 
     def is_there(self, M: Bindings) -> bool:
-        """Return whether events in the scope are as the component describes, or events to come may be."""
+        """Return whether the component describes events in the scope, or may describe future ones."""
         q, k, past, reading = self.q, self.k, self.past, self.reading
         low, high = neighbours(q, k, M, past.start, len(past))
         if is_unfinished(q, k, M, past, reading, range(low, high)):

@@ -461,7 +461,7 @@ def _within(now: NfabConfiguration, M: Bindings) -> bool:
 
 
 def present(q: sase.SaseQuery, k: sase.Component, M: Bindings, runs: Runs) -> bool:
-    """Return whether the scope of the negated component has events that it describes, or events to come may be such."""
+    """Return whether the negated component describes events in its scope, or may describe future ones."""
     scope = scope_of(q, k, M, runs)
     if not scope:
         return scope is None
@@ -481,7 +481,7 @@ def accepted(own: Runs, M: Bindings, starts: Iterable[int], scope: list[int]) ->
 
 
 def scope_of(q: sase.SaseQuery, k: sase.Component, M: Bindings, runs: Runs) -> list[int] | None:
-    """Return the positions in the scope of a negated component; None if events to come may be in it too."""
+    """Return the positions in the scope of a negated component; None if future events may be in it too."""
     low, high = neighbours(q, k, M, 0, len(runs.S))
     positions = range(low, high)
     if is_unfinished(q, k, M, runs.S, runs.reading, positions):

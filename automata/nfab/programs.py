@@ -109,9 +109,9 @@ class Programs:
         return start, len(self.code)
 
     def elapsed(self, first: str, seconds: float, comparator: pred.Comparator) -> Code:
-        """Return code that compares the time since the first event, of that variable, with some seconds.
+        """Return code that compares the seconds since the event of the variable `first` with a number.
 
-        It is false without times.
+        Where events have no times, the code is false.
         """
         of = self.kinds.get(TIME)
         if of not in ("int", "float", "timestamp"):

@@ -499,7 +499,7 @@ IN_CEL = {sql: cel for cel, sql in IN_SQL.items()}
 def predicate_of(e: rows.Expression, own: Collection[str]) -> pred.Predicate:
     """Return a condition of SQL as a predicate on one event. own: the variables that mean the current row's variable.
 
-    Raises Unsupported for a condition that is none.
+    Raises Unsupported for a condition that needs more than one event.
     """
     match e:
         case rows.RowAnd(left, right):

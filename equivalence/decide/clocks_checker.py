@@ -216,7 +216,7 @@ class NestedAutomaton:
             yield marks, (then, *self.followed[key])
 
     def clocks_of(self, run: Run) -> tuple[Any, list[int]]:
-        """Return what two runs must share so that their clocks can be compared, and these clocks."""
+        """Return a run without its clocks, and the clocks. Clocks of two runs are comparable if the rest is equal."""
         if self.plain is not None:
             clocks = [x for _, x in run[1] if x > LAST_VALUE]
             return (run[0], [(part, min(x, LAST_VALUE + 1)) for part, x in run[1]]), clocks

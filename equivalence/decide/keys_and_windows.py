@@ -532,7 +532,7 @@ class Reduction:
         return Comparison("<=", Attribute(f"{HIDDEN}near {name}"), Constant(index))
 
     def held_by(self, type_: int, types: Mapping[Predicate, Sequence[int]]) -> ClockedLetter:
-        """Return the letter of a type of events without a time: which values its attributes in registers may have."""
+        """Return the letter for events of a type without a time, with the values their stored attributes may have."""
         measures, absent, single, present = self.measures, set[str](), set[str](), dict[str, int]()
         keyed = frozenset(a for a in measures.held if a in measures.keys and type_ in types[self.same(a)])
         for name, tests in measures.held.items():

@@ -453,7 +453,7 @@ class DefineConditions:
         A, window = self.automaton, self.q.window
         last = 0 if window is None else self._last_depth()
         if len(A.variables) * (last + 1) > MOST:
-            raise BudgetExceeded(f"more than {MOST} states and rows of a frame")
+            raise BudgetExceeded(f"the search would take more than {MOST} pairs of a state and a row of a frame")
         dead = {one.variable for one in self.never_true()}
         end = last if window is not None and window.following is not None else None
         start = range(last + 1) if window is not None and window.seek else (0,)

@@ -166,7 +166,7 @@ def nothing(phi: Formula) -> Formula:
 
 
 def is_nothing(phi: Formula) -> bool:
-    """Return whether the formula is the standard one without matches."""
+    """Return whether the formula is the one that `nothing` returns, which matches nowhere."""
     return isinstance(phi, cel.Filter) and phi == nothing(phi)
 
 
@@ -244,7 +244,7 @@ class Simplified:
 
     @property
     def by_law_only(self) -> tuple[RewriteStep, ...]:
-        """Return the steps that only a law justifies, and no decision."""
+        """Return the steps that rest on a law alone: the decider has not proved that the two formulas are equivalent."""
         return tuple(step for step in self.steps if step.proof is None)
 
 

@@ -106,8 +106,8 @@ class ConformArguments:
     language: str | None = option("--language", type=LanguageChoice(), help="Only the cases in it.")
     suite: str | None = option(
         "--suite",
-        help="A built-in suite by name, a file of cases, or rules in EQL or Sigma, a file or a folder, whose test logs "
-        "are the cases; all built-in suites by default.",
+        help="A built-in suite, a file of cases, or a file or folder of EQL or Sigma rules, whose test logs become "
+        "cases; all built-in suites by default.",
         shell_complete=completes(lambda _: (path.stem for path in SUITES.glob("*.jsonl"))),
     )
     features: tuple[str, ...] = option(
@@ -384,7 +384,7 @@ def _counts(results: Sequence[CaseResult], counted: Sequence[Outcome]) -> tuple[
 @click.command("engines")
 @click.option("--json", "as_json", is_flag=True, help="Print one object per engine, a line each.")
 @click.option("--outdated", is_flag=True, help="Ask the package registries for newer versions of what is pinned.")
-@click.option("--engine-dir", type=OUTPUT_FOLDER, help="The folder of conform --engine-dir.")
+@click.option("--engine-dir", type=OUTPUT_FOLDER, help="The folder that cerify conform --engine-dir names.")
 def engines_command(as_json: bool, outdated: bool, engine_dir: Path | None) -> int:
     """List the engines of conform --engine and fuzz --engine, with what is missing on this machine.
 

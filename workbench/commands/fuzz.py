@@ -377,12 +377,12 @@ class FuzzArguments:
     profile: str | None = option(
         "--profile",
         type=ChoiceOption(PROFILES),
-        help="What the formulas are made of; each language has its own.  [default: its first: core, base, or plain]",
+        help="The operators that random formulas use; each language has its own list.  [default: core, base, or plain]",
     )
     streams: Streams | None = option(
         "--streams",
         type=ChoiceOption(["guided", "random"]),
-        help="Streams led to a match, three in four, or as chance has them.  [default: guided, for CEL]",
+        help="guided: lead three of four streams to a match; random: draw all events.  [default: guided, for CEL]",
     )
     selection: str = option(
         "--selection", type=SELECTIONS, default=Selection.ALL.value, help="The strategy around each query."
@@ -403,7 +403,9 @@ class FuzzArguments:
         help="Causes to stop at, or five times as many disagreements.",
     )
     max_seconds: float | None = option(
-        "--max-seconds", type=click.FloatRange(min=0.1), help="Begin no case after this time; what is begun is ended."
+        "--max-seconds",
+        type=click.FloatRange(min=0.1),
+        help="Start no case after this time; a running case is finished.",
     )
     known: Path | None = option(
         "--known",

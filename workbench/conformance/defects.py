@@ -40,7 +40,7 @@ SHOWN = 3  # causes of a defect that are listed
 
 
 def chosen_for(choices: Choices, smallest: Sequence[CaseResult], failing: Sequence[CaseResult]) -> list[Choice]:
-    """Return few choices that together give the answers to the smallest cases, each by a choice on its own.
+    """Return a small set of choices such that each of the smallest cases is explained by one of them alone.
 
     The search is greedy. A tie goes to the choice that explains most failing cases together with the choices taken
     before. A second pass explains the remaining answers by choices in combination with the first ones. In the end each

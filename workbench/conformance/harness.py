@@ -170,7 +170,10 @@ class EngineProcess:
                 raise EngineFailure("timeout", f"no answer within {seconds:g} s{self.last_words()}")
 
     def early(self, seconds: float = 0.0) -> bytes | None:
-        """Return a line that arrives within the seconds although nothing was asked. Raises EngineFailure."""
+        """Return a line that the engine sends within these seconds without a request; None if it sends nothing.
+
+        Raises EngineFailure.
+        """
         line = self._next_line(seconds)
         if line is None or isinstance(line, EngineFailure):
             self._fail(line)

@@ -851,8 +851,8 @@ BESIDE = {
 class AxisSeparation:
     """A value of an axis, and a shortest question about it that the definition answers differently.
 
-    question: None if there is none. beside: what else the two engines choose. expected, given: the matches of the
-    definition and of an engine with the value, sorted; the word "error" for an error.
+    question: None if no question separates the two. beside: the other choices of both engines. expected, given: the
+    sorted matches of the definition, and of an engine with the value; the word "error" for an error.
     """
 
     axis: str

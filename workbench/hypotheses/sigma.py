@@ -169,7 +169,7 @@ class Document:
 
 @lru_cache(maxsize=1024)
 def documents_of(text: str) -> Mapping[str, Document]:
-    """Return the documents of rules by the name of each; none for a text that is no YAML."""
+    """Return the documents of rules by their names; an empty result if the text is not YAML."""
     import yaml
 
     found: dict[str, Document] = {}

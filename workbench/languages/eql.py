@@ -145,7 +145,7 @@ class EqlExplanations(Explanations[eql.EqlQuery]):
         return EqlExplainer(query, S, text)
 
     def near_misses(self, query: eql.EqlQuery, S: Stream, limit: int, budget: Budget) -> NearMissReport:
-        """Return how far the sequences of a rule came. Raises Unsupported for a query that is none."""
+        """Return how far the sequences of a rule came. Raises Unsupported for a query that is not a sequence."""
         from cerify.explanations.eql import missed_sequences
 
         if not isinstance(query.body, eql.EventSequence):

@@ -533,7 +533,7 @@ class Evaluators(dict[str, BuiltIn[F]], LanguagePart[F]):
         return None
 
     def open_test(self, query: F, S: Stream, options: Options) -> Callable[[Match], bool] | None:
-        """Return a test of matches over a stream: can events to come still take the match away? None if they never can.
+        """Return a test of matches over a stream: can future events still remove the match? None if they never can.
 
         Such a match has a negation at its end whose window is not over where the stream ends.
         """

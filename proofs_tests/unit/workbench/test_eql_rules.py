@@ -169,7 +169,7 @@ def test_files_and_folders(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="nested more than"):
         event_of_document(deep, "here")
     (tmp_path / "none").mkdir()
-    with pytest.raises(InputError, match="no file of it ends in"):
+    with pytest.raises(InputError, match="no file ends in"):
         read_ecs(tmp_path / "none")
 
 
