@@ -255,13 +255,13 @@ def _ocel_of_json(source: CsvSource) -> _OcelLog:
         raise InputError(f"{source.name}: not an OCEL 2.0 log: expected an object with the lists events and objects")
     for n, one in enumerate(whole["objects"]):
         if not isinstance(one, dict) or not all(isinstance(one.get(name), str) for name in ("id", "type")):
-            raise InputError(f"{source.name}, object {n}: an object has an id and a type")
+            raise InputError(f"{source.name}, object {n}: an object needs an id and a type")
         log.types[one["id"]] = one["type"]
     kinds = _declared(whole.get("eventTypes"))
     for n, one in enumerate(whole["events"]):
         where = f"{source.name}, event {n}"
         if not isinstance(one, dict) or not all(isinstance(one.get(name), str) for name in ("id", "type", "time")):
-            raise InputError(f"{where}: an event has an id, a type and a time")
+            raise InputError(f"{where}: an event needs an id, a type and a time")
         event = {TYPE: one["type"], TIME: _ocel_time(one["time"], where), "ocel:id": one["id"]}
         for attribute in one.get("attributes") or ():
             name = str(attribute.get("name"))

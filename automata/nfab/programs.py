@@ -339,7 +339,7 @@ class ColumnEncoder:
 
     @property
     def partitions(self) -> int:
-        """Return the number of partitions so far, with number 0 for the events that are alone in theirs."""
+        """Return the number of partitions so far, plus one: number 0 is for events without a partition."""
         return len(self._partitions) + 1
 
     def keys(self, table: pa.Table) -> NDArray[np.int32]:

@@ -169,7 +169,7 @@ class _Graph:
         return self._in_order((p.pattern for _ in range(p.low)), node, excluded)
 
     def ways(self, entry: _Node) -> Iterator[Way]:
-        """Yield the ways from a node to the states, and to the end, in the order of preferment."""
+        """Yield the ways from a node to the states, and to the end, in the order of preference."""
         found: set[Way] = set()
         seen: set[tuple[int, frozenset[int], bool, bool]] = set()
         # with each node the loops in whose iteration no row is taken so far, and the anchors on the way

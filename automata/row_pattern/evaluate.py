@@ -364,7 +364,7 @@ def _result(function: str, state: View) -> Nullable:
 # ---------------------------------------------------------------------------------------------------------------------
 # The match at a row where conditions look at what the match has so far: a search with a memory.
 #
-# The ways are tried in the order of preferment. What follows depends on the row, on the state of the automaton and on
+# The ways are tried in the order of preference. What follows depends on the row, on the state of the automaton and on
 # what conditions see of the rows so far alone (registers.py); where a search from these has failed it is not tried
 # again. Ways that fail also if all conditions on the match are taken to be true are not tried at all.
 
@@ -732,7 +732,7 @@ class MeasureRegisters(RowRegisters):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The prioritized automaton row by row: all threads at once, in the order of preferment, for conditions on columns.
+# The prioritized automaton row by row: all threads at once, in the order of preference, for conditions on columns.
 #
 # A thread is a labelling of the rows so far that can still be part of the match. Of two threads in one state the
 # preferred one alone goes on, as what follows is the same; where a thread is complete, those after it are cut, unless
@@ -757,7 +757,7 @@ class Thread:
 
 @dataclass(frozen=True)
 class ThreadAttempt:
-    """The states of a thread, of which the last may take the row, and the outcome."""
+    """A thread that tries to take a row by its last state, and what came of it."""
 
     states: tuple[int, ...]
     fate: Fate
@@ -765,7 +765,7 @@ class ThreadAttempt:
 
 @dataclass(frozen=True)
 class Layer:
-    """A row that is read: all attempts, and the threads that go on, both in the order of preferment.
+    """A row that is read: all attempts, and the threads that go on, both in the order of preference.
 
     preferred: the states of the most preferred labelling that is complete by now, if there is one.
     """

@@ -33,7 +33,7 @@ from cerify.semantics.trees import subtrees
 # The search for a table on which two row patterns have different matches at some row: ordered sets of threads.
 #
 # From a row on both prioritized automata are determinized together: after each row there are the states that may take
-# the next one, in the order of preferment, and the match that is there if none of them is completed. A table is taken
+# the next one, in the order of preference, and the match that is there if none of them is completed. A table is taken
 # as its word, which says which conditions are true in each row. To see whether the matches are the same, threads have
 # numbers: those of equal numbers have the same labels so far.
 

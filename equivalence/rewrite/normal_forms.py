@@ -132,8 +132,8 @@ def around(phi: core.CorePlus | core.Strategy, body: core.Formula) -> core.Formu
             if lost:
                 raise Unsupported(
                     f"{show_operator(phi)} compares matches for all events of {', '.join(sorted(lost))}, which only an "
-                    "impossible part of it defines; the theorems do not speak of selection strategies: define it on "
-                    "every way through",
+                    "impossible alternative defines; the theorems do not cover selection strategies: define it in each "
+                    "alternative",
                     phi.span,
                 )
             return with_children(phi, [body])

@@ -244,7 +244,7 @@ class Simplified:
 
     @property
     def by_law_only(self) -> tuple[RewriteStep, ...]:
-        """Return the steps that rest on a law alone: the decider has not proved that the two formulas are equivalent."""
+        """Return the steps that rest on a law alone: the decider has not proved the two formulas equivalent."""
         return tuple(step for step in self.steps if step.proof is None)
 
 

@@ -89,7 +89,7 @@ def names_in(E: expr.Expression) -> Names:
 def places(
     X: str, body: expr.Expression, definitions: Mapping[str, expr.ExpressionDefinition]
 ) -> frozenset[ArgumentPosition]:
-    """Return the arguments at which an attribute variable stands, also in the definitions that receive it."""
+    """Return the arguments of events that an attribute variable fills, also in definitions that it is handed to."""
     found: set[ArgumentPosition] = set()
     pending = [(X, body)]
     seen: set[tuple[str, str]] = set()

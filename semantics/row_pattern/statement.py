@@ -93,8 +93,8 @@ class UnionTable:
 class PlainSelect:
     """SELECT items FROM table WHERE where ORDER BY order LIMIT limit.
 
-    alias: what the table is called besides, None for nothing. below: what is the table in FROM, None for the file or
-    frame. names: what its columns are called instead, () for nothing else.
+    alias: another name of the table, or None. below: the query in FROM, None if FROM names the file or frame. names:
+    new names of the table's columns, () if they keep theirs.
     """
 
     items: tuple[SelectItem, ...]

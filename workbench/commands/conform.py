@@ -92,7 +92,7 @@ def _features(ctx: click.Context) -> set[str]:
 
 @dataclass(frozen=True)
 class ConformArguments:
-    """The options of a call."""
+    """The arguments and options of `cerify conform`."""
 
     engine: str | None = option(
         "--engine", help=f"An engine by name: {', '.join(NAMES)}.", shell_complete=completes(lambda _: NAMES)
@@ -101,7 +101,7 @@ class ConformArguments:
     dbapi: str | None = option(
         "--dbapi",
         metavar="MODULE",
-        help="A database by its module of Python's DB-API; what follows -- goes to its connect.",
+        help="Test a database by its DB-API module; the arguments after -- go to its connect().",
     )
     language: str | None = option("--language", type=LanguageChoice(), help="Only the cases in it.")
     suite: str | None = option(

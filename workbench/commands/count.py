@@ -18,7 +18,7 @@ from cerify.terminal import echo
 
 @dataclass(frozen=True)
 class CountArguments:
-    """The options of a call."""
+    """The arguments and options of `cerify count`."""
 
     query: str = argument()
     file: tuple[str, ...] = argument(type=EVENTS, nargs=-1, required=True)

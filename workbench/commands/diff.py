@@ -26,7 +26,7 @@ SECONDS = 5.0
 
 @dataclass(frozen=True)
 class DiffArguments:
-    """The options of a call."""
+    """The arguments and options of `cerify diff`."""
 
     old: str = argument(type=click.Path(exists=True))
     new: str = argument(type=click.Path(exists=True))

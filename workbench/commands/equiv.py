@@ -60,7 +60,7 @@ LEVEL_WORDS: Mapping[Level, str] = {
 
 @dataclass(frozen=True)
 class EquivArguments:
-    """The options of a call."""
+    """The arguments and options of `cerify equiv`."""
 
     left: str = argument()
     right: str = argument()

@@ -48,7 +48,7 @@ FUNNEL = Budget(seconds=2.0)  # for how far the sequences of a query without mat
 
 @dataclass(frozen=True)
 class ExplainArguments:
-    """The options of a call."""
+    """The arguments and options of `cerify explain`."""
 
     query: str = argument()
     file: tuple[str, ...] = argument(type=EVENTS, nargs=-1, required=True)
@@ -179,12 +179,12 @@ SUFFIXES = (".svg", ".html")
 
 @dataclass(frozen=True)
 class DrawArguments:
-    """The options of a call."""
+    """The arguments and options of `cerify draw`."""
 
     query: str = argument()
     file: str | None = argument(required=False, type=EVENTS)
     tree: int | None = option(
-        "--tree", type=int, metavar="ROW", help="With FILE, the labellings from ROW by preferment (MATCH_RECOGNIZE)."
+        "--tree", type=int, metavar="ROW", help="With FILE, the labellings from ROW by preference (MATCH_RECOGNIZE)."
     )
     language: str = language()
     output_file: Path | None = option(
@@ -295,7 +295,7 @@ def _count(number: int, word: str) -> str:
 
 @dataclass(frozen=True)
 class StepArguments:
-    """The options of a call."""
+    """The arguments and options of `cerify step`."""
 
     query: str = argument()
     file: str = argument(type=EVENTS)

@@ -26,7 +26,7 @@ DRAWN = (".svg", ".html")
 
 @dataclass(frozen=True)
 class FunnelArguments:
-    """Hold the arguments of the command."""
+    """The arguments and options of `cerify funnel`."""
 
     file: str = argument(type=EVENTS)
     steps: tuple[str, ...] = argument(nargs=-1, required=True, metavar="STEP...")

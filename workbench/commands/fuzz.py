@@ -357,7 +357,7 @@ OUTPUTS: Mapping[str, tuple[Output, ...]] = {
 
 @dataclass(frozen=True)
 class FuzzArguments:
-    """The options of a call."""
+    """The arguments and options of `cerify fuzz`."""
 
     language: str = language()
     evaluators: tuple[str, ...] = option(
@@ -500,7 +500,7 @@ class FuzzArguments:
         if self.processes is not None and not self.evaluators:
             raise click.UsageError("--processes goes with --evaluator: an engine runs in one process of its own")
         if self.spark is not None and self.selection != Selection.ALL.value:
-            raise click.UsageError("--selection is not for --spark: the profiles of its campaigns have the strategies")
+            raise click.UsageError("--spark does not take --selection: the queries of its profiles have strategies")
         if self.policies and (self.spark is not None or self.evaluators or self.consumption != Consumption.NONE.value):
             raise click.UsageError(
                 "--policy is for an engine: it goes with neither --evaluator, --spark nor --consumption"

@@ -44,7 +44,7 @@ def _ids(ctx: click.Context) -> Mapping[str, Exercise]:
 
 @dataclass(frozen=True)
 class GradeArguments:
-    """The options of a call."""
+    """The arguments and options of `cerify grade`."""
 
     id: str | None = argument(metavar="[ID]", required=False, shell_complete=completes(_ids))
     formula: str | None = argument(required=False)

@@ -68,7 +68,7 @@ LINES_TOGETHER = 20_000  # of matches that have all been found; others are print
 
 @dataclass(frozen=True)
 class MatchArguments:
-    """The options of a call."""
+    """The arguments and options of `cerify match`."""
 
     query: str = argument()
     file: tuple[str, ...] = argument(type=EVENTS, nargs=-1)

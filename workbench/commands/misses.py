@@ -39,7 +39,7 @@ SHOWN = 20  # near misses in a table on the terminal
 
 @dataclass(frozen=True)
 class MissesArguments:
-    """The options of a call."""
+    """The arguments and options of `cerify misses`."""
 
     query: str = argument()
     file: tuple[str, ...] = argument(type=EVENTS, nargs=-1, required=True)

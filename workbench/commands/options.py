@@ -309,7 +309,7 @@ class FileSource:
         "--rename-type",
         multiple=True,
         metavar="OLD=NEW",
-        help="Read events of a type as of another; may be given again.",
+        help="Read events of the type OLD as events of the type NEW; may be given again.",
     )
     format_: Format | None = option(  # noqa: RUF009
         "--format", type=ChoiceOption(get_args(Format)), help="If not what the file's suffix says."

@@ -23,7 +23,7 @@ MOST_TYPES = 50
 
 @dataclass(frozen=True)
 class SchemaArguments:
-    """The options of a call."""
+    """The arguments and options of `cerify schema`."""
 
     file: tuple[str, ...] = argument(type=EVENTS, nargs=-1, required=True)
     source: FileSource = group(FileSource)

@@ -47,7 +47,7 @@ from cerify.terminal import echo
 
 @dataclass(frozen=True)
 class SimplifyArguments:
-    """The options of a call."""
+    """The arguments and options of `cerify simplify`."""
 
     query: str = argument()
     language: str = language()

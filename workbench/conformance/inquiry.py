@@ -60,7 +60,7 @@ class Inquiry:
         return {**self.predictor.default, **self.choices.held, **dict(chosen)}
 
     def show(self, choice: Choice, beside: Sequence[Choice]) -> None:
-        """Ask some questions on which a choice changes the answer: on other queries, adding and removing a match."""
+        """Ask a few questions whose answer the choice changes: of different queries, with a match more and one less."""
         others = [other for other in beside if other != choice]
         with_it, queries = [*others, choice], set[str]()
         for _ in range(SHOWING):

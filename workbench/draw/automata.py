@@ -259,7 +259,7 @@ def _automata(q: sase.Tree) -> Iterator[tuple[str, NFAb]]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The prioritized automaton of a row pattern as a diagram, its ways numbered in the order of preferment.
+# The prioritized automaton of a row pattern as a diagram, its ways numbered in the order of preference.
 
 ORDERED = (
     "A way takes a row of the variable that it leads to, if its condition is true. Of the ways from a state on which a "
@@ -399,7 +399,7 @@ def _quoted(text: str) -> str:
 MOST_NODES = MOST_STATES - 3  # without the root, the end of the match, and one more
 MOST_ROWS = 30
 BUDGET = Budget(valuations=20_000)
-LEGEND = "In the order of preferment, from the left or the top; a number ends a labelling, and 1 is the match."
+LEGEND = "In the order of preference, from the left or the top; a number ends a labelling, and 1 is the match."
 
 
 @dataclass

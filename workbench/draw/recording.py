@@ -565,9 +565,9 @@ SEARCH = replace(
 )
 NOTES = {
     False: "A match is searched from one row after the other. All threads read a row together, in the order of "
-    "preferment; of two in the same state the preferred one goes on alone.",
+    "preference; of two in the same state the preferred one goes on alone.",
     True: "The conditions look at what the match has so far, so one labelling is tried after the other, in the order "
-    "of preferment. What fails whatever these conditions say is not tried, nor is what has failed before.",
+    "of preference. What fails whatever these conditions say is not tried, nor is what has failed before.",
 }
 FATES: dict[Fate, str] = {
     "goes on": "taken: ",

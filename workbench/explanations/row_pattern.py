@@ -165,7 +165,7 @@ class RowRejection:
         another = f"the match that begins at row {first} is another: {_text(preferred)}"
         if self.made.q.longest and len(preferred) > len(asked):
             return (f"{another} is longer than {_text(asked)}, and the clause asks for the longest match",)
-        return (f"{another} comes before {_text(asked)} in the order of preferment",)
+        return (f"{another} comes before {_text(asked)} in the order of preference",)
 
     def _none_begins(self, first: int, search: LabelSearch) -> tuple[str, ...]:
         longest = search.progress.longest

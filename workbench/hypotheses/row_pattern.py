@@ -331,7 +331,7 @@ def counts_nulls(e: Any) -> Any:
 
 
 DEPARTURES: Mapping[str, tuple[tuple[str, ...], str, Mapping[str, Departure]]] = {
-    "preference": ((), "the match is the first labelling in the order of preferment; the longest; the shortest; the "
+    "preference": ((), "the match is the first labelling in the order of preference; the longest; the shortest; the "
         "first one that is found without taking anything back", {
         "preferred": Departure(),
         "longest": Departure(preferred=lambda found: max(found, key=len, default=None)),

@@ -665,8 +665,9 @@ def is_due(kept: KeyState, watermark: int) -> bool:
 def evaluated(
     plan: StreamPlan, kept: KeyState, held: pa.Table, watermark: int
 ) -> tuple[KeyState, pa.Table, list[pa.Table]]:
-    """Evaluate the rows before the watermark; return the state afterwards, the rows still waiting, the tables of
-    matches.
+    """Evaluate the rows before the watermark.
+
+    Returns the state afterwards, the rows that still wait, and the tables of matches.
     """
     passed = pc.less(micros(held[plan.event_time]), watermark)
     ready, rest = _sorted(held.filter(passed), plan.order), held.filter(pc.invert(passed))

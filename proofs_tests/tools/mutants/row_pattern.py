@@ -854,7 +854,7 @@ def inherited(p: rows.Quantified) -> rows.Pattern:
 
 
 def orders_parts(some: Callable[[list[Sequence[rows.Pattern]]], Sequence[Sequence[rows.Pattern]]]) -> Departure:
-    """PERMUTE with these orders of its parts, in this order of preferment."""
+    """PERMUTE with these orders of its parts, in this order of preference."""
 
     def other(p: rows.Permute) -> rows.Pattern:
         listed = some(list(permutations(p.parts)))

@@ -75,7 +75,7 @@ def ways(text: str) -> tuple[Way, ...]:
         ("A ^ B", "1", ["ACCEPT", ""]),
     ],
 )
-def test_the_ways_are_in_the_order_of_preferment(pattern: str, first: str, follow: list[str]) -> None:
+def test_the_ways_are_in_the_order_of_preference(pattern: str, first: str, follow: list[str]) -> None:
     made = compiled(pattern)
     assert made.first == ways(first)
     assert list(made.follow) == list(map(ways, follow))

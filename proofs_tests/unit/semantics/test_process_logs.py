@@ -286,7 +286,7 @@ def test_the_lives_of_objects_of_one_type(form: str, write: Write) -> None:
     [
         ("a.jsonocel", "{}", "not an OCEL 2.0 log: expected an object with the lists events and objects"),
         ("b.jsonocel", '{"events": [], "objects": []}', "no events"),
-        ("c.jsonocel", '{"events": [{}], "objects": []}', "event 0: an event has an id, a type and a time"),
+        ("c.jsonocel", '{"events": [{}], "objects": []}', "event 0: an event needs an id, a type and a time"),
         (
             "d.jsonocel",
             '{"events": [{"id": "e", "type": "T", "time": "noon"}], "objects": []}',

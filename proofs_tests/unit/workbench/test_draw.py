@@ -508,7 +508,7 @@ def test_a_negated_component_has_an_automaton_of_its_own() -> None:
 # --- MATCH_RECOGNIZE --------------------------------------------------------------------------------------------------
 
 
-def test_ways_of_a_row_pattern_are_numbered_in_the_order_of_preferment() -> None:
+def test_ways_of_a_row_pattern_are_numbered_in_the_order_of_preference() -> None:
     query = "MATCH_RECOGNIZE (PATTERN (A B*? $ | {- A -}) DEFINE B AS x < PREV(x))"
     diagram = diagram_of(query, "row-pattern")
     assert edges_of(diagram) == {

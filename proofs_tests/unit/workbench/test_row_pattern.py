@@ -279,7 +279,7 @@ NULLS = [{"price": 1}, {"x": 0}]
         (RUNS, [1, 2], ["the rows can be labelled UP DOWN, but after row 2 the pattern needs UP or DOWN or TOP"]),
         (RUNS, [1, 2, 3, 4], [
             "the match that begins at row 1 is another: UP DOWN DOWN UP TOP comes before UP DOWN DOWN TOP "
-            "in the order of preferment"
+            "in the order of preference"
         ]),
         (RUNS, [2, 3, 4], [
             "no search begins at row 2: it is in match 1, rows 1 to 5, and AFTER MATCH SKIP goes on after it "
@@ -318,7 +318,7 @@ NULLS = [{"price": 1}, {"x": 0}]
             "2 of the 3 rows can be labelled, A A, and no more", "there is no row for A: the frame ends",
         ]),
         ("WINDOW (ROWS BETWEEN CURRENT ROW AND 2 FOLLOWING PATTERN (A+))", [0, 1], [
-            "the match that begins at row 0 is another: A A A comes before A A in the order of preferment"
+            "the match that begins at row 0 is another: A A A comes before A A in the order of preference"
         ]),
     ],
 )  # fmt: skip

@@ -364,7 +364,7 @@ def test_the_matches_are_those_of_the_definition(profile: str, seeds: int) -> No
     assert min(kinds["matched"], kinds["none"]) > seeds // 12
 
 
-def test_a_row_of_threads_in_the_order_of_preferment() -> None:
+def test_a_row_of_threads_in_the_order_of_preference() -> None:
     """At row 3 both labels are tried after the same rows: D is preferred and fails, U completes the match."""
     falls = run_rows(f"PATTERN (D+ U+) {FALLS}", "5 4 3 6 2")
     assert rows(falls)[3] == [
