@@ -38,7 +38,7 @@ else:
 def keep_rows(
     first: int, n: int, every: bool, pruned: bool, given: Array, valid: Array, bits: Array, state: Array, kept: Array
 ) -> int:
-    """Write those rows of keys that can matter, one after the other, and return how many.
+    """Write the rows that can matter, in their order, and return their number.
 
     given: the keys of the rows from position `first` on, the least key, the times, and the masks; with bits, an index
     into the masks for each row. Keys are numbered from the least; a row with another key has none. valid: whether each

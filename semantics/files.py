@@ -306,9 +306,10 @@ def _stream_of_objects(items: list[Any], reading: FieldReading) -> Stream:
 
 
 def kinds_of_times(S: Stream, names: Set[str] | None = None) -> Iterator[tuple[str, ValueKind]]:
-    """Yield the attributes, among these names or all, that have texts or times, or for the time numbers, with the kind.
+    """Yield each attribute whose values may be times, with the kind of its first value.
 
-    The kind is that of the first value.
+    These are the attributes with texts or times; the attribute `time` may have numbers too. names: the attributes to
+    look at, all by default.
     """
     if S.is_columnar:
         from cerify.semantics.arrow_types import VALUE_TYPES

@@ -429,7 +429,7 @@ def misfits(language: Language[Any], query: Any, schema: Schema) -> Iterator[Pro
 
 
 def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = False) -> list[QueryWarning]:
-    """Return the warnings about a query over a stream; with strict they are errors, less what may only surprise.
+    """Return the warnings about a query over a stream; with strict most of them are errors.
 
     With a schema of the stream's own, a query or an event that does not fit it is an error, and only a variable that
     nothing binds is a warning. Without one a column that the query needs of a table (`Syntax.missing_columns`), and

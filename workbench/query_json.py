@@ -42,7 +42,7 @@ def query_of_json(obj: object, language: str) -> Any:
             text = lang.syntax.show(tree)
             again = lang.syntax.parse(text)
         except CerifyError as error:
-            raise InputError(f"the query: it is none that {lang.title} can write: {error.message}") from None
+            raise InputError(f"the query: {lang.title} cannot write it: {error.message}") from None
         except (TypeError, AttributeError, ValueError, KeyError, AssertionError) as error:  # a field of another type
             raise InputError(f"the query: a field has a value of another type: {error}") from None
     if again != tree:

@@ -335,7 +335,7 @@ def read_pasted(text: str, dialect: str = "standard", duration: Duration = "open
 
 
 def reading_texts(reading: RowReading) -> tuple[str, ...]:
-    """Return the answers of a reading other than the decided ones, in the form of --reading."""
+    """Return the answers in which a reading differs from the decided one, written as for --reading."""
     pairs = ((one.name, getattr(reading, one.name), getattr(STANDARD, one.name)) for one in fields(reading))
     return tuple(f"{name}={answer}" for name, answer, decided in pairs if answer != decided)
 

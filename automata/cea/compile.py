@@ -68,7 +68,7 @@ def is_marked(t: Transition) -> bool:
 
 
 def strict(A: CEA, selects: Callable[[Transition], bool] = is_marked) -> CEA:
-    """Build STRICT: a copy of the automaton that selects nothing, one that selects all, one that selects nothing."""
+    """Build STRICT from three copies of A in turn: one selects no event, one selects each event, one selects none."""
     n = A.states
     parts = {False: ((0, 0), (1, 2), (2, 2)), True: ((0, 1), (1, 1))}
     return CEA(

@@ -116,7 +116,7 @@ def require_first(event: Event, position: int) -> None:
 def late_start(position: int) -> InputError:
     """Return the error for a start event at this position."""
     return InputError(
-        f"event {position} is a {START} event; a history has one at its beginning or none; if {START} is an ordinary "
+        f"event {position} is a {START} event; only the first event of a history may be one; if {START} is an ordinary "
         f"type here, read it by another name: --rename-type {START}=begin, in Python "
         f'as_stream(events, rename_types={{"{START}": "begin"}})'
     )

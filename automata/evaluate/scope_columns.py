@@ -101,10 +101,9 @@ def _in_nanoseconds(table: pa.Table, name: str) -> pa.Table:
 
 
 def decreasing_rows(table: pa.Table, name: str, begins: Longs, greatest: Any = None) -> tuple[NDArray[np.bool_], Any]:
-    """Return the rows whose measurable value is less than one before in their stream, and the greatest value of the
-    last one.
+    """Return which rows have a smaller value than an earlier row of their stream, and the last stream's greatest value.
 
-    A new stream begins at each row in begins. greatest: that value of the stream to which row 0 belongs otherwise.
+    A new stream begins at each row in begins. greatest: the greatest value so far of the stream that row 0 continues.
     """
     values, marks, _ = _measured(table, name)
     found, rows = np.zeros(values.size, np.bool_), np.flatnonzero(marks)

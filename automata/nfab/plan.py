@@ -261,7 +261,7 @@ def routes(layout: EdgeLayout) -> tuple[str, ...]:
 
 
 class AscendingTimes:
-    """A check of times, one after the other: all of one kind, finite, none less than the one before."""
+    """Checks times as they come: each is finite, of the same kind as the others, and not less than the one before."""
 
     def __init__(self) -> None:
         self._last: Value | None = None

@@ -245,7 +245,7 @@ def searched_pattern(q: MatchRecognize) -> rows.Pattern:
 
 
 def last_place(q: MatchRecognize) -> int:
-    """Return the last place in a frame that conditions tell apart, or that exists."""
+    """Return the last row of a frame; of one without an end, the last row that conditions distinguish."""
     if q.window is None:
         return 0
     if q.window.following is not None:

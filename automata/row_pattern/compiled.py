@@ -402,10 +402,10 @@ class MatchRows:
 
 
 def unmatched(q: MatchRecognize, block: LabelArrays, first: int, end: int, covered: int) -> Any:
-    """Return the rows of the table from first to before end in which no match starts and which are in none.
+    """Return the rows of the table from first to before end that belong to no match.
 
-    In WINDOW those whose search finds none. covered: the row up to which earlier matches reach. block: the matches that
-    searches in these rows find.
+    In WINDOW they are the rows whose search finds no match. covered: the row up to which earlier matches reach. block:
+    the matches that searches in these rows find.
     """
     if q.window is not None:
         return np.setdiff1d(np.arange(first, end), block.searched)

@@ -421,7 +421,7 @@ class UnaryReading:
                     here = dict.fromkeys(str(a.variable) for a in pair)
                     made.extend(cel.Every(A, self.agrees(pair[0].name)) for A in here)
                 elif not variables <= bound:
-                    raise NotProved("a filter compares events of a variable that may hold none")
+                    raise NotProved("a filter compares events of a variable that may hold no event")
                 else:
                     held = self.register(pair[0].name, pair[1].name)
                     made.extend(cel.Every(str(a.variable), P) for a, P in zip(pair, held, strict=True))

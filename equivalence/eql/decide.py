@@ -54,8 +54,7 @@ KEYS_TRIED = 4
 
 @dataclass(frozen=True)
 class Same:
-    """The answer that the rules mean the same on every log, or that the left one is contained in the right one, with
-    the reason.
+    """The rules mean the same on every log, or the left one is contained in the right one; with the reason.
 
     sorted: whether this holds only for logs whose times never decrease.
     """

@@ -95,7 +95,7 @@ def _below(place: Subformula, below: Sequence[Formula], i: int) -> Subformula:
 
 
 def redundant(phi: Formula, level: Level) -> Iterator[Candidate]:
-    """Yield the formula rewritten at one place, in every way that is known to change nothing at that level."""
+    """Yield each formula that comes from one rewriting at one place and is known to mean the same at that level."""
     for place in places(phi):
         exact = level == "valuations" or not place.blind
         for name, other in _local(place, exact):

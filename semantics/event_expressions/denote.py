@@ -185,7 +185,7 @@ def require_start_first(S: Stream) -> None:
     for e, event in enumerate(S):
         if event.type == START and e > 0:
             raise InputError(
-                f"event {e} is a {START} event; a history has one at its beginning or none{ORDINARY_START}"
+                f"event {e} is a {START} event; only the first event of a history may be one{ORDINARY_START}"
             )
 
 

@@ -226,7 +226,7 @@ class RowOutput:
         return replace(match, result=result_of(columns))
 
     def row_of(self, match: NumberedMatch) -> int:
-        """Return the position of the row whose search finds a match: its first one, in WINDOW that of the frame."""
+        """Return the position of the row whose search finds a match: its first row, in WINDOW that of the frame."""
         return match.events[0] if match.events and self.q.window is None else match.at
 
     def _row(self, place: int, measures: OutputRow) -> OutputRow:

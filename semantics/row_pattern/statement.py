@@ -486,7 +486,7 @@ def _not_carried(word: str, span: Span) -> CerifyError:
 def _shape(head: str, start: int, end: int) -> CerifyError:
     place = re.search(r"\bFROM\b", head, re.I)
     if re.match(r"\s*SELECT\b", head, re.I) is None:
-        return Unsupported("what is chosen from a table is written SELECT list FROM table WHERE …", Span(start, end))
+        return Unsupported("write a query in FROM as SELECT list FROM table WHERE …", Span(start, end))
     if place is None:
         return ParseError("FROM is missing", Span(start, end))
     rest, where = head[place.end() :], Span(start + place.end(), end)
@@ -494,7 +494,7 @@ def _shape(head: str, start: int, end: int) -> CerifyError:
         return Unsupported("FROM names two tables, and a clause has one", where)
     if "(" in rest:
         return Unsupported("of subqueries FROM takes (SELECT list FROM table WHERE …); give another as the file", where)
-    return ParseError("before MATCH_RECOGNIZE stand SELECT, a list, FROM and the name of a table", where)
+    return ParseError("write SELECT, a list, FROM and the name of a table before MATCH_RECOGNIZE", where)
 
 
 def _parsed(

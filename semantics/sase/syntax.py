@@ -90,7 +90,7 @@ class SaseAggregate(Attribute):
 
 
 class Component(SaseNode):
-    """A a, A+ a[], ~A a, ~A+ a[]: one event of a type, or one or more, or with ~ that there are none."""
+    """A a: one event of type A. A+ a[]: one event or more. ~A a, ~A+ a[]: no such event in between."""
 
     type: str
     variable: str

@@ -362,7 +362,7 @@ def _value(field: eql.EventField, value: Any, rule: str) -> eql.Condition:
             searched = rf"(?s:.*)(?{flags}:{inner})(?s:.*)" if flags else rf"(?s:.*)(?:{inner})(?s:.*)"
             return eql.ValueLookup("regex~" if "IGNORECASE" in names else "regex", field, (searched,))
         case _:
-            raise Unsupported(f"{rule}: {field.name}: there is no meaning of {type(value).__name__} here")
+            raise Unsupported(f"{rule}: {field.name}: {type(value).__name__} is not supported here")
 
 
 def _number(value: Any) -> int | float:

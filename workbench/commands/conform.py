@@ -143,7 +143,7 @@ class ConformArguments:
         metavar="SECONDS",
         type=click.FloatRange(min=0),
         default=DIAGNOSIS_SECONDS,
-        help="For smaller cases and causes of what failed; then the report has what was found.",
+        help="Search for smaller cases and causes no longer than this; report what was found by then.",
     )
     memory: int = option("--memory", type=AtLeast(16), default=2048, help="Cap in MiB.")
     restarts: int = option("--restarts", type=AtLeast(0), default=10, help="How often it may be started again.")
@@ -383,7 +383,7 @@ def _counts(results: Sequence[CaseResult], counted: Sequence[Outcome]) -> tuple[
 
 @click.command("engines")
 @click.option("--json", "as_json", is_flag=True, help="Print one object per engine, a line each.")
-@click.option("--outdated", is_flag=True, help="Ask the package registries for newer versions of what is pinned.")
+@click.option("--outdated", is_flag=True, help="Ask the package registries for newer versions of the pinned packages.")
 @click.option("--engine-dir", type=OUTPUT_FOLDER, help="The folder that cerify conform --engine-dir names.")
 def engines_command(as_json: bool, outdated: bool, engine_dir: Path | None) -> int:
     """List the engines of conform --engine and fuzz --engine, with what is missing on this machine.
@@ -443,7 +443,7 @@ def _list_outdated(as_json: bool) -> int:
     "--engine-dir", type=OUTPUT_FOLDER, help="Where --engine builds and installs; by default the cache folder."
 )
 @click.option("--language", type=ChoiceOption(sorted(STAGES)), help="By default the first that the engine speaks.")
-@click.option("--axes", is_flag=True, help="Print each value with the shortest query and stream that tell it apart.")
+@click.option("--axes", is_flag=True, help="Print each value with the shortest query and stream that distinguish it.")
 @click.option("--json", "as_json", is_flag=True, help="Print the profile as one JSON object.")
 @click.option(
     "--time-limit", type=click.FloatRange(min=0.01), default=10.0, show_default=True, help="Seconds per question."

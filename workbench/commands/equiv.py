@@ -82,7 +82,7 @@ class EquivArguments:
         type=AtLeast(0),
         default=BOUND,
         metavar="N",
-        help="Where queries are not decided, look at all streams of up to N events; at none for 0.",
+        help="If the queries cannot be decided, compare them on all streams of up to N events; 0 compares none.",
     )
     order: Order | None = option(
         "--order",

@@ -255,7 +255,7 @@ def _require_consistent(args: DrawArguments) -> None:
     if args.file is not None and args.tree is None and printed in ("dot", "hoa"):
         raise click.UsageError(f"--{printed} is for an automaton; a stream with its matches takes --svg or -o")
     if args.as_json and output_file is None:
-        raise click.UsageError("--json goes with -o: without it the picture is what is printed")
+        raise click.UsageError("--json needs -o: without it the picture itself is printed")
     if output_file is not None and output_file.suffix not in SUFFIXES:
         raise click.UsageError(f"-o takes a file that ends in {' or '.join(SUFFIXES)}, not {output_file.name}")
 

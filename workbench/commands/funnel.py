@@ -69,7 +69,7 @@ def funnel_command(args: FunnelArguments) -> int:
     """
     suffix = args.output.suffix.lower() if args.output is not None else ""
     if args.output is not None and suffix not in (".csv", ".parquet", *DRAWN):
-        raise click.UsageError(f"--output: {args.output} ends in none of .csv, .parquet, .svg and .html")
+        raise click.UsageError(f"--output: {args.output} must end in .csv, .parquet, .svg or .html")
     found = _run_funnel(args)
     groups = {} if args.split is None else found.split_by(args.split)
     if args.output is not None:

@@ -411,7 +411,7 @@ class FuzzArguments:
         "--known",
         type=FILE,
         metavar="FILE",
-        help="What an earlier call printed with --json: what is still answered so is known, and does not fail.",
+        help="Output of an earlier call with --json: a wrong answer that it has too is known, and does not fail.",
     )
     policies: tuple[Path, ...] = option(
         "--policy",
@@ -432,7 +432,7 @@ class FuzzArguments:
         "--time-limit", type=click.FloatRange(min=0.01), default=10.0, help="Seconds an engine has for a case."
     )
     resume: Path | None = option(
-        "--resume", type=OUTPUT, metavar="FILE", help="Keep what is done in this file, and go on where it ends."
+        "--resume", type=OUTPUT, metavar="FILE", help="Store finished cases in this file; a later call continues there."
     )
     spark: str | None = option(
         "--spark", metavar="URL", help="Run as a job on this Spark, such as local[2]; goes with --out."
@@ -441,7 +441,7 @@ class FuzzArguments:
         "--out",
         type=OUTPUT_FOLDER,
         metavar="DIR",
-        help="For --spark: the folder of the campaign, in which it goes on where it ended.",
+        help="For --spark: the folder of the campaign; a later call continues there.",
     )
     mix: str | None = option(
         "--mix", type=ChoiceOption(list(MIXES)), help="For --spark: several languages with every operator."
@@ -494,7 +494,9 @@ class FuzzArguments:
         if self.spark is None and (self.out is not None or self.mix is not None or self.first):
             raise click.UsageError("--out, --mix and --first go with --spark")
         if self.spark is not None and (self.out is None or self.processes is not None or self.resume is not None):
-            raise click.UsageError("--spark needs --out DIR, and goes on from it: leave out --processes and --resume")
+            raise click.UsageError(
+                "--spark needs --out DIR, which also resumes a campaign: leave out --processes and --resume"
+            )
         if self.spark is not None and self.together > 1:
             raise click.UsageError("--together is not for --spark")
         if self.processes is not None and not self.evaluators:

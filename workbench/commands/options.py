@@ -118,7 +118,7 @@ def format_of(out: Path, given: OutputFormat | None = None) -> OutputFormat:
     found = given or OUTPUT_SUFFIXES.get(out.suffix.lower())
     if found is None:
         known = ", ".join(OUTPUT_SUFFIXES)
-        raise click.UsageError(f"the suffix of {out} is none of {known}: choose one, or give --output-format")
+        raise click.UsageError(f"{out} must end in one of {known}; or give --output-format")
     return found
 
 
@@ -293,7 +293,7 @@ class FileSource:
     round_times: bool = option("--round-times", is_flag=True, help="Cut digits of times beyond microseconds off.")
     type_column: str = option("--type", metavar="COLUMN", default=TYPE, help="The one with the type.")
     untyped_as: str | None = option(
-        "--default-type", metavar="TYPE", help="The type of events without one, as of the rows of a sensor."
+        "--default-type", metavar="TYPE", help="The type of events that have none, such as the rows of a sensor."
     )
     sort: bool = option("--sort", is_flag=True, help="Sort the events by their time; positions count in that order.")
     records: str | None = option(
@@ -312,7 +312,7 @@ class FileSource:
         help="Read events of the type OLD as events of the type NEW; may be given again.",
     )
     format_: Format | None = option(  # noqa: RUF009
-        "--format", type=ChoiceOption(get_args(Format)), help="If not what the file's suffix says."
+        "--format", type=ChoiceOption(get_args(Format)), help="The format of the file.  [default: by its suffix]"
     )
     strict: bool = option(
         "--strict", is_flag=True, help="A name that no event has, or values of two kinds compared, is an error."

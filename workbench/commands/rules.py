@@ -68,7 +68,7 @@ def read_rules(path: Path) -> RuleFolder:
     """Return the rules of a folder, or of one file. Raises InputError if there are none."""
     files = sorted(f for f in path.rglob("*") if f.suffix in SUFFIXES and f.is_file()) if path.is_dir() else [path]
     if path.is_dir() and not files:
-        raise InputError(f"{path}: no file of it ends in .toml, .eql, .yml or .yaml")
+        raise InputError(f"{path}: no file ends in .toml, .eql, .yml or .yaml")
     rules: dict[str, DetectionRule] = {}
     unreadable: list[UnreadableRule] = []
     other = 0

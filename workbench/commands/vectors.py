@@ -40,7 +40,9 @@ from cerify.terminal import echo
 
 @click.command("vectors")
 @click.argument("query")
-@click.option("--states", type=AtLeast(1), help="Of the implementation.  [default: those of the query]")
+@click.option(
+    "--states", type=AtLeast(1), help="The most states an implementation may have.  [default: those of the query]"
+)
 @click.option("--schema", "schema_text", metavar="JSON|FILE", help="Only events of this schema.")
 @click.option("--out", type=OUTPUT, help="Write the cases to this file.")
 @click.option("--json", "as_json", is_flag=True, help="Only the cases, without the summary.")

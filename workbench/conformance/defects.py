@@ -788,7 +788,7 @@ class LogCause:
 def causes(
     query: str, language: str, evidence: Iterable[Evidence], progress: Progress = lambda what, done, total: None
 ) -> tuple[list[LogCause], list[Evidence]]:
-    """Return few hypotheses that explain the reports, and the evidence that none of them explains.
+    """Return a small set of hypotheses that explain the reports, and the evidence that they do not explain.
 
     Of some at a time the hypothesis that explains most is taken, with all that it explains. Raises ParseError.
     """

@@ -199,7 +199,7 @@ class ChoiceScorer:
         )
 
     def alike(self, choice: Choice, beside: Sequence[Choice]) -> list[Choice]:
-        """Return the other choices that no answer tells from this one, given the others.
+        """Return the choices that no answer distinguishes from this one, beside the given others.
 
         They change at least one answer, and each that is not excused they give as this one does.
         """

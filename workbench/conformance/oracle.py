@@ -256,7 +256,7 @@ def _checked(profile: Any, path: Path) -> tuple[str, dict[str, str]]:
     if (version := profile.get("profile", PROFILE)) != PROFILE:
         raise InputError(
             f"{path} is a profile of version {version!r}, but this cerify reads version {PROFILE}: have it written "
-            f'again by `cerify identify --json`, or change it to "profile": {PROFILE}, if its axes are those of today'
+            f'again by `cerify identify --json`, or change it to "profile": {PROFILE}, if all its axes still exist'
         )
     language = profile.get("language", DEFAULT)
     known = AXES.get(language) if isinstance(language, str) else None

@@ -127,8 +127,9 @@ class MatchPredictor:
     def matches(
         self, query: str, S: Stream, name: str, choices: Choices, output: AnswerOutput = "matches"
     ) -> frozenset[Match] | Unanswered:
-        """Return the matches that an engine with these choices reports over a stream, which has a name of its own.
+        """Return the matches that an engine with these choices reports over a stream.
 
+        name: identifies the stream among those that were asked about, so that answers can be remembered.
         Raises ParseError, IllFormed.
         """
         parsed = self._parse(query)

@@ -209,7 +209,7 @@ def _exercise(obj: Any, where: str) -> Exercise:
     if missing := [name for name in ("id", "sentence", "schema") if name not in obj]:
         raise InputError(f"{where}: an exercise needs the field {missing[0]!r}")
     if obj.get("about", "") not in ("", PATTERN):
-        raise InputError(f"{where}, field 'about': what a hint is about is {json.dumps(PATTERN)}, or left out")
+        raise InputError(f"{where}, field 'about': write {json.dumps(PATTERN)}, or leave the field out")
     if obj.get("language", DEFAULT) not in LANGUAGES or obj.get("level", 1) not in LEVELS:
         raise InputError(f"{where}: language is one of {', '.join(LANGUAGES)}, and level 1, 2 or 3")
     try:

@@ -256,7 +256,7 @@ def find_matches(phi: cel.Formula, S: Stream, choices: Choices, output: Output, 
 
 
 def separate_queries(phi: cel.Formula, choices: Choices) -> list[cel.Formula]:
-    """Return the formulas that an engine evaluates for one, one for each alternative where these are apart.
+    """Return the formulas that an engine evaluates in place of one: if it keeps alternatives apart, one for each.
 
     Raises BudgetExceeded.
     """
@@ -329,7 +329,7 @@ def alternatives(phi: cel.Formula) -> Iterator[cel.Formula]:
 
 
 def chained(left: cel.Formula, right: cel.Formula) -> cel.Formula:
-    """Return the sequence of two formulas, in which the steps of the right one come one by one after the left one."""
+    """Return left ; right, as the flat sequence of all steps of both formulas."""
     return cel.Seq(chained(left, right.left), right.right) if isinstance(right, cel.Seq) else cel.Seq(left, right)
 
 

@@ -117,7 +117,7 @@ def read_hypothesis(texts: Iterable[str], of: Mapping[str, Axis]) -> dict[str, s
     for text in texts:
         name, separator, value = text.partition("=")
         if not separator:
-            raise InputError(f"{text!r} is no AXIS=VALUE, for instance {next(iter(of.values())).name}=…")
+            raise InputError(f"{text!r} is not AXIS=VALUE, such as {next(iter(of.values())).name}=…")
         hypothesis[name.strip()] = value.strip()
     choices_of(hypothesis, of)
     return hypothesis

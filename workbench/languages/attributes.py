@@ -15,8 +15,8 @@ from cerify.semantics.predicates import Attribute
 def attributes_in(language: Language[Any], query: Any) -> frozenset[str] | None:
     """Return the names of all attributes that a query may look at; None if it may look at any.
 
-    It may where a predicate of the user's own is named, where arguments stand for attributes by their places, and in a
-    language that is installed beside cerify's own, of whose trees nothing is known here.
+    It may look at any if it names a user-defined predicate, if its arguments stand for attributes by position, or if a
+    plug-in provides its language, because the plug-in's trees are unknown here.
     """
     if not type(language.syntax).__module__.startswith("cerify."):
         return None

@@ -153,7 +153,7 @@ class EqlExplanations(Explanations[eql.EqlQuery]):
         return missed_sequences(query.body, S, limit)
 
     def test_logs(self, query: eql.EqlQuery, schema: Schema | None = None, /) -> TestLogs:
-        """Return logs, of events of the schema, that kill the rules which differ from this one in one place."""
+        """Return logs of events of the schema on which rules that differ in one place give other answers."""
         from cerify.equivalence.eql.mutants import make_rule_tests
         from cerify.semantics.ecs import document_of_event
 

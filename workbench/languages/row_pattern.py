@@ -233,9 +233,7 @@ class RowExplanations(Explanations[MatchRecognize]):
         return diagram_of_clause(query, title, budget)
 
     def test_logs(self, query: MatchRecognize, schema: Schema | None = None, /) -> TestLogs:
-        """Return tables, with the rows that the clause makes of them, that kill the clauses which
-        differ in one place.
-        """
+        """Return tables, with their output, on which clauses that differ in one place give other answers."""
         from cerify.equivalence.generate.row_tests import make_table_tests
 
         found = make_table_tests(query, schema, Budget(states=5_000))

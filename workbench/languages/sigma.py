@@ -151,7 +151,7 @@ class SigmaExplanations(Explanations[sigma.SigmaQuery]):
         return SigmaExplainer(query, S, text)
 
     def test_logs(self, query: sigma.SigmaQuery, schema: Schema | None = None, /) -> TestLogs:
-        """Return logs that find rules which differ in one place, and converters with another reading."""
+        """Return logs on which rules that differ in one place, or converters with another reading, differ."""
         from cerify.equivalence.sigma import make_sigma_tests
 
         if schema is not None:

@@ -112,12 +112,12 @@ def call_to_row_pattern(text: str) -> TranslatedCall:
 
 def _funnel_to_cel(call: ClickHouseCall) -> TranslatedCall:
     if not call.parameters or not _NUMBER.fullmatch(call.parameters[0]):
-        raise Unsupported("the first parameter of windowFunnel is a whole number, the window")
+        raise Unsupported("the first parameter of windowFunnel must be a whole number: the window")
     given = [parameter.strip("'") for parameter in call.parameters[1:]]
     mode = next((known for known in DIFFERENCES if sorted(known.split(",")) == sorted(given or ["windowFunnel"])), None)
     if mode is None:
         raise Unsupported(
-            f"the modes {', '.join(given)} have no translation together; those that have are {'; '.join(DIFFERENCES)}"
+            f"there is no translation of the modes {', '.join(given)} together; use one of {'; '.join(DIFFERENCES)}"
         )
     steps = steps_of(call)
     window = FunnelWindow(call.parameters[0], TimeWindow(int(call.parameters[0]), "second"))

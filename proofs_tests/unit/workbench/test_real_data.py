@@ -467,7 +467,7 @@ def test_a_query_may_be_data(file: Path, tmp_path: Path, run: Run) -> None:
         ({"left": {"node": "Event", "type": 5}}, "a field has a value of another type"),
         ({"left": "A"}, "a field has a value of another type"),
         ({"left": {"node": "Attribute", "name": "x"}}, "a field has a value of another type"),
-        ({"left": {"node": "Event", "type": ""}}, "it is none that CEL can write"),
+        ({"left": {"node": "Event", "type": ""}}, "CEL cannot write it"),
     ],
 )
 def test_data_that_is_no_query_is_refused(change: dict[str, Any], message: str) -> None:
