@@ -118,7 +118,9 @@ class RuleInquiry:
         return best
 
     def _confirmed(self, guess: Guess) -> Guess:
-        """Return the choices that wrong answers need, and that no answer contradicts beside the others.
+        """Return the choices that answers need, and that no answer contradicts beside the others.
+
+        The answer may be right: one of two choices can hide what the other does.
 
         Return none if they do not give most of the wrong answers together.
         """
@@ -127,7 +129,7 @@ class RuleInquiry:
                 fewer = guess - {choice}
                 changed = [one for one in self.answers if self.predicts(guess, one) != self.predicts(fewer, one)]
                 gives = [one for one in changed if self.predicts(guess, one)]
-                if len(gives) < len(changed) or not any(one.wrong for one in gives):
+                if len(gives) < len(changed) or not gives:
                     guess = fewer
                     break
             else:

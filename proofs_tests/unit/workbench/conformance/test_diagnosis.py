@@ -319,6 +319,7 @@ def test_one_choice_names_a_rule_that_never_fires() -> None:
             "value_count, condition: {field: Size, lte: 2}",
             {"counted-values", "threshold", "groups"},
         ),
+        (EQL, "positions", "event_count, condition: {gte: 2}", {"several-rules", "chain"}),
         (SQLITE, "positions", "temporal_ordered", {"chain", "instant", "groups"}),
         (RSIGMA, "positions", "temporal", {"temporal-default", "null_groups"}),
     ],
