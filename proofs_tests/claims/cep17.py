@@ -658,6 +658,8 @@ def _closure(name: str, title: str, agrees: Callable[[CEA, CEA, Stream, int], bo
     said = "by the construction of appendix C.1, whose formulas are lost in the copy at hand"
     if name != "io-determinization":
         said += "; this closure is said there alone, the proposition is about I/O-determinism"
+    if name == "complement":
+        said += "; it is taken in the non-empty sets of positions whose last is the present one"
 
     @claim(f"cep17.prop1:{name}", title, "proposition", said)
     def check(effort: Effort) -> Finding:

@@ -91,7 +91,7 @@ def _(effort: Effort) -> Finding:
     ):
         if found.status != "holds":
             return found
-    return replace(found, bound=f"{found.bound}; and A B A on the {3**longer} logs of {longer}")
+    return replace(found, bound=f"{found.bound}; and {3**longer} more, A B A on all logs of {longer}")
 
 
 plant("eql.keyless", "of the runs that end at an event the first one is taken", denote, "_runs", broken.result(
@@ -129,7 +129,8 @@ def _(effort: Effort) -> Finding:
     found = _agree_on_logs(_rules(effort, " by k"), KEYED, 3 if effort == "quick" else 5, _by_slots)
     if waiting.status != "holds" or found.status != "holds":
         return found if waiting.status == "holds" else waiting
-    more = f"; and {len(of_three)} rules of three steps over A and B, without keys, on the {2**length} logs of {length}"
+    more = f"; and {len(of_three) * 2**length} more, {len(of_three)} rules of three steps over A and B, without keys, "
+    more += f"on the {2**length} logs of {length}"
     return replace(found, bound=found.bound + more)
 
 

@@ -441,8 +441,9 @@ def _(effort: Effort) -> Finding:
         if complex_events(below, S, 5) != core_events(greatest, S, 5):
             return Finding("refuted", "exhaustive", f"{GREATEST_BELOW} over {S.events}")
     bound = (
-        f"none of all {count} well-formed formulas of core-CEL to {nodes} nodes with that comparison of two variables "
-        "has all of three A and three B exactly where it holds, on all streams AAABBB, by which values are equal"
+        f"none of all {count} well-formed formulas of core-CEL to {nodes} nodes over A, B, x, y and that comparison "
+        "of two variables has all of three A and three B exactly where it holds, on all streams AAABBB, by which "
+        "values are equal"
     )
     return Finding("holds", "exhaustive", bound)
 
@@ -1097,8 +1098,9 @@ plant(
     "CEL has the A at each B behind it",
     "remark",
     "no statement of the paper, but of docs/theory/related.md: so CEL, with the positions at which it reports, is not "
-    "in simple queries of SASE+ without a negation at the end. With which event a Kleene plus in last place is "
-    "reported (docs/decisions/sase.md) does not matter there: one event alone has one run, which is left once",
+    "in simple queries of SASE+ without a negation at the end. A match is reported once, however often its run may be "
+    "left; with which event a Kleene plus in last place is reported (docs/decisions/sase.md) does not matter there: "
+    "without a condition on a[a.LEN], one event alone has one run, which is left once",
 )
 def _(effort: Effort) -> Finding:
     every, cases = 17 if effort == "quick" else 3, 0

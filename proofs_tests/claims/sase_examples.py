@@ -186,7 +186,7 @@ def _(effort: Effort) -> Finding:
     "as a predicate: each event that meets it ends a match (section 2.2.2 of sase07), as with WITHIN T if a Kleene "
     "plus in last place is reported after every event; five events a second apart have 9 matches with T = 2. As a "
     "termination criterion, which icde08 calls it, the plus is reported when it stops, as with WITHIN T by default: "
-    "the longest 5 of these 9",
+    "the longest 5 of these 9, and by skip till any match all 9",
 )
 def _(effort: Effort) -> Finding:
     length, looked_at, every = 3 if effort == "quick" else 4, 0, Reading(last_kleene="every")
