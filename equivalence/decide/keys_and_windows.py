@@ -91,7 +91,7 @@ ELSEWHERE = (
     "is around a part of a match that ends before the match may: on the left of ; or :, under + or ALL, or on the "
     "right of UNLESS"
 )
-NOT_BOUND = "a filter compares events of a variable that may hold none"
+NOT_BOUND = "a filter compares events of a variable that may hold no event"
 NO_TIMES = "no stream was found with such times and keys: the order of times, or a filter on them, is too tight"
 UNKNOWN_EVENT = "z3 returned unknown for an event type that matters; write the filters without arithmetic"
 ALTERNATIVES = 64  # into which a formula is taken apart
