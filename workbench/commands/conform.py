@@ -404,11 +404,16 @@ def engines_command(as_json: bool, outdated: bool, engine_dir: Path | None) -> i
         for row in rows:
             echo(protocol.line(row))
     else:
-        table = rich_table.Table("name", "engine", "licence", "state", "missing")
+        table = _table("name", "engine", "licence", "state", "missing")
         for row in rows:
             table.add_row(row["name"], row["engine"], row["licence"], row["state"], row["missing"] or "nothing")
         screen().print(table)
     return 0 if all(row["missing"] is None for row in rows) else 1
+
+
+def _table(*columns: str) -> rich_table.Table:
+    """Return an empty table that cuts no cell off; a name stands on one line, to be copied."""
+    return rich_table.Table(*(rich_table.Column(one, overflow="fold", no_wrap=one == "name") for one in columns))
 
 
 def _row(name: str, folder: Path) -> dict[str, str | None]:
@@ -426,7 +431,7 @@ def _list_outdated(as_json: bool) -> int:
         for row in rows:
             echo(protocol.line(row))
     else:
-        table = rich_table.Table("name", "package", "pinned", "newest")
+        table = _table("name", "package", "pinned", "newest")
         for row in rows:
             table.add_row(*row.values())
         screen().print(table)
