@@ -44,7 +44,7 @@ from cerify.conformance.engines import (
 )
 from cerify.conformance.harness import Limits
 from cerify.conformance.identification import INTERRUPTED as IDENTIFY_INTERRUPTED
-from cerify.conformance.identification import AxisSeparation, identified, separations
+from cerify.conformance.identification import SKIPPED, AxisSeparation, identified, separations
 from cerify.conformance.model import (
     Case,
     CaseResult,
@@ -521,6 +521,9 @@ def _separation_text(one: AxisSeparation) -> str:
             return printable(f"{asked}: no error")
 
 
+SKIPPED_ALL = "the engine skips all questions about them"
+
+
 def _print_profile(profile: EngineProfile) -> None:
     console = screen()
     console.print(f"{profile.name} {profile.version}, {profile.language}", style="bold", markup=False, soft_wrap=True)
@@ -529,10 +532,13 @@ def _print_profile(profile: EngineProfile) -> None:
         explained = f"{finding.explained} of {finding.answers}"
         value = finding.value or ("none fits", "open", "several fit")[min(len(finding.alike), 2)]
         rows.append((name, value, explained, _note(name, finding, profile)))
+    rows += ((name, "not asked", "", why) for name, why in profile.not_asked.items() if why != SKIPPED)
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     for row in rows:
         cells = (*(cell.ljust(width) for cell, width in zip(row[:3], widths, strict=True)), row[3])
         console.print("  ".join(cells).rstrip(), markup=False, highlight=False, soft_wrap=True)
+    if skipped := [name for name, why in profile.not_asked.items() if why == SKIPPED]:
+        console.print(f"Not asked, as {SKIPPED_ALL}: {', '.join(skipped)}.", markup=False, soft_wrap=True)
     console.print(f"{profile.questions} questions.")
     console.print("Random cases check a profile: write it with --json to a FILE, and run cerify fuzz --policy FILE.")
     for remark in profile.remarks:

@@ -62,6 +62,14 @@ NODES = 6  # of a random query, at most
 LENGTH = 7  # of its stream, at most
 FITS = 0.7  # the part of the answers that hypotheses have to explain to be looked at as if nothing else were wrong
 
+SKIPPED = "the engine skips all questions about it"
+ERRONEOUS = "the engine answers its questions with errors"
+USED_UP = "the questions were used up"
+ENDED = "the questions ended before"
+UNANSWERED = "no answer to its questions tells its values apart"
+SAME_ANSWERS = "beside what was found, its values give the same answers to all questions"
+INTERRUPTED = "interrupted"
+
 
 @dataclass
 class Answered:
@@ -85,7 +93,7 @@ class Identification:
     stages. errors: for each kind of question, how often the answer was no set of matches and no value predicts an
     error. probed: the number of answers to random questions. unsettled: hypotheses that explain as many answers as the
     best one, while no question was left to separate them. unchecked: axes whose value, once found, had no further
-    question.
+    question. unput: queries that were not put to the engine any more, because it was gone.
     """
 
     predictor: Predictor
@@ -100,6 +108,7 @@ class Identification:
     probed: int = 0
     unsettled: list[Choices] = field(default_factory=list)
     unchecked: set[str] = field(default_factory=set)
+    unput: set[str] = field(default_factory=set)
     _rivals: list[Choices] = field(default_factory=list)  # those that leave a value open beside an unnamed meaning
     _counted: dict[tuple[str, ...], tuple[int, int]] = field(default_factory=dict)
 
@@ -217,7 +226,8 @@ class Identification:
         """
         answer = self.ask(question)
         said = not isinstance(answer, str) or (answer == "error" and self.may_be_error(question))
-        self.errors[question.kind] += not said
+        if not said:
+            self.errors[question.kind] += 1
         if answer is None or self.errors[question.kind] >= ERRORS:
             self.skipped.add(question.kind)
         return answer if said else None
@@ -508,8 +518,26 @@ class Identification:
         for name in suspected:  # an engine without any match agrees with answers that have none
             if not any(one.answer and name in one.axes for one in clear[name]):
                 clear[name] = about[name]
-        findings = {name: self.finding(name, found, about[name], unfit - {name}) for name, found in clear.items()}
-        return {name: finding for name, finding in findings.items() if finding is not None}
+        return {name: self.finding(name, found, about[name], unfit - {name}) for name, found in clear.items()}
+
+    def unasked(self, stages: Iterable[Stage], found: Collection[str]) -> dict[str, str]:
+        """Return why each axis of these stages that has no finding has none, in a phrase."""
+        own: dict[str, list[Template]] = {}
+        for stage in stages:
+            for name in stage.axes:
+                own.setdefault(name, []).extend(stage.templates)
+        return {name: self._why_unasked(name, templates) for name, templates in own.items() if name not in found}
+
+    def _why_unasked(self, name: str, templates: Sequence[Template]) -> str:
+        queries = {template.query for template in templates}
+        if queries & self.unput:
+            return ENDED
+        left = Pool(templates, self.skipped).unskipped()
+        if not left:
+            return ERRONEOUS if any(query in queries for query, _ in self.errors) else SKIPPED
+        if any(self.depends(name, Answered(question, "error", ())) for question in left):
+            return INTERRUPTED if self.interrupted else USED_UP if len(self.answered) >= self.most else UNANSWERED
+        return SAME_ANSWERS
 
     def is_torn(self, name: str, unfit: Iterable[str], answered: Sequence[Answered]) -> bool:
         """Return whether a question about this axis and one of `unfit` has an answer that nothing explains.
@@ -540,8 +568,8 @@ class Identification:
 
     def finding(
         self, name: str, mine: Sequence[Answered], every: Sequence[Answered], unfit: Collection[str]
-    ) -> AxisFinding | None:
-        """Return the finding about an axis from these answers; None if the axis has no visible effect.
+    ) -> AxisFinding:
+        """Return the finding about an axis from these answers.
 
         unfit: other axes without a fitting value.
         """
@@ -554,8 +582,6 @@ class Identification:
         alike = tuple(v for v in axis.values if v != best[name] and any(one[name] == v for one in self.left))
         wrong = self.wrong(best, mine)
         fits = not wrong  # one answer that a value contradicts is enough: a wrong name costs more than none
-        if fits and len(alike) == len(axis.values) - 1:
-            return None
         unexplained = (one.question for one in wrong or self.wrong(best, spoilt))
         exception = min(unexplained, key=lambda one: (len(one.events), len(one.query)), default=None)
         if fits and unfit:
@@ -892,7 +918,6 @@ def separations(language: str) -> Iterator[AxisSeparation]:
 # ---------------------------------------------------------------------------------------------------------------------
 # The identification of an engine behind the protocol.
 
-INTERRUPTED = "interrupted"
 ALIKE_ERRORS = 10  # answers that are the same error, after which no more is asked
 ERROR_PARTS = re.compile(r"\d+|'[^']*'|\"[^\"]*\"")  # what may differ in them: it is of the query
 TYPES = {bool: "bool", int: "int", float: "float", str: "string"}
@@ -922,12 +947,14 @@ def identified(
             count(),
             Case("", "identify", "", language, "", None, [], evaluated_output(predictor.interpretation.compared), []),
         )
-        stopped, malformed, errors, broken = list[str](), list[str](), list[str](), list[str]()
+        stopped, malformed, errors, broken, unput = list[str](), list[str](), list[str](), list[str](), set[str]()
 
         def ask(question: EngineQuestion) -> EngineAnswer | None:
             schema, events = schema_for(language, question), [dict(event) for event in question.events]
             id_ = f"identify/{next(numbers)}"
             case = replace(origin, id=id_, query=question.query, schema=schema, events=events)
+            if stopped:
+                unput.add(question.query)
             if stopped or engine.losses.why_not(case) is not None:
                 return None
             result = engine.answer(case)
@@ -940,6 +967,7 @@ def identified(
             match result.outcome:
                 case "not_run":
                     stopped.append(result.detail)
+                    unput.add(question.query)
                     return None
                 case "skipped":
                     return None
@@ -954,8 +982,9 @@ def identified(
                 case _:
                     return "no answer"
 
-        identification = Identification(predictor, ask)
+        identification = Identification(predictor, ask, unput=unput)
         axes = identification.run(STAGES[language], progress)
+        not_asked = identification.unasked(STAGES[language], axes)
         bases = {name: axis.base for name, axis in predictor.interpretation.axes.items()}
         info, asked = engine.info, len(identification.answered) + identification.probed
         if empty := identification.always_empty():
@@ -964,7 +993,14 @@ def identified(
             stopped.append(INTERRUPTED)
         found, ended = merged(axes, bases), next(iter(stopped), "")
         return EngineProfile(
-            info.name, info.version, language, found, asked, ended, remarks_on(empty, malformed, broken, asked)
+            info.name,
+            info.version,
+            language,
+            found,
+            asked,
+            ended,
+            remarks_on(empty, malformed, broken, asked),
+            not_asked,
         )
 
 

@@ -164,9 +164,10 @@ class AxisFinding:
 
 @dataclass(frozen=True)
 class EngineProfile:
-    """The semantics of an engine in one language, without the axes about which its skips leave nothing known.
+    """The semantics of an engine in one language.
 
     stopped: why the questions ended early, "" if they did not. remarks: sentences about the answers as a whole.
+    not_asked: for each axis that no answer bears on, why.
     """
 
     name: str
@@ -176,6 +177,7 @@ class EngineProfile:
     questions: int
     stopped: str = ""
     remarks: tuple[str, ...] = ()
+    not_asked: Mapping[str, str] = field(default_factory=dict)
 
     def as_json(self) -> Json:
         """Return the profile in the form of profile.json."""
@@ -185,6 +187,7 @@ class EngineProfile:
             "language": self.language,
             "axes": {name: finding.as_json() for name, finding in self.axes.items()},
             "questions": self.questions,
+            **({"not_asked": dict(self.not_asked)} if self.not_asked else {}),
             **({"stopped": self.stopped} if self.stopped else {}),
             **({"remarks": list(self.remarks)} if self.remarks else {}),
         }

@@ -66,7 +66,7 @@ LOOPS = (
     *("all", "omit-nothing", "contiguous", "greedy", "at-least-two", "single", "until-next"),
     *("taken-until-next", "never-left", "no-gaps", "reported-early", *AT_MOST),
 )
-WINDOWS = ("closed", "open", "off-by-one", "integer", "tumbling")
+WINDOWS = ("closed", "open", "off-by-one", "integer", "tumbling", "unlimited")
 AMOUNTS = ("amount-cut", "seconds")
 MEASURES = {cel.EventWindow: "events", cel.TimeWindow: "time", cel.AttributeWindow: "attribute"}
 SELECTIONS = ("as-defined", "ignored", "strict", "nxt", "last", "max")
@@ -98,6 +98,7 @@ WINDOW_MEANS = {
     "off-by-one": "is in, and so is one that spans the width plus one",
     "integer": "is in, with spans and widths cut to whole numbers",
     "tumbling": "is in if it is in one of the windows, which lie side by side and do not slide",
+    "unlimited": "is in, and so is any longer one: the window is ignored",
     "amount-cut": "is in, with the amount of the width cut to a whole number of its unit",
     "seconds": "is in, with the amount of the width taken as seconds whatever its unit",
 }
@@ -770,6 +771,8 @@ class CelVariant:
 
     def fits(self, window: cel.Window, C: ComplexEvent) -> bool:
         """Return whether the events are in the window."""
+        if self.choices[f"window@{MEASURES[type(window)]}"] == "unlimited":
+            return True
         match window:
             case cel.EventWindow(count):
                 how = self.choices["window@events"]

@@ -61,10 +61,10 @@ READ_FOR = {
 }
 WINDOW = Axis(
     "window",
-    ("open", "closed", "off-by-one", "integer"),
+    ("open", "closed", "off-by-one", "integer", "unlimited"),
     ("within",),
     "a match that spans the width exactly is out; is in; the width plus one is in too; it is out, with spans and "
-    "widths cut to whole seconds",
+    "widths cut to whole seconds; it is in, and so is any longer one: the window is ignored",
 )
 
 AXES = axes(
@@ -104,6 +104,7 @@ AXES = axes(
     EVENT_ORDER,
     TIES,
     WINDOW_DEFAULT,
+    Axis("filter", ("as-defined", "ignored"), ("condition",), "a condition is as defined; is ignored"),
     *(Axis(one.name, one.values, ("condition",), one.says) for one in CONDITIONS),
 )
 
@@ -135,6 +136,8 @@ def operators(q: sase.Tree) -> frozenset[str]:
 
 def spans(window: sase.SaseWindow, first: Event, last: Event, how: str) -> bool | None:
     """Return whether one event is in the window of another; None where their times cannot be compared."""
+    if how == "unlimited":
+        return True
     seconds, width = seconds_between(first, last), window.seconds
     if seconds is None or seconds != seconds:
         return None
@@ -192,7 +195,7 @@ class _Definition(SaseDefinition):
         return not chosen or all(_agree(x, self.S[p], self.S[chosen[-1][1]], self.truth) for x in tests)
 
     def satisfied(self, c: Predicate, bound: dict[str, tuple[int, ...]]) -> bool:
-        return self.truth.satisfied(c, value_of(bound, self.S, self.operations))
+        return self.choices["filter"] == "ignored" or self.truth.satisfied(c, value_of(bound, self.S, self.operations))
 
     def skips(self, chosen: Chosen, k: int, r: int) -> bool:
         strategy = clauses.strategy_of(self.q, self.pattern[k].variable)
@@ -274,7 +277,7 @@ class _Absences(SaseAbsences):
     ) -> bool:
         value = value_of(dict(M) | {k.variable: series}, self.S, self.operations)
         order = (*clauses.positive(self.q), k)
-        return all(
+        return self.choices["filter"] == "ignored" or all(
             self.truth.satisfied(c, value)
             for c in clauses.clauses_of_absence(self.q, k.variable)
             if placed(c, order).edge in edges and (only is None or c in only)
@@ -406,7 +409,7 @@ STAGES = (
             Template(_sase("A a, B b", rest="WITHIN 3 seconds").replace("RETURN", "RETURN NON-OVERLAP"), TIMED, 3),
         ),
     ),
-    *conditions("PATTERN SEQ(A a) WHERE {} RETURN a.x", "a."),
+    *conditions("PATTERN SEQ(A a) WHERE {} RETURN a.x", "a.", also=("filter",)),
     Stage(
         (),
         (

@@ -27,8 +27,13 @@ from cerify.conformance.cases import load
 from cerify.conformance.choices import Choices as Hypotheses
 from cerify.conformance.defects import defects_behind
 from cerify.conformance.identification import (
+    ENDED,
+    ERRONEOUS,
     ERRORS,
     MOST,
+    SAME_ANSWERS,
+    SKIPPED,
+    USED_UP,
     Answered,
     Identification,
     choose_varied,
@@ -763,6 +768,63 @@ def test_what_the_engine_skips_is_not_in_the_profile() -> None:
     assert found["seq"].value == "any"
 
 
+def test_each_axis_of_a_stage_has_a_finding_or_a_reason() -> None:
+    known = predictor("cel")
+    wanted = {"seq", "guard", "or", "negation", "partition"}
+    stages = [stage for stage in STAGES["cel"] if wanted & {*stage.axes}]
+
+    def ask(question: EngineQuestion) -> EngineAnswer | None:
+        erring = "error" if "PARTITION" in question.query else known.answer(question, known.default)
+        return None if "UNLESS" in question.query else erring
+
+    for most, reasons in (
+        (MOST, {"guard": SAME_ANSWERS, "alternatives": SAME_ANSWERS, "negation": SKIPPED, "partition": ERRONEOUS}),
+        (20, {"negation": USED_UP, "partition": USED_UP}),
+    ):
+        state = Identification(known, ask, most)
+        findings = state.run(stages)
+        why = state.unasked(stages, findings)
+        assert findings.keys().isdisjoint(why)
+        assert findings.keys() | why.keys() >= {name for stage in stages for name in stage.axes}
+        assert reasons.items() <= why.items()
+
+
+LEFT_FIRST = """
+import json, sys
+from cerify.conformance.prediction import answer
+from cerify.semantics.json_events import stream_of_json
+asked = 0
+for line in sys.stdin:
+    m = json.loads(line)
+    if m["cmd"] == "start":
+        claims = {"cel": {"operators": ["or", "seq"], "output": ["matches"]}}
+        told = {"protocol": 1, "engine": {"name": "left", "version": "1"}, "claims": claims, "languages": [*claims]}
+    elif m["cmd"] == "run" and asked < MOST:
+        asked += 1
+        found = answer("cel", m["query"], stream_of_json(m["events"], None, "run"), {"or": "left-first"})
+        told = {"id": m["id"], "matches": [{"at": one.at, "events": one.events} for one in found.matches]}
+    else:
+        break
+    print(json.dumps(told), flush=True)
+"""
+
+
+@pytest.mark.usefixtures("kept_answers")
+def test_a_profile_says_which_axes_were_not_asked_about(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+    """An engine of OR; and one that is gone after the first answer, and after each start again."""
+    stages = [stage for stage in STAGES["cel"] if {"or", "negation"} & {*stage.axes}]
+    monkeypatch.setattr(identification_module, "STAGES", {"cel": stages})
+    profile = identified([sys.executable, "-c", LEFT_FIRST.replace("MOST", "1000")])
+    assert profile.axes["or"].value == "left-first"
+    assert profile.not_asked == {"negation": SKIPPED}
+    Draft202012Validator(json.loads((SCHEMAS / "profile.json").read_text(encoding="utf-8"))).validate(profile.as_json())
+    _, out, _ = run("identify", "--", sys.executable, "-c", LEFT_FIRST.replace("MOST", "1000"))
+    assert "Not asked, as the engine skips all questions about them: negation." in out
+    profile = identified([sys.executable, "-c", LEFT_FIRST.replace("MOST", "1")])
+    assert profile.stopped
+    assert profile.not_asked["negation"] == ENDED
+
+
 @pytest.mark.parametrize("most", sampled([100, 130, 160], [130]))
 def test_what_could_not_be_asked_any_more_is_open(most: int) -> None:
     """When the questions were used up, values were named as alike that further ones would have told apart."""
@@ -1243,7 +1305,14 @@ def test_one_match_for_each_span() -> None:
 
 
 @pytest.mark.parametrize(
-    ("window", "spans"), [("closed", {1, 2}), ("open", {1}), ("off-by-one", {1, 2, 3}), ("tumbling", {1})]
+    ("window", "spans"),
+    [
+        ("closed", {1, 2}),
+        ("open", {1}),
+        ("off-by-one", {1, 2, 3}),
+        ("tumbling", {1}),
+        ("unlimited", {1, 2, 3, 4}),
+    ],
 )
 def test_windows(window: str, spans: set[int]) -> None:
     inside = {
@@ -1253,7 +1322,10 @@ def test_windows(window: str, spans: set[int]) -> None:
     count = {
         k for k in range(2, 6) if found("A ; B WITHIN 3 EVENTS", events("A " + "C " * (k - 2) + "B"), window=window)
     }
-    assert count == {k + 1 for k in {1, 2} ^ ({2} if window == "open" else {3} if window == "off-by-one" else set())}
+    counted = {"open": {1}, "off-by-one": {1, 2, 3}, "unlimited": {1, 2, 3, 4}}
+    assert count == {k + 1 for k in counted.get(window, {1, 2})}
+    S = events("A B", x=[0, 9])
+    assert bool(found("A ; B WITHIN 3 [x]", S, window__attribute=window)) == (window == "unlimited")
 
 
 @pytest.mark.parametrize(
@@ -1346,6 +1418,11 @@ def test_sase() -> None:
     assert (0, 1) in found(query, S, "sase") == found(query, S, "sase", loop="until-next")
     assert (0, 3) in found(query, S, "sase", window="closed")
     assert (0, 2, 3) in found(query, S, "sase", window="closed", cut="ignored")
+    S = events("A B B", time=[0, 9, 10], x=[0, 0, 1])
+    query = "PATTERN SEQ(A a, B b) WHERE skip_till_any_match(a, b) { b.x = 1 } WITHIN 3 seconds RETURN b.time"
+    assert found(query, S, "sase") == set()
+    assert found(query, S, "sase", window="unlimited") == {(0, 2)}
+    assert found(query, S, "sase", window="unlimited", filter="ignored") == {(0, 1), (0, 2)}
 
 
 def test_row_patterns() -> None:
