@@ -39,14 +39,16 @@ Progress = Callable[[str, int, int], None]
 MOST = 500
 MOST_IN_A_STAGE = 40
 CARRIED = 8  # hypotheses that no question has distinguished, and that are looked at further
-RESERVED = 100  # questions that are kept for the end, where the best hypotheses are told apart
+RESERVED = 100  # questions that are kept for the values that are not the definition's, and for the end
+LAST = 40  # of these, those for the end, where the best hypotheses are told apart
 FEW = 40  # questions of a template among which those are that no value asks for
 FURTHER = 3  # of these, at most
+EVERYWHERE = 2  # of these, of a stage that asked about its values before
 CORROBORATING = 3  # questions, at least, that separate what is found from each other value of an axis
 CORROBORATED = 12  # questions with each query about a value that is not the definition's, as far as there are some
 UNMATCHED = 4  # further such questions, at most, to which nobody expects a match
 APART = 12  # questions, at most, that separate what is found from what fits too beside an axis without a value
-CONFIRMATIONS = 2  # questions of a stage on which what is left agrees
+CONFIRMATIONS = 2  # questions of a stage of several axes on which what is left agrees
 RICH = 4  # events of the stream of a question that confirms
 LOOKED_AT = 60  # questions of one length among which the best is looked for, if one of them splits
 LOOKED_THROUGH = 400  # questions looked at before a stage takes what is left as the same, until all is settled
@@ -204,7 +206,9 @@ class Identification:
                 same = best
                 question = pool.corroborating(best[0], stage.axes, self.answered[first:], self.predictor)
             if question is None:
-                if confirmed == CONFIRMATIONS or (question := pool.splitting(candidates, self.predictor)) is None:
+                if len(stage.axes) == 1 or confirmed == CONFIRMATIONS:
+                    break
+                if (question := pool.splitting(candidates, self.predictor)) is None:
                     break
                 confirmed += 1
             if (answer := self.request_answer(question)) is None:
@@ -246,7 +250,10 @@ class Identification:
         """
         asked = {(one.question.query, one.question.key) for one in self.answered[first:]}
         for template in stage.templates:
-            for question in Pool((template,), self.skipped).further(best, self.predictor):
+            pool = Pool((template,), self.skipped)
+            told = (one.question for one in self.answered[first:] if one.question.query == template.query)
+            without = any(not self.predictor.answer(question, best) for question in told)
+            for question in pool.further(best, self.predictor, EVERYWHERE, unmatched=not without):
                 if len(self.answered) >= self.most - RESERVED or question.kind in self.skipped:
                     break
                 if (question.query, question.key) in asked:
@@ -326,7 +333,7 @@ class Identification:
             for stage, some in further:
                 if number >= len(some) or some[number].kind in self.skipped:
                     continue
-                if len(self.answered) >= self.most - RESERVED:
+                if len(self.answered) >= self.most - LAST:
                     self.unchecked.update(() if number else stage.axes)
                 elif (answer := self.request_answer(some[number])) is not None:
                     self.answered.append(Answered(some[number], answer, stage.axes))
@@ -719,15 +726,62 @@ def choose_varied(hypotheses: Sequence[Choices], most: int) -> list[Choices]:
     return [hypothesis for _, hypothesis in sorted(ranked, key=lambda one: one[0])][:most]
 
 
+class Need:
+    """What is still to be asked about a hypothesis and its rival: with other queries, and for matches of each alone.
+
+    telling: the questions that separate the two and were answered; queries: theirs; number: how many there are, where
+    one on a stream of all letters, of `whole`, counts for each event that separates them.
+    """
+
+    def __init__(
+        self,
+        hypothesis: Choices,
+        rival: Choices,
+        answered: Iterable[Answered],
+        predictor: Predictor,
+        whole: Container[EngineQuestion],
+    ) -> None:
+        self.hypothesis, self.rival, self.predictor = hypothesis, rival, predictor
+        given = ((q := one.question, predictor.answer(q, hypothesis), predictor.answer(q, rival)) for one in answered)
+        self.telling = [question for question, one, other in given if one != other]
+        self.queries = {question.query for question in self.telling}
+        self.number = sum(self._events_apart(question) if question in whole else 1 for question in self.telling)
+        self._lacking = [
+            way
+            for way in ((hypothesis, rival), (rival, hypothesis))
+            if not any(predictor.exceeds(question, *way) for question in self.telling)
+        ]
+
+    def _events_apart(self, question: EngineQuestion) -> int:
+        one, other = (self.predictor.answer(question, choices) for choices in (self.hypothesis, self.rival))
+        return 1 if isinstance(one, str) or isinstance(other, str) else len({*one} ^ {*other})
+
+    def answers(self, question: EngineQuestion) -> int:
+        """Return how much of what is to be asked a question asks."""
+        if self.predictor.answer(question, self.hypothesis) == self.predictor.answer(question, self.rival):
+            return 0
+        few = self.number < CORROBORATING
+        lacking = sum(self.predictor.exceeds(question, *way) for way in self._lacking)
+        return few + (question.query not in self.queries) + lacking
+
+
 class Pool:
-    """The questions of a stage that were not asked yet, by the length of their streams."""
+    """The questions of a stage that were not asked yet, by the length of their streams.
+
+    A stream of all letters of a template whose matches have one event counts as one of that event: it asks about all
+    of them at once. whole: these streams.
+    """
 
     def __init__(self, templates: Iterable[Template], skipped: set[tuple[str, bool]]) -> None:
         self.skipped = skipped
         self.by_length: dict[int, list[EngineQuestion]] = {}
+        self.whole: list[EngineQuestion] = []
         for template in templates:
             for question in questions(template):
-                self.by_length.setdefault(len(question.events), []).append(question)
+                length = 1 if template.single else len(question.events)
+                self.by_length.setdefault(length, []).append(question)
+            if template.single:
+                self.whole.append(question)
         for same_length in self.by_length.values():
             Random(0).shuffle(same_length)
 
@@ -760,20 +814,24 @@ class Pool:
         points = (hypothesis, predictor.default)
         return list(islice((q for q in some if not any(predictor.answer(q, c) for c in points)), UNMATCHED))
 
-    def further(self, hypothesis: Choices, predictor: Predictor) -> list[EngineQuestion]:
-        """Choose a few long questions of a template: those with the most matches, and one without any.
+    def further(
+        self, hypothesis: Choices, predictor: Predictor, most: int = FURTHER, unmatched: bool = True
+    ) -> list[EngineQuestion]:
+        """Choose at most `most` long questions of a template: those with the most matches, and perhaps one without any.
 
         The definition has the most matches where the events of all steps come repeatedly. There an engine that
-        reports few of them shows which.
+        reports few of them shows which. Of a template whose matches have one event the stream of all letters suffices.
         """
+        if self.whole:
+            return [question for question in self.whole if question.kind not in self.skipped]
         every = self.unskipped()
         some = sorted(every if len(every) <= FEW else every[-FEW:], key=lambda question: -len(question.events))
         number = {question.key: len(predictor.answer(question, hypothesis)) for question in some}
-        none = [question for question in some if not number[question.key]][:1]
-        most = sorted(some, key=lambda question: -number[question.key])
+        none = [question for question in some if unmatched and not number[question.key]][:1]
+        full = sorted(some, key=lambda question: -number[question.key])
         rich = sorted(some, key=lambda question: -len(predictor.answer(question, predictor.default)))
-        chosen = {question.key: question for question in (*none, *rich[:1], *most)}
-        return list(chosen.values())[: len(none) + FURTHER - 1]
+        chosen = {question.key: question for question in (*none, *rich[:1], *full)}
+        return list(chosen.values())[: len(none) + most - 1]
 
     def corroborating(
         self, hypothesis: Choices, names: Iterable[str], answered: Sequence[Answered], predictor: Predictor
@@ -783,21 +841,21 @@ class Pool:
         Up to CORROBORATING questions of each query separate each value from that of the hypothesis: some by a match
         that only the value has, some by a match that only the hypothesis has.
         """
-        for axis in (predictor.interpretation.axes[name] for name in names):
-            for other in ({**hypothesis, axis.name: value} for value in axis.values if value != hypothesis[axis.name]):
-                telling = [
-                    one.question
-                    for one in answered
-                    if predictor.answer(one.question, hypothesis) != predictor.answer(one.question, other)
-                ]
-                question = self.between(hypothesis, other, predictor, {one.query for one in telling})
-                for more, less in ((hypothesis, other), (other, hypothesis)):
-                    if question is None and not any(predictor.exceeds(one, more, less) for one in telling):
-                        question = self.between(more, less, predictor, exceeding=True)
-                if question is None and len(telling) < CORROBORATING:
-                    question = self.between(hypothesis, other, predictor)
-                if question is not None:
-                    return question
+        axes = (predictor.interpretation.axes[name] for name in names)
+        rivals = [{**hypothesis, axis.name: v} for axis in axes for v in axis.values if v != hypothesis[axis.name]]
+        needs = [Need(hypothesis, rival, answered, predictor, self.whole) for rival in rivals]
+        for need in needs:
+            places = [self._find(hypothesis, need.rival, predictor, need.queries)]
+            for more, less in ((hypothesis, need.rival), (need.rival, hypothesis)):
+                if places[-1] is None and not any(predictor.exceeds(one, more, less) for one in need.telling):
+                    places.append(self._find(more, less, predictor, exceeding=True))
+            if places[-1] is None and need.number < CORROBORATING:
+                places.append(self._find(hypothesis, need.rival, predictor))
+            if (place := places[-1]) is not None:
+                same_length, first = self.by_length[place[0]], place[1]
+                some = (n for n in range(first, len(same_length)) if same_length[n].kind not in self.skipped)
+                number = {n: sum(one.answers(same_length[n]) for one in needs) for n in islice(some, LOOKED_AT)}
+                return same_length.pop(max(number, key=number.__getitem__))
         return None
 
     def between(
@@ -813,6 +871,18 @@ class Pool:
 
         without: queries that are excluded. exceeding: whether the first must have a match that the other lacks.
         """
+        place = self._find(one, other, predictor, without, exceeding)
+        return None if place is None else self.by_length[place[0]].pop(place[1])
+
+    def _find(
+        self,
+        one: Choices,
+        other: Choices,
+        predictor: Predictor,
+        without: Container[str] = (),
+        exceeding: bool = False,
+    ) -> tuple[int, int] | None:
+        """Return where `between` finds its question: the length, and the number among those of this length."""
         for length in sorted(self.by_length):
             for number, question in enumerate(self.by_length[length]):
                 if (
@@ -822,7 +892,7 @@ class Pool:
                     and predictor.answer(question, one) != predictor.answer(question, other)
                     and (not exceeding or predictor.exceeds(question, one, other))
                 ):
-                    return self.by_length[length].pop(number)
+                    return length, number
         return None
 
     def splitting(self, hypotheses: Sequence[Choices], predictor: Predictor) -> EngineQuestion | None:

@@ -695,15 +695,17 @@ class Template:
     letters: events as JSON. The key "after" is the number of seconds since the event before; the stream then has
     times: whole seconds, or ISO 8601 if some "after" is a float. longest: the length of the longest stream; some
     of this length are left out where there are more than MOST_STREAMS. before: events with which every stream begins.
+    single: whether a match has one event; then a stream of all letters asks about each of them.
     """
 
     query: str
     letters: tuple[Json, ...]
     longest: int
     before: tuple[Json, ...] = ()
+    single: bool = False
 
     def streams(self) -> Iterator[list[Json]]:
-        """Yield the streams as JSON, the shortest first."""
+        """Yield the streams as JSON, the shortest first; of a query with matches of one event then all letters."""
         number = 0
         for length in range(1, self.longest + 1):
             for word in product(self.letters, repeat=length):
@@ -711,6 +713,8 @@ class Template:
                     return
                 number += 1
                 yield self.timed([*self.before, *word])
+        if self.single:
+            yield self.timed([*self.letters])
 
     def timed(self, word: list[Json]) -> list[Json]:
         """Return the events with their times."""
@@ -800,7 +804,7 @@ CONDITION_STAGES: tuple[tuple[str, tuple[tuple[tuple[Json, ...], int, tuple[str,
         (
             (
                 events("A", x=(None, 0, 1), y=(None, 0)),
-                2,
+                1,
                 ("{0}x = 0", "not {0}x = 1", "{0}x = {0}y", "{0}x != 1", "{0}x < 1", "{0}x > 0"),
             ),
             (events("A", s=(None, "a", "b")), 1, ("{0}s != 'a'", "not {0}s = 'a'", "{0}s > 'a'")),
@@ -840,7 +844,7 @@ def conditions(query: str, before: str = "", also: tuple[str, ...] = ()) -> tupl
         Stage(
             (*(also if axis == "comparison" else ()), axis),
             tuple(
-                Template(query.format(text.format(before)), letters, longest)
+                Template(query.format(text.format(before)), letters, longest, single=True)
                 for letters, longest, texts in parts
                 for text in texts
             ),
