@@ -55,6 +55,7 @@ from cerify.conformance.model import (
     format_matches,
     plural,
     unasked_sentence,
+    unjudged_sentence,
 )
 from cerify.conformance.oracle import AxisFinding, EngineProfile, Oracle, read_policies
 from cerify.conformance.prediction import AXES, STAGES
@@ -143,7 +144,7 @@ class ConformArguments:
         metavar="SECONDS",
         type=click.FloatRange(min=0),
         default=DIAGNOSIS_SECONDS,
-        help="Search for smaller cases and causes no longer than this; report what was found by then.",
+        help="Judge failures again, and search for smaller cases and causes, no longer than this; report what was found.",
     )
     memory: int = option("--memory", type=AtLeast(16), default=2048, help="Cap in MiB.")
     restarts: int = option("--restarts", type=AtLeast(0), default=10, help="How often it may be started again.")
@@ -346,8 +347,8 @@ def _print(report: Report) -> None:
         console.print(
             f"  skipped {rest:>5,}  for {plural(len(reasons) - SKIPS, 'other reason')}, listed by --html and --json"
         )
-    if unasked := unasked_sentence(report):
-        console.print(unasked)
+    for sentence in filter(None, (unasked_sentence(report), unjudged_sentence(report))):
+        console.print(sentence)
     if report.known:
         console.print(f"{plural(len(report.known), 'failing case')} known from the baseline")
     console.print(verdict(report))

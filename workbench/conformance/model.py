@@ -191,7 +191,7 @@ class Report:
     choices that the engine is entitled to, as text; "" for the semantics as it is. command: what starts the engine;
     engine_options: those of `cerify conform` that name it, if it was named.
     options: those of `cerify conform` that say what is expected of which cases. warnings: what is wrong in the
-    claims.
+    claims. unjudged: the ids of failed cases that were not judged again by the plain definition, as the time was over.
     """
 
     engine: str
@@ -210,6 +210,7 @@ class Report:
     options: Sequence[str] = ()
     engine_options: Sequence[str] = ()
     warnings: Sequence[str] = ()
+    unjudged: Sequence[str] = ()
 
     @property
     def totals(self) -> Counter[Outcome]:
@@ -319,6 +320,16 @@ def unasked_sentence(report: Report) -> str:
         return ""
     counts = " and ".join(f"{count:,} in {language}" for language, count in report.unasked.items())
     return f"Not asked, since the engine does not speak the language: {counts}."
+
+
+def unjudged_sentence(report: Report) -> str:
+    """Return one sentence about the failed cases that were not judged again; empty if all were."""
+    if not report.unjudged:
+        return ""
+    number = plural(len(report.unjudged), "failed case")
+    return (
+        f"Not judged again by the plain definition, since the time was over: {number} ({count_of(report.unjudged, 3)})."
+    )
 
 
 def difference(expected: set[Match], got: set[Match]) -> str:

@@ -31,6 +31,7 @@ from cerify.conformance.model import (
     sentence,
     shown_match,
     unasked_sentence,
+    unjudged_sentence,
 )
 from cerify.conformance.model import Json as conformance_Json
 from cerify.conformance.prediction import AXES
@@ -72,6 +73,7 @@ def summary(report: Report) -> Json:
         "ended": report.ended or None,
         "defects": [defect_json(defect, report) for defect in report.defects],
         "unexplained": list(report.unexplained),
+        **({"not_judged_again": list(report.unjudged)} if report.unjudged else {}),
         "divergences": [
             {"feature": d.original.case.feature, "cases": list(d.cases), "stopped": d.stopped or None}
             | result_json(d.result)
@@ -425,7 +427,7 @@ def render(report: Report) -> str:
         opening=opening(report),
         parts=html_summary(report),
         claimed={name: number for name, number in html_summary(report).items() if name != "skipped"} | {"skipped": 0},
-        unasked=unasked_sentence(report),
+        unasked=" ".join(filter(None, (unasked_sentence(report), unjudged_sentence(report)))),
         label=LABEL,
         explanation=EXPLANATION,
         features=[FeatureView.from_report(feature, report) for feature in features(report)],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -24,7 +25,7 @@ from cerify.conformance.model import (
     format_matches,
     of_output,
 )
-from cerify.conformance.oracle import Oracle, second_opinion, stream_of
+from cerify.conformance.oracle import CLAUSES, Oracle, second_opinion, stream_of
 from cerify.conformance.peeling import INTERRUPTED, Peeler, operations_of
 from cerify.conformance.rule_causes import defects_of_rules
 from cerify.conformance.watch import Watch
@@ -36,6 +37,7 @@ from cerify.semantics.values import Value
 
 DIAGNOSIS_SECONDS = 300.0
 EXPECTED_SECONDS = 2.0  # for what is expected of a smaller case; one that takes longer is not looked at
+JUDGING = 0.5  # the share of the seconds of a diagnosis, at most, in which failing cases are judged again
 ALIKE = 10  # answers, at least, that are the same error, before that is all there is to say
 ASKED_AGAIN = 3  # times that the cases of a defect are, to see whether the answers stay the same
 
@@ -83,7 +85,8 @@ def conform(
     suite: the name of the suite, for the report.
     limits: how long the engine may take for an answer, and how large an answer may be.
     progress: called with the name of a step, how much of it is done, and how much there is.
-    diagnosis_seconds: how long smaller cases and causes are searched; then the report has what was found.
+    diagnosis_seconds: how long failing cases are judged again, and smaller cases and causes are searched; then the
+    report has what was found.
     oracle: what the right answers are: those of the definition, or of other choices that the engine is held to.
     announce: called with each kind of failure as soon as it is found: with the kind, the operators that it depends on,
     and a case that is perhaps not yet the smallest.
@@ -104,10 +107,11 @@ def conform(
         replace(r, outcome="protocol", matches=None, detail=engine.twice[r.case.id]) if r.case.id in engine.twice else r
         for r in results
     ]
+    watch, unjudged = Watch(diagnosis_seconds), list[str]()
     if not ended:
-        results, ended = _reconsidered(results, oracle)
+        results, unjudged, ended = judge_all_again(results, oracle, watch)
     shrinking = replace(oracle, budget=replace(oracle.budget, seconds=EXPECTED_SECONDS))
-    peeler = Peeler(_nothing_asked, shrinking, stopped=ended, watch=Watch(diagnosis_seconds), announce=announce)
+    peeler = Peeler(_nothing_asked, shrinking, stopped=ended, watch=watch, announce=announce)
     failures = [r for r in results if r.outcome in FAILURES and r.outcome != "not_run"]
     defects, restarts = list[Defect](), engine.restarts
     if (error := same_error(results)) is not None:
@@ -136,6 +140,7 @@ def conform(
         held_to=oracle.held_to,
         command=tuple(argv),
         warnings=tuple(unknown_names(info.claims)),
+        unjudged=tuple(unjudged),
     )
 
 
@@ -156,14 +161,31 @@ def _diagnosed(
     return defects
 
 
-def _reconsidered(results: Sequence[CaseResult], oracle: Oracle) -> tuple[list[CaseResult], str]:
-    """Return the results, each judged again by the definition, and why this ended early; "" if it did not."""
-    found: list[CaseResult] = []
+def judge_all_again(
+    results: Sequence[CaseResult], oracle: Oracle, watch: Watch
+) -> tuple[list[CaseResult], list[str], str]:
+    """Return the results, the failed ones judged again by the definition; the ids of those that were not, because the
+    share JUDGING of the time was over; and why this ended early, "" if it did not.
+
+    The cases with the shortest queries and streams come first.
+    """
+    judged: dict[str, CaseResult] = {}
+    due = [result for result in results if result.outcome == "failed" and not oracle.concerns(result.case.language)]
+    due.sort(key=lambda result: (len(result.case.events), len(result.case.query)))
+    ended = ""
     try:
-        found += (reconsidered(result, oracle) for result in results)
+        for result in due:
+            left = watch.seconds_left(JUDGING)
+            if left <= 0:
+                break
+            timed = oracle if left == math.inf else replace(oracle, budget=replace(oracle.budget, seconds=left))
+            again = reconsidered(result, timed)
+            if again.second is not None or watch.seconds_left(JUDGING) > 0:
+                judged[result.case.id] = again
     except KeyboardInterrupt:
-        return [*found, *results[len(found) :]], "interrupted while failing cases were judged again"
-    return found, ""
+        ended = "interrupted while failing cases were judged again"
+    unjudged = [] if ended else [result.case.id for result in due if result.case.id not in judged]
+    return [judged.get(result.case.id, result) for result in results], unjudged, ended
 
 
 def same_error(results: Sequence[CaseResult]) -> Defect | None:
@@ -244,7 +266,8 @@ def judged_again(result: CaseResult, phi: Any, S: Stream, oracle: Oracle = Oracl
     case = result.case
     if result.outcome != "failed" or oracle.concerns(result.case.language):
         return result
-    if (second := second_opinion(case.language, phi, S, evaluated_output(case.output))) is None:
+    budget = replace(CLAUSES, seconds=oracle.budget.seconds)
+    if (second := second_opinion(case.language, phi, S, evaluated_output(case.output), budget)) is None:
         return result
     if second != set(case.matches):
         return disputed_by(result, "the plain definition", second)

@@ -44,6 +44,10 @@ class Watch:
         """End the search of a case: no allowance applies after it."""
         self._until = math.inf
 
+    def seconds_left(self, share: float = 1.0) -> float:
+        """Return the seconds until this share of the time is over; not positive if it is."""
+        return share * self.seconds - (time.monotonic() - self._started)
+
     def check(self, share: float = 1.0) -> None:
         """Raise DiagnosisStopped if the search is over, or has used this share of its seconds.
 
@@ -51,7 +55,7 @@ class Watch:
         """
         if self.stopped:
             raise DiagnosisStopped(self.stopped)
-        if time.monotonic() - self._started > share * self.seconds:
+        if self.seconds_left(share) < 0:
             raise DiagnosisStopped(f"{OVER} after {self.seconds:g} s")
 
         if time.process_time() > self._until:

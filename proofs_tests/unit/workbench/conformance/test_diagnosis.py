@@ -45,7 +45,7 @@ from cerify.conformance.oracle import Oracle, SecondOpinionIn, second_opinion, s
 from cerify.conformance.peeling import ABSENT, INTERRUPTED, Peeler, elements, without
 from cerify.conformance.report import cause_text
 from cerify.conformance.rule_causes import MOST_ASKED, NONE_FOUND, defects_of_rules
-from cerify.conformance.run import ALIKE, judged_again, reconsidered, same_error, search
+from cerify.conformance.run import ALIKE, judge_all_again, judged_again, reconsidered, same_error, search
 from cerify.conformance.watch import AllowanceOver, DiagnosisStopped, Watch
 from cerify.equivalence.differential import CampaignPlan, judge
 from cerify.equivalence.shrink.event_expressions import without_names
@@ -910,6 +910,19 @@ def test_a_wrong_engine_is_blamed() -> None:
     agreed = replace(failed, second=case.matches)
     assert judged_again(failed, parse_cel(TWICE_QUERY), TWICE_S) == agreed
     assert reconsidered(failed) == agreed
+
+
+def test_failures_are_judged_again_within_the_time_of_the_diagnosis(run: Run) -> None:
+    """It had no limit; the report names the cases that were left out, and the shortest are judged first."""
+    some = [Oracle().case(parse_cel("A ; B"), stream(text), replace(ORIGIN, id=text)) for text in ("A A B", "A B")]
+    failed = [CaseResult(case, "failed", ()) for case in some]
+    judged, unjudged, ended = judge_all_again(failed, Oracle(), Watch())
+    assert (judged, unjudged, ended) == ([replace(r, second=r.case.matches) for r in failed], [], "")
+    assert judge_all_again(failed, Oracle(), Watch(0)) == (failed, ["A B", "A A B"], "")
+    argv = ("conform", "--feature", "seq", "--diagnosis-limit", "0", "--", sys.executable, "docs/guide/adapters/toy.py")
+    assert "Not judged again by the plain definition, since the time was over: 6 failed cases (" in run(*argv)[1]
+    summary = json.loads(run(*argv[:1], "--json", *argv[1:])[1].splitlines()[0])["summary"]
+    assert len(summary["not_judged_again"]) == 6
 
 
 def test_no_opinion_is_no_contradiction() -> None:
