@@ -429,7 +429,7 @@ def asked_of(part: PlanShare, index: int) -> tuple[Output, ...]:
 # ---------------------------------------------------------------------------------------------------------------------
 # Disagreements that an earlier campaign found: what an engine is known to answer wrongly, and still does.
 
-WORD = re.compile(r"'(?:[^']|'')*'|[A-Za-z_]\w*|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+WORD = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|[A-Za-z_]\w*|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
 CauseAndForm: TypeAlias = tuple[str, str]
 """The cause of a disagreement, and the form of its query."""
@@ -501,10 +501,10 @@ def form(operations: QueryOperations[Any], query: Query) -> str:
     number: dict[str, str] = {}
 
     def replaced(word: re.Match[str]) -> str:
-        text = word[0]
+        text = word[0].strip('"')
         if text in named:
             return number.setdefault(text, f"n{len(number)}")
-        return "''" if text[0] == "'" else "0" if text[0].isdigit() else text
+        return "''" if word[0][0] in "'\"" else "0" if text[0].isdigit() else text
 
     return WORD.sub(replaced, operations.show(query))
 

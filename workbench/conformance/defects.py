@@ -429,7 +429,12 @@ def _doubt(
 def _kinds_apart(for_: Iterable[Case], against: Iterable[Case]) -> tuple[str, str] | None:
     """Return the kinds of values in cases for and against a choice, as texts; None if some kind is in both."""
     own, other = (
-        {kind for case in some if len(kinds := kinds_compared(case.query, case.schema)) == 1 for kind in kinds}
+        {
+            kind
+            for case in some
+            if len(kinds := kinds_compared(case.language, case.query, case.schema)) == 1
+            for kind in kinds
+        }
         for some in (for_, against)
     )
     return (" and ".join(sorted(own)), " and ".join(sorted(other))) if own and other and own.isdisjoint(other) else None

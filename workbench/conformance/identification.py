@@ -158,12 +158,10 @@ class Identification:
         """
         of_query: dict[str, set[str]] = {}
         for question in (one.question for one in self.answered):
-            of_query.setdefault(question.query, set()).update(
-                kinds_compared(question.query, schema_of_values(question))
-            )
+            of_query.setdefault(question.query, set()).update(self.kinds(question))
         by_type: dict[str, list[Answered]] = {}
         for one in self.about(name):
-            kinds = kinds_compared(one.question.query, schema_of_values(one.question)) or of_query[one.question.query]
+            kinds = self.kinds(one.question) or of_query[one.question.query]
             for kind in kinds if len(kinds) == 1 else ():
                 by_type.setdefault(kind, []).append(one)
         fitting = {
@@ -173,6 +171,10 @@ class Identification:
         }
         differ = len(fitting) > 1 and not set.intersection(*map(set, fitting.values()))
         return fitting if differ and all(fitting.values()) else {}
+
+    def kinds(self, question: EngineQuestion) -> set[str]:
+        """Return the types of the attributes that a question's query reads, as its events have them."""
+        return kinds_compared(self.predictor.language.name, question.query, schema_of_values(question))
 
     def values_of(self, name: str) -> tuple[str, ...]:
         """Return the values of an axis."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, assert_never
 
 from cerify.automata.evaluator import Consumption
 from cerify.equivalence import differential
 from cerify.languages import LANGUAGES
+from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match
 
 Json = dict[str, Any]
@@ -88,9 +89,15 @@ def evaluated_output(output: str) -> Literal["matches", "valuations"]:
     return "matches" if output == "matches" else "valuations"
 
 
-def kinds_compared(query: str, schema: Json | None) -> set[str]:
-    """Return the types of the attributes that a query names, such as int, by its schema."""
-    names = {*re.findall(r"\w+", re.sub(r"'[^']*'", "", query))}
+def kinds_compared(language: str, query: str, schema: Json | None) -> set[str]:
+    """Return the types of the attributes that a query reads, such as int, by its schema.
+
+    Empty for a language without operations on its queries.
+    """
+    names = set[str]()
+    with suppress(Unsupported):
+        if (operations := LANGUAGES[language].operations()) is not None:
+            names.update(operations.attributes(operations.parse(query)))
     return {kind for columns in (schema or {}).values() for name, kind in columns.items() if name in names}
 
 

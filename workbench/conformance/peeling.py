@@ -234,7 +234,7 @@ def _filled(read: set[str], S: Stream) -> Iterator[Stream]:
 # ---------------------------------------------------------------------------------------------------------------------
 # Cases up to names: event types, variables and attributes in the order in which they occur.
 
-WORD = re.compile(r"'(?:[^']|'')*'|[A-Za-z_]\w*")  # a string is a word too, so that nothing inside it is one
+WORD = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|[A-Za-z_]\w*")  # a string and a quoted name are words too
 CANONICAL_TYPES, VARIABLES, ATTRIBUTES = "ABCDEFGH", "XYZUVW", "xyzuvw"
 
 
@@ -254,8 +254,13 @@ def canonical(language: Language[Any], query: Any, S: Stream) -> tuple[Any, Stre
         None if S.schema is None else Schema({names.get(R, R): attributes(of) for R, of in S.schema.types.items()})
     )
     events = [Event(names.get(e.type, e.type), attributes(e.attributes)) for e in S]
-    other = WORD.sub(lambda word: names.get(word[0], word[0]), text)
+    other = WORD.sub(lambda word: names.get(_unquoted(word[0]), word[0]), text)
     return language.syntax.parse(other), Stream(events, declared)
+
+
+def _unquoted(word: str) -> str:
+    """Return a name as it is without the quotes that one with blanks has."""
+    return word[1:-1] if word[0] == '"' else word
 
 
 def renaming(language: Language[Any], text: str, query: Any, S: Stream) -> dict[str, str]:
@@ -271,7 +276,8 @@ def renaming(language: Language[Any], text: str, query: Any, S: Stream) -> dict[
         attributes.update(a for of in S.schema.types.values() for a in of if a != TIME)
     if types & attributes or types & variables:
         return {}
-    order = list(dict.fromkeys((*WORD.findall(text), *(e.type for e in S), *sorted(types), *sorted(attributes))))
+    words = map(_unquoted, WORD.findall(text))
+    order = list(dict.fromkeys((*words, *(e.type for e in S), *sorted(types), *sorted(attributes))))
     fresh = {
         **_fresh(types, CANONICAL_TYPES, order),
         **_fresh(variables, VARIABLES, order),

@@ -45,6 +45,7 @@ from cerify.conformance.model import (
     count_of,
     difference,
     format_matches,
+    kinds_compared,
     kinds_of,
     of_output,
 )
@@ -572,6 +573,21 @@ def test_names_become_canonical_in_the_query_and_in_the_stream() -> None:
     query, S = canonical(CEL, CEL.syntax.parse("Foo ; (Bar IN v)"), stream("Bar Foo"))
     assert CEL.syntax.show(query) == "A ; B IN X"
     assert [event.type for event in S] == ["B", "A"]
+    query, S = canonical(CEL, CEL.syntax.parse('A["my x" = 1]'), Stream([Event("A", {"my x": 1})]))
+    assert (CEL.syntax.show(query), S[0].attributes) == ("A FILTER A.x = 1", {"x": 1})
+
+
+def test_the_kinds_of_the_attributes_that_a_query_reads() -> None:
+    """By the parsed query: a type, a string or a comment may have the name of an attribute, and a name has blanks."""
+    schema = {"A": {"my x": "int", "A": "string", "x": "float", "k": "bool", "y": "string"}}
+    for language, query, kinds in (
+        ("cel", """A["my x" > 1]""", {"int"}),
+        ("cel", "(A ; A) FILTER A[x > 1] WITHIN 2 [x] PARTITION BY [k]", {"float", "bool"}),
+        ("cel", "A[y = 'my x']", {"string"}),
+        ("row-pattern", 'MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS "my x" > 1) /* x */', {"int"}),
+    ):
+        assert kinds_compared(language, query, schema) == kinds, query
+    assert kinds_compared("sigma", "", schema) == set()
 
 
 def test_the_choices_are_all_values_but_the_defaults() -> None:
