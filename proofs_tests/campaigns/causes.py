@@ -7,7 +7,10 @@ tells it from the engine.
 
 Entries are counted too. A choice needs an entry if it changes an answer to a case. An entry belongs to a choice if its
 smallest case is answered otherwise without the choice; choices and entries are paired, each with one at most. A choice
-without an entry is hidden by another defect; an entry without a choice is one too many.
+without an entry is hidden by another defect; an entry without a choice is one too many. Without names some stay
+hidden: whatever fails under `overlap@partition=key` fails without the keys too, by `overlap`.
+
+A search takes as long as in `cerify conform`, in seconds of the processor; one that needs longer is cut short.
 """
 
 from __future__ import annotations
@@ -33,6 +36,8 @@ from cerify.conformance.model import Case, CaseResult, Defect
 from cerify.conformance.oracle import stream_of
 from cerify.conformance.peeling import Peeler
 from cerify.conformance.prediction import STAGES, Predictor
+from cerify.conformance.run import DIAGNOSIS_SECONDS
+from cerify.conformance.watch import OVER, Watch
 from cerify.hypotheses.interpretation import choices_of
 from proofs_tests.unit.workbench.conformance.test_identify import differs, predictor
 
@@ -109,8 +114,11 @@ def judged(language: str, engine: Mapping[str, str], hidden: bool) -> tuple[Coun
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Choices, "__iter__", lambda self: (c for c in known(self) if c not in secret))
         patch.setattr(Inquiry, "predictor", searched)
-        defects = defects_behind(Peeler(lambda case, query, S: recorded(language, engine, case)), failures, results)
+        watch = Watch(DIAGNOSIS_SECONDS, clock=time.process_time)
+        peeler = Peeler(lambda case, query, S: recorded(language, engine, case), watch=watch)
+        defects = defects_behind(peeler, failures, results)
     counted: Counter[str] = count_entries(language, engine, defects, results)
+    counted["cut short"] = any(defect.stopped.startswith(OVER) for defect in defects)
     wrong = []
     for defect in defects:
         if not defect.causes:

@@ -169,8 +169,10 @@ class Identification:
             for kind, about in sorted(by_type.items())
             if len(about) >= CORROBORATING
         }
-        differ = len(fitting) > 1 and not set.intersection(*map(set, fitting.values()))
-        return fitting if differ and all(fitting.values()) else {}
+        if len(fitting) < 2 or set.intersection(*map(set, fitting.values())) or not all(fitting.values()):
+            return {}
+        union = {value for values in fitting.values() for value in values}
+        return {kind: values for kind, values in fitting.items() if not union <= {*values}}  # one of all says nothing
 
     def kinds(self, question: EngineQuestion) -> set[str]:
         """Return the types of the attributes that a question's query reads, as its events have them."""

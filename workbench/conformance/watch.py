@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 
 OVER = "the search for smaller cases and causes stopped"
 
@@ -23,7 +24,7 @@ class Watch:
 
     seconds: how long the whole search may take. shrinking: the share of them for smaller cases; the rest is for causes.
     allowance: the seconds of the processor for the search of one case. stopped: why the search is over, "" as long as
-    it goes on.
+    it goes on. clock: what counts the seconds.
 
     Example: watch = Watch(300.0); watch.check()
     """
@@ -33,8 +34,12 @@ class Watch:
     allowance: float = 4.0
     stopped: str = ""
     interrupted: bool = False
-    _started: float = field(default_factory=time.monotonic)
+    clock: Callable[[], float] = time.monotonic
+    _started: float = 0.0
     _until: float = math.inf
+
+    def __post_init__(self) -> None:
+        self._started = self.clock()
 
     def allow(self) -> None:
         """Begin the search of one case with a full allowance."""
@@ -46,7 +51,7 @@ class Watch:
 
     def seconds_left(self, share: float = 1.0) -> float:
         """Return the seconds until this share of the time is over; not positive if it is."""
-        return share * self.seconds - (time.monotonic() - self._started)
+        return share * self.seconds - (self.clock() - self._started)
 
     def check(self, share: float = 1.0) -> None:
         """Raise DiagnosisStopped if the search is over, or has used this share of its seconds.
