@@ -135,9 +135,15 @@ def judged(language: str, engine: Mapping[str, str], hidden: bool) -> tuple[Coun
 def count_entries(
     language: str, engine: Mapping[str, str], defects: Sequence[Defect], results: Sequence[CaseResult]
 ) -> Counter[str]:
-    """How many choices have no entry of their own, and how many entries are too many."""
-    rest = {name: {n: v for n, v in engine.items() if n != name} for name in engine}
-    shown = [name for name in engine if not same(language, results, rest[name])]
+    """How many choices have no entry of their own, and how many entries are too many.
+
+    One value of several axes of a name, such as window, is one choice.
+    """
+    known = predictor(language).interpretation.axes
+    general = {name: (base if (base := known[name].base) not in known else name, v) for name, v in engine.items()}
+    first = {general[name]: name for name in reversed(engine)}
+    rest = {name: {n: v for n, v in engine.items() if general[n] != one} for one, name in first.items()}
+    shown = [name for name in rest if not same(language, results, rest[name])]
     graph = nx.Graph()
     for number, defect in enumerate(defects):
         for name in shown:
@@ -162,7 +168,12 @@ def without(language: str, engine: Mapping[str, str]) -> Predictor:
 def is_right(language: str, engine: Mapping[str, str], defect: Defect, results: Sequence[CaseResult]) -> bool:
     """Whether the headline cause is a choice of the engine, or gives its answers in the place of one."""
     cause = defect.causes[0].axis, defect.causes[0].value
-    if cause in engine.items() or {f"{n}={v}" for n, v in engine.items()} & set(defect.causes[0].alike):
+    axes = predictor(language).interpretation.axes
+    if (
+        cause in engine.items()
+        or cause in {(axes[n].base, v) for n, v in engine.items()}
+        or {f"{n}={v}" for n, v in engine.items()} & set(defect.causes[0].alike)
+    ):
         return True
     others: list[dict[str, str]] = [{n: v for n, v in engine.items() if n != left} for left in engine]
     return any(same(language, results, other | {cause[0]: cause[1]}) for other in others)

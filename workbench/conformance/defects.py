@@ -21,7 +21,7 @@ from cerify.conformance.report import event_text
 from cerify.conformance.watch import OVER, DiagnosisStopped, Watch
 from cerify.equivalence.shrink.shrink import shrink, shrink_stream
 from cerify.explanations.explanation import Request, explanation_lines
-from cerify.hypotheses.interpretation import EngineError, choices_of
+from cerify.hypotheses.interpretation import EngineError, allows, choices_of
 from cerify.languages import LANGUAGES
 from cerify.languages.language import DENOTATIONAL, Language
 from cerify.semantics.arguments import Budget
@@ -208,7 +208,8 @@ class DefectGroup:
     """Kernels that are one defect, the smallest first, with the choice that explains them, if any.
 
     beside: the choices that explain other defects. stopped: why the search for a choice ended early, "" if it did not.
-    doubt: which choice would explain them, and is contradicted.
+    doubt: which choice would explain them, and is contradicted. general: the choice for all axes of one name, such as
+    window=unlimited, if each of them that the answers bear on has this value.
     """
 
     kernels: tuple[Kernel, ...]
@@ -216,6 +217,7 @@ class DefectGroup:
     beside: tuple[Choice, ...] = ()
     stopped: str = ""
     doubt: str = ""
+    general: Choice | None = None
 
     @property
     def cases(self) -> tuple[str, ...]:
@@ -536,12 +538,38 @@ def _group_kernels(
     groups = [replace(one, stopped="" if one.choice else stopped) for one in _together(found, chosen, choices)]
     fallen, suite = [choice for choice in choices.nearly if choice not in chosen], ChoiceScorer(choices, answered)
     with suppress(DiagnosisStopped):
+        groups = _with_general_choices(groups, choices, suite)
         nearly = _nearly_standing(suite, chosen, fallen)
         for n, group in enumerate(groups if nearly else []):
             if group.choice is None:
                 doubt = _doubt(suite, chosen, nearly, min(group.kernels, key=_size).result, failing)
                 groups[n] = replace(group, doubt=doubt)
     return groups
+
+
+def _with_general_choices(groups: Sequence[DefectGroup], choices: Choices, suite: ChoiceScorer) -> list[DefectGroup]:
+    """Return the groups, with one in place of those whose choices are one value of all axes of a name.
+
+    An engine that ignores windows has one defect, not one for each kind of window. An axis on which no answer bears
+    does not count; a choice from which no question separates another is left as it is.
+    """
+    known, same = AXES.get(choices.language, {}), dict[Choice, list[DefectGroup]]()
+    for group in groups:
+        if group.choice is not None and known[group.choice[0]].base not in known:
+            same.setdefault((known[group.choice[0]].base, group.choice[1]), []).append(group)
+    result = list(groups)
+    for general, some in same.items():
+        own = {
+            a.name for a in known.values() if a.base == general[0] and allows(a, general[1]) and suite.bearing(a.name)
+        }
+        chosen = [group.choice for group in some if group.choice is not None]
+        if len(some) < 2 or {name for name, _ in chosen} != own or any(choices.alike.get(c) for c in chosen):
+            continue
+        choices.replayed[general] = suite.failing_under(()), suite.failing_under(chosen)
+        kernels = tuple(kernel for group in some for kernel in group.kernels)
+        result[result.index(some[0])] = replace(some[0], kernels=kernels, general=general)
+        result = [group for group in result if group not in some[1:]]
+    return result
 
 
 def _size(kernel: Kernel) -> tuple[int, int]:
@@ -642,11 +670,34 @@ def _causes(choices: Choices, results: Sequence[CaseResult], group: DefectGroup)
     """Return the choice of a group with the number of its answers that the choice gives; () if no choice stands."""
     if group.choice is None:
         return ()
+    if group.general is not None:
+        return (_general_cause(choices, results, group, group.general),)
     (cause, *_) = causes_of(choices, results, group.choice, group.beside)
     alike = tuple("=".join(other) for other in choices.alike.get(group.choice, ()))
     now, then = choices.replayed.get(group.choice, (0, 0))
     apart = choices.apart.get(group.choice, "")
     return (replace(cause, alike=alike, apart=apart, now=now, then=then),)
+
+
+def _general_cause(choices: Choices, results: Sequence[CaseResult], group: DefectGroup, general: Choice) -> DefectCause:
+    """Return the cause of a group with one value of all axes of a name."""
+    every = [choice for choice in (group.choice, *group.beside) if choice is not None]
+    own = [(n, v) for n, v in every if (AXES[choices.language][n].base, v) == general]
+    rest = [choice for choice in every if choice not in own]
+    alone = [one for one in results if choices.reproduces(own, one)]
+    jointly = [one for one in results if one not in alone and choices.reproduces(every, one)]
+    fewer = {choice: [other for other in every if other != choice] for choice in rest}
+    needed = (c for c in rest if not all(choices.reproduces(fewer[c], one) for one in jointly))
+    now, then = choices.replayed[general]
+    return DefectCause(
+        *general,
+        len(alone) + len(jointly),
+        len(results),
+        len(alone),
+        tuple("=".join(choice) for choice in needed),
+        now=now,
+        then=then,
+    )
 
 
 def _defect(id_: str, group: DefectGroup, choices: Choices, by_id: dict[str, CaseResult], hurried: bool) -> Defect:

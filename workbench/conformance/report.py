@@ -300,7 +300,8 @@ def alike_text(defect: Defect, report: Report) -> str:
 
 def axis_says(defect: Defect, cause: DefectCause) -> str:
     """Explain the meaning of the cause's value of its axis, and of the definition's value."""
-    axis = AXES.get(defect.language, {}).get(cause.axis)
+    known = AXES.get(defect.language, {})
+    axis = known.get(cause.axis) or next((axis for axis in known.values() if axis.base == cause.axis), None)
     if axis is None:
         return ""
     means = axis.meanings

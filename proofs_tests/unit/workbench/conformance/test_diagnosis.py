@@ -912,6 +912,26 @@ def test_a_wrong_engine_is_blamed() -> None:
     assert reconsidered(failed) == agreed
 
 
+@pytest.mark.thorough
+def test_an_engine_that_ignores_all_windows_has_one_defect() -> None:
+    """Each kind of window had its own; where one kind is right, two of them still have."""
+    some = [case for case in cases_of("cel") if case.output == "matches" and len(case.query) < 40]
+    some = [case for case in some if "WITHIN" in case.query]
+    for engine, named in (
+        ({"window": "unlimited"}, {("window", "unlimited")}),
+        (
+            {"window@events": "unlimited", "window@time": "unlimited"},
+            {("window@events", "unlimited"), ("window@time", "unlimited")},
+        ),
+    ):
+        results = [recorded_by("cel", engine, case) for case in some]
+        peeler = Peeler(lambda case, query, S, engine=engine: recorded_by("cel", engine, case))  # type: ignore[misc]
+        found = defects_behind(peeler, [one for one in results if one.outcome == "failed"], results)
+        assert {defect.likeliest for defect in found} == named
+        assert len(found) == len(named)
+        assert all(defect.causes[0].then == 0 for defect in found[:1] if len(named) == 1)
+
+
 def test_failures_are_judged_again_within_the_time_of_the_diagnosis(run: Run) -> None:
     """It had no limit; the report names the cases that were left out, and the shortest are judged first."""
     some = [Oracle().case(parse_cel("A ; B"), stream(text), replace(ORIGIN, id=text)) for text in ("A A B", "A B")]
