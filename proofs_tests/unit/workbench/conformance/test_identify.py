@@ -397,7 +397,7 @@ def test_a_choice_that_differs_by_type_has_a_value_for_each() -> None:
     stages = [stage for stage in STAGES["cel"] if "absent" in stage.axes]
     for ask, by_type in (
         (unknown_strings, {"int": ["null-unequal"], "string": ["unknown"]}),
-        (zero_for_numbers, {"int": ["zero"], "string": ["null-equal", "null-unequal"]}),
+        (zero_for_numbers, {"float": ["zero"], "int": ["zero"], "string": ["null-equal", "null-unequal"]}),
     ):
         found = Identification(predictor("cel"), ask).run(stages)["absent"]
         assert (found.value, found.alike) == (None, ())
