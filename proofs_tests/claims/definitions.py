@@ -93,7 +93,8 @@ def _(effort: Effort) -> Finding:
                 frozenset(p for _, p in mu) for mu in mus
             }:
                 return Finding("refuted", "exhaustive", f"{cel.show(phi)} over {S.events} at {n}")
-    bound = f"{cases} cases against the sets of Figure 3: {SPACE.describe()}, at their last position"
+    bound = f"{cases} cases against the sets of Figure 3, of section 7.1 for NXT: {SPACE.describe()}, at their "
+    bound += "last position"
     return Finding("holds", "exhaustive", bound)
 
 

@@ -307,7 +307,7 @@ _law(
     "tods21.prop8.12:in-renamed",
     "((((phi IN X) ; B) FILTER X.x > 0) IN X) FILTER X.x < 2",
     "((((phi IN Y) ; B) IN X) FILTER Y.x > 0) FILTER X.x < 2",
-    reading=_ASKED,
+    reading=f"{_ASKED}; of a variable that IN binds: with another name for an event type the operand is no formula",
 )
 _law(
     "tods21.prop8.12:example",

@@ -94,7 +94,7 @@ plant(
     "With predicates of arity 1 that are not pointwise, CEL* with : and :+ has more than CEL* with STRICT",
     "remark",
     "no statement of the paper: the unary predicates of Proposition 8.15 are taken as those of Definition 4.1, which "
-    "are pointwise, as the sentence before it and its proof have them. By section 4, where a predicate is n-ary if it "
+    "are pointwise, as the paragraph before it and its proof have them. By section 4, where a predicate is n-ary if it "
     "relates n sets of tuples, these have arity 1 as well",
 )
 def _(effort: Effort) -> Finding:

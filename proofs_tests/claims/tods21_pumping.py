@@ -94,12 +94,12 @@ def _(effort: Effort) -> Finding:
     return Finding(
         "holds",
         "exhaustive",
-        f"{cases} valuations with more than N events, N as in the proof, pumped one to three times, each P_i "
-        f"empty or one U; the filters on top "
-        f"reject {rejected} others; {space.formulas_in_words}, and with one node less below a filter that asks for a "
-        f"set of two tuples; matches that end at the last event of all streams of {space.events} events over "
-        f"{len(space.alphabet)} tuples"
-        f"{alike}; with an event between the two rounds, where the definition has none, STRICT(A+) on A A would not be",
+        f"{cases} valuations with more than N events, N as in the proof, pumped one to three times, each P_i empty or "
+        f"one U; filters on top that compare two events reject {rejected} valuations of any size; "
+        f"{space.formulas_in_words}, and with one node less below a filter that asks for a set of two tuples; matches "
+        f"that end at the last event of all streams of {space.events} events over {len(space.alphabet)} "
+        f"tuples{alike}; with an event between the two rounds, where the definition has none, STRICT(A+) on A A would "
+        "not be",
     )
 
 
