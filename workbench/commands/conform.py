@@ -144,7 +144,7 @@ class ConformArguments:
         metavar="SECONDS",
         type=click.FloatRange(min=0),
         default=DIAGNOSIS_SECONDS,
-        help="Judge failures again, and search for smaller cases and causes, no longer than this; report what was found.",
+        help="Judge failures again, and search for smaller cases and causes, no longer; report what was found by then.",
     )
     memory: int = option("--memory", type=AtLeast(16), default=2048, help="Cap in MiB.")
     restarts: int = option("--restarts", type=AtLeast(0), default=10, help="How often it may be started again.")
