@@ -792,7 +792,8 @@ def _tables(length: int) -> Iterator[Rows]:
 
 @claim(
     "vldb23.joins",
-    "A row pattern matches as before if rows are left out that lie in no range from a first to a last row",
+    "A row pattern matches as before if rows are left out that lie in no range from a first to a last row; "
+    "where its definition is self-contained, and no two rows are alike or there is a window",
     "theorem",
     "the join is of the first and the last variable of the pattern, with their own conditions and the window; the "
     "abstract was read, which has other subsets of variables too",

@@ -173,15 +173,20 @@ _construction(
     "a deterministic automaton is the one of the subset construction on the automata that the text builds; any "
     "deterministic automaton would do only if no step leads back to its start state, see constr:not-any",
 )
-_construction("prefix", "the sequence of primitive events has one event at least, see constr:prefix-empty")
+_construction(
+    "prefix",
+    "the start state is not accepting, as section 3 says of all machines; the sequence of primitive events has one "
+    "event at least, see constr:prefix-empty",
+)
 
 
 @claim(
     "vldb92.constr:not-any",
     "!E from a deterministic automaton for E, in whose start state no step ends",
     "construction",
-    "the text says a deterministic automaton for E, and means one of its own: those that it builds have no step back "
-    "to the start state, and the subset construction keeps that; the automaton of NULL with one state would not do",
+    "the text says a deterministic automaton for E, and means one of its own: those that it builds have no move by an "
+    "event into the start state, and the subset construction keeps that; the automaton of NULL with one state would "
+    "not do",
 )
 def _(effort: Effort) -> Finding:
     one_state = printed.Machine(LETTERS, 0, frozenset(), {(0, a): frozenset({0}) for a in LETTERS})
@@ -278,8 +283,8 @@ IN_CASES: dict[str, list[str]] = {
 }
 ALONE = "a variable that stands alone, for which the text has no construction, is read as !NULL = x"
 ALSO = {
-    "and": "no two variables are at one event in both operands; where they are, the product fails: thm2",
-    "equated": "of E = x = y the empty move passes x before y, which fails below an and: thm2",
+    "and": "no two variables are at one event in both operands; where they are, the product may fail: thm2",
+    "equated": "of E = x = y the empty move passes x before y, which may fail below an and: thm2",
 }
 
 

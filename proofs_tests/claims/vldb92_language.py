@@ -77,7 +77,8 @@ AMOUNTS = {"a0": Event("a", {"x": 1}), "a1": Event("a", {"x": 2}), "b": Event("b
 
 @claim(
     "vldb92.sec2:masks",
-    "A mask hides the occurrences that fail it; primitive events exclude each other, and are finitely many",
+    "A mask hides the occurrences that fail it; primitive events exclude each other, and are finitely many, as the "
+    "text assumes",
     "definition",
     "a and a[x > 1] overlap; what excludes each other is a with x > 1, and a without",
 )

@@ -203,7 +203,7 @@ STATEMENTS = (
         "vldb92, Theorem 1: the last event occurrence of h is in E[h] iff the deterministic automaton of E "
         "is in an accepting state "
         "after scanning h.",
-        "As printed, with the corrected constructions of !E, F /+ E and prefix(E), if `searched E`: wherever "
+        "As printed, with F /+ E as corrected and !E and prefix(E) as the ledger reads them, if `searched E`: wherever "
         "E has a prefix, "
         "a search in the graph of as many events as the operand has states finds out whether a state is viable. "
         "Without prefix there is nothing to ask; over finitely many types of events, all in `letters`, it is "
