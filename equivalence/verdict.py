@@ -188,13 +188,15 @@ def _nested(data: Any, depth: int = 0) -> Any:
 class RuleProof:
     """A proof of a claim about two formulas from proofs of claims about their parts, see derivation.py.
 
-    side: which of two operands the rule takes. certificate: for the rule `decided`, its own proof.
+    side: which of two operands the rule takes. certificate: for the rule `decided`, its own proof. formulas: for the
+    rule `rename`, both formulas with the other names.
     """
 
     rule: str
     parts: tuple[RuleProof, ...] = ()
     side: int | None = None
     certificate: Certificate | None = None
+    formulas: tuple[str, str] | None = None
 
     def certificates(self) -> Iterator[Certificate]:
         """Yield the certificates of deciders in the proof, left to right."""
@@ -216,6 +218,8 @@ class RuleProof:
             found["side"] = self.side
         if self.certificate is not None:
             found["certificate"] = json.loads(self.certificate.to_json())
+        if self.formulas is not None:
+            found["formulas"] = list(self.formulas)
         return found
 
     @classmethod
@@ -224,7 +228,8 @@ class RuleProof:
         inner = data.get("certificate")
         certificate = None if inner is None else Certificate.from_json(json.dumps(inner), where)
         parts = tuple(cls.from_json(part, where) for part in data.get("parts", ()))
-        return cls(data["rule"], parts, data.get("side"), certificate)
+        left, right = data.get("formulas", (None, None))
+        return cls(data["rule"], parts, data.get("side"), certificate, None if left is None else (left, right))
 
 
 @dataclass(frozen=True)

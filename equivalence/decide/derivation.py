@@ -7,7 +7,7 @@ complete. A derivation is a tree of rules; what a rule is about follows from the
 
     same        both are one formula, up to the order of operands of OR, AND and ALL, repetition under OR and AND, the
                 brackets of ; and :, the order of filters, windows and partitions around one formula, units of time,
-                windows beside narrower ones, and how comparisons are written
+                windows beside narrower ones, how comparisons are written, and the operands of + and * in them
     decided     a decider has found a proof, which is a certificate of its own
     operands    one operator on both sides, and its operands in pairs
     conditions  both are filters, windows and partitions around formulas, one of which is contained in the other; each
@@ -19,12 +19,17 @@ complete. A derivation is a tree of rules; what a rule is about follows from the
     left or     either side of the OR on the left is contained in the right
     right or    the left is contained in one side of the OR on the right
     both        each is contained in the other
+    rename      at the level of complex events: the claim holds of both with other names of variables
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from itertools import count
+from operator import or_
 from typing import assert_never
 
 from cerify.automata.algebra.finite import minterms
@@ -38,10 +43,11 @@ from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Formula, show
 from cerify.semantics.errors import BudgetExceeded, InternalError, Unsupported
 from cerify.semantics.events import Schema
-from cerify.semantics.predicates import Attribute, Comparator, Predicate, mentions
+from cerify.semantics.predicates import Attribute, Comparator, Predicate, Term, mentions
 from cerify.semantics.trees import children, rebuilt
 
 MIRRORED: dict[Comparator, Comparator] = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
+COMMUTATIVE = ("+", "*")  # floats too; regrouping would change how they are rounded
 TRIES = 2000  # pairs of parts that are looked at
 STACK = (cel.Filter, cel.Within, cel.PartitionBy)  # they judge a valuation by itself, so that their order is no matter
 BLIND = (
@@ -173,9 +179,10 @@ def key_of_predicate(P: Predicate) -> object:
     """Return the predicate with the smaller side of a comparison on the left, and Both and Either as sets."""
     match P:
         case pred.Comparison(comparator, left, right):
-            if repr(left) <= repr(right):
-                return ("compare", comparator, repr(left), repr(right))
-            return ("compare", MIRRORED[comparator], repr(right), repr(left))
+            first, second = key_of_term(left), key_of_term(right)
+            if first <= second:
+                return ("compare", comparator, first, second)
+            return ("compare", MIRRORED[comparator], second, first)
         case pred.Both() | pred.Either():
             return (type(P).__name__, frozenset(map(key_of_predicate, _operands(P, type(P)))))
         case pred.Not(inner):
@@ -184,6 +191,14 @@ def key_of_predicate(P: Predicate) -> object:
             return P
         case _:
             assert_never(P)
+
+
+def key_of_term(t: Term) -> str:
+    """Return a text that is equal for terms that differ only in the order of the operands of + and *."""
+    if not isinstance(t, pred.Arithmetic):
+        return repr(t)
+    operands = [key_of_term(t.left), key_of_term(t.right)]
+    return f"({t.operator.join(sorted(operands) if t.operator in COMMUTATIVE else operands)})"
 
 
 def _operands(P: Predicate, kind: type) -> Iterator[Predicate]:
@@ -270,6 +285,161 @@ def is_written_so(phi: Formula, psi: Formula, claim: Claim, schema: Schema | Non
     return None
 
 
+# --- names of variables -----------------------------------------------------------------------------------------------
+#
+# Complex events do not show which variable holds an event. Without AND and PROJECT, what a variable holds at a filter
+# is the events of certain atoms inside: those under IN with its name, and those of the event type with its name. So its
+# name can be the type, if it holds all events of the type, or else be made of the numbers of the atoms. AND and PROJECT
+# look at the names; with them the variables of IN are numbered, so that different ones stay different.
+
+
+def with_canonical_names(*formulas: Formula) -> tuple[Formula, ...]:
+    """Return expanded formulas with the same complex events, in which names of variables say what they hold."""
+    prefix = _unused_prefix({A for phi in formulas for A in _fixed_names(phi)})
+    namings = {i: NamesByAtoms(phi, prefix) for i, phi in enumerate(formulas) if not _looks_at_names(phi)}
+    sets = {atoms: name for naming in namings.values() for atoms, name in naming.names.items()}
+    named = []
+    for i, phi in enumerate(formulas):
+        if i in namings:
+            named.append(namings[i].rebuilt(sets))
+        else:
+            types = {psi.type for psi in cel.subformulas(phi) if isinstance(psi, cel.EventAtom)}
+            written = dict.fromkeys(psi.variable for psi in cel.subformulas(phi) if isinstance(psi, cel.In))
+            numbered = enumerate((A for A in written if A not in types), 1)
+            named.append(_with_names(phi, {A: f"{prefix}{n}" for n, A in numbered}))
+    return tuple(named)
+
+
+def _looks_at_names(phi: Formula) -> bool:
+    return any(isinstance(psi, cel.And | cel.Project) for psi in cel.subformulas(phi))
+
+
+def _fixed_names(phi: Formula) -> set[str]:
+    """Return the event types of a formula, and its variables that no IN binds."""
+    types = {psi.type for psi in cel.subformulas(phi) if isinstance(psi, cel.EventAtom)}
+    mentioned = {A for psi in cel.subformulas(phi) for A in _variables_of(psi)}
+    return types | mentioned - {psi.variable for psi in cel.subformulas(phi) if isinstance(psi, cel.In)}
+
+
+def _variables_of(phi: Formula) -> Iterator[str]:
+    """Yield the variables that the outermost operator of a formula mentions."""
+    match phi:
+        case cel.In(_, A):
+            yield A
+        case cel.Project(L, _):
+            yield from L
+        case cel.Filter(_, condition):
+            for atom in cel.atoms(condition):
+                match atom:
+                    case cel.Every(A, _):
+                        yield A
+                    case cel.Correlated(P):
+                        yield from (a.variable for a in mentions(P) if a.variable is not None)
+                    case cel.Named(_, variables):
+                        yield from variables
+                    case _:
+                        assert_never(atom)
+
+
+def _unused_prefix(taken: set[str]) -> str:
+    """Return a prefix that, with numbers after it, makes none of these names."""
+    prefixes = (f"v{'_' * n}" for n in count())
+    return next(v for v in prefixes if not any(re.fullmatch(f"{v}[0-9][0-9_]*", name) for name in taken))
+
+
+def _with_names(phi: Formula, names: Mapping[str, str]) -> Formula:
+    """Return the formula with other names of variables, in IN, PROJECT and filters alike."""
+    below = [_with_names(psi, names) for psi in children(phi)]
+    match phi:
+        case cel.In(_, A):
+            return cel.In(below[0], names.get(A, A))
+        case cel.Project(L, _):
+            return cel.Project(frozenset(names.get(A, A) for A in L), below[0])
+        case cel.Filter(_, condition):
+            return cel.Filter(below[0], _condition_with_names(condition, names))
+    return rebuilt(phi, below)
+
+
+def _condition_with_names(c: cel.Condition, names: Mapping[str, str]) -> cel.Condition:
+    match c:
+        case cel.Every(A, P):
+            return cel.Every(names.get(A, A), P)
+        case cel.Correlated(P):
+            return cel.Correlated(
+                pred.mapped_predicate(P, lambda a: Attribute(a.name, names.get(a.variable or "", a.variable)))
+            )
+        case cel.Named(name, variables):
+            return cel.Named(name, tuple(names.get(A, A) for A in variables))
+        case cel.Conjunction(left, right) | cel.Disjunction(left, right):
+            return type(c)(_condition_with_names(left, names), _condition_with_names(right, names))
+        case _:
+            assert_never(c)
+
+
+class NamesByAtoms:
+    """Names the variables of one formula without AND and PROJECT. A set of atoms is an integer with their bits."""
+
+    def __init__(self, phi: Formula, prefix: str) -> None:
+        self.phi = phi
+        self.prefix = prefix
+        self.names: dict[int, str] = {}  # of the sets that a filter asks for and no event type is
+        self.conditions: list[cel.Condition] = []  # in the order in which the filters are left, as below
+        self.number = count()
+        self._find_atoms(phi)
+
+    def rebuilt(self, sets: Mapping[int, str]) -> Formula:
+        """Return the formula in which each atom is bound to the names of the sets that have it."""
+        self.number = count()
+        return self._rebuilt(self.phi, iter(self.conditions), sets)
+
+    def _find_atoms(self, phi: Formula) -> tuple[dict[str, int], dict[str, int]]:
+        """Return the atoms that each variable holds, and those of each event type; name what the filters ask for."""
+        below = [self._find_atoms(psi) for psi in children(phi)]
+        if isinstance(phi, cel.EventAtom):
+            atom = {phi.type: 1 << next(self.number)}
+            return atom, atom
+        if len(below) == 1 or isinstance(phi, cel.Unless):  # what is on its right stays there
+            held, types = below[0]
+        else:
+            held, types = ({A: x.get(A, 0) | y.get(A, 0) for A in {**x, **y}} for x, y in zip(*below, strict=True))
+        if isinstance(phi, cel.In):
+            held = {**held, phi.variable: reduce(or_, held.values())}
+        if isinstance(phi, cel.Filter):
+            of_types = {atoms: R for R, atoms in types.items()}
+            names = {
+                A: of_types.get(atoms) or self._name(atoms) for A, atoms in held.items() if A in _variables_of(phi)
+            }
+            self.conditions.append(_condition_with_names(phi.condition, names))
+        return held, types
+
+    def _name(self, atoms: int) -> str:
+        if atoms not in self.names:
+            numbers = (n for n in range(atoms.bit_length()) if atoms >> n & 1)
+            self.names[atoms] = self.prefix + "_".join(str(n + 1) for n in numbers)
+        return self.names[atoms]
+
+    def _rebuilt(self, phi: Formula, conditions: Iterator[cel.Condition], sets: Mapping[int, str]) -> Formula:
+        below = [self._rebuilt(psi, conditions, sets) for psi in children(phi)]
+        match phi:
+            case cel.EventAtom():
+                here = 1 << next(self.number)
+                names = sorted(name for atoms, name in sets.items() if atoms & here)
+                atom: Formula = phi
+                for name in names:
+                    atom = cel.In(atom, name)
+                return atom
+            case cel.In():
+                return below[0]
+            case cel.Filter():
+                return cel.Filter(below[0], next(conditions))
+        return rebuilt(phi, below)
+
+
+def _renamed(by: RuleProof | None, phi: Formula, psi: Formula) -> RuleProof | None:
+    """Return the proof of a claim about two formulas from a proof about these two, which have other names."""
+    return None if by is None else RuleProof("rename", (by,), formulas=(show(phi), show(psi)))
+
+
 # --- the search -------------------------------------------------------------------------------------------------------
 
 
@@ -290,7 +460,18 @@ class Derivations:
             return None
         if (written := is_written_so(phi, psi, claim, self.schema)) is not None:
             return written
-        return self._decide(phi, psi, claim, level) or self._by_parts(phi, psi, claim, level)
+        found = self._decide(phi, psi, claim, level) or self._by_parts(phi, psi, claim, level)
+        return found or (self._rename(phi, psi, claim) if level == "events" else None)
+
+    def _rename(self, phi: Formula, psi: Formula, claim: Claim) -> RuleProof | None:
+        """Prove a claim about complex events of formulas with filters by giving their variables other names."""
+        if not all(isinstance(chi, STACK) and _look_at_variables(stack_of(chi)[0]) for chi in (phi, psi)):
+            return None  # names matter in filters only, and those of parts are renamed where they are reached
+        left, right = with_canonical_names(phi, psi)
+        if (left, right) == (phi, psi):
+            return None
+        by = is_written_so(left, right, claim, self.schema) or self._by_parts(left, right, claim, "events")
+        return _renamed(by, left, right)
 
     def _decide(self, phi: Formula, psi: Formula, claim: Claim, level: Level) -> RuleProof | None:
         try:
@@ -374,13 +555,14 @@ class Derivations:
             return None
         inner: Level = level if isinstance(phi, BLIND) else "valuations"
         parts: list[RuleProof] = []
+        levels = [inner for _ in children(phi)]
         pairs: list[tuple[Formula, Formula]] = list(zip(children(phi), children(psi), strict=True))
-        if isinstance(phi, cel.Unless):  # with more rivals on the right there are fewer matches
-            pairs[1] = pairs[1][::-1]
+        if isinstance(phi, cel.Unless):  # with more rivals on the right there are fewer matches, whatever they bind
+            pairs[1], levels[1] = pairs[1][::-1], "events"
         # Among more matches of its operand a strategy can prefer another one, so that containment is not kept.
         wanted: Claim = "equivalent" if isinstance(phi, cel.Preference) else claim
-        for mine, theirs in pairs:
-            if (part := self.derive(mine, theirs, wanted, inner)) is None:
+        for (mine, theirs), at in zip(pairs, levels, strict=True):
+            if (part := self.derive(mine, theirs, wanted, at)) is None:
                 return None
             parts.append(part)
         return RuleProof("operands", tuple(parts))
@@ -415,6 +597,9 @@ def prove(
         left, right = cel.expanded(phi), cel.expanded(psi)
         if only_same:
             derivation = is_written_so(left, right, claim, schema)
+            if derivation is None and level != "valuations":
+                mine, theirs = with_canonical_names(left, right)
+                derivation = _renamed(is_written_so(mine, theirs, claim, schema), mine, theirs)
         else:
             by: Level = "events" if level == "positions" else level  # whose rules do not hold of positions alone
             derivation = Derivations(schema, order, budget).derive(left, right, claim, by)

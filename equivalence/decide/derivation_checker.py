@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import count
 from typing import TypeAlias
 
 from cerify.automata.algebra.finite import Algebra
@@ -80,6 +81,11 @@ class DerivationCheck:
                 self._shared(part, phi, psi, claim, level)
             case "operands", parts:
                 self._operands(parts, phi, psi, claim, level)
+            case "rename", (part,) if level == "events" and by.formulas is not None:
+                left, right = (cel.expanded(parse(text)) for text in by.formulas)
+                if not (_differ_in_names(phi, left) and _differ_in_names(psi, right)):
+                    raise RuleFails("the rule `rename` is used for formulas that differ in more than names")
+                self.follow(part, left, right, claim, level)
             case _:
                 raise RuleFails(f"the rule {by.rule!r} does not fit what it is used for")
 
@@ -128,6 +134,7 @@ class DerivationCheck:
         if type(phi) is not type(psi) or not children(phi) or len(parts) != len(children(phi)):
             raise RuleFails("the rule operands is used for two different operators")
         pairs = [(mine, theirs, claim) for mine, theirs in zip(children(phi), children(psi), strict=True)]
+        bindings_matter = [True for _ in pairs]
         match phi, psi:
             case cel.In(_, A), cel.In(_, B):
                 if A != B and level == "valuations":
@@ -143,7 +150,7 @@ class DerivationCheck:
                 level = "valuations"
             case cel.Unless(), cel.Unless():
                 mine, theirs, _ = pairs[1]
-                pairs[1] = (theirs, mine, claim)
+                pairs[1], bindings_matter[1] = (theirs, mine, claim), False
             case ((cel.Next() | cel.Last() | cel.Max()), _):
                 pairs = [(mine, theirs, "equivalent") for mine, theirs, _ in pairs]
             case (
@@ -160,8 +167,8 @@ class DerivationCheck:
                 pass
             case _:
                 raise RuleFails("the rule operands is not for this operator")
-        for by, (mine, theirs, wanted) in zip(parts, pairs, strict=True):
-            self.follow(by, mine, theirs, wanted, level)
+        for by, (mine, theirs, wanted), matter in zip(parts, pairs, bindings_matter, strict=True):
+            self.follow(by, mine, theirs, wanted, level if matter else "events")
 
     # --- the same formula, written differently ------------------------------------------------------------------------
 
@@ -369,7 +376,11 @@ def _alike_predicates(P: Predicate, Q: Predicate) -> bool:
         return True
     match P, Q:
         case pred.Comparison(), pred.Comparison():
-            return (P.left, P.right) == (Q.right, Q.left) and FLIPPED.get(P.comparator, P.comparator) == Q.comparator
+            straight = _alike_terms(P.left, Q.left) and _alike_terms(P.right, Q.right)
+            crossed = _alike_terms(P.left, Q.right) and _alike_terms(P.right, Q.left)
+            return (straight and P.comparator == Q.comparator) or (
+                crossed and FLIPPED.get(P.comparator, P.comparator) == Q.comparator
+            )
         case pred.Not(), pred.Not():
             return _alike_predicates(P.predicate, Q.predicate)
         case (pred.Both(), pred.Both()) | (pred.Either(), pred.Either()):
@@ -378,6 +389,14 @@ def _alike_predicates(P: Predicate, Q: Predicate) -> bool:
                 any(_alike_predicates(a, b) for a in mine) for b in theirs
             )
     return False
+
+
+def _alike_terms(t: pred.Term, u: pred.Term) -> bool:
+    """Return whether two terms are equal up to the order of the operands of + and *."""
+    if not (isinstance(t, pred.Arithmetic) and isinstance(u, pred.Arithmetic)) or t.operator != u.operator:
+        return t == u
+    straight = _alike_terms(t.left, u.left) and _alike_terms(t.right, u.right)
+    return straight or (t.operator in "+*" and _alike_terms(t.left, u.right) and _alike_terms(t.right, u.left))
 
 
 def _once_each(P: Predicate) -> tuple[str, ...] | None:
@@ -389,3 +408,90 @@ def _once_each(P: Predicate) -> tuple[str, ...] | None:
 def _joined_event(P: Predicate) -> Predicate:
     """Return the predicate as a predicate on one event that has the attributes of each variable's event."""
     return pred.mapped_predicate(P, lambda a: pred.Attribute(f"{a.variable} {a.name}"))
+
+
+# --- the same complex events, with other names of variables -----------------------------------------------------------
+#
+# Either the two formulas are one if each variable of a filter is read as the set of the atoms whose events it holds, by
+# their numbers from the left, and IN is left out: then a filter judges the same events. This is of formulas without AND
+# and PROJECT, where other variables than those of filters matter. Or one is the other with a different name for each
+# variable that is no event type.
+
+
+def _differ_in_names(phi: cel.Formula, psi: cel.Formula) -> bool:
+    """Return whether two formulas have the same complex events because they differ only in names of variables."""
+    if any(isinstance(chi, cel.And | cel.Project) for side in (phi, psi) for chi in cel.subformulas(side)):
+        return _is_bijection(phi, psi)
+    return _by_atoms(phi, count())[0] == _by_atoms(psi, count())[0]
+
+
+def _by_atoms(phi: cel.Formula, numbers: count[int]) -> tuple[cel.Formula, dict[str, frozenset[int]]]:
+    """Return the formula without IN and with sets of atoms as variables, and the atoms that its variables hold."""
+    check_time()
+    if isinstance(phi, cel.EventAtom):
+        return phi, {phi.type: frozenset({next(numbers)})}
+    below = [_by_atoms(psi, numbers) for psi in children(phi)]
+    visible = below[:1] if isinstance(phi, cel.Unless) else below
+    holds = {
+        A: frozenset().union(*(held.get(A, ()) for _, held in visible))
+        for A in {A for _, held in visible for A in held}
+    }
+    if isinstance(phi, cel.In):
+        return below[0][0], {**holds, phi.variable: frozenset().union(*holds.values())}
+    if isinstance(phi, cel.Filter):
+        sets = {A: str(sorted(holds.get(A, ()))) for A in _mentioned(phi.condition)}
+        return cel.Filter(below[0][0], _substituted(phi.condition, sets)), holds
+    return rebuilt(phi, [inner for inner, _ in below]), holds
+
+
+def _is_bijection(phi: cel.Formula, psi: cel.Formula) -> bool:
+    """Return whether psi is phi with other names for variables of IN: none twice, no event type, no other variable."""
+    types = {chi.type for chi in cel.subformulas(phi) if isinstance(chi, cel.EventAtom)}
+    mine, theirs = ([chi.variable for chi in cel.subformulas(side) if isinstance(chi, cel.In)] for side in (phi, psi))
+    names = {A: B for A, B in zip(mine, theirs, strict=False) if A not in types}
+    every = {*types, *mine}
+    for chi in cel.subformulas(phi):
+        if isinstance(chi, cel.Filter):
+            every |= _mentioned(chi.condition)
+        elif isinstance(chi, cel.Project):
+            every |= chi.variables
+    return len({names.get(A, A) for A in every}) == len(every) and _with(phi, names) == psi
+
+
+def _with(phi: cel.Formula, names: dict[str, str]) -> cel.Formula:
+    below = [_with(psi, names) for psi in children(phi)]
+    match phi:
+        case cel.In(_, A):
+            return cel.In(below[0], names.get(A, A))
+        case cel.Project(L, _):
+            return cel.Project(frozenset(names.get(A, A) for A in L), below[0])
+        case cel.Filter(_, condition):
+            return cel.Filter(below[0], _substituted(condition, names))
+    return rebuilt(phi, below)
+
+
+def _mentioned(condition: cel.Condition) -> set[str]:
+    """Return the variables of a condition."""
+    found: set[str] = set()
+    for atom in cel.atoms(condition):
+        if isinstance(atom, cel.Every):
+            found.add(atom.variable)
+        elif isinstance(atom, cel.Named):
+            found |= {*atom.variables}
+        else:
+            found |= {str(a.variable) for a in pred.mentions(atom.predicate)}
+    return found
+
+
+def _substituted(condition: cel.Condition, names: dict[str, str]) -> cel.Condition:
+    """Return the condition with other names."""
+    match condition:
+        case cel.Every(A, P):
+            return cel.Every(names.get(A, A), P)
+        case cel.Named(name, variables):
+            return cel.Named(name, tuple(names.get(A, A) for A in variables))
+        case cel.Correlated(P):
+            return cel.Correlated(
+                pred.mapped_predicate(P, lambda a: pred.Attribute(a.name, names.get(str(a.variable), a.variable)))
+            )
+    return rebuilt(condition, [_substituted(part, names) for part in children(condition)])

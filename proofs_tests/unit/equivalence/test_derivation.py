@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 
 import pytest
 
 from cerify.equivalence.decide.checker import flaw
-from cerify.equivalence.decide.derivation import key_of, prove
+from cerify.equivalence.decide.derivation import key_of, prove, with_canonical_names
 from cerify.equivalence.decide.general import compare_formulas
+from cerify.equivalence.generate.cel import EVERYTHING, FIGURE_3, formula, stream
 from cerify.equivalence.rewrite.laws import LAWS
 from cerify.equivalence.verdict import (
     Certificate,
@@ -22,6 +24,7 @@ from cerify.equivalence.verdict import (
 )
 from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import syntax as cel
+from cerify.semantics.cel.interpreter import complex_events
 from cerify.semantics.cel.parse import parse
 
 SAME = [
@@ -152,6 +155,25 @@ FORGED: list[tuple[str, str, Claim, RuleProof]] = [
     ("A ; B", "A : B", "equivalent", RuleProof("operands", (SAME_RULE, SAME_RULE))),
     ("A ; B", "A ; B", "equivalent", RuleProof("operands", (SAME_RULE,))),
     ("A", "B", "equivalent", RuleProof("decided")),
+    ("A", "A", "equivalent", RuleProof("rename", (SAME_RULE,))),
+    *(
+        (left, right, "equivalent", RuleProof("rename", (SAME_RULE,), formulas=(right, right)))
+        for left, right in (
+            ("A IN x ; A IN y FILTER x.u < y.u", "A IN y ; A IN x FILTER x.u < y.u"),
+            ("A IN x ; A IN y FILTER x.u < y.u", "A IN x ; A IN x FILTER x.u < x.u"),
+            ("A IN x ; B FILTER x.u < B.u", "A IN B ; B FILTER B.u < B.u"),
+            ("A IN x ; A FILTER x.u < A.u", "A IN x ; A IN y FILTER x.u < y.u"),
+            ("(A IN x ; A) IN y FILTER x.u < y.u", "(A IN y ; A) IN x FILTER x.u < y.u"),
+            ("(A IN x ; B FILTER x.u < B.u) ; A IN x", "(A ; B) ; A IN x FILTER x.u < B.u"),
+            ("A ; B UNLESS (C IN A) FILTER A.u < B.u", "A ; B UNLESS C FILTER C.u < B.u"),
+            ("PROJECT[x](A IN x ; A IN y FILTER x.u < y.u)", "PROJECT[y](A IN x ; A IN y FILTER x.u < y.u)"),
+            ("PROJECT[x](A IN x ; A IN y FILTER x.u < y.u)", "PROJECT[x](A IN x ; A IN x FILTER x.u < x.u)"),
+            ("PROJECT[A](A IN x ; A IN y FILTER x.u < y.u)", "PROJECT[x](A IN x ; A IN y FILTER x.u < y.u)"),
+            ("(A IN x ; A IN y FILTER x.u < y.u) AND (A ; A)", "(A IN x ; A FILTER x.u < y.u) AND (A ; A)"),
+            ("(A IN x ; A FILTER x.u < z.u) AND A", "(A IN z ; A FILTER z.u < z.u) AND A"),
+            ("PROJECT[A](A IN x ; B IN A)", "PROJECT[y](A IN x ; B IN y)"),
+        )
+    ),
     ("A", "B", "contained", leaf("A", "A OR B")),
 ]  # fmt: skip
 
@@ -160,6 +182,65 @@ FORGED: list[tuple[str, str, Claim, RuleProof]] = [
 def test_a_forged_derivation_is_refused(left: str, right: str, claim: Claim, derivation: RuleProof) -> None:
     certificate = Certificate(claim, left, right, "events", None, False, (), derivation=derivation)
     assert flaw(certificate) is not None
+
+
+NAMES: list[tuple[str, str, Claim]] = [
+    ("A IN a ; A IN b FILTER a.u < b.u", "A IN x ; A IN y FILTER x.u < y.u", "equivalent"),
+    ("A IN a ; A IN b FILTER a.u < b.u", "A IN x ; A IN y FILTER x.u <= y.u", "contained"),
+    ("A IN a ; B FILTER a.u < B.u", "A ; B FILTER A.u < B.u", "equivalent"),
+    ("A IN a ; A IN b FILTER a.u + 1 < b.u", "A IN b ; A IN a FILTER a.u > 1 + b.u", "equivalent"),
+    ("A IN a ; A IN b ; A IN c FILTER a.u < b.u AND b.u < c.u", "A ; A IN y ; A IN z FILTER y.u < z.u", "contained"),
+    ("(A IN a ; A IN b FILTER a.u < b.u) ; A IN a", "(A IN x ; A IN y FILTER x.u < y.u) ; A", "equivalent"),
+    ("A{2} IN a ; A IN b FILTER a.u < b.u", "A IN x ; A IN x ; A IN z FILTER x.u < z.u", "equivalent"),
+    ("B UNLESS (A IN a ; C FILTER a.u < C.u)", "B UNLESS (A ; C IN c FILTER A.u < c.u)", "equivalent"),
+    ("NXT(A IN a ; A IN b FILTER a.u < b.u) ; C", "NXT(A IN b ; A IN a FILTER b.u < a.u) ; C", "equivalent"),
+    ("PROJECT[a](A IN a ; A IN b FILTER a.u < b.u)", "PROJECT[x](A IN x ; A IN y FILTER x.u < y.u)", "equivalent"),
+    ("(A IN a ; A IN b FILTER a.u < b.u)+", "(A IN b ; A IN a FILTER b.u < a.u)+", "equivalent"),
+]
+OTHER_NAMES = [
+    ("A IN a ; A IN b FILTER a.u < b.u", "A IN b ; A IN a FILTER a.u < b.u"),
+    ("A IN a ; A IN b FILTER a.u < b.v", "A IN a ; A IN a FILTER a.u < a.v"),
+    ("A IN a ; A FILTER a.u < A.v", "A IN a ; A IN b FILTER a.u < b.v"),
+    ("(A IN a ; A IN b) IN a ; B FILTER a.u < B.u", "(A IN a ; A IN b) IN c ; B FILTER a.u < B.u"),
+    ("PROJECT[a](A IN a ; A IN b FILTER a.u < b.u)", "PROJECT[y](A IN x ; A IN y FILTER x.u < y.u)"),
+    ("(A IN a ; A IN b FILTER a.u < b.u) AND (A IN a ; A IN b)", "(A IN a ; A IN b FILTER a.u < b.u) AND (A ; A)"),
+]
+
+
+@pytest.mark.parametrize(("left", "right", "claim"), NAMES)
+def test_names_of_variables_do_not_matter_to_complex_events(left: str, right: str, claim: Claim) -> None:
+    verdict = compare_formulas(parse(left), parse(right), claim)
+    assert isinstance(verdict, Equivalent | Contained)
+    read = Certificate.from_json(verdict.certificate.to_json())
+    assert read == verdict.certificate
+    assert flaw(read) is None
+    assert prove(parse(left), parse(right), claim, "valuations", None, "any", Budget()) is None or "UNLESS" in left
+
+
+@pytest.mark.parametrize(("left", "right"), OTHER_NAMES)
+def test_what_a_variable_holds_matters(left: str, right: str) -> None:
+    pytest.importorskip("z3")
+    assert isinstance(compare_formulas(parse(left), parse(right), "equivalent", bound=3), Different)
+
+
+def test_other_names_keep_the_complex_events_of_random_formulas() -> None:
+    """By the definition, for formulas with and without AND and PROJECT; and the checker takes the renaming."""
+    profile = replace(FIGURE_3, types=("A", "B"), variables=("X", "Y", "A"), correlated=0.7)
+    changed = 0
+    for seed in range(150):
+        rng = Random(seed)
+        phi = cel.expanded(formula(rng, profile if seed % 2 else replace(EVERYTHING, correlated=0.6), 9))
+        (psi,) = with_canonical_names(phi)
+        changed += phi != psi
+        S = stream(rng, profile, 5, phi)
+        for n in range(len(S)):
+            assert complex_events(phi, S, n) == complex_events(psi, S, n), cel.show(phi)
+        by = RuleProof("rename", (SAME_RULE,), formulas=(cel.show(psi), cel.show(psi)))
+        certificate = Certificate("equivalent", cel.show(phi), cel.show(psi), "events", None, False, (), derivation=by)
+        assert flaw(certificate) is None, cel.show(phi)
+        at_valuations = replace(certificate, level="valuations")
+        assert flaw(at_valuations) is not None
+    assert changed > 60
 
 
 def test_a_proof_of_a_part_is_of_that_part_with_its_claim_level_and_order() -> None:
