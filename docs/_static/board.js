@@ -22,7 +22,10 @@ function paint(table) {
     cell.style.setProperty("--share", share);
     // One line for each finding, so that columns are narrow.
     for (const text of [...cell.firstElementChild.childNodes]) if (!text.href) text.data = text.data.replace(/^, |[:,] ?$/g, "");
-    for (const link of cell.querySelectorAll("a")) link.title = link.hash.slice(1).replaceAll("-", " ");
+    for (const link of cell.querySelectorAll("a")) {
+      link.title = link.hash.slice(1).replaceAll("-", " ");
+      if (!link.textContent.includes("choice")) link.append(" defect");
+    }
   }
 }
 
