@@ -16,11 +16,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Literal, overload
 
 from cerify.semantics.arguments import did_you_mean, timed_items
 from cerify.semantics.errors import IllFormed
-from cerify.semantics.events import TYPE, Match, Stream
+from cerify.semantics.events import TYPE, Events, Match, Stream
 from cerify.semantics.nanoseconds import NanosecondInterval, NanosecondTime, nanoseconds, nanoseconds_of_interval
 from cerify.semantics.packages import naming_extras, np, pa, pc
 from cerify.semantics.values import has_nanoseconds, plain, show_time
@@ -390,15 +391,20 @@ class Matches(Sequence[Match]):
     def __repr__(self) -> str:
         return repr(self._list)
 
-    def to_arrow(self, stream: Stream | None = None, attributes: Sequence[str] | None = None) -> pa.Table:
+    def to_arrow(
+        self, stream: Events | str | Path | None = None, attributes: Sequence[str] | None = None
+    ) -> pa.Table:
         """Return a table with one row for each match.
 
         Without a stream it has the columns of RESULT; a result is JSON, with its attributes in the order of RETURN.
-        With the stream that was matched it has an attribute of each variable as a column, as "A.price", and those of
+        With the events that `match` took it has an attribute of each variable as a column, as "A.price", and those of
         results; see MatchColumns. attributes are those that are shown, None for all. Raises IllFormed for one that
         no event has.
         """
         if stream is not None:
+            from cerify.semantics.files import as_stream
+
+            stream = stream if isinstance(stream, Stream) else as_stream(stream)
             return table_of_columns(MatchColumns(self, stream, attributes, self.open).columns())
         if self.arrays is not None:
             return self.arrays.table()
@@ -407,7 +413,9 @@ class Matches(Sequence[Match]):
         written = [None if m.result is None else m.result.ordered_text for m in self]
         return table_of_matches(self).set_column(3, RESULT.field("result"), pa.array(written, pa.string()))
 
-    def to_pandas(self, stream: Stream | None = None, attributes: Sequence[str] | None = None) -> Any:
+    def to_pandas(
+        self, stream: Events | str | Path | None = None, attributes: Sequence[str] | None = None
+    ) -> Any:
         """Return the table of to_arrow as a pandas data frame; bindings are dicts.
 
         Positions count rows from 0, whatever the labels of a frame's rows are: of a frame that was filtered,
@@ -415,7 +423,9 @@ class Matches(Sequence[Match]):
         """
         return self.to_arrow(stream, attributes).to_pandas(maps_as_pydicts="strict")
 
-    def to_polars(self, stream: Stream | None = None, attributes: Sequence[str] | None = None) -> Any:
+    def to_polars(
+        self, stream: Events | str | Path | None = None, attributes: Sequence[str] | None = None
+    ) -> Any:
         """Return the table of to_arrow as a frame of polars. Raises ImportError where polars is not installed."""
         with naming_extras():
             import polars

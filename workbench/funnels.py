@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from cerify.automata.funnels import (
+    FunnelRows,
     KeyedRows,
     find_chains,
     find_mode_levels,
@@ -384,7 +385,8 @@ def funnel(
     stream; order="strict" does so, and asks for increasing times. between: `"not refund"`; no such event stands from
     the first step to the last. mode: the level is that of ClickHouse's windowFunnel in a mode, such as `strict_order`.
 
-    A step that no event has is a QueryWarning. Raises ParseError, IllFormed, InputError.
+    A step that no event has is a QueryWarning. Raises ParseError, IllFormed, and InputError; the latter also where the
+    events are read in the order of the stream and the times of a key's steps go back.
 
     >>> from cerify import funnel
     >>> rows = [{"type": "view", "user": 1}, {"type": "cart", "user": 1}, {"type": "view", "user": 2}]
@@ -393,7 +395,7 @@ def funnel(
     """
     question = make_funnel_question(steps, by, within, start, order, between, mode)
     source = _Source(question, events)
-    found = _answer(question, source)
+    found = _answer(question, source, ordered=True)
     _warn_of_steps(question, source)
     return found
 
@@ -476,11 +478,16 @@ def _reads_by_time(question: FunnelQuestion) -> bool:
     return question.order != "stream" or question.mode is not None
 
 
-def _answer(question: FunnelQuestion, source: _Source) -> Funnel:
-    """Return the answer to a funnel. Raises IllFormed, InputError."""
+def _answer(question: FunnelQuestion, source: _Source, ordered: bool = False) -> Funnel:
+    """Return the answer to a funnel. Raises IllFormed, InputError.
+
+    ordered: times that go back within a key are an error even if no window is on them, as durations would be negative.
+    """
     keys = _number_keys(source, question.by)
     found = _read_rows(question, source, keys, prune=question.mode is None)
     rows, axis, times = found.rows, found.axis, found.times
+    if ordered and times is not None and times.name != axis.name:
+        _require_ascending_times(question, source, keys, times)
     n = len(question.steps)
     window = None if question.window is None else question.window.on_axis(axis.unit, axis.values.dtype.kind == "f")
     levels = np.zeros(keys.count, np.int8)
@@ -491,13 +498,8 @@ def _answer(question: FunnelQuestion, source: _Source) -> Funnel:
             pass
         elif _reads_by_time(question):
             grouped = sorted_by_time(grouped)
-        elif (back := first_step_back(grouped)) is not None:
-            before, after = back
-            mend = 'with order="time" (--order time) the events of a key are read by it'
-            raise InputError(
-                f"event {after} has a smaller {axis.name} than event {before} of the same key; "
-                f"{mend if axis.name == TIME else 'a window needs values that do not go back'}"
-            )
+        else:
+            _require_ascending(question, grouped, axis.name)
         if question.mode is not None:
             reached = find_mode_levels(grouped, n, window, question.mode)
         else:
@@ -560,6 +562,31 @@ def _read_rows(
             "one is not"
         )
     return _FoundRows(rows, axis, _joined(times) if times else None)
+
+
+def _require_ascending_times(question: FunnelQuestion, source: _Source, keys: _Keys, times: _Axis) -> None:
+    """Raise InputError if the times of a key's steps go back. times: those of all events."""
+    known = times.values if times.valid is None else times.values[times.valid]
+    if not (known[1:] < known[:-1]).any():
+        return
+    rows = KeyedRows(keys.count, every=False)
+    for first, S in source.parts():
+        part, (masks, bits) = times.take(np.arange(first, first + len(S))), _masks(question, S)
+        rows.add(first, keys.numbers(first, S), part.values, masks, part.valid, least=keys.least, bits=bits)
+    for _, grouped in rows.groups():
+        _require_ascending(question, grouped, times.name)
+
+
+def _require_ascending(question: FunnelQuestion, rows: FunnelRows, name: str | None) -> None:
+    """Raise InputError if the values of an attribute go back within a key."""
+    if (back := first_step_back(rows)) is None:
+        return
+    before, after = back
+    mend = 'with order="time" (--order time) the events of a key are read by it'
+    raise InputError(
+        f"event {after} has a smaller {name} than event {before}{' of the same key' if question.by else ''}; "
+        f"{mend if name == TIME else 'a window needs values that do not go back'}"
+    )
 
 
 def _warn_of_steps(question: FunnelQuestion, source: _Source) -> None:

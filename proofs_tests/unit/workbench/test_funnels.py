@@ -115,7 +115,21 @@ def test_times_that_go_back_are_an_error_or_are_sorted() -> None:
         funnel(rows, ["view", "pay"], by="user", within="10 seconds")
     assert "order time" in error.value.message
     assert funnel(rows, ["view", "pay"], by="user", order="time").counts[-1].keys == 1
-    assert funnel(rows, ["view", "pay"], by="user").counts[-1].keys == 0  # positions alone count without a window
+
+
+@pytest.mark.parametrize("within", [None, "9 EVENTS", "9 [x]"])
+@pytest.mark.parametrize("start", ["best", "first"])
+def test_times_that_go_back_are_an_error_without_a_window_on_them(within: str | None, start: Any) -> None:
+    """A median time of less than nothing would follow, and an order that is not that of the times."""
+    rows = [{**row, "x": n} for n, row in enumerate(log("1view@50 2view@2 2pay@3 1pay@40"))]
+    with pytest.raises(InputError, match="event 3 has a smaller time than event 0 of the same key; .*--order time"):
+        funnel(rows, ["view", "pay"], by="user", within=within, start=start)
+    with pytest.raises(InputError, match="event 1 has a smaller time than event 0; .*--order time"):
+        funnel(rows, ["view", "pay"], within=within, start=start)
+    rows[3]["time"] = 60  # from key to key times may go back, and so may those of other events
+    rows += [{"type": "home", "user": 1, "time": 0, "x": 9}, {"type": "view", "user": 2, "x": 9}]
+    found = funnel(rows, ["view", "pay"], by="user", within=within, start=start)
+    assert [(count.keys, count.median) for count in found.counts] == [(2, None), (2, 5.5)]
 
 
 def test_times_may_go_back_from_key_to_key() -> None:
@@ -289,7 +303,7 @@ def test_a_key_may_be_called_level() -> None:
 
 def test_values_of_a_window_do_not_go_back() -> None:
     rows = [{"type": "view", "x": 3}, {"type": "pay", "x": 2}]
-    with pytest.raises(InputError, match="smaller x than event 0 of the same key; a window needs"):
+    with pytest.raises(InputError, match="smaller x than event 0; a window needs"):
         funnel(rows, ["view", "pay"], within="3 [x]")
 
 
@@ -407,14 +421,15 @@ def test_a_file_that_is_read_in_parts_has_the_answer_of_its_table(
         assert found.why(key) == expected.why(key)
 
 
+@pytest.mark.parametrize("within", ["1 minute", None])
 def test_times_that_go_back_between_parts_of_a_file_are_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, within: str | None
 ) -> None:
     times = pa.array([1, 2, 3, 0], pa.timestamp("s", "UTC"))
     pq.write_table(pa.table({"type": list("abab"), "time": times, "u": [1] * 4}), tmp_path / "log.parquet")
     monkeypatch.setattr(files, "PART_ROWS", 2)
     with pytest.raises(InputError, match="event 3 has a smaller time than event 2"):
-        funnel(tmp_path / "log.parquet", ["a", "b"], by="u", within="1 minute")
+        funnel(tmp_path / "log.parquet", ["a", "b"], by="u", within=within)
 
 
 def test_a_file_of_parquet_is_read_with_what_is_needed(tmp_path: Path) -> None:
@@ -432,6 +447,18 @@ def run(*argv: object, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
     with pytest.raises(SystemExit) as ended:
         cli.main()
     return (int(ended.value.code or 0), *capfd.readouterr())
+
+
+def test_the_command_refuses_times_that_go_back(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "log.csv"
+    file.write_text("user,time,type\nu,2026-03-02 10:00:00,add\nu,2026-03-02 09:00:00,pay\n", encoding="utf-8")
+    for options in ((), ("--by", "user"), ("--json",), ("--by", "user", "--why", "u")):
+        status, out, err = run(file, "add", "pay", *options, capfd=capfd, monkeypatch=monkeypatch)
+        assert (status, out) == (2, "")
+        assert "event 1 has a smaller time than event 0" in err
+    assert "-1 h" not in run(file, "add", "pay", "--order", "time", capfd=capfd, monkeypatch=monkeypatch)[1]
 
 
 def test_the_command_writes_files(

@@ -221,6 +221,20 @@ def test_a_frame_of_polars() -> None:
     ]
 
 
+@pytest.mark.parametrize("output", ["matches", "valuations"])
+def test_a_table_takes_what_match_took(output: Any, tmp_path: Path) -> None:
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    file, frame = tmp_path / "log.jsonl", pandas.DataFrame(ROWS)
+    file.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
+    for events in (frame, polars.DataFrame(ROWS), pa.Table.from_pylist(ROWS), ROWS, [*Stream(ROWS)], file, str(file)):
+        found = cerify.match("login ; buy", events, output=output)
+        assert found.to_arrow(events, ["uid"])["buy.uid"].to_pylist() == ["u2", "u2"]
+        assert list(found.to_pandas(events)["buy.uid"]) == ["u2", "u2"]
+        assert found.to_polars(events)["buy.uid"].to_list() == ["u2", "u2"]
+    with pytest.raises(InputError, match="not 7"):
+        found.to_pandas(7)  # type: ignore[arg-type]
+
+
 def test_positions_are_rows_and_no_labels() -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(ROWS)
