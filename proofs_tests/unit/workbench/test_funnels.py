@@ -122,9 +122,9 @@ def test_times_that_go_back_are_an_error_or_are_sorted() -> None:
 def test_times_that_go_back_are_an_error_without_a_window_on_them(within: str | None, start: Any) -> None:
     """A median time of less than nothing would follow, and an order that is not that of the times."""
     rows = [{**row, "x": n} for n, row in enumerate(log("1view@50 2view@2 2pay@3 1pay@40"))]
-    with pytest.raises(InputError, match="event 3 has a smaller time than event 0 of the same key; .*--order time"):
+    with pytest.raises(InputError, match=r"event 3 has a smaller time than event 0 of the same key; .*--order time"):
         funnel(rows, ["view", "pay"], by="user", within=within, start=start)
-    with pytest.raises(InputError, match="event 1 has a smaller time than event 0; .*--order time"):
+    with pytest.raises(InputError, match=r"event 1 has a smaller time than event 0; .*--order time"):
         funnel(rows, ["view", "pay"], within=within, start=start)
     rows[3]["time"] = 60  # from key to key times may go back, and so may those of other events
     rows += [{"type": "home", "user": 1, "time": 0, "x": 9}, {"type": "view", "user": 2, "x": 9}]

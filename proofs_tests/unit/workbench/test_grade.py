@@ -25,6 +25,7 @@ from cerify.grade.grading import (
     require_right,
 )
 from cerify.languages import BUILT_IN, LANGUAGES
+from cerify.semantics.arguments import did_you_mean
 from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError, MissingPackage, ParseError, Unsupported
 from cerify.semantics.events import Event, Schema, Stream
 from proofs_tests.browser import CHROMIUM
@@ -380,6 +381,12 @@ def test_a_mutated_answer_is_wrong_with_a_hint(id_: str) -> None:
             assert not isinstance(grade, WrongAnswer) or grade.mistake.hint
             return
     pytest.fail(f"no mutant of {e.answers} is wrong")
+
+
+def test_an_id_that_differs_in_a_number_alone_is_no_misspelling() -> None:
+    assert [did_you_mean("ann-7", ["ann-3"]), did_you_mean("x10", ["x2"])] == ["", ""]
+    assert did_you_mean("ann-7", ["ann-3", "anne-7"]) == "; did you mean 'anne-7'?"
+    assert did_you_mean("total2", ["total"]) == "; did you mean 'total'?"
 
 
 def test_a_sheet_is_marked_as_gradescope_reads_it(tmp_path: Path) -> None:
