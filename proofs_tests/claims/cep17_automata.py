@@ -193,9 +193,9 @@ def compared(
                     return Finding("refuted", "exhaustive", f"the correction or the library, after {looked_at}", found)
         bound = (
             f"{looked_at} automata: all of one and two states and those of three with up to "
-            f"{2 if effort == 'quick' else 4} transitions, from their first state, on 4 events of one kind, and "
-            f"{len(list(drawn(effort, 17)))} random ones (seed 17), of 1 to 4 states, on A, B or any event, each on "
-            "one stream of 1 to 6 events, at all positions"
+            f"{2 if effort == 'quick' else 4} transitions, that have a transition and a final state, from their first "
+            f"state, on 4 events of one kind, and {len(list(drawn(effort, 17)))} random ones (seed 17), of 1 to 4 "
+            "states, on A, B or any event, each on one stream of 1 to 6 events, at all positions"
         )
         bound += "; I/O-determinized" if deterministic else ""
         if counterexample is None or correction is None:

@@ -26,7 +26,7 @@ from proofs_tests.claims.cep17_automata import drawn
 from proofs_tests.claims.ledger import Effort, Finding, Kind, claim, plant
 from proofs_tests.claims.measure import doublings, exponent
 
-LOST = "the bound is lost in the copy at hand; the words are at most {}"
+LOST = "the signs of the bound are lost in the copy at hand; its words are at most {}"
 BY_LIBRARY = "; rewritten by the library, by the steps of the proof"
 UNLIMITED = 10**7
 Rewriting = Callable[[core.Formula], core.Formula]

@@ -86,8 +86,8 @@ def _(effort: Effort) -> Finding:
     ok = longest == "0,1,3,4,5,6" and "0,1,2" in shown(bindings(_series(sase.DEFAULT), PRICES))
     return passed(
         ok and longer > 0 and all(relaxed),
-        f"{len(chains)} queries made by hand, all streams of up to {length} events of {len(letters)} kinds "
-        f"({looked_at:,}), on some of which each has more than the one before. "
+        f"{looked_at:,} cases: {len(chains)} queries made by hand, all streams of up to {length} events of "
+        f"{len(letters)} kinds, on some of which each has more than the one before. "
         "The prices 1 2 7 3 4 5 6: the longest rise under skip till any match skips 7",
         "example",
     )

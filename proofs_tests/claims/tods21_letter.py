@@ -133,9 +133,9 @@ def _events(phi: cel.Formula, S: Stream) -> frozenset[frozenset[int]]:
     "tods21.tab1:windowing",
     "Windowing is not in unary CEL and CEA in general (Table 1): windows of events are, time windows are not",
     "figure",
-    "a time window as the text has it, of timestamps that are an attribute; where the time of an event is its index, "
-    "as section 4 has it too, a time window is a window of events. That of 100 events in section 4 has a filter that "
-    "is not unary, and a unary formula too",
+    "a time window, of which Table 1 speaks, is read as one of timestamps in an attribute; where the time of an event "
+    "is its index, as that of section 4 is, a time window is a window of events. That of 100 events in section 4 has "
+    "a filter that is not unary, and a unary formula too",
 )
 def _(effort: Effort) -> Finding:
     sizes = (2, 3) if effort == "quick" else (2, 3, 4)
