@@ -14,7 +14,6 @@ from cerify.semantics import predicates as pred
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.errors import Span, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.events import TIME
 from cerify.semantics.predicates import Both, Predicate, mapped_predicate, mentions
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.reading import DECIDED, Reading
@@ -205,21 +204,20 @@ def _require_stop(
 # so is partition contiguity: PER KEY. RETURN is left out.
 
 
-def sase_to_cel(q: sase.Tree, reading: Reading = DECIDED, times: type[int] | type[float] | None = None) -> cel.Formula:
+def sase_to_cel(q: sase.Tree, reading: Reading = DECIDED) -> cel.Formula:
     """Return a CEL formula with the matches of q as its complex events, at all positions of streams in order of time.
 
-    An open window becomes a comparison of times, which have to be numbers; if all of them are of the type `times`, it
-    becomes a window that is closed and shorter, and no filter compares events. Raises Unsupported where CEL has no such
-    formula or this translation finds none.
+    The times may be numbers or timestamps. An open window becomes a closed one that is as little shorter as a float can
+    be. Raises Unsupported where CEL has no such formula or this translation finds none.
     """
     match q:
         case sase.SaseQuery():
-            return _Translation(shape_of(q, reading), times).whole()
+            return _Translation(shape_of(q, reading)).whole()
         case sase.SaseUnion(parts):
-            return reduce(cel.Or, (_Translation(shape_of(part, reading), times).whole() for part in parts))
+            return reduce(cel.Or, (_Translation(shape_of(part, reading)).whole() for part in parts))
         case sase.Program(queries):
             if len(queries) == 1:
-                return sase_to_cel(queries[0], reading, times)
+                return sase_to_cel(queries[0], reading)
             raise Unsupported("queries that read each other's results: CEL reads the stream alone", queries[0].span)
         case _:
             assert_never(q)
@@ -244,9 +242,8 @@ class _Parts:
 class _Translation:
     """Builds the formula of one query."""
 
-    def __init__(self, shape: SaseShape, times: type[int] | type[float] | None) -> None:
+    def __init__(self, shape: SaseShape) -> None:
         self.shape = shape
-        self.window = _closed_window(shape, times)
         names = Names(frozenset(k.type for k in shape.pattern))
         taken = [names.unused(k.variable) for k in shape.pattern]
         self.names = {
@@ -254,8 +251,6 @@ class _Translation:
             for k, v in zip(shape.pattern, taken, strict=True)
         }
         self.asked = {self.name(a) for p in shape.correlated for a in mentions(p.condition)}
-        if shape.window is not None and self.window is None:
-            self.asked.add(self.names[shape.pattern[0].variable].first)
         later = [p.condition for p in shape.correlated if p.edge == "later"]
         self.asked |= {self.names[a.variable or ""].rest for c in later for a in mentions(c)}
 
@@ -271,10 +266,8 @@ class _Translation:
             return phi  # nothing to compare its event with
         single = self.component(0, alone=True) if len(shape.pattern) == 1 else None
         phi = cel.PerKey(phi, shape.tests) if shape.keyed else reduce(cel.PartitionBy, shape.tests, phi)
-        if self.window is not None:
-            phi = cel.Within(phi, self.window)
-        elif shape.window is not None:
-            phi = reduce(cel.Filter, map(cel.Correlated, self.soon_after(shape.window)), phi)
+        if shape.window is not None:
+            phi = cel.Within(phi, _closed_window(shape.window, shape.closed))
         compared = bool(shape.tests) or shape.window is not None
         return cel.Or(single, phi) if single is not None and compared else phi
 
@@ -365,15 +358,6 @@ class _Translation:
 
         return mapped_predicate(p, moved)
 
-    def soon_after(self, window: sase.SaseWindow) -> Iterable[pred.Predicate]:
-        """Return the condition that each variable's events are within the window of the first event."""
-        first = self.names[self.shape.pattern[0].variable].first
-        for k in self.shape.pattern:
-            name = self.names[k.variable].all
-            if name != first:
-                elapsed = pred.Arithmetic("-", pred.Attribute(TIME, name), pred.Attribute(TIME, first))
-                yield pred.Comparison("<", elapsed, pred.Constant(window.seconds))
-
 
 def _on_sets(p: pred.Predicate, span: Span | None) -> cel.Condition:
     """Return the condition of a filter that means a predicate across events, in which one set is mentioned, and once.
@@ -401,16 +385,13 @@ def require_written(phi: cel.Formula) -> cel.Formula:
     return phi
 
 
-def _closed_window(shape: SaseShape, times: type[int] | type[float] | None) -> cel.Window | None:
-    """Return a closed window of CEL with the matches of the query's open window; None if there is no such window."""
-    if shape.window is None:
-        return None
-    seconds = shape.window.seconds
-    if shape.closed:
-        return cel.TimeWindow(seconds, "second")
-    if times is None:
-        return None
-    return cel.AttributeWindow(math.ceil(seconds) - 1 if times is int else math.nextafter(seconds, -math.inf), TIME)
+def _closed_window(window: sase.SaseWindow, closed: bool) -> cel.TimeWindow:
+    """Return the window of CEL, which is closed, with the matches of a window of SASE+.
+
+    An open one becomes as long as the greatest float below. Then no difference of times is between the two: those of
+    timestamps are compared as floats, and those of integers are whole.
+    """
+    return cel.TimeWindow(window.seconds if closed else math.nextafter(window.seconds, -math.inf), "second")
 
 
 # ---------------------------------------------------------------------------------------------------------------------

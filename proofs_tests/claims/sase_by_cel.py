@@ -41,14 +41,12 @@ def first(
 
 def formula_for(q: sase.SaseQuery, S: Stream, reading: Reading = DECIDED) -> cel.Formula:
     """The formula of what a query block binds, over streams with times like those of S. Raises Unsupported."""
-    times: type[int] | type[float] | None = None
     if q.within is not None and len(S):
         of_first = type(S[0].get(TIME))
         if of_first not in (int, float) or not ascend(S):
             raise Unsupported("a window of SASE+ is one of CEL here only if the times are numbers that ascend")
-        times = int if of_first is int else float
     alone = replace(q, having=None, source=None, returned=replace(q.returned, non_overlap=False))
-    return sase_to_cel(alone, reading, times)
+    return sase_to_cel(alone, reading)
 
 
 def _in_sase(q: sase.SaseQuery, pairs: Bindings) -> Bindings:

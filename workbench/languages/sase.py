@@ -184,11 +184,7 @@ class SaseDeciders(Deciders[Tree]):
         return any(block.within is not None for part in queries_of(query) for block in blocks_of(part))
 
     def formula_to_compare(self, query: Tree, question: DecisionQuestion) -> Formula | Unsupported:
-        """Return the formula of sase_to_cel, in which an open window is a minimally shorter closed one.
-
-        The two windows are the same for integers, floats and timestamps, if every event has a time and none decreases;
-        the events that "skip till next match" skips do not depend on the window.
-        """
+        """Return the formula of sase_to_cel, which has the same matches if no time decreases."""
         from cerify.equivalence.rewrite.translate_sase import sase_to_cel
 
         if question.order == "any" and self.needs_order(query):
@@ -198,7 +194,7 @@ class SaseDeciders(Deciders[Tree]):
             )
         try:
             require_wellformed(query)
-            return sase_to_cel(query, times=float)
+            return sase_to_cel(query)
         except Unsupported as error:
             return error
 

@@ -1,6 +1,7 @@
 """SASE+ in CEL and as event expressions: each rule, what is refused, and where NXT is skip till next match."""
 
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
 from itertools import product
 from random import Random
 
@@ -236,6 +237,32 @@ def test_a_disjunction_across_events_has_a_text(condition: str, filter_: str) ->
     phi = sase_to_cel(query(f"SEQ(A a, B b) WHERE skip_till_any_match(a, b) {{ {condition} }}"))
     assert show(phi) == f"A IN a ; B IN b FILTER {filter_}"
     assert parse_cel(show(require_written(phi))) == phi
+
+
+TIMES: list[list[object]] = [
+    [0, 300, 599, 600, 601],
+    [0.0, 300.5, 599.9999999999, 600.0, 600.0000001],
+    [datetime(2024, 1, 1, tzinfo=UTC) + timedelta(seconds=s) for s in (0, 300, 599.999999, 600, 600.000001)],
+]
+
+
+@pytest.mark.parametrize("times", TIMES, ids=["integers", "floats", "timestamps"])
+@pytest.mark.parametrize("strategy", ["skip_till_any_match", "skip_till_next_match", "strict_contiguity"])
+@pytest.mark.parametrize("pattern", ["A a, B b", "A+ a[], B b", "A a, B+ b[]"])
+def test_a_window_is_open_on_times_of_every_kind(pattern: str, strategy: str, times: list[object]) -> None:
+    """The text, read again, has the matches of the query on both sides of the edge."""
+    names = "a[], b" if "a[]" in pattern else "a, b[]" if "b[]" in pattern else "a, b"
+    q = query(f"SEQ({pattern}) WHERE {strategy}({names}) {{ }} WITHIN 10 minutes")
+    reading = Reading(last_kleene="every")
+    try:
+        phi = parse_cel(show(sase_to_cel(q, reading)))
+    except Unsupported:
+        assert "+" in pattern
+        return
+    for chosen in (times, *([times[0], end] for end in times[1:])):
+        S = Stream([Event("B" if p else "A", {"time": t}) for p, t in enumerate(chosen)])
+        assert matches_in_cel(phi, q, S) == bindings(q, S, reading)
+        assert bool(bindings(q, S, reading)) == (len(chosen) > 2 or chosen[1] in times[:3])
 
 
 # --- what is refused --------------------------------------------------------------------------------------------------

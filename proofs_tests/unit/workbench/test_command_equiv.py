@@ -70,7 +70,7 @@ def test_queries_of_different_languages_are_compared_by_formulas_of_cel_which_ar
                         "--language-right", "cel", "--contained")  # fmt: skip
     assert (code, "whose times never decrease" in said) == (0, True)
     assert "compared as CEL, which is the same where every event has a time and no time decreases:" in said
-    assert "  A IN a ; B IN b PARTITION BY [id] WITHIN 9.999999999999998 [time]\n" in said
+    assert "  A IN a ; B IN b PARTITION BY [id] WITHIN 9.999999999999998 seconds\n" in said
     clause = "MATCH_RECOGNIZE (AFTER MATCH SKIP TO NEXT ROW PATTERN (A B) DEFINE A AS x > 1, B AS x < 2)"
     code, printed, _ = run("equiv", clause, "row : row", "--language", "row-pattern", "--language-right", "cel",
                            "--contained", "--json")  # fmt: skip
