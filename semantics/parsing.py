@@ -144,6 +144,8 @@ LEFT_OUT = (*SIGNS, "(", "{", "[")
 CONJUNCTIONS = (("AND",), ("and",))
 """What is forgotten before a word or a bracket, where it is no sign."""
 
+MOST_WORDS = 4  # of a name with blanks that stands without quotes
+
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _LAST_WORD = re.compile(r"(\w+)\s*$")
 
@@ -184,9 +186,14 @@ def explained(error: UnexpectedInput, text: str, parser: Lark) -> ParseError:
         if error_ is not None and (not word[:1].isalpha() or _is_sentence(other, parser)):
             return error_
     near = get_close_matches(word.upper(), keywords, 1, 0.75) if word.isalpha() else []
-    if word and not near and len(text) <= MOST_READ and (error_ := _one_sign(text, span, tokens, parser)) is not None:
-        return error_
+    quoted = None
+    if word and not near and len(text) <= MOST_READ:
+        if (error_ := _one_sign(text, span, tokens, parser)) is not None:
+            return error_
+        quoted = _name_to_quote(text, span, parser)
     meant = f"; did you mean {near[0]}?" if near else ""
+    if quoted is not None:
+        meant = f"; a name with a blank stands in double quotes: {quoted}"
     return ParseError(wrong + _expected(accepted, parser) + meant, span)
 
 
@@ -212,6 +219,30 @@ def _unclosed(text: str) -> int | None:
         elif found[0] == ")" and opened:
             opened.pop()
     return opened[-1] if opened else None
+
+
+def _name_to_quote(text: str, span: Span, parser: Lark) -> str | None:
+    """Return the name with blanks at the place, in double quotes, if the text is valid with it.
+
+    It is written without quotes, as in `A.order total > 5`, or in single ones, as in `A.'order total' > 5`.
+    """
+    if (single := re.compile(r"'([^'\"]*)'").match(text, span.start)) is not None:
+        candidates = [(span.start, single.end(), single[1])]
+    elif (first := re.search(r"\w+ +\Z", text[: span.start])) is not None:
+        run = re.compile(rf"\w+(?: +\w+){{0,{MOST_WORDS - 2}}}").match(text, span.start)
+        ends = [span.start + one.end() for one in re.finditer(r"\w+", run[0])] if run is not None else []
+        candidates = [(first.start(), end, text[first.start() : end]) for end in ends]
+    else:
+        return None
+    keywords = {t.pattern.value.upper() for t in parser.terminals if t.pattern.value.isalpha()}
+    for start, end, name in candidates:
+        if keywords & {*name.upper().split()}:
+            return None
+        changed = f'{text[:start]}"{name}"{text[end:]}'
+        tokens, _ = read_before(changed, start + len(name) + 2, parser)
+        if tokens and tokens[-1].type == "NAME" and tokens[-1].start_pos == start and _is_sentence(changed, parser):
+            return f'"{name}"'
+    return None
 
 
 def _one_sign(text: str, span: Span, tokens: list[Token], parser: Lark) -> ParseError | None:

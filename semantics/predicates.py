@@ -759,6 +759,9 @@ def _compared(left: Term, right: Term, comparator: str, schema: Schema, span: Sp
     one, other = _kind_of_predicate(left, schema), _kind_of_predicate(right, schema)
     if one is not None and other is not None and one != other:
         message = f"{show_term(left)} is a {one} and {show_term(right)} a {other}, so they cannot be compared"
+        names = (term.value for term in (left, right) if isinstance(term, Constant) and isinstance(term.value, str))
+        if (name := next((name for name in names if " " in name and name in schema.attributes), None)) is not None:
+            message += f"; as the name of an attribute it stands in double quotes: {show_name(name)}"
         yield Problem("kind", message, span)
     elif "bool" in (one, other) and comparator not in ("=", "!="):
         term = left if one == "bool" else right

@@ -330,7 +330,11 @@ def _part(phi: cel.Formula, strict: bool) -> _Part:
         case cel.Strict(psi):
             return _part(psi, True)
         case cel.Seq() | cel.Plus():
-            raise Unsupported("rows of a match are adjacent: write `:` and `:+`, or STRICT around it", phi.span)
+            raise Unsupported(
+                "rows of a match are adjacent: write `:` and `:+`, or STRICT around it. A pattern such as "
+                "`A {- X*? -} B` has gaps, and other matches than `;`: docs/guide/row-relations.md compares them",
+                phi.span,
+            )
         case _:
             raise Unsupported("only events, FILTER, IN, OR, `:`, `:+` and STRICT are translated", phi.span)
 

@@ -49,6 +49,7 @@ _REWRITTEN = (
 """What in a text is no comparison, and no number of the writer's: strings, <n>, and the offsets that are left out."""
 
 STRATEGIES = ("max", "last", "nxt", "next", "any", "mixed", "selection")
+GUARDS = ("unless", "not", "negation")
 OPERATORS: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(
         ("plus", "kleene", "relative_plus", "quantified"),
@@ -84,7 +85,7 @@ OPERATORS: Mapping[str, tuple[str, str]] = {
     "and": ("two things are true of the same events", "AND asks that one match is a match of both sides"),
     "all": ("two matches are put together, in either order", "your formula puts two matches together"),
     **dict.fromkeys(
-        ("unless", "not", "negation"),
+        GUARDS,
         (
             "something must not be there: your formula denies nothing",
             "your formula denies something that the sentence allows",
@@ -241,6 +242,11 @@ def mistake(language: Language[Any], answers: Sequence[Any], answer: Any, differ
         found = [one for one in found if difference.shows(one)]
     if any(one.kind == "comparison" for one in found) and _at_a_boundary(difference.S, mine.numbers | right.numbers):
         return next(one for one in found if one.kind == "comparison")
+    if found and found[0].kind == "number of events" and not difference.extra:  # the last of all, and the least
+        if any(one.rule == "never" for one in language.syntax.check(answer, None).problems):
+            return Mistake(
+                "part", "your formula, or a part of it, has no match on any stream: `cerify check` says which"
+            )
     if found:
         return found[0]
     if mine.parts == right.parts:
@@ -344,10 +350,13 @@ def _find_mistakes(language: Language[Any], mine: _Features, right: _Features) -
     elif mine.attributes != right.attributes:
         yield Mistake("attribute", "your formula asks about other attributes than the sentence")
     if mine.types != right.types:
-        fewer = (right.types - mine.types).total() > 0
-        yield Mistake(
-            "number of events", f"the sentence speaks of {'more' if fewer else 'fewer'} events than your formula"
-        )
+        lacking, extra = right.types - mine.types, mine.types - right.types
+        if not {*GUARDS} & (mine.operators.keys() | right.operators.keys()):
+            sentence = f"the sentence speaks of {'more' if lacking else 'fewer'} events than your formula"
+        else:  # which name events that are in no match
+            names = " and ".join(sorted(lacking or extra))
+            sentence = f"a right answer names {names} {'more' if lacking else 'less'} often than your formula"
+        yield Mistake("number of events", sentence)
 
 
 def _operators(language: Language[Any], mine: Counter[str], right: Counter[str]) -> Iterator[Mistake]:

@@ -84,6 +84,23 @@ def test_show_parses_back(text: str) -> None:
         ("A ; ) B", ")", "not expected"),
         ("A ; B)", ")", "')' is not expected here; leave it out"),
         ("A B", "B", "';' or ':' is missing before 'B'; if it is one name with a blank, write \"A B\""),
+        (
+            "A FILTER A.order total > 5",
+            "total",
+            "'total' is not expected here; expected *, +, -, /, a comparison (< <= > >= = !=), in or like; "
+            'a name with a blank stands in double quotes: "order total"',
+        ),
+        (
+            "A FILTER A.'order total' > 5",
+            "'order total'",
+            "\"'order total'\" is not expected here; expected a name; "
+            'a name with a blank stands in double quotes: "order total"',
+        ),
+        (
+            "A FILTER A.x AND A.y > 5",
+            "AND",
+            "'AND' is not expected here; expected *, +, -, /, a comparison (< <= > >= = !=), in or like",
+        ),
         ("A FILTER A.x > 3 A.y = 1", "A", "'AND' is missing before 'A'"),
         ("A FILTER A[x > 3 y = 1]", "y", "'and' is missing before 'y'"),
         ("A FILTER A.x > 3 )", ")", "leave it out"),

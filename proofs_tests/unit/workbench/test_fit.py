@@ -410,3 +410,10 @@ def test_a_window_over_times_that_are_none_warns(text: str, language: str, value
             match(text, stream, language=language, strict=True)
     with pytest.raises(IllFormed, match="WITHIN measures the time"):
         cerify.equivalent(text, text, languages=(language,) * 2, schema=cerify.observed(S))
+
+
+def test_a_string_that_is_the_name_of_an_attribute_is_told_from_it() -> None:
+    events = [{"type": "A", "order total": 60}]
+    with pytest.warns(QueryWarning, match='so they cannot be compared; .* in double quotes: "order total"'):
+        assert not cerify.match("A['order total' > 50]", events)
+    assert len(cerify.match('A["order total" > 50]', events)) == 1
