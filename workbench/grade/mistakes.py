@@ -242,8 +242,9 @@ def mistake(language: Language[Any], answers: Sequence[Any], answer: Any, differ
         found = [one for one in found if difference.shows(one)]
     if any(one.kind == "comparison" for one in found) and _at_a_boundary(difference.S, mine.numbers | right.numbers):
         return next(one for one in found if one.kind == "comparison")
-    if found and found[0].kind == "number of events" and not difference.extra:  # the last of all, and the least
-        if any(one.rule == "never" for one in language.syntax.check(answer, None).problems):
+    if not difference.extra and [one.kind for one in found[:1]] == ["number of events"]:  # which says the least
+        problems = language.syntax.check(answer, None).problems
+        if any(one.rule == "never" for one in problems):
             return Mistake(
                 "part", "your formula, or a part of it, has no match on any stream: `cerify check` says which"
             )
