@@ -351,11 +351,11 @@ def _find_mistakes(language: Language[Any], mine: _Features, right: _Features) -
     elif mine.attributes != right.attributes:
         yield Mistake("attribute", "your formula asks about other attributes than the sentence")
     if mine.types != right.types:
-        lacking, extra = right.types - mine.types, mine.types - right.types
+        lacking, surplus = right.types - mine.types, mine.types - right.types
         if not {*GUARDS} & (mine.operators.keys() | right.operators.keys()):
             sentence = f"the sentence speaks of {'more' if lacking else 'fewer'} events than your formula"
         else:  # which name events that are in no match
-            names = " and ".join(sorted(lacking or extra))
+            names = " and ".join(sorted(lacking or surplus))
             sentence = f"a right answer names {names} {'more' if lacking else 'less'} often than your formula"
         yield Mistake("number of events", sentence)
 
