@@ -178,9 +178,11 @@ def serve(
 ) -> None:
     """Answer the messages on standard input until one says stop, or the input ends.
 
-    languages: for each language that the engine supports, a function that answers its queries. claims: for each
-    language the engine's claims (docs/reference/protocol.md). Raises ValueError for a part of a claim that does not
-    exist.
+    languages: for each language that the engine supports, a function that answers its queries: it takes a RunMessage
+    (`run.tree`, `run.events`, `run.wants_bindings`) and returns matches such as {"at": 1, "events": [0, 1]}, or raises
+    Skip. claims: for each language the engine's claims (docs/reference/protocol.md). An engine without a claim `output`
+    is asked for valuations too; claim {"output": ["matches"]} if it has no bindings. Raises ValueError for a part of a
+    claim that does not exist.
 
     Standard output is reserved for the protocol: whatever the engine prints goes to standard error. An exception
     becomes an answer, and its traceback goes to standard error.
@@ -419,6 +421,10 @@ def on_chains(search: Search) -> Answering:
     A match that is there in several ways, as {0, 1, 2} of `A+ ; A+`, or in several chains, is reported once. What the
     search gives twice for one chain, with the same events for the same steps, is reported twice: that is the engine's
     answer, and a wrong one.
+
+    Each alternative of OR is a chain of its own. This can hide what an engine means by OR: for `A ; (B OR C)` on A C B
+    one that takes the first event that fits finds {0, 1} alone, and as two chains {0, 2} too. To test its own OR,
+    translate `run.tree`.
     """
 
     def matches(run: RunMessage) -> list[Json]:

@@ -666,8 +666,8 @@ def generate(
     language: one of cerify.LANGUAGES.
     seed: the number from which the case is made.
     profile: the name of what queries and streams are made of, as for `cerify fuzz`; None is the language's first.
-    nodes: the most operators and leaves of the query.
-    events: the most events of the stream. Where the language can do so, most streams lead to a match.
+    nodes: the most operators and leaves of the query, from 1 on.
+    events: the most events of the stream, from 1 on. Where the language can do so, most streams lead to a match.
 
     Raises IllFormed, and Unsupported for a language without random queries.
     """

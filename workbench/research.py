@@ -152,7 +152,7 @@ class Experiment:
     """The rows of an experiment, and their provenance.
 
     A row has the parameters of the case, its query as text, the columns of the measures, and problem: why a measure has
-    no value there, else None.
+    no value there, else None. Every row has all columns; without a value a column is None.
     """
 
     rows: Sequence[Row]
@@ -245,11 +245,15 @@ class Experiment:
             values = [value for one in at for value in points[one]]
             axes.scatter(spread, values, s=6, alpha=0.3, color=line.get_color())
         axes.set_xlabel(named.get(x, x))
-        if len(ys) == 1:
-            axes.set_ylabel(named.get(ys[0], ys[0]))
+        axes.set_ylabel(", ".join(named.get(y, y) for y in ys))
         axes.set_xscale("log" if log in ("x", "both") else "linear")
         axes.set_yscale("log" if log in (True, "y", "both") else "linear")
-        axes.legend()
+        if log not in ("x", "both") and all(isinstance(row.get(x), int | None) for row in self.rows):
+            axes.xaxis.get_major_locator().set_params(integer=True)
+        if len(axes.lines) > 4:  # beside the curves, which so many names would cover
+            axes.legend(loc="upper left", bbox_to_anchor=(1, 1), fontsize="small")
+        else:
+            axes.legend()
         about = ", ".join(f"{name} {value}" for name, value in self.provenance.items())
         metadata = PLOT_METADATA.get(Path(path).suffix)
         figure.savefig(path, metadata=None if metadata is None else metadata(about))
@@ -273,7 +277,8 @@ def experiment(
             except (Unsupported, BudgetExceeded) as error:
                 problems.append(error.message)
         rows.append({**row, "problem": "; ".join(problems) or None})
-    return Experiment(rows, _provenance(seed))
+    names = dict.fromkeys(name for row in rows for name in row)
+    return Experiment([{name: row.get(name) for name in names} for row in rows], _provenance(seed))
 
 
 def _provenance(seed: int) -> dict[str, Cell]:

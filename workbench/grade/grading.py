@@ -201,7 +201,8 @@ def _exercise(obj: Any, where: str) -> Exercise:
         raise InputError(f"{where}: an exercise is a JSON object")
     for name, value in obj.items():
         if name not in KINDS:
-            raise InputError(f"{where}: no field {name!r} of an exercise{did_you_mean(name, KINDS)}")
+            near, there = did_you_mean(name, KINDS), f"; there are {', '.join(KINDS)}"
+            raise InputError(f"{where}: no field {name!r} of an exercise{near or there}")
         if KINDS[name] is list and not (isinstance(value, list) and all(isinstance(text, str) for text in value)):
             raise InputError(f"{where}, field {name!r}: give a list of texts")
         if not isinstance(value, KINDS[name]):

@@ -622,6 +622,7 @@ def test_an_answer_that_is_no_text_is_one_wrong_answer(tmp_path: Path) -> None:
     [
         ('{"id": "x"}', "line 1: an exercise needs the field 'sentence'"),
         ('{"id": "x", "sentense": ""}', "line 1: no field 'sentense' of an exercise; did you mean 'sentence'?"),
+        ('{"id": "x", "stream": []}', "no field 'stream' of an exercise; there are id, language, sentence, hint"),
         ('{"id": 3, "sentence": "", "schema": {}}', "line 1, field 'id': 3 is of a wrong type"),
         ('{"id": "x", "sentence": "", "schema": {}, "level": 7}', "level 1, 2 or 3"),
         (

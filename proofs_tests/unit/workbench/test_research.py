@@ -53,6 +53,15 @@ def test_what_has_no_value_says_why() -> None:
     assert row["problem"]
 
 
+def test_rows_without_a_value_have_the_column() -> None:
+    """A query that no automaton carries has None for its states, and a plot leaves it out."""
+    S = Stream([{"type": T, "x": 1} for T in "AB"])
+    queries = {"two": "A ; B", "across": "A ; B FILTER A.x < B.x"}
+    found = experiment(use_queries(queries, S), [sizes])
+    assert [row["states"] for row in found.rows] == [3, None]
+    assert all(set(row) == set(found.columns) for row in found.rows)
+
+
 def test_files_have_the_provenance(tmp_path: Path) -> None:
     found = experiment(SMALL, [sizes], seed=7)
     found.write(tmp_path / "t.csv")
