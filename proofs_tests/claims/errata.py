@@ -170,9 +170,9 @@ def _and(values: Sequence[Any]) -> str:
 # Errata of cep17.
 
 NOTE = """The formulas and the listings are lost in the text at hand, so what is checked is what the text around them
-says. What rests on a formula or a listing that is lost is among the damaged texts, but for the automata of NXT and
-LAST, where the words that are kept have what fails, and the + of Lemma B.12 and of Theorems 2 and 3: it chooses anew
-the variables that are defined in it outside of any further +, for which section 3 brings in vdef+."""
+says. What fails and rests on a formula or a listing that is lost is among the damaged texts, but for the automata of
+NXT and LAST, where the words that are kept have what fails, and the + of Lemma B.12 and of Theorems 2 and 3: it chooses
+anew the variables that are defined in it outside of any further +, for which section 3 brings in vdef+."""
 
 PLUS_LOST = (
     "Of the clause of + perhaps, which is lost; not of section 3, which brings in vdef+ for it. Appendix C.2 does not "
@@ -194,7 +194,8 @@ ERRATA = (
         ("cep17.thm2", "cep17.thm3"),
         "Theorem 3: for every well-formed formula in unary core-CEL there is an equivalent CEA. Theorem 2: there is an "
         "equivalent formula in LP-normal form. Well-formed: each filter is in a formula that binds its variables.",
-        "Theorems 2 and 3 stand, for formulas that bind a variable where it is asked",
+        "Theorems 2 and 3 stand, for formulas in which no + between a filter and the binding of its variable chooses "
+        "it anew",
         "The + chooses x anew in each round: section 3, where the semantics is, has vdef+, the variables that are "
         "defined outside of any +; bound ones come in section 5.1. A round of B leaves it at any event. So a match may "
         "depend on later events, as section 5.1 wants to exclude. By the proof of Theorem 2 the subformula can "
@@ -478,7 +479,7 @@ TODS21_ERRATA = (
         "the definition stands, as the words behind it have it",
         "The words behind it say that the delay is constant if ⟦A⟧_n(S) is empty. #C_1#...#C_m# with m = 0 is one #, "
         "and delays are between two: two are taken to be written.",
-        damage="No: two indices and a sign are other, 1 for i, n for 1, and ≤ for =.",
+        damage="No: two indices and a sign are other; i stands where 1 is meant, 1 where n is, and = where ≤ is.",
     ),
     Erratum(
         "Section 9.2, equation (**)",
