@@ -387,15 +387,15 @@ class LogSearch:
 
         Without a value for a filter, what a converter makes of a field that is not there would hide all else.
         """
-        found = self._found(draft)
+        found = self._list_detected(draft)
         for name in self.tested:
             if name not in draft.event(BEGIN).attributes:
                 values = [one[0] for one in self.alphabet.values_of(name) if one]
                 others = (draft.having(name, value) for value in (*values, f"other {name}", 0))
-                draft = next((one for one in others if self._found(one) == found), draft)
+                draft = next((one for one in others if self._list_detected(one) == found), draft)
         return draft
 
-    def _found(self, draft: _Draft) -> list[bool]:
+    def _list_detected(self, draft: _Draft) -> list[bool]:
         """Return which detections find the event of a draft."""
         event = draft.event(BEGIN)
         return [test(event) for test in self._tests]

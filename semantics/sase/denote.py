@@ -284,7 +284,7 @@ def agree(attribute: str, event: Event, before: Event) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Where a conjunct is tested: the index of a component in the pattern, and an edge of that component."""
+    """The place of a conjunct's test: the index of a component in the pattern, and an edge of that component."""
 
     component: int
     edge: Edge

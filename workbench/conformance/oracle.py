@@ -128,7 +128,7 @@ PROFILE = 1
 
 @dataclass(frozen=True)
 class AxisFinding:
-    """The finding about one axis, from the engine's answers.
+    """The result for one axis, found from the engine's answers.
 
     value: the one that explains most answers; None if none explains them. alike: other values that explain as many,
     and that none of the questions asked distinguished. answers: how many answers bear on the axis; explained: how many

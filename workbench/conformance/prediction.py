@@ -127,7 +127,7 @@ class MatchPredictor:
     def matches(
         self, query: str, S: Stream, name: str, choices: Choices, output: AnswerOutput = "matches"
     ) -> frozenset[Match] | Unanswered:
-        """Return the matches that an engine with these choices reports over a stream.
+        """Return the matches over a stream that an engine with these choices reports.
 
         name: identifies the stream among those that were asked about, so that answers can be remembered.
         Raises ParseError, IllFormed.

@@ -1,4 +1,4 @@
-"""Causes of an engine's answers to rules: searched rule by rule, and asked about until the answers decide them.
+"""Causes of an engine's answers to rules. They are searched rule by rule; further questions decide between them.
 
 A rule has few test logs. A choice that gives all of its answers may hide another one, and some choices give the same
 answers. So a few choices that together give the answers to a rule are taken as a guess. Each guess with one choice
@@ -40,7 +40,7 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 
 @dataclass
 class RuleInquiry:
-    """The answers of an engine to one rule, and the choices that give them.
+    """An engine's answers to one rule, with the choices that would give them.
 
     results: those of the rule's test logs. asked: those of further logs. alike: for each choice of the guess the
     choices that no known log tells from it. stopped: why the search ended early, "" if it did not.
@@ -274,7 +274,7 @@ def defects_of_rules(
 
 
 def _agree(inquiries: Sequence[RuleInquiry]) -> None:
-    """Where nothing tells two choices apart for one rule, take the one that the answers to another rule decide."""
+    """Replace choices that the answers to their rule do not decide by those that another rule's answers decide."""
     decided = {c for one in inquiries for c in one.guess if not one.alike.get(c)}
     for inquiry in inquiries:
         for choice in sorted(inquiry.guess - decided):
