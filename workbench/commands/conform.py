@@ -556,9 +556,8 @@ def _note(name: str, finding: AxisFinding, profile: EngineProfile) -> str:
     if finding.value not in (None, default):
         notes.append(f"not the definition's {default}")
     if len(finding.alike) == 1 and finding.value is None:
-        notes.append(
-            f"perhaps {finding.alike[0]}: it fits, but an axis of which no value fits changes other answers too"
-        )
+        why = "an answer is not explained" if finding.exception else "an axis of which no value fits changes others too"
+        notes.append(f"perhaps {finding.alike[0]}: it fits answers about it, but {why}")
     elif finding.alike and finding.value is None:
         apart = "only answers that an axis of which no value fits changes too may tell them apart"
         notes.append(f"{', '.join(finding.alike)}: {apart}")

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import count, cycle, islice, product
+from math import prod
 from random import Random
 from typing import Any
 
@@ -60,6 +61,7 @@ TRIED = 3000  # random queries among which those are that are asked
 PROBED = 60  # random questions, at most
 SEVERAL = 2  # matches of the definition to each of them, at least: a single one tells little
 SHRINKING = 40  # further questions, at most, by which one that refutes a value is made smaller
+COMBINED = 500  # combinations of values by which an answer may be explained
 NODES = 6  # of a random query, at most
 LENGTH = 7  # of its stream, at most
 FITS = 0.7  # the part of the answers that hypotheses have to explain to be looked at as if nothing else were wrong
@@ -120,7 +122,7 @@ class Identification:
         """Return the findings by axis. The engine is asked at most `most` questions."""
         self.left = [self.predictor.default]
         self._end_step()
-        refuted: dict[str, EngineQuestion] = {}
+        refuted, told = dict[str, EngineQuestion](), list[Answered]()
         try:
             for number, stage in enumerate(stages):
                 progress("asking", number, len(stages))
@@ -135,7 +137,7 @@ class Identification:
             self.separate(stages)
             self._end_step()
             best = self.left[0]
-            refuted = self.probe()
+            refuted, told = self.probe()
             if self.left[0] != best:
                 self.settle(stages)
             progress("asking", len(stages), len(stages))
@@ -148,6 +150,10 @@ class Identification:
             found[name] = replace(
                 found[name], value=None, alike=(), answers=found[name].answers + 1, exception=question
             )
+        for name, question in self.unexplained(found, told).items():
+            values = (found[name].value, *found[name].alike)
+            alike = tuple(value for value in self.values_of(name) if value in values)
+            found[name] = replace(found[name], value=None, alike=alike, exception=question)
         unfit = [name for name, finding in found.items() if finding.value is None and not finding.alike]
         return found | {name: replace(found[name], by_type=self.values_by_type(name)) for name in unfit}
 
@@ -190,6 +196,55 @@ class Identification:
         possible = {finding.value, *finding.alike, *rivals}
         values = self.predictor.interpretation.axes[name].values
         return replace(finding, value=None, alike=tuple(value for value in values if value in possible))
+
+    def unexplained(self, found: Mapping[str, AxisFinding], told: Iterable[Answered]) -> dict[str, EngineQuestion]:
+        """Return the axes to open: those of the operators of a question that no values that are left explain.
+
+        Each axis comes with the question, on whose answer its value bears. The unnamed meaning may be that of any of
+        its operators. An axis without a value excuses an answer if it has others that are not explained, to queries
+        without the operator in question.
+
+        told: answers to questions that are not among those of the stages.
+        """
+        wrong = self.unexplained_by(found, [*self.answered, *told])
+        unfit = [name for name, finding in found.items() if finding.value is None and not finding.alike]
+        shown = {name: [one for one in self.wrong(self.left[0], self.answered) if name in one.axes] for name in unfit}
+        opened, kept = dict[str, EngineQuestion](), list[set[str]]()
+        for one in wrong:
+            bearing = self.predictor.axes_of(one.question.query)
+            excuses = [self.predictor.axes_of(o.question.query) for a in bearing for o in shown.get(a.name, ())]
+            named = [a for a in bearing if a.operators and a.name in found and found[a.name].value is not None]
+            named = [a for a in named if all(a in axes for axes in excuses) and self.depends(a.name, one)]
+            own = {axis.name for axis in named}
+            if own and not any(fewer <= own for fewer in kept):  # else it has the same fault as a smaller one
+                kept.append(own)
+                opened = dict.fromkeys(own, one.question) | opened
+        return opened
+
+    def unexplained_by(self, found: Mapping[str, AxisFinding], answered: Iterable[Answered]) -> list[Answered]:
+        """Return the answers that no values that are left explain, those to queries of few operators first."""
+        parse, operators = self.predictor.language.syntax.parse, self.predictor.interpretation.operators
+        wrong = (one for one in self.wrong(self.left[0], answered) if not self.is_explained(one, found))
+        ranked = [(len(operators(parse(one.question.query))), one) for one in wrong]
+        ranked.sort(key=lambda pair: (pair[0], len(pair[1].question.events), len(pair[1].question.query)))
+        return [one for _, one in ranked]
+
+    def is_explained(self, one: Answered, found: Mapping[str, AxisFinding]) -> bool:
+        """Return whether some combination of the values that are left explains an answer.
+
+        Of an axis without a value these are all values. Of more than COMBINED combinations none is tried.
+        """
+        names = [axis.name for axis in self.predictor.axes_of(one.question.query)]
+        left = [self.left[0][name] for name in names]
+        ways = [[value] for value in left]
+        for number, name in enumerate(names):
+            if (finding := found.get(name)) is not None:
+                fitting = [value for value in (finding.value, *finding.alike) if value is not None]
+                ways[number] = fitting or [*self.values_of(name)]
+        if prod(map(len, ways)) > COMBINED:
+            return False
+        points = ({**self.left[0], **dict(zip(names, way, strict=True))} for way in product(*ways))
+        return any(self.predictor.answer(one.question, point) == one.answer for point in points)
 
     def _end_step(self) -> None:
         """Store the certain findings until the next step has ended."""
@@ -370,23 +425,28 @@ class Identification:
                 self.answered.append(replace(one, answer=answer))
                 self.left = self.best()
 
-    def probe(self) -> dict[str, EngineQuestion]:
-        """Ask random questions, about the values that are not the definition's if there are some; return what refutes
-        values, by axis.
+    def probe(self) -> tuple[dict[str, EngineQuestion], list[Answered]]:
+        """Ask random questions, about the values that are not the definition's if there are some.
 
-        If a hypothesis that differs in one axis explains all answers, it takes the place of the best one. Else such a
-        question, made smaller, refutes all values that it may contradict. Queries with an axis of unknown value are
-        left out.
+        Return what refutes values, by axis, and the answers that no values that are left explain, made smaller. If a
+        hypothesis that differs in one axis explains all answers, it takes the place of the best one. Else such an
+        answer refutes all values that it may contradict, unless operators of other axes may have it from an unnamed
+        meaning. The shapes of the language have several operators each, and are asked whatever the values. Queries
+        with an axis without a value are left out.
         """
         best, default, found = self.left[0], self.predictor.default, self.findings()
-        unknown = {name for name, finding in found.items() if finding.value is None}
-        about = {name for name in found if best[name] != default[name]} - unknown or set(found) - unknown
+        unfit = {name for name, finding in found.items() if finding.value is None and not finding.alike}
+        named = {name for name, finding in found.items() if finding.value is not None}
+        about = {name for name in named if best[name] != default[name]} or named
+        shapes = {query for query, _ in self.predictor.interpretation.shapes}
         told = list[Answered]()
         for question in self.random_questions():
             if len(told) >= PROBED:
                 break
             bearing = {axis.name for axis in self.predictor.axes_of(question.query)}
-            if question.kind in self.skipped or about.isdisjoint(bearing) or not unknown.isdisjoint(bearing):
+            if question.kind in self.skipped or not unfit.isdisjoint(bearing):
+                continue
+            if about.isdisjoint(bearing) and question.query not in shapes:
                 continue
             expected = self.predictor.answer(question, default)
             if len(expected) >= SEVERAL and not isinstance(self.predictor.answer(question, best), str):
@@ -396,21 +456,24 @@ class Identification:
                     self.unchecked -= bearing
         self.probed = len(told)
         wrong = self.wrong(best, told)
-        if not wrong:
-            return {}
         names = {axis.name for one in wrong for axis in self.predictor.axes_of(one.question.query)}
         least = self.misses(best)
-        near = [*self.left[1:], *self.neighbours(best, sorted(names))]
+        near = [*self.left[1:], *self.neighbours(best, sorted(names))] if wrong else []
         if better := [c for c in near if self.misses(c, least) <= least and not self.wrong(c, told)]:
             self.left, self.probed = better, len(told) - len(wrong)
             self.answered += wrong
-            return {}
-        suspects = [(one.question, self.suspects(one.question, about)) for one in map(self.shrunk, wrong)]
+            return {}, []
+        wrong = self.unexplained_by(found, told)
+        small = [self.shrunk(one, found, SHRINKING // len(wrong)) for one in wrong]
+        suspects = [(one, self.suspects(one.question, about)) for one in small]
         refuted = dict[str, EngineQuestion]()
-        for question, names in sorted(suspects, key=lambda one: (len(one[1]), len(one[0].events))):
+        for one, names in sorted(suspects, key=lambda pair: (len(pair[1]), len(pair[0].question.events))):
+            concerned = [axis for axis in self.predictor.axes_of(one.question.query) if axis.name in named]
+            if len({axis.operators for axis in concerned if axis.operators}) > 1:  # any of them may be the reason
+                names = {name for name in names if not self.predictor.interpretation.axes[name].operators}
             if refuted.keys().isdisjoint(names):  # else the refuted value may be all that is wrong
-                refuted.update(dict.fromkeys(names, question))
-        return refuted
+                refuted.update(dict.fromkeys(names, one.question))
+        return refuted, small
 
     def suspects(self, question: EngineQuestion, about: Collection[str]) -> set[str]:
         """Return the axes whose values a small question with a wrong answer may refute.
@@ -429,25 +492,26 @@ class Identification:
         depending = [axis for axis in axes if self.depends(axis.name, Answered(question, "error", ()))]
         return {axis.name for axis in depending if axis.operators} or {axis.name for axis in depending}
 
-    def shrunk(self, wrong: Answered) -> Answered:
-        """Return a smaller question that the best hypothesis answers wrongly, with this answer."""
+    def shrunk(self, wrong: Answered, findings: Mapping[str, AxisFinding], most: int) -> Answered:
+        """Return a smaller question with an answer that no values that are left explain; it asks at most `most`."""
         language, found, best = self.predictor.language, wrong, self.left[0]
+        end = self.probed + most
 
         def fails(phi: Any, S: Stream) -> bool:
             nonlocal found
             question = question_on(language.syntax.show(phi), [json_of_event(event) for event in S])
             predicted = self.predictor.answer(question, best)
-            if isinstance(predicted, str) or question.kind in self.skipped or self.probed >= PROBED + SHRINKING:
+            if isinstance(predicted, str) or question.kind in self.skipped or self.probed >= end:
                 return False
             answer = self.request_answer(question)
             self.probed += 1
-            if answer is None or isinstance(answer, str) or answer == predicted:
+            if answer is None or isinstance(answer, str) or self.is_explained(Answered(question, answer, ()), findings):
                 return False
             found = Answered(question, answer, ())
             return True
 
         phi = language.syntax.parse(wrong.question.query)
-        if (operations := language.operations()) is not None and self.probed < PROBED + SHRINKING:
+        if (operations := language.operations()) is not None and self.probed < end:
             shrink(operations, phi, wrong.question.S, fails, SHRINKING)
         return found
 

@@ -300,6 +300,7 @@ Ask: TypeAlias = Callable[[Case, Any, Stream], CaseResult]
 
 QUESTIONS = 30_000  # to the engine, for all failures together
 SLOW_SECONDS = 180.0  # for questions that are not answered
+SLOW_SHARE = 0.2  # of the time of a search with a limit, for these
 TRIES = 600  # queries and streams looked at to shrink one failure
 SEEDS = 2  # failures of each signature that are shrunk
 MOST_RETYPED = 5  # events of a case of which some are given another type
@@ -357,7 +358,8 @@ class Peeler:
     stopped: why no more cases are run, "" while they are. disputed: results on which cerify contradicts itself.
     shrinks: whether it is now shrinking cases, for which a share of the watch's time is reserved. announce: called with
     the first case of each signature as soon as it is known, perhaps minutes before the smallest one. explains: whether
-    a known cause gives a wrong answer; such a case is skipped.
+    a known cause gives a wrong answer; such a case is skipped. late: the operators and the shortest query of questions
+    without an answer; once these have used their time, longer ones with all of the operators are not asked.
     """
 
     ask: Ask
@@ -366,6 +368,7 @@ class Peeler:
     disputed: list[CaseResult] = field(default_factory=list)
     answered: dict[tuple[str, str, str], CaseResult | None] = field(default_factory=dict)
     slow: float = 0.0
+    late: dict[Elements, int] = field(default_factory=dict)
     shrinks: bool = True
     watch: Watch = field(default_factory=Watch)
     announce: Callable[[FailureKind, Sequence[str], CaseResult], None] = lambda kind, operators, result: None
@@ -530,15 +533,20 @@ class Peeler:
         if len(self.answered) > QUESTIONS:
             self.stopped = f"the search for smaller cases stopped after {QUESTIONS:,} questions"
             return None
+        case = self.oracle.case(query, S, origin)
+        own = frozenset(LANGUAGES[case.language].syntax.constructs(query))
+        if self.slow > min(SLOW_SECONDS, SLOW_SHARE * self.watch.seconds) and any(
+            operators <= own and length <= len(case.query) for operators, length in self.late.items()
+        ):
+            return None
         try:
-            result = self.ask(self.oracle.case(query, S, origin), query, S)
+            result = self.ask(case, query, S)
         except KeyboardInterrupt as error:
             self.stop(error)
             return None
         if result.outcome in UNANSWERED and result.outcome != "error":
             self.slow += result.seconds
-            if self.slow > SLOW_SECONDS:
-                self.stopped = f"the search for smaller cases stopped after {SLOW_SECONDS:g} s without an answer"
+            self.late[own] = min(len(case.query), self.late.get(own, len(case.query)))
         if result.outcome == "not_run":
             self.stopped = result.detail
         if result.outcome == "disputed":

@@ -1120,11 +1120,16 @@ STAGES = (
             Template("(A ; B) UNLESS A", AB, 4),
             Template("(A ; B) UNLESS B", AB, 4),
             Template("(A ; B ; C) UNLESS B", ABC, 4),
+            Template("A ; (B UNLESS C)", ABC, 4),  # absence between two steps, all that an engine of chains has
+            Template("A ; (B UNLESS B)", AB, 4),
         ),
     ),
     Stage(
         ("partition@unless",),
-        (Template("((A ; C) UNLESS B) PARTITION BY [k]", events("A B C", k=(1, 2)), 3),),
+        (
+            Template("((A ; C) UNLESS B) PARTITION BY [k]", events("A B C", k=(1, 2)), 3),
+            Template("(A ; (C UNLESS B)) PARTITION BY [k]", events("A B C", k=(1, 2)), 3),
+        ),
     ),
     Stage(
         ("partition@absent",),
@@ -1170,6 +1175,22 @@ SHAPES = (
     ("A : A : B", types("A A A B A A A B")),
     ("A:+ ; A", types("A A A")),
     ("A:+ : A", types("A A A")),
+    # One operator over another: a fault that each has only beside the other.
+    ("A OR A:+", types("A A A")),
+    ("A OR A+", types("A A A")),
+    ("(A : A) OR A:+", types("A A A")),
+    ("(A OR A:+) ; B", types("A A B B")),
+    ("A ; (B OR B:+)", types("A B B")),
+    ("A ; (B : A)", types("A A B B A")),
+    ("(A ; B) OR (A : B)", types("A C B A B")),
+    ("A+ ; B+", types("A A B B")),
+    ("A:+ ; A:+", types("A A B A")),
+    ("(A OR (A ; B)) UNLESS C", types("A A B C A")),
+    ("A ; ((B OR A) UNLESS C)", types("A B A C A")),
+    ("(A OR A:+) FILTER A.x = 1", events("A", x=(1,)) * 3),
+    ("(A OR (A ; A)) FILTER A.x = 1", events("A", x=(1,)) * 3),
+    ("(A OR A:+) PARTITION BY [k]", events("A", k=(1,)) * 3),
+    ("(A OR (A ; A)) PARTITION BY [k]", events("A", k=(1, 2, 1))),
 )
 
 INTERPRETATION = Interpretation(

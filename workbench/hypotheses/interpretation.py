@@ -154,6 +154,7 @@ Emit = Literal[
     "longest-per-start",
     "first-only",
     "one-per-span",
+    "first-per-span",
 ]
 
 OVERLAP = Axis(
@@ -173,7 +174,8 @@ EMIT = Axis(
     "position the one that begins last; the first of each first event; all at the end of the stream; at their first "
     "event; one position later; once another event has come, so that those of the last event are lost; "
     "the longest of each first event; the first of all, and no other; of those with the same first and last event the "
-    "one with most events, and of these the one that takes them last",
+    "one with most events, and of these the one that takes them last; of those with the same first and last event the "
+    "one that takes its events first",
 )
 EVENT_ORDER = Axis(
     "event-order",
@@ -369,6 +371,8 @@ def emitted(found: list[Match], length: int, choices: Choices) -> list[Match]:
         case "one-per-span":
             latest = lambda m: (-len(m.events), [-p for p in m.events])  # noqa: E731
             return _best(found, lambda m: (m.at, m.events[:1], m.events[-1:]), latest)
+        case "first-per-span":
+            return _best(found, lambda m: (m.at, m.events[:1], m.events[-1:]), lambda m: m.events)
         case _:
             assert_never(emit)
 

@@ -745,6 +745,42 @@ def test_an_axis_without_a_value_opens_those_whose_questions_have_its_operators(
     assert (found["alternatives"].value, found["overlap"].value) == (None, None)
 
 
+def loses_finished_sides(question: EngineQuestion) -> EngineAnswer | None:
+    """A match of one side of OR is lost where the loop of the other side goes on with the same events."""
+    known = predictor("cel")
+    told = known.answer(question, known.default)
+    if isinstance(told, str) or re.search(r"UNLESS|AND|ALL|START|NXT|LAST|MAX|STRICT|like|/", question.query):
+        return None
+    if "OR" in question.query and ":+" in question.query:
+        told = frozenset(m for m in told if not any(m[1] == longer[1][:-1] for longer in told))
+    return told
+
+
+def test_a_fault_of_one_operator_beside_another_opens_the_axes_of_both() -> None:
+    """`A OR (A ; A)` and `A:+` alone are right, and or=both had been named."""
+    wanted = {"or", "loop@cplus", "seq@cseq", "alternatives"}
+    stages = [stage for stage in STAGES["cel"] if wanted & {*stage.axes}]
+    state = Identification(predictor("cel"), loses_finished_sides)
+    found = state.run(stages)
+    assert (found["or"].value, found["or"].alike) == (None, ("both",))
+    assert (found["loop@cplus"].value, found["loop@cplus"].alike) == (None, ("contiguous",))
+    assert found["or"].exception is not None
+    assert (found["seq@cseq"].value, found["overlap"].value) == ("strict", "shared")
+    assert len(state.answered) <= MOST
+
+
+def test_absence_between_two_steps_is_asked_about() -> None:
+    """An engine of chains skips (A ; C) UNLESS B, whose B may come before the A."""
+    known = predictor("cel")
+
+    def ask(question: EngineQuestion) -> EngineAnswer | None:
+        whole = re.search(r"\) UNLESS|A UNLESS", question.query)
+        return None if whole else known.answer(question, choices_of({"negation": "untaken"}, AXES["cel"]))
+
+    found = Identification(known, ask).run([stage for stage in STAGES["cel"] if "negation" in stage.axes])
+    assert found["negation"].value == "untaken"
+
+
 def test_values_that_no_answer_tells_apart_are_told_as_such_beside_an_axis_without_a_value() -> None:
     """The hint promises no answers of the other axis: none of them separates the values."""
     known = predictor("cel")
@@ -1325,6 +1361,8 @@ def test_which_matches_are_reported_and_when(emit: str, expected: set[tuple[int,
 def test_one_match_for_each_span() -> None:
     assert found("A ; B ; C", events("A B B C"), emit="one-per-span") == {(0, 2, 3)}
     assert found("A+ ; B", events("A A B B"), emit="one-per-span") == {(0, 1, 2), (1, 2), (0, 1, 3), (1, 3)}
+    assert found("A ; B ; C", events("A B B C"), emit="first-per-span") == {(0, 1, 3)}
+    assert found("A:+ ; A", events("A A A"), emit="first-per-span") == {(0, 1), (0, 1, 2), (1, 2)}
 
 
 @pytest.mark.parametrize(

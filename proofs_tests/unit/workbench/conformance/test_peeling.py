@@ -21,6 +21,7 @@ from cerify.conformance.oracle import Oracle, stream_of
 from cerify.conformance.peeling import Peeler
 from cerify.conformance.prediction import AXES, MatchPredictor, answer
 from cerify.conformance.report import defect_text, issue_text, match_command, opening, summary
+from cerify.conformance.watch import Watch
 from cerify.equivalence.differential import difference_kinds
 from cerify.hypotheses.interpretation import choices_of
 from cerify.hypotheses.row_pattern import DEPARTURES
@@ -120,6 +121,22 @@ def named(defects: list[Defect]) -> list[tuple[str, str]]:
         else:
             found.append((defect.causes[0].axis, defect.causes[0].value) if defect.causes else ("none", defect.kind))
     return sorted(found)
+
+
+def test_questions_without_an_answer_leave_time_for_the_others() -> None:
+    """They had up to 180 seconds, and then nothing more was asked: no cause was named."""
+    engine, late = {HANGS: "plus", "seq": "next-from-left"}, list[str]()
+
+    def ask(case: Case, query: object, S: object) -> CaseResult:
+        result = recorded(engine, case)
+        late.extend([case.query] if result.outcome == "timeout" else [])
+        return replace(result, seconds=10.0 if result.outcome == "timeout" else 0.0)
+
+    results = [recorded(engine, case) for case in cases()]
+    failures = [result for result in results if result.outcome not in ("passed", "skipped")]
+    found = defects_behind(Peeler(ask, watch=Watch(300.0)), failures, results)
+    assert ("seq", "next-from-left") in named(found)
+    assert 0 < len(late) <= 7
 
 
 def is_alike(engine: Mapping[str, str], other: Mapping[str, str]) -> bool:
