@@ -214,7 +214,11 @@ class Identification:
             bearing = self.predictor.axes_of(one.question.query)
             excuses = [self.predictor.axes_of(o.question.query) for a in bearing for o in shown.get(a.name, ())]
             named = [a for a in bearing if a.operators and a.name in found and found[a.name].value is not None]
-            named = [a for a in named if all(a in axes for axes in excuses) and self.depends(a.name, one)]
+            same = {a.operators for a in bearing if a.name in unfit}  # the unnamed meaning of an operator is found
+            if () in same and len({a.operators for a in bearing if a.operators}) < 2:
+                continue  # it is that of an axis of all queries, not that of the only operator
+            named = [a for a in named if a.operators not in same and all(a in axes for axes in excuses)]
+            named = [a for a in named if self.depends(a.name, one)]
             own = {axis.name for axis in named}
             if own and not any(fewer <= own for fewer in kept):  # else it has the same fault as a smaller one
                 kept.append(own)
