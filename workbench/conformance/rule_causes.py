@@ -9,7 +9,7 @@ nothing: a rule that no choices explain leaves the causes of the others as they 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -73,9 +73,14 @@ class RuleInquiry:
         except (DiagnosisStopped, KeyboardInterrupt) as error:
             self.peeler.stop(error)
             self.stopped = self.peeler.stopped
-        self.choices.watch, watch = Watch(), self.choices.watch  # what was found is described, whatever time it is
+        self.choices.watch = Watch()  # what was found is described, whatever time it is
         self.guess = self._confirmed(self.guess)
-        self.choices.watch = watch
+
+    def adopt(self, choices: Iterable[Choice]) -> None:
+        """Take, for a search that ended early, those choices of other rules that the answers to this one confirm."""
+        self.choices.watch, self.stopped = Watch(), self.stopped or self.peeler.stopped
+        by_axis = {axis: value for axis, value in choices if axis in self.axes}
+        self.guess = self.guess or self._confirmed(frozenset(by_axis.items()))
 
     # --- guesses ------------------------------------------------------------------------------------------------------
 
@@ -265,6 +270,10 @@ def defects_of_rules(
         if any(_answer_of(one) for one in of) and not peeler.stopped:
             inquiries[-1].search()
     progress("looking for causes", len(failing), len(failing))
+    if peeler.stopped:
+        known = sorted({choice for one in inquiries for choice in one.guess})
+        for inquiry in inquiries:
+            inquiry.adopt(known)
     _agree(inquiries)
     found = [_defect_of_choice(c, inquiries) for c in dict.fromkeys(c for one in inquiries for c in sorted(one.guess))]
     found += _without_cause(peeler, inquiries)

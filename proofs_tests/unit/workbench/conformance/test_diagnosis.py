@@ -1124,6 +1124,31 @@ def test_a_rule_without_a_cause_leaves_those_of_others(tmp_path: Path) -> None:
     assert set(by_cause[NONE_FOUND].cases) >= own
 
 
+def test_a_search_that_ends_early_describes_what_it_found_and_tries_it_on_the_other_rules(tmp_path: Path) -> None:
+    """The end of the time stopped the report with a fault, and rules not reached were said to have no cause."""
+    (tmp_path / "0.yml").write_text(LOW.replace("HOST", "Host: a").replace("FILTERS", "filter"))
+    (tmp_path / "1.yml").write_text(LOW.replace("HOST", "Role: b").replace("FILTERS", "filter"))
+    (tmp_path / "2.yml").write_text(RULE.format("event_count", ", group-by: [Host], condition: {gte: 2}"))
+    cases = cases_of_rules(tmp_path)[0]
+
+    def ask(case: Case, *_: Any) -> CaseResult:
+        if "value_avg" in case.query:
+            return recorded_by("sigma", {"window": "unlimited"}, case)
+        return CaseResult(case, "failed" if case.matches else "passed", [])  # it never fires
+
+    peeler = Peeler(ask)
+
+    def stop_after_the_first(what: str, done: int, of: int) -> None:
+        if done == 1:
+            peeler.watch.stop("the search stopped after 1 s")
+
+    found, _ = defects_of_rules(peeler, list(map(ask, cases)), stop_after_the_first)
+    rest, window = sorted(found, key=lambda d: len(d.causes))
+    assert (window.likeliest, rest.causes) == (("window", "unlimited"), ())
+    assert {id_.partition(":")[0] for id_ in window.cases} == {"0.yml", "1.yml"}
+    assert rest.description == "the search stopped after 1 s"
+
+
 def test_a_cause_is_asked_about_until_nothing_else_gives_the_answers(tmp_path: Path) -> None:
     """Without the test logs for converters the answers to one log fit several choices."""
     text = LOW.replace("HOST", "Host: a").replace("FILTERS", "filter")
