@@ -12,11 +12,11 @@ public final class Findings {
 
     private static final Schema ROWS = Schema.builder().addInt32Field("n").addNullableStringField("z").build();
     private static final Queue<Object> FOUND = new ConcurrentLinkedQueue<>();
-    private static final List<String> CLAUSES = List.of(
-            "A+ B: z = 'a': aab", "A+ B: z >= 'a': abab", "A+: z = 'a': aab", "A* B: z = 'a': bab", "A? B: z = 'a': bab",
-            "A{2} B: z = 'a': aab", "A | B: z = 'a': bab", "PERMUTE(B, A): z = 'a': aba", "(A B)+: z = 'a': ab",
-            "A B: z >= 'a': bbb", "^ A: z = 'a': ba", "A $: z = 'a': ab", "A: z = 'a': -a", "A: z IS NULL: -a",
-            "A: NOT z = 'a': ab", "A: z = 'a' AND z < 'b': ab", "A: n = 1: ab", "A: A.z = 'a': ab");
+    private static final List<String> CLAUSES = List.of("A+ B: z = 'a': aab", "A+ B: z >= 'a': abab", "A+: z = 'a': aab",
+            "A* B: z = 'a': bab", "A? B: z = 'a': bab", "A{2} B: z = 'a': aab", "A | B: z = 'a': bab",
+            "PERMUTE(B, A): z = 'a': aba", "(A B)+: z = 'a': ab", "A B: z >= 'a': bbb", "^ A: z = 'a': ba",
+            "A $: z = 'a': ab", "A: z = 'a': -a", "A: z IS NULL: -a", "A: NOT z = 'a': ab", "A: z = 'a' AND z < 'b': ab",
+            "A: n = 1: ab", "A: A.z = 'a': ab", "A B: z >= 'a': ab: A.z = 'a'", "A B: z >= 'a': ba: A.z = 'a'");
 
     /** Prints, of each match, n of the first row of A and of the last row of B, or of A; or the error. */
     public static void main(String[] arguments) {
@@ -25,7 +25,7 @@ public final class Findings {
             String last = parts[0].contains("B") ? "B" : "A";
             String query = "SELECT * FROM PCOLLECTION MATCH_RECOGNIZE (ORDER BY n MEASURES FIRST(A.n) AS f, LAST(" + last
                     + ".n) AS l AFTER MATCH SKIP TO NEXT ROW PATTERN (" + parts[0] + ") DEFINE A AS " + parts[1]
-                    + (last.equals("B") ? ", B AS z = 'b')" : ")");
+                    + (last.equals("B") ? ", B AS " + (parts.length > 3 ? parts[3] : "z = 'b'") + ")" : ")");
             List<Row> rows = IntStream.range(0, parts[2].length()).mapToObj(n -> Row.withSchema(ROWS)
                     .addValues(n, parts[2].charAt(n) == '-' ? null : parts[2].substring(n, n + 1)).build()).toList();
             FOUND.clear();
