@@ -224,7 +224,7 @@ def test_a_call_is_read_in_a_select() -> None:
         ("windowFunnel(60)(time, type = 'a", ParseError, "does not end"),
         ("windowFunnel(60)(time, , type = 'a')", ParseError, "missing"),
         ("windowFunnel(w)(time, type = 'a')", Unsupported, "whole number"),
-        ("windowFunnel(60, 'strict')(time, type = 'a')", Unsupported, "no translation together"),
+        ("windowFunnel(60, 'strict')(time, type = 'a')", Unsupported, "no translation of the modes strict"),
         ("windowFunnel(60)(time, x > 3)", Unsupported, "event type"),
         ("windowFunnel(60)(time, type = 'a' AND type = 'b')", Unsupported, "never true"),
         ("windowFunnel(60)(time, type = 'a' AND f(x))", Unsupported, "no function"),
