@@ -304,20 +304,28 @@ def test_one_choice_names_a_rule_that_never_fires() -> None:
     ("engine", "output", "body", "named"),
     [
         (DUCKDB, "groups", "event_count, condition: {lte: 2}", {"case", "alerts", "window", "null_groups", "counted"}),
-        (DUCKDB, "groups", "event_count, condition: {lt: 3}", {"case", "alerts", "window", "null_groups", "counted"}),
+        pytest.param(
+            DUCKDB,
+            "groups",
+            "event_count, condition: {lt: 3}",
+            {"case", "alerts", "window", "null_groups", "counted"},
+            marks=pytest.mark.thorough,
+        ),
         (DUCKDB, "groups", "temporal_ordered", {"case", "window-temporal", "null_groups", "order"}),
-        (
+        pytest.param(
             DUCKDB,
             "groups",
             "value_avg, condition: {field: Size, gt: 3.5}",
             {"case", "alerts", "window", "null_groups", "constants"},
+            marks=pytest.mark.thorough,
         ),
         (EQL, "positions", "temporal_ordered", {"chain", "null_groups", "groups"}),
-        (
+        pytest.param(
             EQL,
             "positions",
             "value_count, condition: {field: Size, lte: 2}",
             {"counted-values", "threshold", "groups"},
+            marks=pytest.mark.thorough,
         ),
         (EQL, "positions", "event_count, condition: {gte: 2}", {"several-rules", "chain"}),
         (SQLITE, "positions", "temporal_ordered", {"chain", "instant", "groups"}),
@@ -1089,7 +1097,7 @@ def rule_defects(
     ("test", "negated"),
     [
         ("Host|endswith: .local", "filter"),
-        ("Host|cidr: 10.0.0.0/8", "1 of filter*"),
+        pytest.param("Host|cidr: 10.0.0.0/8", "1 of filter*", marks=pytest.mark.thorough),
     ],
 )
 def test_an_absent_field_of_a_filter_hides_no_other_cause(test: str, negated: str, tmp_path: Path) -> None:
@@ -1102,6 +1110,7 @@ def test_an_absent_field_of_a_filter_hides_no_other_cause(test: str, negated: st
     assert {"Host" in event for event in events} == {True, False}
 
 
+@pytest.mark.thorough
 def test_a_rule_without_a_cause_leaves_those_of_others(tmp_path: Path) -> None:
     """A single answer that no choice gave took the causes of all rules of a folder away."""
     strange = RULE.format("event_count", ", group-by: [Host], condition: {gte: 2}").replace(

@@ -635,10 +635,14 @@ def by_types(run: RunMessage, chain: Chain) -> Iterator[Found]:
     ("search", "named"),
     [
         (by_types, {"seq": None, "seq@cseq": None}),
-        (restarted, {"seq": None, "overlap": None, "emit": None}),
+        pytest.param(restarted, {"seq": None, "overlap": None, "emit": None}, marks=pytest.mark.thorough),
         (joined, {"seq": "any", "overlap": "consume-latest", "negation": "untaken"}),
         (searched, {"seq": "any", "alternatives": "apart"}),
-        (atomic, {"overlap": "leftmost-first-lazy", "loop@cplus": None, "alternatives": "apart"}),
+        pytest.param(
+            atomic,
+            {"overlap": "leftmost-first-lazy", "loop@cplus": None, "alternatives": "apart"},
+            marks=pytest.mark.thorough,
+        ),
         (possessive, {"seq@cseq": "strict", "loop@cplus": None}),
         (partial(possessive, blocked=True), {"seq@cseq": None, "overlap": None}),  # A ; (B : A) is not explained
     ],
@@ -704,7 +708,7 @@ def causes_named(choose: Callable[[Rows], Rows], claimed: set[str]) -> set[tuple
 @pytest.mark.parametrize(
     ("choose", "loop", "axis", "query"),
     [
-        (longest_anywhere, {"cplus"}, "overlap", "A : B : A:+"),
+        pytest.param(longest_anywhere, {"cplus"}, "overlap", "A : B : A:+", marks=pytest.mark.thorough),
         (latest_consumed, set[str](), "overlap", "A OR B ; A"),
     ],
 )
