@@ -123,6 +123,7 @@ def named(defects: list[Defect]) -> list[tuple[str, str]]:
     return sorted(found)
 
 
+@pytest.mark.thorough
 def test_questions_without_an_answer_leave_time_for_the_others() -> None:
     """They had up to 180 seconds, and then nothing more was asked: no cause was named."""
     engine, late = {HANGS: "plus", "seq": "next-from-left"}, list[str]()
@@ -252,6 +253,7 @@ def test_a_trivial_defect_hides_no_other() -> None:
     assert set(small.cases) == {"A+ ; B", "B ; A+"}
 
 
+@pytest.mark.thorough
 def test_names_are_canonical_and_the_original_stays_beside() -> None:
     (defect,) = planted(lambda case, right: right - {Match(1, (0, 1))}, {"Flood ; Wind": "Flood Wind"})
     assert defect.result.case.query in ("A ; A", "A ; B")
