@@ -799,7 +799,7 @@ def choose_varied(hypotheses: Sequence[Choices], most: int) -> list[Choices]:
 
 
 class Need:
-    """What is still to be asked about a hypothesis and its rival: with other queries, and for matches of each alone.
+    """The questions that are still needed to tell a hypothesis from its rival: other queries, and matches of one alone.
 
     telling: the questions that separate the two and were answered; queries: theirs; number: how many there are, where
     one on a stream of all letters, of `whole`, counts for each event that separates them.
@@ -828,8 +828,8 @@ class Need:
         one, other = (self.predictor.answer(question, choices) for choices in (self.hypothesis, self.rival))
         return 1 if isinstance(one, str) or isinstance(other, str) else len({*one} ^ {*other})
 
-    def answers(self, question: EngineQuestion) -> int:
-        """Return how much of what is to be asked a question asks."""
+    def count_met(self, question: EngineQuestion) -> int:
+        """Return how many needs a question meets, from 0 to 4; 0 if it does not separate the two."""
         if self.predictor.answer(question, self.hypothesis) == self.predictor.answer(question, self.rival):
             return 0
         few = self.number < CORROBORATING
@@ -926,7 +926,7 @@ class Pool:
             if (place := places[-1]) is not None:
                 same_length, first = self.by_length[place[0]], place[1]
                 some = (n for n in range(first, len(same_length)) if same_length[n].kind not in self.skipped)
-                number = {n: sum(one.answers(same_length[n]) for one in needs) for n in islice(some, LOOKED_AT)}
+                number = {n: sum(one.count_met(same_length[n]) for one in needs) for n in islice(some, LOOKED_AT)}
                 return same_length.pop(max(number, key=number.__getitem__))
         return None
 

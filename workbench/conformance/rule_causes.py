@@ -40,7 +40,7 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 
 @dataclass
 class RuleInquiry:
-    """An engine's answers to one rule, with the choices that would give them.
+    """The search for the choices of an engine that give its answers to one rule.
 
     results: those of the rule's test logs. asked: those of further logs. alike: for each choice of the guess the
     choices that no known log tells from it. stopped: why the search ended early, "" if it did not.
