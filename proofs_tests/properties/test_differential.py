@@ -153,7 +153,7 @@ TRIES = 60
 
 
 SHRUNK = [language for language in generated_languages() if language.name not in ("sigma", "funnel")]
-"""The languages whose queries are shrunk; of Sigma and funnels the streams are."""
+"""The languages whose queries are rewritten fast enough; for Sigma and funnels see unit/equivalence/test_shrink.py."""
 
 
 @pytest.mark.parametrize("cases", sampled([1, CASES], [1]))

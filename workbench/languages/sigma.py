@@ -41,6 +41,7 @@ from cerify.semantics.values import Value
 
 if TYPE_CHECKING:
     from cerify.equivalence.generate.generator import Generator
+    from cerify.equivalence.shrink.shrink import QueryOperations
     from cerify.equivalence.verdict import Certificate, Verdict
     from cerify.explanations.explanation import Explainer
     from cerify.hypotheses.interpretation import Interpretation
@@ -213,7 +214,12 @@ def _line_of_log(log: Iterable[Event], alerts: Iterable[SigmaAlert], kills: Iter
 
 
 class SigmaCases(Cases[sigma.SigmaQuery]):
-    """The random cases of Sigma."""
+    """The random cases of Sigma, and how its rules get simpler."""
+
+    def operations(self) -> QueryOperations[sigma.SigmaQuery]:
+        from cerify.equivalence.shrink.sigma import SIGMA
+
+        return SIGMA
 
     def generator(self) -> Generator[sigma.SigmaQuery]:
         from cerify.equivalence.sigma import SIGMA

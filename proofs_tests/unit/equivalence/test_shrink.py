@@ -19,6 +19,7 @@ from cerify.equivalence.shrink.cel import CEL
 from cerify.equivalence.shrink.funnels import FUNNELS
 from cerify.equivalence.shrink.sase import SASE
 from cerify.equivalence.shrink.shrink import shrink, ways, weight
+from cerify.equivalence.shrink.sigma import SIGMA
 from cerify.semantics.cel import denote
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.interpreter import Interpreter
@@ -345,3 +346,33 @@ def test_words_of_a_clause_that_may_be_left_out_count(simpler: str, other: str) 
     assert row_pattern.complexity(small) < row_pattern.complexity(large)
     if "NOT" in other:
         assert small in [q for reduction in row_pattern.ROW_PATTERN.reductions for q in reduction(large)]
+
+
+RULES = """
+title: used
+name: used
+logsource: {product: p}
+detection: {first: {kind: login}, other: {size: 1}, condition: first and not other}
+---
+title: unused
+name: unused
+logsource: {product: p}
+detection: {first: {kind: exec}, condition: first}
+---
+title: inner
+name: inner
+correlation: {type: temporal, rules: [used, unused], group-by: [user], timespan: 2s}
+---
+title: outer
+correlation: {type: event_count, rules: [inner], timespan: 5s, condition: {gte: 2}}
+"""
+SMALLEST = """
+title: used name: used logsource: product: p detection: other: size: 1 condition: other ---
+title: inner correlation: type: temporal rules: - used timespan: 2s
+"""
+
+
+def test_rules_of_sigma_get_smaller() -> None:
+    """Down to the inner correlation and the part of a rule that is needed, without what nothing names."""
+    rules, _ = shrink(SIGMA, SIGMA.parse(RULES), NOISE, lambda q, _: "temporal" in repr(q) and "size" in repr(q))
+    assert rules.text.split() == SMALLEST.split()

@@ -1,0 +1,120 @@
+"""How Sigma rules get simpler: rules, keys and values that are left out of the documents of a text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from cerify.equivalence.rewrite.trees import same
+from cerify.equivalence.shrink.shrink import QueryOperations, dropped, varied
+from cerify.semantics.eql import syntax as eql
+from cerify.semantics.errors import CerifyError
+from cerify.semantics.events import TIME
+from cerify.semantics.sigma.parse import parse, show_documents
+from cerify.semantics.sigma.syntax import SigmaCorrelation, SigmaDetection, SigmaQuery, rules_of
+from cerify.semantics.trees import subtrees
+
+Document = Mapping[str, Any]
+
+
+def inner_rules(query: SigmaQuery) -> Iterator[SigmaQuery]:
+    """Yield, in the place of a correlation that raises alerts, a correlation to which it refers."""
+    documents = _documents(query)
+    parts = (part for rule in query.rules if isinstance(rule, SigmaCorrelation) for part in rule.rules)
+    for name in (part.name for part in parts if isinstance(part, SigmaCorrelation)):
+        yield from _parsed(documents, [name])
+
+
+def fewer_parts(query: SigmaQuery) -> Iterator[SigmaQuery]:
+    """Yield the rules without a key, a value or an item of a document, and without rules that nothing names then."""
+    raising = [rule.name for rule in query.rules]
+    for documents in varied(_documents(query), _fewer):
+        yield from _parsed(documents, raising)
+
+
+def _fewer(node: Any) -> Iterator[Any]:
+    """Yield a mapping or a list with one part less at one place, or a condition that is one detection of it."""
+    match node:
+        case dict():
+            for rest in dropped((*node.items(),)):
+                yield dict(rest)
+            if isinstance(node.get("condition"), str):
+                yield from ({**node, "condition": name} for name in node if name != "condition")
+            for items in varied((*node.items(),), lambda item: ((item[0], other) for other in _fewer(item[1]))):
+                yield dict(items)
+        case list() if len(node) > 1:
+            yield from map(list, dropped((*node,)))
+
+
+def _documents(query: SigmaQuery) -> tuple[Document, ...]:
+    import yaml
+
+    return tuple(filter(None, yaml.safe_load_all(query.text)))
+
+
+def _parsed(documents: Sequence[Document], raising: Iterable[str]) -> Iterator[SigmaQuery]:
+    """Yield the query of the rules that raise alerts, with those to which they refer, if it is one."""
+    pending, needed = list(raising), set[int]()
+    while pending:
+        name = pending.pop()
+        for place, document in enumerate(documents):
+            if place not in needed and name in (document.get("name"), document.get("id"), document.get("title")):
+                needed.add(place)
+                pending += document.get("correlation", {}).get("rules", ())
+    with suppress(CerifyError):
+        yield parse(show_documents(documents[place] for place in sorted(needed)))
+
+
+def _size(query: SigmaQuery) -> int:
+    """Return the number of rules, of nodes of their conditions, and of keys, thresholds and references."""
+    return sum(
+        1 + sum(1 for _ in subtrees(rule.condition))
+        if isinstance(rule, SigmaDetection)
+        else 1 + len(rule.rules) + len(rule.group_by) + len(rule.thresholds)
+        for rule in rules_of(query)
+    )
+
+
+def _fields(query: SigmaQuery) -> Iterator[str]:
+    yield TIME
+    for rule in rules_of(query):
+        if isinstance(rule, SigmaDetection):
+            yield from (field.name for field in eql.fields_of(rule.condition))
+        else:
+            yield from (name for names in (*rule.keys, *rule.values) for name in names)
+
+
+def _kinds(query: SigmaQuery) -> Iterator[str]:
+    return ("detection" if isinstance(rule, SigmaDetection) else rule.kind for rule in rules_of(query))
+
+
+def _text(query: SigmaQuery) -> str:
+    return query.text
+
+
+def _length(query: SigmaQuery) -> int:
+    return len(query.text)
+
+
+def _nothing(query: SigmaQuery) -> tuple[()]:
+    return ()
+
+
+def mapped(query: SigmaQuery, name: object = same, value: object = same) -> SigmaQuery:
+    """Return the query: the names and constants of rules stay as they are."""
+    return query
+
+
+SIGMA: QueryOperations[SigmaQuery] = QueryOperations(
+    parse=parse,
+    show=_text,
+    reductions=(inner_rules, fewer_parts),
+    size=_size,
+    complexity=_length,
+    types=_nothing,
+    attributes=_fields,
+    predicates=_nothing,
+    mapped=mapped,
+    operators=_kinds,
+)
