@@ -1,8 +1,8 @@
 """The interface of all evaluators that read a stream in batches, for every language.
 
-An evaluator is made from a query and reads one stream: `push` each batch, then `finish`. All at once, that is
-`evaluate`. Subclasses are in evaluate/ (CEL and core-CEL), dfa/ and nfab/, readable and compiled; cerify.plan has
-one that follows the definition.
+An evaluator is made from a query and reads one stream: `push` each batch, then `finish`. `evaluate` does both for a
+whole stream. Subclasses are in evaluate/ (CEL and core-CEL), dfa/ and nfab/, readable and compiled; cerify.plan has one
+that follows the definition.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def unseal(saved: bytes, kind: str, query: str) -> bytes:
 
 
 def _difference(header: dict[str, Any], kind: str) -> str:
-    """Return why an undamaged state is not the expected one, and what to do."""
+    """Return why an undamaged saved state is not the expected one, and what to do."""
     if header.get("version") != VERSION:
         return (
             f"a state of version {header.get('version')}; this version reads {VERSION}: restore it with the release of "
@@ -112,7 +112,7 @@ def require_output(output: str) -> None:
 class Consumption(Enum):
     """Which events later matches may no longer use after a match (docs/decisions/windows.md).
 
-    NONE: nothing. ANY: a position with a match forgets all events up to it; what follows is evaluated as if the stream
+    NONE: later matches may use all events. ANY: after a position with a match, evaluation goes on as if the stream
     began after that position.
     """
 
@@ -146,14 +146,13 @@ class Evaluator(ABC):
     """An evaluator of one query over one stream that comes in batches.
 
     budget.seconds is the time of one call of `push`, `count` or `finish`. position is that of the next event, so that
-    the first event of the stream has position 0. A subclass defines `read`,
-    `dump`, `load`, `identity`, `counters` and `remade`, and where it applies `rest` and `tally`. It is copied and
-    pickled by what `remade` returns and by its saved state. STATE is what its saved states are called. counts: whether
-    it may count matches without building them. check: called
-    once, with the first batch that has events, before it is read. default_type: the type of events without one.
+    the first event of the stream has position 0. A subclass defines `read`, `dump`, `load`, `identity`, `counters` and
+    `remade`, and if needed `rest` and `tally`. Copies and pickles are made from the result of `remade` and the saved
+    state. STATE: the name of its saved states. counts: whether it may count matches without building them. check:
+    called once, with the first batch that has events, before it is read. default_type: the type of events without one.
     attributes: the names that the evaluator reads, None for all; a file that is given as a batch is read for these
-    only. needed: the names that have to be readable, None for all. texts: the names whose texts stay texts by the
-    schema, even where they look like times.
+    only. needed: the names that have to be readable, None for all. texts: the names whose values the schema declares as
+    texts, even if they look like times.
     """
 
     STATE: ClassVar[str]
@@ -181,7 +180,7 @@ class Evaluator(ABC):
             return Matches(self.push_stream(self._opened(batch, limit), limit))
 
     def push_arrow(self, batch: Batch, limit: int | None = None) -> pa.Table:
-        """Same as `push`, but return a table with the columns at and events."""
+        """Read the next events like `push`, but return a table with the columns at and events."""
         return self.push(batch, limit).to_arrow().select(["at", "events"])
 
     def finish(self) -> Matches:
@@ -203,7 +202,7 @@ class Evaluator(ABC):
             return self.tally(self._opened(batch))
 
     def count_all(self, S: Stream) -> int:
-        """Return the number of matches of a whole stream, by an evaluator that reads nothing before or after it."""
+        """Return the number of matches of a whole stream, given an evaluator that reads no other events."""
         return self.count(S) + len(self.finish())
 
     def evaluate(self, batch: Batch) -> Matches:
@@ -212,7 +211,7 @@ class Evaluator(ABC):
         return Matches(sorted(found + rest)) if rest else found
 
     def evaluate_stream(self, S: Stream) -> Sequence[Match]:
-        """Return the matches of `evaluate`, for a Stream that is known to have what the query needs."""
+        """Return the matches of `evaluate`, for a Stream already known to have all attributes that the query needs."""
         with self.budget.timed():
             found, rest = self.push_stream(S), self.flush()
             return sorted([*found, *rest]) if rest else found
@@ -226,17 +225,17 @@ class Evaluator(ABC):
 
     @abstractmethod
     def push_stream(self, S: Stream, limit: int | None = None) -> Sequence[Match]:
-        """Same as `push`, but for a Stream."""
+        """Read the next events like `push`, given a Stream."""
 
     def flush(self) -> list[Match]:
-        """Return the matches of `finish`.
+        """Return the matches that `finish` adds.
 
-        By default there are none, as all matches are certain at the position of their report.
+        By default there are none, because all matches are certain when they are reported.
         """
         return []
 
     def tally(self, S: Stream) -> int:
-        """Same as `count`, but for a Stream. By default the matches are built."""
+        """Return what `count` returns, for a Stream. By default the matches are built."""
         return len(self.push_stream(S))
 
     def save(self) -> bytes:
@@ -324,7 +323,9 @@ class Evaluator(ABC):
         return S
 
     def _require_alike(self, S: Stream, names: frozenset[str] | None) -> None:
-        """Raise InputError where an attribute is text in one batch and a time in another: each has its own reading."""
+        """Raise InputError if an attribute is text in one batch and a time in another, because each is read
+        differently.
+        """
         found = dict(self._kinds or {})
         for name, new in kinds_of_times(S, names):
             if found.setdefault(name, new) != new:
@@ -335,7 +336,7 @@ class Evaluator(ABC):
         self._kinds = found
 
     def _fits(self, S: Stream) -> bool:
-        """Return whether the check of the first batch finds nothing."""
+        """Return whether the check of the first batch passes."""
         assert self.check is not None
         try:
             with warnings.catch_warnings():

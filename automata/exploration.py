@@ -57,7 +57,7 @@ Letter = TypeVar("Letter", bound=Hashable)
 def classes(steps: Sequence[Mapping[Letter, int]], final: Sequence[bool]) -> list[int]:
     """Return the class of each state: states of one class accept the same words.
 
-    steps: for each state the target of each letter; a missing letter leads to where nothing is accepted. Classes are
+    steps: for each state the target of each letter; a missing letter leads to a state that accepts nothing. Classes are
     numbered in the order of their first states.
     """
     of = _refined(_sources(steps), [*final, False])
@@ -81,7 +81,9 @@ def _sources(steps: Sequence[Mapping[Letter, int]]) -> list[dict[int, list[int]]
 
 
 def _refined(sources: list[dict[int, list[int]]], final: list[bool]) -> list[int]:
-    """Split blocks until all states of a block go to the same block with each letter; return their blocks."""
+    """Split blocks until, for each letter, all states of a block go to the same block; return the block of each
+    state.
+    """
     blocks = [{q for q, accepts in enumerate(final) if accepts is side} for side in (False, True)]
     of = [int(accepts) for accepts in final]
     pending = {0, 1}
@@ -111,7 +113,7 @@ Subset: TypeAlias = int
 
 
 def subset(states: Iterable[int]) -> Subset:
-    """Return the set of these states."""
+    """Return the set of these states as a bit mask."""
     return sum(1 << q for q in set(states))
 
 

@@ -4,9 +4,9 @@ They are functions over arrays of numbers: numba compiles them where it is insta
 
 Common parameters: `starts` are the offsets of the keys, one more than there are keys, into `times` and `masks`, which
 have the rows of each key together, their times ascending. Bit i of a mask is set if the row satisfies step i + 1; bit
-n, after those of the n steps, if it is barred. `window` is the longest time from the first step to the last. `work`
-is room for two numbers per step. The chains of keys are written one after the other, of each key as many rows as its
-level.
+n, after the bits of the n steps, is set if the row is barred. `window` is the longest time from the first step to the
+last. `work` is room for two numbers per step. The chains of keys are written one after the other; each has as many rows
+as the level of its key.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ else:
 def keep_rows(
     first: int, n: int, every: bool, pruned: bool, given: Array, valid: Array, bits: Array, state: Array, kept: Array
 ) -> int:
-    """Write the rows that can matter, in their order, and return their number.
+    """Write the rows that can affect the result, in order, and return their number.
 
     given: the keys of the rows from position `first` on, the least key, the times, and the masks; with bits, an index
     into the masks for each row. Keys are numbered from the least; a row with another key has none. valid: whether each
@@ -47,8 +47,8 @@ def keep_rows(
 
     state: carried from part to part. It has for each key 0 before its first row, then one more than the number of steps
     reached, regardless of windows; the numbers of rows without a key, of other rows without a time, and of decreasing
-    times; and the last time. With pruned the rows of each key must come in order, and rows of steps that are not yet
-    due are left out: no chain has them, and in a long funnel they are most rows.
+    times; and the last time. With pruned the rows of each key must come in order. Then rows of steps that are not yet
+    due are left out: no chain contains them, and in a long funnel they are most rows.
     """
     keys, low, times, numbers = given
     reached, counts, latest = state
@@ -92,8 +92,8 @@ def keep_rows(
 def place_rows(shift: int, free: Array, given: Array, placed: Array) -> None:
     """Write each row to the next free place of its bucket, which is the code of its key without its low bits.
 
-    given has columns as `keep_rows` writes them, placed the same but for the low bits of codes. free has the next place
-    of each bucket.
+    given: columns as `keep_rows` writes them. placed: the same columns, with only the low bits of codes. free has the
+    next place of each bucket.
     """
     codes, rows, times, masks = given
     to_codes, to_rows, to_times, to_masks = placed
@@ -108,10 +108,10 @@ def place_rows(shift: int, free: Array, given: Array, placed: Array) -> None:
 
 @compiled
 def group_bucket(starts: Array, given: Array, placed: Array) -> None:
-    """Write the rows of a bucket with those of a key together, in their order, and where each key starts.
+    """Write the rows of a bucket grouped by key, each group in its old order, and where each key starts.
 
-    given has columns as `place_rows` writes them, placed the same without codes. `starts` has one place more than the
-    bucket has keys, and is zero.
+    given: columns as `place_rows` writes them. placed: the same columns without codes. `starts` has one place more than
+    the bucket has keys, and is zero.
     """
     codes, rows, times, masks = given
     to_rows, to_times, to_masks = placed
@@ -151,12 +151,13 @@ def follow_steps(
 def chain_levels(
     starts: Array, times: Array, masks: Array, n: int, window: Any, increasing: bool, work: Array, out: Array
 ) -> None:
-    """Write the level of each key, and the rows of its least deepest chain.
+    """Write the level of each key, and the rows of its chain.
 
-    A row extends the chain of the step before that begins last, which is within the window if any is. With increasing
-    times the chains that end at the present time wait in `waiting` until time goes on. Once the level is known, the
-    same is done backwards with the chains that end first, which finds the first row where a chain of this level begins;
-    from there each step is taken at its earliest row.
+    The chain is the least deepest one: of the chains of this level, the one with the earliest rows. A row extends the
+    chain of the step before that begins last; if any chain is within the window, that one is. With increasing times the
+    chains that end at the present time wait in `waiting` until time goes on. Once the level is known, the same is done
+    backwards with the chains that end first, which finds the first row where a chain of this level begins; from there
+    each step is taken at its earliest row.
     """
     newest, waiting = work[0], work[1]  # of steps up to the level; most keys have one row, and are soon done
     levels, chains = out
@@ -231,7 +232,7 @@ def chain_levels(
 def first_levels(
     starts: Array, times: Array, masks: Array, n: int, window: Any, increasing: bool, work: Array, out: Array
 ) -> None:
-    """Write the level and the chain of each key where a chain begins at the key's first row of step 1 only."""
+    """Write the level and the chain of each key, if chains may begin only at the key's first row of step 1."""
     levels, chains = out
     written = 0
     for key in range(len(levels)):
@@ -259,9 +260,9 @@ def entry_levels(
 ) -> None:
     """Write the levels of ClickHouse's readings that read entries, by time and then by step.
 
-    rules has four truth values: strict_increase, strict_order, allow_reentry and strict_deduplication. Of each step the
-    first and the last row of its newest accepted chain are kept. Rows of equal times are read together, a step at a
-    time, those of no step first, which only strict_order looks at.
+    rules has four truth values: strict_increase, strict_order, allow_reentry and strict_deduplication. For each step
+    the first and the last row of its newest accepted chain are kept. Rows of equal times are read together, step by
+    step. Rows of no step come first; only strict_order looks at them.
     """
     increase, order, reentry, deduplication = rules[0], rules[1], rules[2], rules[3]
     began, last = work[0], work[1]
@@ -348,10 +349,11 @@ def augment(masks: Array, block: int, size: int, owner: Array, step: int, n: int
 
 @compiled
 def once_levels(starts: Array, times: Array, masks: Array, n: int, window: Any, work: Array, levels: Array) -> None:
-    """Write the levels of ClickHouse's strict_once: different rows, those of equal times in any order.
+    """Write the levels of ClickHouse's strict_once: a chain has different rows, and rows of equal times are in any
+    order.
 
-    Of each step the latest first row of a chain is kept. Through rows of equal times a chain goes by a matching of the
-    next steps with different rows, which is extended a step at a time along augmenting paths.
+    For each step the latest first row of a chain is kept. Among rows of equal times, a chain is a matching of the next
+    steps with different rows, which is extended step by step along augmenting paths.
     """
     newest, reached = work[0], work[1]
     for key in range(len(levels)):

@@ -35,10 +35,10 @@ MODES: dict[str, tuple[bool, bool, bool, bool] | None] = {
 
 @dataclass(frozen=True)
 class FunnelRows:
-    """The rows of a funnel, or of a bucket, those of a key together and in order.
+    """The rows of a funnel, or of a bucket of keys. The rows of a key are together and in order.
 
-    keys: the number of keys, numbered from 0. starts: `keys + 1` offsets into the other columns. rows: the
-    position of each row in the stream. times and masks: see `funnel_kernels`.
+    keys: the number of keys, numbered from 0. starts: `keys + 1` offsets into the other columns. rows: the position of
+    each row in the stream. times and masks: see `funnel_kernels`.
     """
 
     keys: int
@@ -50,9 +50,10 @@ class FunnelRows:
 
 @dataclass(frozen=True)
 class Reached:
-    """The level of each key: `levels` has an int for each, `chains` the rows of all chains in `FunnelRows`.
+    """The level of each key. levels: an integer for each key. chains: the rows of all chains, as indices into
+    `FunnelRows`.
 
-    The chains of the keys follow each other in `chains`; that of a key has as many rows as its level.
+    The chains of the keys follow each other in `chains`; the chain of a key has as many rows as its level.
     """
 
     levels: np.ndarray
@@ -62,14 +63,14 @@ class Reached:
 class KeyedRows:
     """Collects the rows of a funnel in stream order, and returns them grouped by key.
 
-    keys: the number of keys, numbered from 0. They go out in buckets of neighbouring keys, which fit in a cache.
+    keys: the number of keys, numbered from 0. They are returned in buckets of neighbouring keys that fit in a cache.
     """
 
     def __init__(self, keys: int, every: bool, steps: int | None = None) -> None:
-        """Take no rows yet; rows of no step are left out, but with `every`.
+        """Begin without rows. every: keep rows that match no step.
 
-        With the number of steps, rows that no chain can have are left out too, as far as that is known: the rows of
-        each key have to come in the order in which `find_chains` reads them.
+        steps: if given, rows that no chain can contain are left out too, as far as that is known. Then the rows of each
+        key have to come in the order in which `find_chains` reads them.
         """
         self.keys, self._every, self._steps = keys, every, steps
         self._reached, self._counts = np.zeros(keys, np.uint8), np.zeros(3, np.int64)
@@ -79,7 +80,7 @@ class KeyedRows:
 
     @property
     def present(self) -> np.ndarray:
-        """Return whether each key has a row."""
+        """Return for each key whether it has a row."""
         present: np.ndarray = self._reached > 0
         return present
 
@@ -111,8 +112,9 @@ class KeyedRows:
     ) -> None:
         """Add the rows whose positions begin with `first`.
 
-        keys: whole numbers; the key `least` counts as 0, and a number outside the keys is a row without a key. valid:
-        whether each row has a time, all if None. With bits, `masks` has for each row the place of its mask in bits.
+        keys: whole numbers; the key `least` counts as 0, and a number out of range means that the row has no key.
+        valid: whether each row has a time, all if None. With bits, `masks` has for each row the place of its mask in
+        bits.
         """
         from cerify.automata.funnel_kernels import keep_rows
 
@@ -131,7 +133,7 @@ class KeyedRows:
         self._room = tuple(column[count:] for column in self._room)
 
     def groups(self) -> Iterator[tuple[int, FunnelRows]]:
-        """Yield the rows of each bucket with the number of its first key. No row is left afterwards."""
+        """Yield the rows of each bucket with the number of its first key. Afterwards no rows are left."""
         if self.keys == 0 or not self._parts:
             return
         if not installed("numba"):
@@ -152,7 +154,7 @@ class KeyedRows:
             yield low, FunnelRows(keys, starts, *grouped)
 
     def _place(self) -> tuple[int, np.ndarray, tuple[np.ndarray, ...]]:
-        """Return by how many bits a key is longer than its bucket, where each bucket ends, and the rows by bucket."""
+        """Return how many bits a key is longer than its bucket, where each bucket ends, and the rows by bucket."""
         from cerify.automata.funnel_kernels import place_rows
 
         size = sum(len(codes) for codes, *_ in self._parts)
@@ -191,7 +193,7 @@ def first_step_back(rows: FunnelRows) -> tuple[int, int] | None:
 
 
 def find_chains(rows: FunnelRows, n: int, window: int | float | None, *, first: bool, increasing: bool) -> Reached:
-    """Return the level and the least deepest chain of each key, see `cerify.semantics.funnels.deepest_chain`.
+    """Return for each key its level, and the least of its deepest chains; see `cerify.semantics.funnels.deepest_chain`.
 
     The times of each key have to ascend. window is in the unit of the times; None for no window.
     """

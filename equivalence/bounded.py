@@ -271,8 +271,9 @@ class SymbolicMeaning:
             yield mu, z3.And(guard, z3.Not(z3.Or(rivals)))
 
     def _per_key(self, psi: cel.Formula, names: tuple[str, ...], i: int, j: int) -> Iterator[tuple[Valuation, Guard]]:
-        """Yield the valuations of psi over the events from i to j with the key of the event at j: a case for each set
-        of such events.
+        """Yield the valuations of psi over those events from i to j that have the key of the event at j.
+
+        Each set of positions that may have this key is one case.
         """
 
         def same(p: int) -> Guard:
@@ -289,7 +290,10 @@ class SymbolicMeaning:
     def _split(
         self, left: cel.Formula, right: cel.Formula, i: int, j: int, contiguous: bool
     ) -> Iterator[tuple[Valuation, Guard]]:
-        """Yield left on i to k and right on k + 1 to j; if contiguous, only those that meet there."""
+        """Yield the valuations of left from i to k joined with those of right from k + 1 to j, for each k.
+
+        If contiguous, only pairs where left ends at k and right begins at k + 1.
+        """
         for k in range(i, j):
             before, after = self.meaning(left, i, k), self.meaning(right, k + 1, j)
             if contiguous:
@@ -469,8 +473,8 @@ def compare(
     budget: Budget = Budget(),
     order: Order = "any",
 ) -> Bounded | Different | Undecided:
-    """Return whether the two differ on a stream of at most `length` events. one_way: only what phi has and psi lacks
-    counts.
+    """Return whether the two differ on a stream of at most `length` events. one_way: count only matches of phi that psi
+    lacks.
 
     order: the order of the times of the stream. All solver calls together take at most SECONDS.
     """
@@ -511,7 +515,7 @@ def _checked(solver: z3.Solver, deadline: float) -> z3.CheckSatResult:
 def _differs(left: Guarded, right: Guarded, level: Level, one_way: bool, symbolic: SymbolicMeaning) -> Guard:
     """Return the constraint that some valuation, or complex event, belongs to one side only.
 
-    At the level of positions: that one of the two has any. If one_way, only the first.
+    At the level of positions: exactly one side has any match. If one_way, count only what the left side has.
     """
     if level == "valuations":
         return z3.Or(_lacking(left, right) + ([] if one_way else _lacking(right, left)))
@@ -523,6 +527,6 @@ def _differs(left: Guarded, right: Guarded, level: Level, one_way: bool, symboli
 
 
 def _lacking(here: Mapping[Found, Guard], there: Mapping[Found, Guard]) -> list[Guard]:
-    """Return the constraints that each of these is a match here and not there."""
+    """Return for each match of `here` the constraint that it holds and that `there` lacks it."""
     false = z3.BoolVal(False)
     return [z3.And(guard, z3.Not(there.get(found, false))) for found, guard in here.items()]

@@ -110,7 +110,7 @@ def marked_dfa(phi: Formula, schema: Schema | None = None, budget: Budget = Budg
 
 
 def _determinized(automaton: MarkedNFA, budget: Budget) -> tuple[list[dict[Letter, int]], list[bool]]:
-    """Return the complete subset automaton of the left one."""
+    """Return the complete, deterministic automaton of the left side of a union (subset construction)."""
     width = len(automaton.marks)
 
     def successors(states: Subset) -> Iterable[tuple[Letter, Subset]]:

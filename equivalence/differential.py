@@ -120,7 +120,7 @@ def checked(
 
 
 def _verdict(evaluator: Evaluator, phi: Query, stream: Stream, output: Output) -> Verdict:
-    """Return the verdict on an evaluator's answer by itself; expected is None."""
+    """Return the verdict on an evaluator's answer, not yet compared: `expected` is None."""
     begun = time.perf_counter()
     outcome: Outcome
     try:
@@ -202,7 +202,7 @@ class CampaignPlan:
 
     tries: how often the evaluators are called again to shrink one disagreement. language: that of the queries. maker:
     makes the cases. stream: makes another stream for a query. together: how many cases in a row share their query,
-    which is then compiled once; the first of them is the maker's. second_opinion: checks the left evaluator wherever
+    which is then compiled once; the maker makes the first of them. second_opinion: checks the left evaluator wherever
     the right one disagrees with it.
     """
 
@@ -315,10 +315,11 @@ def campaign(
 ) -> Summary:
     """Run a campaign and return its summary. It stops after `stop_after` causes, or EACH times as many disagreements.
 
-    A disagreement is shrunk until its cause is one that EACH others have, or is known, first to what the last one about
-    the same query was. A case is not begun after the seconds. A KeyboardInterrupt ends the campaign with what was found
-    until then. With several processes the evaluators must be functions that another process can import. The cases and
-    disagreements do not depend on their number, nor on what a checkpoint has. Raises BrokenProcessPool if one dies.
+    A disagreement is shrunk until its cause is known, or EACH other disagreements have that cause. Shrinking first
+    tries the shrunk form of the last disagreement about the same query. No case begins after the seconds are over. A
+    KeyboardInterrupt ends the campaign with what was found until then. With several processes the evaluators must be
+    functions that another process can import. The cases and disagreements do not depend on their number, nor on what a
+    checkpoint has. Raises BrokenProcessPool if one dies.
     """
     begun = time.monotonic()
     summary = Summary(plan.cases)
@@ -794,7 +795,7 @@ def differ(
     left: a function from the text of a CEL query and a stream to matches, or to pairs of the position at which one is
         reported and its positions; so is right.
     profile: what the queries and streams are made of.
-    cases: how many there are; the same seed gives the same ones, of at most `nodes` and `events`.
+    cases: the number of cases. The same seed gives the same cases, with at most `nodes` nodes and `events` events.
     processes: how many work at once. With more than one, another process must be able to import the functions.
     stop_after: the number of differences after which the run ends.
     progress: called with the summary so far.

@@ -346,7 +346,7 @@ class LogSearch:
     def _pairs(self, rule: sigma.SigmaCorrelation) -> Iterator[Drafts]:
         """Yield two events with a value far above a bound and one below: in a window, not in one, in two groups.
 
-        A group has an alert or none by which of its events are looked at together, also where groups alone are seen.
+        Whether a group has an alert depends on which of its events are grouped into one window.
         """
         for _, bound in rule.thresholds if rule.kind in sigma.NUMERIC else ():
             values = (2 * bound + 10, bound / 2, -3 * bound - 20)
@@ -358,7 +358,7 @@ class LogSearch:
                     yield (*(self._giving(draft, names) for draft in low), *high)
 
     def _draft_doubled(self, rule: sigma.SigmaCorrelation) -> Iterator[Drafts]:
-        """Yield events whose sum or average is another one if an event that several rules find is added for each."""
+        """Yield events whose sum or average changes if an event that several rules detect is counted once per rule."""
         numbers = {self.detections.index(part) for part in rule.rules if isinstance(part, sigma.SigmaDetection)}
         both = max(self.letters, key=lambda letter: len(letter.passes & numbers), default=None)
         if both is None or len(both.passes & numbers) < 2:
@@ -383,9 +383,9 @@ class LogSearch:
         return draft
 
     def _with_all_fields(self, draft: _Draft) -> _Draft:
-        """Return a draft in which the fields of conditions have values, where the same detections find it with one.
+        """Return a draft with values for the fields of conditions, as far as the same detections still find it.
 
-        Without a value for a filter, what a converter makes of a field that is not there would hide all else.
+        Otherwise a converter's treatment of missing fields would hide all other differences.
         """
         found = self._list_detected(draft)
         for name in self.tested:
@@ -401,7 +401,9 @@ class LogSearch:
         return [test(event) for test in self._tests]
 
     def _values_of(self, name: str, n: int) -> list[Value]:
-        """Return values of a field that conditions look for, the nth in front; a pattern has one for each number n."""
+        """Return values that conditions look for in a field, starting with the nth; a pattern gives another value for
+        each n.
+        """
         found: list[Value] = []
         for node in (node for rule in self.detections for node in subtrees(rule.condition)):
             if isinstance(node, eql.ValueLookup) and node.term == eql.EventField(name):
@@ -412,7 +414,9 @@ class LogSearch:
         return found[n:] + found[:n]
 
     def _near_values(self, draft: _Draft, name: str) -> list[Value]:
-        """Return other values of a field used in conditions: the draft's value in other case, and another one."""
+        """Return other values for a field used in conditions: the draft's value in other case, and a different
+        value.
+        """
         known = self._values_of(name, 1)
         own = draft.event(BEGIN).attributes.get(name)
         return [*([own.swapcase()] if known and isinstance(own, str) else []), *known[:1]]
@@ -509,7 +513,10 @@ class LogSearch:
             yield (*base, replace(base[-1], gap=span)), 0
 
     def _fields_of_groups(self) -> Iterable[tuple[str, ...]]:
-        """Return for each group field its fields in the rules, and all of them; those with several."""
+        """Return the sets of fields that are one group field in different rules, and the set of all group fields.
+
+        Sets with a single field are left out.
+        """
         named = [tuple(fields) for rule in self.correlations for fields in zip(*rule.keys, strict=True)]
         return (one for one in dict.fromkeys((*named, tuple(self.groups))) if len(set(one)) > 1)
 
@@ -554,7 +561,7 @@ def _places(alerts: Iterable[SigmaAlert]) -> set[int]:
 def find_log(
     logs: Iterable[list[Event]], one: Judge, other: Judge, said: Callable[[Iterable[SigmaAlert]], object] = _said
 ) -> list[Event] | None:
-    """Return a short log on which two judges disagree; None if none of the tried logs does."""
+    """Return a short log on which two judges disagree; None if they agree on all logs tried."""
     for log in logs:
         check_time()
         if said(one(log)) != said(other(log)):
@@ -597,7 +604,7 @@ def compare_sigma(
     left: sigma.SigmaQuery, right: sigma.SigmaQuery, claim: Claim = "equivalent", level: Level = "events",
     budget: Budget = Budget(),
 ) -> SameRules | Different | Undecided:  # fmt: skip
-    """Return whether rules raise the same alerts on every log, or the left ones are among the right; else a log."""
+    """Return whether rules raise the same alerts on every log, or the right ones all alerts of the left; else a log."""
     right = _with_patterns_of(left, right)
     if left == right:
         return SameRules("they are the same rules")
@@ -633,7 +640,7 @@ def compare_sigma(
 
 
 def _with_patterns_of(left: sigma.SigmaQuery, right: sigma.SigmaQuery) -> sigma.SigmaQuery:
-    """Return the right rules, with the left ones' text of each regular expression of a field that means the same."""
+    """Return the right rules with regular expressions spelled as in the left ones, where both mean the same."""
 
     def patterns(query: sigma.SigmaQuery) -> list[eql.ValueLookup]:
         conditions = [rule.condition for rule in sigma.rules_of(query) if isinstance(rule, sigma.SigmaDetection)]
@@ -667,8 +674,7 @@ def _with_patterns_of(left: sigma.SigmaQuery, right: sigma.SigmaQuery) -> sigma.
 
 
 def _agree(left: sigma.SigmaQuery, right: sigma.SigmaQuery, search: LogSearch, claim: Claim = "equivalent") -> bool:
-    """Return whether rules have the same parts, whose conditions agree on every event and whose thresholds on every
-    number.
+    """Return whether rules have the same parts, with conditions and thresholds that agree on every event and number.
 
     A rule is contained in one that raises alerts at more events or numbers: the events of an alert are the same.
     """
@@ -700,9 +706,7 @@ def _agree(left: sigma.SigmaQuery, right: sigma.SigmaQuery, search: LogSearch, c
 
 
 def _in_order(rule: sigma.SigmaCorrelation) -> sigma.SigmaCorrelation:
-    """Return the correlation with its group's fields sorted, and with its rules sorted by name if their order means
-    nothing.
-    """
+    """Return the correlation with the fields of its group sorted, and also its rules if their order does not matter."""
     order = sorted(range(len(rule.group_by)), key=lambda i: rule.group_by[i])
     group_by, *keys = (tuple(fields[i] for i in order) for fields in (rule.group_by, *rule.keys))
     rule = replace(rule, group_by=group_by, keys=tuple(keys))
@@ -718,10 +722,10 @@ def _in_order(rule: sigma.SigmaCorrelation) -> sigma.SigmaCorrelation:
 
 
 def _thresholds_hold(one: sigma.SigmaCorrelation, other: sigma.SigmaCorrelation, claim: Claim) -> bool:
-    """Return whether the thresholds of the correlations hold for the same numbers, or those of the first one for no
+    """Return whether the thresholds hold for the same numbers; for containment, whether those of `one` imply the
     others.
 
-    Of counts they are whole numbers, which a window with an occurrence has; of rules there are no more than are named.
+    Counts are whole numbers of at least 1. Numbers of rules are also at most the number of rules in the correlation.
     """
     bounds = sorted({float(bound) for rule in (one, other) for _, bound in rule.thresholds})
     if one.kind in sigma.NUMERIC:
@@ -744,7 +748,7 @@ def _thresholds_hold(one: sigma.SigmaCorrelation, other: sigma.SigmaCorrelation,
 
 
 def mutants_of(query: sigma.SigmaQuery) -> Iterator[tuple[str, sigma.SigmaQuery]]:
-    """Yield the rules that differ from a query's in one place, each with what was changed."""
+    """Yield the rules that differ in one place from those of a query, each with a description of the change."""
     for i, rule in enumerate(query.rules):
         for words, other in _mutants(rule):
             yield words, sigma.SigmaQuery((*query.rules[:i], other, *query.rules[i + 1 :]))
@@ -804,7 +808,9 @@ def _without_rule(rule: sigma.SigmaCorrelation, i: int) -> sigma.SigmaCorrelatio
 
 
 def readings(query: sigma.SigmaQuery) -> Iterator[tuple[str, SigmaReading]]:
-    """Yield each reading that bears on a query and differs from the specification's in one answer, as axis=value."""
+    """Yield, as axis=value, each reading that concerns a query and differs from the specification's reading in one
+    answer.
+    """
     used = features(query)
     for one in fields(SigmaReading):
         if BEARS[one.name] in used or (one.name == "counted" and "several-added" in used):
@@ -866,7 +872,7 @@ class SigmaTest:
 
 @dataclass(frozen=True)
 class SigmaTests:
-    """Logs that find mistakes; `same` are mistakes that change nothing, `left` those for which no log was found."""
+    """Logs that find mistakes. same: mistakes that change nothing. left: mistakes for which no log was found."""
 
     tests: tuple[SigmaTest, ...]
     mistakes: int
@@ -942,13 +948,13 @@ def find_distinguishing_logs(
     known: Iterable[Sequence[Event]],
     more: Iterable[Sequence[Event]] = (),
 ) -> list[list[Event]]:
-    """Return few logs on which two meanings differ in a form of answers in which no known log tells them apart.
+    """Return a few logs that tell apart pairs of meanings, in forms of answers, that no known log tells apart.
 
-    A field has one kind of values on them, as in a table. more: logs to try too. Raises BudgetExceeded.
+    Each field has values of one kind in them, as in a table. more: logs to try too. Raises BudgetExceeded.
     """
 
     def differing_pairs(log: Sequence[Event]) -> int:
-        """Return the pairs of meanings, in each form, that differ on a log, as bits."""
+        """Return as bits which pairs of meanings, in each form of answers, differ on a log."""
         found = 0
         for answers in zip(*(meaning(log) for meaning in meanings), strict=True):
             for one, other in combinations(answers, 2):
@@ -971,14 +977,14 @@ def find_distinguishing_logs(
 
 
 def logs_around(query: sigma.SigmaQuery) -> list[list[Event]]:
-    """Return logs on which rules fire, and others near these, with one kind of values in each field."""
+    """Return logs on which rules fire, and variants of these, with values of one kind in each field."""
     rng, most = Random(0), MOST_DISTINGUISHING_LOGS
     logs = list(filter(has_one_kind_a_field, islice(LogSearch((query,)).logs(rng), MOST_LOGS_OF_TESTS)))
     return [*logs[:most], *rng.sample(logs[most:], min(most, len(logs[most:])))]  # the last ones have two changes
 
 
 def has_one_kind_a_field(log: Iterable[Event]) -> bool:
-    """Return whether no field has values of two kinds, such as texts and numbers."""
+    """Return whether each field of the log has values of one kind only, such as texts or numbers."""
     kinds: dict[str, type] = {}
     values = ((name, value) for event in log for name, value in event.attributes.items())
     named = ((name, float if type(value) is int else type(value)) for name, value in values)

@@ -55,8 +55,8 @@ class Contained(Answer):
 class Different(Answer):
     """A stream on which the two queries differ, as their definitions say.
 
-    at is the position, the stream's last, and the matches are those there that only one of the two has. No shorter
-    stream separates the two if shortest is true.
+    at: the last position of the stream. The matches are those at this position that only one of the two has. shortest:
+    whether no shorter stream separates the two.
     """
 
     stream: Stream
@@ -152,8 +152,8 @@ class PieceProof:
 
     keys: for each attribute of a partition the truth of its tests, in the order of the left and then of the right; None
     if the last event has no key. relation: the known facts about the stream so far, with two sets of states that then
-    accept the same. clocked: if windows are around parts of a match, the same with sets of configurations in place of
-    states, and the times at which they are reached (clocks.py); None is no bound.
+    accept the same words. clocked: used instead if windows are around parts of a match; it has sets of configurations
+    in place of states, and the times at which they are reached (clocks.py); None stands for no bound.
     """
 
     keys: tuple[tuple[str, tuple[bool, ...] | None], ...]
@@ -189,7 +189,7 @@ class RuleProof:
     """A proof of a claim about two formulas from proofs of claims about their parts, see derivation.py.
 
     side: which of two operands the rule takes. certificate: for the rule `decided`, its own proof. formulas: for the
-    rule `rename`, both formulas with the other names.
+    rule `rename`, both formulas after the renaming.
     """
 
     rule: str
@@ -234,17 +234,19 @@ class RuleProof:
 
 @dataclass(frozen=True)
 class Certificate:
-    """Pairs of sets of states that accept the same: of the left automaton from 0 on, of the right one after these.
+    """Pairs of sets of states that accept the same words. The states of the left automaton come before those of the
+    right.
 
-    Of event expressions the automata are deterministic: a pair is of one state of each, and both count from 0. solver
-    says whether the types of events were listed with the solver's help: the states depend on that. Of clauses of
-    MATCH_RECOGNIZE there are facts about their conditions and no pairs: whoever checks them follows both patterns. Of
-    EQL there are letters: the sets of filters that one event can pass, but for none of them. The filters are numbered
-    as they come first in the left and then in the right rule. Whoever checks them follows both rules; without letters
-    they decide the claim again. arrays: whether the claim is of events whose fields may have several values.
+    For event expressions the automata are deterministic: a pair has one state of each, and both count from 0.
 
-    order is that of the times for which the claim is proved. Of formulas with partitions or windows on values the pairs
-    are in cases; others may be proved from their parts, by a derivation.
+    solver: whether the types of events were listed with the solver's help; the states depend on that. facts: for
+    clauses of MATCH_RECOGNIZE, facts about their conditions instead of pairs; a checker follows both patterns. letters:
+    for EQL, the non-empty sets of filters that one event can pass; filters are numbered in the order of the left rule
+    and then the right one. A checker follows both rules; without letters it decides the claim again. arrays: whether
+    fields of events may have several values. order: the order of times for which the claim is proved.
+
+    For formulas with partitions or windows on values the pairs are in cases; a derivation proves others from their
+    parts.
     """
 
     claim: Claim
@@ -277,7 +279,7 @@ class Certificate:
 
     @property
     def _adds_times(self) -> bool:
-        """Return whether the proof adds differences of times, which is exact where these are not rounded."""
+        """Return whether the proof adds differences of times. That is exact only if the times are not rounded."""
         inner = () if self.derivation is None else self.derivation.certificates()
         clocked = any(len(times) > 2 for case in self.cases or () for *_, times in case.clocked or ())
         return (clocked and self.schema is None) or any(certificate._adds_times for certificate in inner)

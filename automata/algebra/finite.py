@@ -60,7 +60,7 @@ class Minterm:
 def minterms(
     predicates: Sequence[pred.Predicate], schema: Schema | None = None, budget: Budget = Budget(), solver: bool = True
 ) -> tuple[Minterm, ...]:
-    """Return all types of events with respect to the predicates; with a schema, only those that its events can have.
+    """Return all types of events with respect to the predicates; with a schema, only types that its events can have.
     Raises BudgetExceeded.
 
     Without the solver, a combination of tests that are not simple counts as possible unless simple rules exclude it.
@@ -105,7 +105,7 @@ class _Search:
         self._known: dict[tuple[Residuals, tuple[tuple[str, ValueType], ...]], dict[Truth, Values | None]] = {}
 
     def types(self, residuals: Residuals, allowed: Allowed) -> dict[Truth, Values | None]:
-        """Return each combination of truth values that the residuals can have, with attribute values that show it."""
+        """Return each combination of truth values that the residuals can have, with example attribute values."""
         tests = list(dict.fromkeys(test for P in residuals if not isinstance(P, bool) for test in tests_of(P)))
         if not tests:
             return {tuple(P is True for P in residuals): {}}
@@ -147,7 +147,9 @@ class _Search:
     def _solve_tests(
         self, residuals: Residuals, tests: list[Test], allowed: Allowed
     ) -> Iterator[tuple[Truth, Values | None]]:
-        """Yield each choice of truth values of the tests that decides the residuals, unless the solver excludes it."""
+        """Yield each assignment of truth values to the tests that decides the residuals and that the solver does not
+        exclude.
+        """
         pending: list[tuple[Residuals, dict[Test, bool]]] = [(residuals, {})]
         while pending:
             check_time()
@@ -309,7 +311,9 @@ class Algebra:
         return predicate
 
     def types(self, predicates: Sequence[Predicate]) -> list[tuple[frozenset[int], Predicate]]:
-        """Compute types(P) of Definition 5.6 for combinations of the generators. Raises BudgetExceeded."""
+        """Compute types(P) of Definition 5.6 for predicates that are combinations of the generators. Raises
+        BudgetExceeded.
+        """
         split: list[tuple[frozenset[int], Mask]] = [(frozenset(), self.everything)]
         for i, P in enumerate(predicates):
             mask = self.mask(P)
@@ -318,7 +322,9 @@ class Algebra:
         return [(chosen, self.predicate(part)) for chosen, part in split]
 
     def decision(self, among: Mask, wanted: Mask) -> Decision:
-        """Return a predicate that, among the types `among`, is true of exactly the wanted ones."""
+        """Return a predicate that selects the wanted types among the types `among`; its value for others is
+        arbitrary.
+        """
         if wanted in (0, among):
             return wanted == among
         cuts = [(P, self._masks[P]) for P in self.generators if self._masks[P] & among not in (0, among)]

@@ -52,7 +52,7 @@ STEPS = 3_000_000  # of z3 for one question, a second; a limit of time would mak
 
 @dataclass(frozen=True)
 class Solution:
-    """Whether the tests may have the wanted results, and example values, if some were found."""
+    """Whether the tests may have the wanted results, with example values if some were found."""
 
     possible: bool
     values: Values | None = None
@@ -233,7 +233,7 @@ BOUNDS: Mapping[Sort | None, tuple[int, int]] = {
 class Symbol(NamedTuple):
     """A term for the solver: its kind, its expression, and the condition under which it has a value.
 
-    With a divisor, which is positive, the term is the expression, an integer, divided by it and rounded to a float.
+    A term with a (positive) divisor is the integer expression divided by it and rounded to a float.
     """
 
     kind: Sort
@@ -323,7 +323,7 @@ def _term(term: pred.Term, lookup: Lookup) -> Symbol | None:
 def _of_itself(symbol: Literal["-", "/"], term: Symbol, defined: Any) -> Symbol:
     """Return 0 for `x - x` and 1 for `x / x`, because z3 is slow with arithmetic of floats.
 
-    Of infinity and NaN both are NaN, and 0 divided by itself has no value.
+    For infinity and NaN both results are NaN, and 0 / 0 has no value.
     """
     x = term.expression
     if term.kind in ("float", "nan"):
@@ -336,7 +336,9 @@ def _of_itself(symbol: Literal["-", "/"], term: Symbol, defined: Any) -> Symbol:
 
 
 def _quotient(a: Symbol, b: Symbol, defined: Any) -> Symbol | None:
-    """Return an integer divided by one that is a constant; None if that is 0. Raises TooHard for another."""
+    """Return an integer divided by a constant; None if the constant is 0. Raises TooHard if the divisor is not
+    constant.
+    """
     if not z3.is_int_value(b.expression):
         raise TooHard
     divisor = b.expression.as_long()
@@ -348,7 +350,7 @@ def _quotient(a: Symbol, b: Symbol, defined: Any) -> Symbol | None:
 
 
 def _divided(n: int, divisor: int) -> float:
-    """Return the quotient; infinity if it is too large for a float and so has no value."""
+    """Return the quotient; infinity if it is too large for a float, which counts as no value."""
     try:
         return n / divisor
     except OverflowError:
@@ -368,7 +370,7 @@ def _least(divisor: int, reached: Callable[[float], bool]) -> int:
 
 
 def _compared_quotient(comparator: pred.Comparator, left: Symbol, right: Symbol) -> Any:
-    """Compare a quotient with a constant: the integers for which that is true are an interval, or all but one."""
+    """Compare a quotient with a constant. The integers for which that is true form an interval, or its complement."""
     k: int | float
     if right.divisor:
         raise TooHard

@@ -68,7 +68,7 @@ class CharacterSet:
 
     @classmethod
     def from_ends(cls, ends: str, negated: bool = False) -> CharacterSet:
-        """Return the set of the ranges whose first and last characters take turns."""
+        """Return the set of ranges from a flat list: first character, last character, first, last, and so on."""
         codes = [ord(c) for c in ends]
         return cls(tuple(sorted({*zip(codes[::2], codes[1::2], strict=True)})), negated)
 
@@ -102,7 +102,7 @@ def decidable(pattern: str) -> bool:
 
 
 def samples_of_strings(constants: Sequence[str], patterns: Sequence[str]) -> Iterator[str]:
-    """Yield a string of each class into which the sorted constants and the decidable patterns divide all strings.
+    """Yield one string of each class into which the sorted constants and the decidable patterns divide all strings.
 
     Raises BudgetExceeded where the patterns and the constants are too large together.
     """
@@ -144,8 +144,8 @@ def _known_samples(constants: tuple[str, ...], patterns: tuple[str, ...]) -> tup
 class _Place:
     """The place of a string among sorted constants.
 
-    The constants before low are less than the string. Those from low up to high begin with it, and it has the given
-    length. The others are greater.
+    Constants before low are less than the string. Constants from low up to high begin with the string, whose length is
+    given. The other constants are greater.
     """
 
     low: int
@@ -259,7 +259,7 @@ def _language(pattern: str) -> _Language | None:
 
 
 def _parse(pattern: str) -> Alternatives | None:
-    """Return the tree of a pattern; None if it uses unsupported syntax or is too long."""
+    """Parse a pattern to a tree. Return None if it uses unsupported syntax or is too long."""
     flags = _FLAGS.match(pattern)
     at = flags.end() if flags is not None else 0
     fold, dot_all = (flags is not None and flag in flags[1] for flag in "is")
@@ -356,10 +356,10 @@ def tested_attribute(test: pred.Predicate) -> str | None:
 
 
 def pieces(tests: Sequence[pred.Predicate], value_type: ValueType | None) -> dict[Truth, Value | None]:
-    """Return the combinations of truth values that the simple tests of one attribute can have, each with its simplest
+    """Return the combinations of truth values that the simple tests of one attribute can have, each with an example
     value.
 
-    The value None stands for an absent attribute.
+    The value None stands for an absent attribute. The example is the simplest value.
 
     value_type is the type of the attribute in the schema; None allows values of any kind. Raises BudgetExceeded.
     """

@@ -1,18 +1,17 @@
 """LAST and NXT of events one after the other: an automaton with a state for each event.
 
-For any formula a strategy runs beside a monitor that follows all rivals (strategies.py), whose states are sets. Of
-sixty events that is more than there is room for, though there is nothing to compare: of a *chain*, single events one
-after the other and in a fixed number, as A{60} or A{3} ; B, the greatest match is found by taking what comes.
+In general a strategy runs beside a monitor that follows all rivals (strategies.py), whose states are sets. For sixty
+events these would not fit in memory, and they are not needed. In a *chain*, a fixed number of single events one after
+the other, such as A{60} or A{3} ; B, the greatest match is found greedily.
 
 - LAST compares from the end. The event before the last one is the latest that fits, since a later one leaves more room
-  for those before it; and so on. So between two events of the match there is none that could have stood in the place of
-  the earlier one.
-- NXT compares from the beginning. Each event but the last is the earliest that fits. So between two events there is
-  none that could have stood in the place of the later one; before the last event anything may stand.
+  for those before it; and so on. So no event between two events of the match could replace the earlier one.
+- NXT compares from the beginning. Each event but the last is the earliest that fits. So no event between two events of
+  the match could replace the later one; any event may stand before the last.
 
-Where the number may vary, as in A{5,60} and A{5,}, a match that contains another one is above it: so the greatest one
-has as many events as fit. LAST has them before all others, and NXT after these. So only the first run of LAST, and the
-last one of NXT, may vary: another one would have to leave room for those beyond it.
+Where the number may vary, as in A{5,60} and A{5,}, a match is above all matches that it contains, so the greatest one
+has as many events as fit. LAST adds them before all other events, NXT after them. So only the first run of LAST, and
+the last run of NXT, may vary in length: any other run would have to leave room for the runs beyond it.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ Runs: TypeAlias = tuple[Run, ...]
 class EventChain:
     """Events one after the other.
 
-    guard: events that may not occur between two events of the chain, nor be a later event of it; only for a chain of
+    guard: events that may neither occur between two events of the chain nor be a later event of it; only for a chain of
     one kind. distinct: an attribute whose values differ between all events; then each run is one event, and all are of
     one kind. is_last: whether it is under LAST rather than NXT.
     """
@@ -75,8 +74,8 @@ def _guarded(phi: cel.Formula) -> EventChain | None:
     """Return the chain of A ; (A UNLESS B){n}: events of one kind without another event in between; None for other
     formulas.
 
-    The event before a taken one is the latest of the kind, or the earliest, whatever other events are taken. So the
-    greatest match without the guard, between two events that the guard forbids, is the greatest with it.
+    The event before a chosen one is the latest, or the earliest, of the kind, whatever other events are chosen. So
+    between two forbidden events, the greatest match without the guard is also the greatest with it.
     """
     first, *others = _parts(phi)
     link, runs, guards = _single(first), list[Run](), set[Link | None]()
@@ -98,7 +97,7 @@ def _parts(phi: cel.Formula) -> list[cel.Formula]:
 
 
 def _rounds(phi: cel.Formula) -> tuple[cel.Formula, int, int | None]:
-    """Return the operand and the number of rounds of an iteration; another formula with one round."""
+    """Return the operand and the number of rounds of an iteration; any other formula counts as one round of itself."""
     match phi:
         case cel.Plus(psi):
             return psi, 1, None
@@ -181,7 +180,7 @@ def distinct_chain(phi: cel.Formula, operand: cel.Formula | None = None) -> Even
 
 
 def round_of_distinct(chain: EventChain, operand: cel.Formula) -> cel.Formula | None:
-    """Return the formula of one event of a distinct chain, given its operand; None if the marks of events differ."""
+    """Return the formula for one event of a distinct chain, given its operand; None if events have different marks."""
     psi, _ = cel.split_projection(operand)
     while isinstance(psi, cel.Filter):
         psi = psi.phi
@@ -248,10 +247,9 @@ def greatest_of_chain(strategy: cel.Next | cel.Last, chain: EventChain, algebra:
 
     A state is named after the part of the automaton and the number of events that are taken there; END is final.
 
-    - LAST takes the greatest number of the first run, after whatever else (states "some"), or all that there are
-      (states "all"; with a guard, all since the last event that it forbids). Of the other runs it takes the latest.
-    - NXT takes the earliest of the first runs (states "run"), and of the last run the earliest too, but for the last
-      event of the match.
+    - LAST takes as many events of the first run as it may, after any other events (states "some"), or all of them
+      (states "all"; with a guard, all since the last forbidden event). Of the other runs it takes the latest events.
+    - NXT takes the earliest events of all runs (states "run"), except for the last event of the match.
 
     Raises BudgetExceeded.
     """
@@ -315,6 +313,6 @@ END: State = ("end", 0)
 
 
 def _negate_link(link: Link, algebra: Algebra) -> Predicate:
-    """Return the events that cannot stand at this place."""
+    """Return the predicate of events that cannot stand at this place of the chain."""
     taken = reduce(or_, (algebra.mask(P) for P, _ in link))
     return algebra.predicate(algebra.everything & ~taken)

@@ -1,6 +1,6 @@
 """From unary CEL to complex event automata: tods21, Theorems 6.2 and 7.2.
 
-The construction is the paper's, case by case, but where the printed case fails (see docs/errata.md). Contiguous
+The construction follows the paper case by case, except where the printed case is wrong (see docs/errata.md). Contiguous
 iteration as printed cannot have a round of a single event between two others, so that R:+ stops at two rounds; here the
 state between rounds also steps to itself. For ALL and UNLESS see product.py, for the strategies strategies.py.
 """
@@ -63,12 +63,14 @@ NO_STATES: Subset = 0
 
 
 def is_marked(t: Transition) -> bool:
-    """Return whether the transition marks the event."""
+    """Return whether the transition marks its event."""
     return bool(t.marks)
 
 
 def strict(A: CEA, selects: Callable[[Transition], bool] = is_marked) -> CEA:
-    """Build STRICT from three copies of A in turn: one selects no event, one selects each event, one selects none."""
+    """Build STRICT from three copies of A: the first selects no event, the second selects each event, the third
+    none.
+    """
     n = A.states
     parts = {False: ((0, 0), (1, 2), (2, 2)), True: ((0, 1), (1, 1))}
     return CEA(
@@ -84,17 +86,17 @@ def strict(A: CEA, selects: Callable[[Transition], bool] = is_marked) -> CEA:
 
 
 def next_(A: CEA, algebra: Algebra) -> CEA:
-    """Build NXT: no other support marks the first event in which the two differ."""
+    """Build the automaton of NXT: keep a run unless a rival marks the first event at which the two differ."""
     return _dominated(A, after_next, algebra)
 
 
 def last(A: CEA, algebra: Algebra) -> CEA:
-    """Build LAST: no other support marks the last event in which the two differ."""
+    """Build the automaton of LAST: keep a run unless a rival marks the last event at which the two differ."""
     return _dominated(A, after_last, algebra)
 
 
 def max_(A: CEA, algebra: Algebra) -> CEA:
-    """Build MAX: no other support is a strict superset."""
+    """Build the automaton of MAX: keep a run unless the support of a rival is a strict superset."""
     return _dominated(A, after_max, algebra)
 
 
@@ -123,7 +125,7 @@ def after_max(monitor: DominanceMonitor, marked: bool, delta: Delta) -> Dominanc
 
 
 def _dominated(A: CEA, step: MonitorStep, algebra: Algebra) -> CEA:
-    """Return the product of the automaton and its monitor: a run accepts if the automaton does and no winner does."""
+    """Return the product of the automaton and its monitor. A run accepts if the automaton accepts and no rival wins."""
     types = [(P, _Steps(A, {A.predicates[i] for i in chosen})) for chosen, P in algebra.types(A.predicates)]
     final = subset(A.final)
 
@@ -147,7 +149,9 @@ def _dominated(A: CEA, step: MonitorStep, algebra: Algebra) -> CEA:
 
 
 class _Steps:
-    """The transitions of an automaton on one type of events: of each state without a mark, and with one."""
+    """The transitions of an automaton on one type of events: for each state those without marks and those with
+    marks.
+    """
 
     def __init__(self, A: CEA, satisfied: set[Predicate]) -> None:
         self.leaving = tuple(
@@ -158,7 +162,7 @@ class _Steps:
         self._known: tuple[dict[Subset, Subset], ...] = ({NO_STATES: NO_STATES}, {NO_STATES: NO_STATES})
 
     def delta(self, states: Subset, marked: bool) -> Subset:
-        """Return the states reached on this event, with a mark or without."""
+        """Return the states reached on this event by marking transitions, or by the others."""
         known = self._known[marked]
         if (reached := known.get(states)) is None:
             reached = NO_STATES
@@ -277,7 +281,7 @@ def generators(phi: cel.Formula) -> Iterator[Predicate]:
 
 
 def held_mark(P: Predicate) -> str | None:
-    """Return the mark that a filter on an attribute with this name leaves; None for other predicates."""
+    """Return the mark that stands for a filter on a helper attribute of this name; None for other predicates."""
     match P:
         case Comparison("=", Attribute(name), _) if name.startswith(HELD):
             return name
@@ -392,9 +396,7 @@ def _bind_edge(A: CEA, variable: str) -> CEA:
 
 
 def _filter(A: CEA, condition: cel.Condition) -> CEA:
-    """Build FILTER: an event marked with the variable has to satisfy the predicate; AND and OR by the sugar of section
-    4.
-    """
+    """Build FILTER: an event marked with the variable has to satisfy the predicate. AND and OR follow section 4."""
     match condition:
         case cel.Every(variable, P) if variable == VISIBLE:
             return _among(A, P)
@@ -421,14 +423,14 @@ def _filter(A: CEA, condition: cel.Condition) -> CEA:
 
 
 def _among(A: CEA, P: Predicate) -> CEA:
-    """Return a on the stream of the events in P: while other events go by, each state waits."""
+    """Return the automaton that reads only the events in P; each state waits while other events go by."""
     seen = (t._replace(predicate=intersection(t.predicate, P)) for t in A.transitions)
     waiting = (Transition(q, Not(P), UNMARKED, q) for q in range(A.states))
     return replace(A, transitions=_distinct(*seen, *waiting))
 
 
 def _sequence(A: CEA, B: CEA) -> CEA:
-    """Let each step into a final state of A also lead to where B starts."""
+    """Build `;`: each step into a final state of A also leads to where B starts."""
     B = _single_start(B, sum(t.target in A.final for t in A.transitions))
     states, B = A.states + B.states, B.shifted(A.states)
     bridge = (t._replace(target=q) for t in A.transitions if t.target in A.final for q in B.initial)
@@ -436,15 +438,16 @@ def _sequence(A: CEA, B: CEA) -> CEA:
 
 
 def _iterate(A: CEA) -> CEA:
-    """Let each step into a final state also lead back to the start."""
+    """Build `+`: each step into a final state also leads back to the start."""
     A = _single_start(A, sum(t.target in A.final for t in A.transitions))
     again = (t._replace(target=q) for t in A.transitions if t.target in A.final for q in A.initial)
     return replace(A, transitions=_distinct(*A.transitions, *again))
 
 
 def _single_start(A: CEA, bridges: int) -> CEA:
-    """Return the automaton with one initial state, if that needs fewer transitions for `bridges`
-    transitions to each.
+    """Return the automaton with a single initial state, if that needs fewer bridges.
+
+    bridges: the number of transitions that will lead to each initial state.
     """
     leaving = sum(t.source in A.initial for t in A.transitions)
     return separate_start(A) if bridges * len(A.initial) > bridges + leaving else A
@@ -468,12 +471,12 @@ def _contiguous_iterate(A: CEA) -> CEA:
 
 
 def _project(A: CEA, L: frozenset[str]) -> CEA:
-    """Build PROJECT: only marks of these variables are kept."""
+    """Build PROJECT: keep only the marks of these variables."""
     return A.remarked({marks: marks & L for marks in A.marks})
 
 
 def _anchor(A: CEA) -> CEA:
-    """Build START: the first step marks."""
+    """Build START: the first transition of a run must mark its event."""
     A = separate_start(A)
     return replace(A, transitions=tuple(t for t in A.transitions if t.marks or t.source not in A.initial))
 
@@ -540,7 +543,7 @@ class CachedCompiler(Generic[F, Made]):
 
 
 def _suffices(made: object, allowed: Budget, budget: Budget) -> bool:
-    """Return whether a result computed within one budget is the result for another one."""
+    """Return whether a result computed within one budget would also be computed within another one."""
     return allowed == budget or (not isinstance(made, CerifyError) and allowed.states <= budget.states)
 
 

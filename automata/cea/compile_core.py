@@ -1,10 +1,10 @@
 """From unary core-CEL to complex event automata: cep17, sections 3, 4 and 6, extended to all that the definition
 allows.
 
-The paper compiles core-CEL without strategies, in LP-normal form, and each strategy around a whole formula. Here every
-formula whose filters are about single events is compiled as it is, with strategies anywhere, as decided in
-docs/decisions/core-cel.md: a strategy compares over the whole stream. So every automaton below reads the stream from
-position 0 to its end, and marks the variables that operators around it may still use; see tracks.py.
+The paper compiles core-CEL in LP-normal form, with strategies only around a whole formula. Here every formula whose
+filters look at single events is compiled unchanged, with strategies anywhere. A strategy compares over the whole stream
+(docs/decisions/core-cel.md). So every automaton below reads the stream from position 0 to its end, and marks the
+variables that operators around it may still use; see tracks.py.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def mentioned(condition: core.Condition) -> Variables:
 
 
 def defined_outside_iteration(phi: core.Formula) -> Variables:
-    """Return vdef+(phi): the variables of the definitions that are not under a + (section 3)."""
+    """Return vdef+(phi): the variables that phi defines outside of any + (section 3)."""
     match phi:
         case core.CoreEventAtom(_, x):
             return frozenset({x})
@@ -85,8 +85,8 @@ def defined_outside_iteration(phi: core.Formula) -> Variables:
 
 
 def free(phi: core.Formula) -> Variables:
-    """Return the variables on which [phi](S, nu) depends: those mentioned in phi, except those that a + around them
-    chooses anew.
+    """Return the variables on which [phi](S, nu) depends: all variables in phi, except where a + around them rebinds
+    them.
     """
     match phi:
         case core.CoreEventAtom(_, x):
@@ -104,7 +104,7 @@ def free(phi: core.Formula) -> Variables:
 
 
 def bound(phi: core.Formula) -> Variables:
-    """Return bound(phi): the variables that hold an event of every complex event of phi (section 5.1)."""
+    """Return bound(phi): the variables that hold an event in every complex event of phi (section 5.1)."""
     match phi:
         case core.CoreEventAtom(_, x):
             return frozenset({x})
@@ -140,7 +140,10 @@ def selects(t: Transition) -> bool:
 
 
 def guess_position(A: CEA, x: str, budget: Budget) -> CEA:
-    """Return the same pairs, with x at any event if it had no position. Raises BudgetExceeded."""
+    """Return the automaton with the same pairs, in which x may be at any event wherever it had no position.
+
+    Raises BudgetExceeded.
+    """
 
     def successors(state: tuple[int, bool]) -> Iterator[tuple[Label, tuple[int, bool]]]:
         q, seen = state
@@ -157,7 +160,9 @@ def guess_position(A: CEA, x: str, budget: Budget) -> CEA:
 
 
 def sequence(A: CEA, B: CEA, budget: Budget) -> CEA:
-    """Return the automaton for a complex event of A and then one of B, under one valuation. Raises BudgetExceeded."""
+    """Return the automaton for a complex event of A followed by one of B under the same valuation. Raises
+    BudgetExceeded.
+    """
     shared = _variables(A) & _variables(B)
     finishing = _finishing(A)
     State: TypeAlias = tuple[int, int, bool, Variables]  # of A, of B, whether B has taken, what was seen of shared
@@ -177,7 +182,8 @@ def sequence(A: CEA, B: CEA, budget: Budget) -> CEA:
 
 
 def apply_strategy(A: CEA, W: Variables, step: MonitorStep, algebra: Algebra) -> CEA:
-    """Return the pairs whose complex event no rival dominates; all of W need positions. Raises BudgetExceeded.
+    """Return the automaton of the pairs whose complex event no rival dominates. All variables of W must have positions.
+    Raises BudgetExceeded.
 
     The rivals have the same last position and agree on W. The monitor of strategies.py reads what the run reads, with
     the marks of W, so that it follows the runs with these marks alone. At the last event that is selected, the runs
@@ -214,10 +220,9 @@ def apply_strategy(A: CEA, W: Variables, step: MonitorStep, algebra: Algebra) ->
 def iterate_automaton(A: CEA, W: Variables, algebra: Algebra) -> CEA:
     """Build the iteration of A: rounds one after the other, with the same events of W in all. Raises BudgetExceeded.
 
-    Each round reads the whole stream, but selects nothing before its first event and nothing after its last. So the
-    rounds to come are a set of states, those of any run that has selected nothing yet (waiting). The rounds that are
-    over leave their states (pending), and each has to reach a final one. Two rounds in the same state have the same
-    continuations.
+    Each round reads the whole stream, but selects nothing before its first event and nothing after its last. So future
+    rounds are a set of states that runs reach without selecting (waiting). Finished rounds leave their states
+    (pending), each of which has to reach a final state. Two rounds in the same state have the same continuations.
     """
     rounds = _Rounds(A.remarked({L: L & (W | MARKED) for L in A.marks}), W, algebra)
     starts: list[_RoundsState] = [(subset(A.initial), None, NO_STATES, False)]
@@ -260,7 +265,7 @@ class _Rounds:
         return NO_STATES if q in self.settled else 1 << q
 
     def _over(self, pending: Subset, kind: EventClass, L: Marks) -> set[tuple[Predicate, Subset]]:
-        """Return the ways for all finished rounds to continue, each with the events that allow it."""
+        """Return all ways in which the finished rounds continue, each with the events that allow it."""
         ways = {(kind[0], NO_STATES)}
         for q in members(pending):
             steps = [t for t in self.A.leaving[q] if t.marks == L]
@@ -279,8 +284,9 @@ class _Rounds:
     def _under_way(
         self, state: _RoundsState, kind: EventClass, L: Marks
     ) -> Iterator[tuple[Predicate, bool, int | None, Subset]]:
-        """Yield the steps of the round under way, or of one that begins: the events, whether it selects them, its state
-        after, and its pending state if it is over.
+        """Yield the steps of the current round, or of a new one.
+
+        A step is: the events, whether it selects them, the next state, and the pending state if the round is over.
         """
         waiting, q, _, _ = state
         if q is None:
@@ -314,7 +320,7 @@ def _either(predicates: Iterable[Predicate], algebra: Algebra) -> Predicate:
 
 
 class _Follow:
-    """The sets of states that runs of an automaton reach which make given marks of W, and any others."""
+    """Follows the sets of states that runs with given marks of W reach, whatever their other marks."""
 
     def __init__(self, A: CEA, W: Variables, algebra: Algebra) -> None:
         self.A = A
@@ -324,8 +330,9 @@ class _Follow:
         self._known: dict[tuple[Subset, bool, Marks, Predicate], Subset] = {}
 
     def kinds(self, states: Subset, taking: bool) -> list[EventClass]:
-        """Return the kinds of events that the steps of these states distinguish; without `taking`, only of skipping
-        steps.
+        """Return the kinds of events that the steps of these states distinguish.
+
+        taking: include the steps that select the event, not only those that skip it.
         """
         leaving = (t for q in members(states) for t in self.A.leaving[q])
         found = dict.fromkeys(t.predicate for t in leaving if taking or not selects(t))
@@ -436,7 +443,7 @@ def _generators(phi: core.Formula) -> Iterator[Predicate]:
 
 
 def _open(phi: core.Formula, around: Variables) -> Iterator[tuple[str, Span | None]]:
-    """Yield the variables of filters that are bound neither in phi nor around it, with their spans.
+    """Yield, with their spans, the variables of filters that neither phi nor the formulas around it bind.
 
     Iterations and the rivals of a strategy choose their own variables of phi anew.
     """
@@ -522,7 +529,7 @@ def _filter(A: CEA, condition: core.Condition, held: Variables, budget: Budget) 
 
 
 def _surrounded(psi: core.Formula, A: CEA, budget: Budget) -> tuple[CEA, Variables]:
-    """Return the automaton of psi, which puts the variables that the surrounding formula binds somewhere, and these."""
+    """Return the automaton of psi in which each variable bound around psi is at some event, and these variables."""
     W = free(psi) - defined_outside_iteration(psi)
     for x in sorted(W):
         A = quotient(trim(guess_position(A, x, budget)))

@@ -137,12 +137,12 @@ def _reachable(starts: frozenset[int], edges: Mapping[int, list[int]]) -> set[in
 
 
 def reduced(A: CEA) -> CEA:
-    """Return the automaton without dead states and with states merged, by `trim` and `quotient`."""
+    """Return the automaton without dead states and with equal states merged, by `trim` and `quotient`."""
     return quotient(trim(A))
 
 
 def quotient(A: CEA) -> CEA:
-    """Return an automaton with the same valuations in which no two states have the same steps to the same states."""
+    """Return an automaton with the same valuations, merging states that have the same steps to the same states."""
     block = _blocks(A)
     number = {b: i for i, b in enumerate(dict.fromkeys(block))}
     of = [number[b] for b in block]
@@ -158,8 +158,9 @@ def quotient(A: CEA) -> CEA:
 def _blocks(A: CEA) -> list[int]:
     """Return the block of each state; the states of a block accept the same.
 
-    A state is in doubt if one of its steps leads to a block that was split. A round looks only at these states, as all
-    others of a block are alike. The largest part keeps the number, so a state gets a new one at most log n times.
+    A state is in doubt if one of its steps leads to a block that was split. A round looks only at states in doubt,
+    because all others of a block are alike. The largest part keeps its number, so a state is renumbered at most log n
+    times.
     """
     labels: dict[tuple[Predicate, Marks], int] = {}
     leaving: list[list[tuple[int, int]]] = [[] for _ in range(A.states)]
@@ -246,7 +247,7 @@ def single_variable(A: CEA) -> CEA:
 def seen_at(A: CEA, level: Literal["events", "valuations", "positions"]) -> CEA:
     """Return a CEA without the marks that a comparison at this level ignores.
 
-    At the level of positions nothing is marked, so only the positions at which a match ends count.
+    At the level of positions all marks are removed: only the positions at which a match ends matter.
     """
     if level == "valuations":
         return A
@@ -289,7 +290,7 @@ class Determinized:
 
     An event's type is a bit mask: bit i is set if the event is in A.predicates[i]. State 0 is initial. `subsets` has
     for each state the states of A that it stands for. `known` has the steps built so far, by type. `named` adds to an
-    error what the automaton was made from.
+    error the query that the automaton comes from.
     """
 
     def __init__(
@@ -373,7 +374,7 @@ PRODUCT = "the product automaton"
 
 
 def conjunction(A: CEA, B: CEA, budget: Budget) -> CEA:
-    """Build AND: both make the same marks."""
+    """Build AND: both operands mark the same events with the same variables."""
 
     def successors(pair: Pair) -> Iterator[Step]:
         for t in A.leaving[pair[0]]:
@@ -388,8 +389,7 @@ def conjunction(A: CEA, B: CEA, budget: Budget) -> CEA:
 def interleaving(A: CEA, B: CEA, budget: Budget) -> CEA:
     """Build ALL: each operand runs on its own interval; one of them begins at the start, and one ends at the end.
 
-    An operand that may skip anything before its first mark need not wait for its interval: its runs are the same
-    without waiting.
+    An operand that may skip any event before its first mark needs no waiting state: its runs are the same without.
     """
     waits_a, waits_b = not _skips_first(A), not _skips_first(B)
     A, B = _with_rests(A), _with_rests(B)
@@ -411,7 +411,7 @@ def interleaving(A: CEA, B: CEA, budget: Budget) -> CEA:
 
 
 def _skips_first(A: CEA) -> bool:
-    """Return whether each run may also begin later: each initial state can skip any event."""
+    """Return whether each run may also begin later, because each initial state can skip any event."""
     return all((q, Anything(), UNMARKED, q) in A.leaving[q] for q in A.initial)
 
 
@@ -433,14 +433,14 @@ def unless(A: CEA, B: CEA, algebra: Algebra) -> CEA:
 
 
 def intersection(P: Predicate, Q: Predicate) -> Predicate:
-    """Return the predicate of the events in both."""
+    """Return the predicate that both predicates imply: the events in both."""
     if Anything() == P or P == Q:
         return Q
     return P if Anything() == Q else Both(P, Q)
 
 
 def separate_start(A: CEA) -> CEA:
-    """Return an automaton with the same runs and a new single initial state, the last, which nothing enters."""
+    """Return an automaton with the same runs and one new initial state, numbered last, which no transition enters."""
     start = A.states
     leaving = (t._replace(source=start) for t in A.transitions if t.source in A.initial)
     return replace(
@@ -449,7 +449,7 @@ def separate_start(A: CEA) -> CEA:
 
 
 def _with_rests(A: CEA) -> CEA:
-    """Add two states: one to wait in before the run, the last but one, and one to rest in after it, the last."""
+    """Add two last states: the last but one waits before the run, the last rests after it."""
     A = separate_start(A)
     wait, done = A.states, A.states + 1
     skip = Anything()
@@ -460,7 +460,7 @@ def _with_rests(A: CEA) -> CEA:
 
 
 def _anywhere(A: CEA) -> CEA:
-    """Return an automaton without marks that accepts where A does on some interval inside the one that is read."""
+    """Return an automaton without marks that accepts an interval if A accepts some interval inside it."""
     A = separate_start(A)
     begin, found = A.states, A.states + 1
     skip = Anything()
@@ -491,7 +491,7 @@ def intersect_automata(A: CEA, B: CEA, budget: Budget = Budget()) -> CEA:
 
 
 def complement(A: CEA, marks: Iterable[Marks] = (), budget: Budget = Budget()) -> CEA:
-    """Return an automaton of the valuations that A rejects, among those that use no sets of marks but A's and `marks`.
+    """Return an automaton of the valuations that A rejects, over the sets of marks of A and `marks`.
 
     Raises BudgetExceeded.
     """

@@ -1,11 +1,11 @@
 """From a complex event automaton back to CEL: tods21, Theorem 6.3, corrected, and made to be read.
 
-The printed construction marks each event of a run with a fresh variable and puts START around the whole; it takes that
-variable away too early (docs/errata.md). Here a state that may skip any event is no reason to mark: what is marked
-before and after it is joined by `;`, and by `:` at the other states. An event that an automaton may skip there and
-then, but not just any, is bound to a fresh variable, which is projected away at the end. START stands around what
-begins in a state that may not skip. An automaton that skips freely or not at all so gets a formula of CEL without
-PROJECT and START: one that marks all it reads gets the formula of Theorem 8.9.
+The printed construction marks each event of a run with a fresh variable and puts START around the whole; it projects
+that variable away too early (docs/errata.md). Here `;` joins the parts before and after a state that may skip any
+event, and `:` joins them at other states. If a state may skip only certain events, such an event is bound to a fresh
+variable, which is projected away at the end. START stands around a part that begins in a state that may not skip. So an
+automaton whose states may skip all events or none gets a formula without PROJECT and START; an automaton that marks
+every event it reads gets the formula of Theorem 8.9.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Join(NamedTuple):
 
 
 class Repeated(NamedTuple):
-    """The part once or more often."""
+    """The part, one or more times."""
 
     gap: bool
     part: Expression
@@ -98,7 +98,7 @@ class Expressions:
         self._left = STEPS * limit
 
     def step(self, steps: int) -> None:
-        """Count this many steps."""
+        """Count this many steps against the limit."""
         self._left -= steps
         if self._left < 0:
             self._too_large()
@@ -148,7 +148,7 @@ class Expressions:
         return self._make(Repeated(gap, part), self.sizes[part] + 1)
 
     def through(self, gap: bool, before: Expression, loop: Expression | None, after: Expression) -> Expression:
-        """Build one, then the loop any number of times, then the other."""
+        """Build a sequence: `before`, then the loop any number of times, then `after`."""
         if loop is None:
             return self.join(gap, before, after)
         if (grown := self._grown(before, gap, loop)) is not None:
@@ -158,7 +158,7 @@ class Expressions:
         return self.join(gap, before, led)
 
     def then_maybe(self, gap: bool, before: Expression, loop: Expression | None) -> Expression:
-        """Build one, then the loop any number of times."""
+        """Build a sequence: `before`, then the loop any number of times."""
         if loop is None:
             return before
         if (grown := self._grown(before, gap, loop)) is not None:
@@ -166,7 +166,9 @@ class Expressions:
         return self.union((before, self.join(gap, before, self.repeated(gap, loop))))
 
     def _grown(self, e: Expression, gap: bool, loop: Expression) -> Expression | None:
-        """Return e, then the loop any number of times, if e can be written so by repeating its last part; else None."""
+        """Return e followed by the loop any number of times, written as a repetition of e's last part; None if
+        impossible.
+        """
         if e == loop:
             return self.repeated(gap, loop)
         if isinstance(node := self.nodes[e], Join) and (grown := self._grown(node.right, gap, loop)) is not None:
@@ -174,8 +176,8 @@ class Expressions:
         return None
 
     def _led(self, gap: bool, loop: Expression, e: Expression) -> Expression | None:
-        """Return the loop any number of times, then e, if e can be written so by repeating its
-        first part; else None.
+        """Return the loop any number of times followed by e, written as a repetition of e's first part; None if
+        impossible.
         """
         if e == loop:
             return self.repeated(gap, loop)
@@ -241,7 +243,7 @@ def eliminated(edges: Edges, gaps: Mapping[int, bool], final: Collection[int], e
 
 
 def _eliminate(q: int, edges: Edges, gap: bool, end: int | None, all_: Expressions) -> None:
-    """Remove a state: paths through it become edges, and paths that may end in it become edges to the end, if given."""
+    """Remove a state. Paths through it become edges; paths that may end in it become edges to `end`, if given."""
     loop = edges.pop((q, q), None)
     before = [(p, edges.pop((p, q))) for p, target in list(edges) if target == q]
     after = [(r, edges.pop((q, r))) for source, r in list(edges) if source == q]
@@ -279,8 +281,8 @@ def to_cel(A: CEA, level: Level = "valuations", schema: Schema | None = None, bu
 
 
 def _forms(A: CEA, budget: Budget) -> list[CEA]:
-    """Return the automata to try: the smallest I/O-deterministic one, if there is one, and A unless
-    it is much larger.
+    """Return the automata to convert: the smallest I/O-deterministic one, if it exists, and A unless it is much
+    larger.
     """
     try:
         smallest = _relaxed(minimized(A, budget))
@@ -290,9 +292,10 @@ def _forms(A: CEA, budget: Budget) -> list[CEA]:
 
 
 def _relaxed(A: CEA) -> CEA:
-    """Return the smallest automaton, ignoring whether states from which anything may be skipped are final.
+    """Return an automaton with the same valuations in which some states are replaced by states that they reach.
 
-    A step into such a state leads to the other instead, and beside it to one where all ends.
+    A state is replaced by one that it reaches by skipping any event, and that has the same marking steps. If the
+    replaced state was final, steps into it also lead to a new final state.
     """
     marking = [{t for t in leaving if t.marks} for leaving in A.leaving]
     skips = [{t.target for t in leaving if not t.marks and t.predicate == Anything()} for leaving in A.leaving]
@@ -311,7 +314,7 @@ def _relaxed(A: CEA) -> CEA:
 
 @dataclass(frozen=True)
 class _Kind:
-    """The kind of one event: one of these types, bound to these variables, or to none if it is only to be skipped."""
+    """The kind of one event: one of these types, bound to these variables. Without variables it is only skipped."""
 
     types: Mask
     marks: Marks
@@ -400,7 +403,7 @@ class _Rewriting:
         return written
 
     def _events(self, nodes: Iterable[Node]) -> dict[int, cel.Formula]:
-        """Return the letters that are used as formulas of one event; notes which variables are bound and to be kept."""
+        """Return the letters used as formulas of one event. Record the variables that are bound, and those to keep."""
         used = {node.number for node in nodes if isinstance(node, CeaLetter)}
         kinds = {number: kind for kind, number in self.kinds.items() if number in used}
         self.kept = frozenset(
@@ -412,7 +415,7 @@ class _Rewriting:
         return {number: self._event(kind) for number, kind in kinds.items()}
 
     def _event(self, kind: _Kind) -> cel.Formula:
-        """Build one event of the kind, bound to its variables, and if needed to others that are projected away."""
+        """Build the formula for one event of the kind, bound to its variables and, if needed, to auxiliary ones."""
         alike: dict[tuple[Marks, bool], list[cel.Formula]] = {}
         for R in self._find_types(kind):
             among = dict(self.types)[R]
@@ -433,7 +436,9 @@ class _Rewriting:
         return reduce(cel.Or, found)
 
     def _find_types(self, kind: _Kind) -> list[str]:
-        """Return the event types of the kind. Raises Unsupported if events of unnamed types are of it too."""
+        """Return the event types of the kind. Raises Unsupported if it includes events of types that the automaton does
+        not name.
+        """
         rest = kind.types
         for _, mask in self.types:
             rest &= ~mask
@@ -446,7 +451,7 @@ class _Rewriting:
         return [R for R, mask in self.types if kind.types & mask]
 
     def _bound(self, kind: _Kind, R: str) -> Marks:
-        """Return the variables to which an event of the type is bound in the end."""
+        """Return the variables to which an event of this type is bound in the result."""
         return frozenset({R}) if kind.marks and self.level == "events" else kind.marks
 
     def _never(self) -> cel.Formula:

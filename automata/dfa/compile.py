@@ -1,8 +1,8 @@
-"""From event expressions to minimal automata: vldb92, section 3, and correlation variables also under negation.
+"""From event expressions to minimal automata: vldb92, section 3, with correlation variables also under negation.
 
 An event expression is a regular language of histories: E takes place at an event if the history up to it is in the
-language. The constructions are the paper's, but where the printed one fails (F /+ E, prefix, and ! on an automaton that
-comes back to its initial state); for the derived operators see derived.py.
+language. The constructions follow the paper, except where the printed one is wrong (F /+ E, prefix, and ! on an
+automaton that comes back to its initial state); for the derived operators see derived.py.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ Pair: TypeAlias = tuple[int, int]
 
 
 def prior(A: DFA, B: DFA, budget: Budget) -> DFA:
-    """(c) An event of B after one of A; both read the whole history. A flag says whether A has occurred."""
+    """Build (c): an event of B some time after one of A; both read the whole history. A flag records whether A
+    occurred.
+    """
 
     def step(q: tuple[int, int, bool], a: int, here: Names) -> tuple[int, int, bool]:
         return A.step(q[0], a, here), B.step(q[1], a, here), q[2] or q[0] in A.accepting
@@ -43,7 +45,7 @@ def prior(A: DFA, B: DFA, budget: Budget) -> DFA:
 
 
 def sequence(A: DFA, B: DFA, budget: Budget) -> DFA:
-    """(e) An event of B directly after one of A. A flag beside the states says whether the event before was of A."""
+    """Build (e): an event of B directly after one of A. A flag records whether the event before was one of A."""
 
     def step(q: tuple[int, int, bool], a: int, here: Names) -> tuple[int, int, bool]:
         return A.step(q[0], a, here), B.step(q[1], a, here), q[0] in A.accepting
@@ -55,7 +57,7 @@ def sequence(A: DFA, B: DFA, budget: Budget) -> DFA:
 
 
 def after(A: DFA, B: DFA, budget: Budget) -> DFA:
-    """(j) A / B: B up to its first event, then A on the rest. A state is one of A's or one of B's."""
+    """Build (j), A / B: B on the rest of the history after the first event of A. A state belongs to A or to B."""
 
     def step(q: tuple[bool, int], a: int, here: Names) -> tuple[bool, int]:
         if q[0]:
@@ -69,7 +71,7 @@ def after(A: DFA, B: DFA, budget: Budget) -> DFA:
 
 
 def first_after(opening: DFA, event: DFA, closing: DFA, budget: Budget) -> DFA:
-    """(l) At each opening, event and closing begin anew. The flag says whether the closing has occurred."""
+    """Build (l): at each opening, event and closing begin anew. A flag records whether the closing has occurred."""
 
     def step(q: tuple[int, Pair | None, bool], a: int, here: Names) -> tuple[int, Pair | None, bool]:
         p, running, closed = opening.step(q[0], a, here), q[1], q[2]
@@ -89,7 +91,7 @@ def first_after(opening: DFA, event: DFA, closing: DFA, budget: Budget) -> DFA:
 
 
 def before(A: DFA, budget: Budget) -> DFA:
-    """(m) Every event after the first one of A; nothing more is read after that."""
+    """Build (m): every event after the first event of A, which ends the reading of A."""
 
     def step(q: tuple[int, bool], a: int, here: Names) -> tuple[int, bool]:
         return (0, True) if q[1] or q[0] in A.accepting else (A.step(q[0], a, here), False)
@@ -109,7 +111,9 @@ def happened(A: DFA, budget: Budget) -> DFA:
 
 
 def series(A: DFA, B: DFA, budget: Budget) -> DFA:
-    """(p) A * B: an event of B with only events of A before it. The state None means that another event came before."""
+    """Build (p), A * B: an event of B preceded only by events of A. The state None means that another event came
+    before.
+    """
 
     def step(q: tuple[Pair, bool] | None, a: int, here: Names) -> tuple[Pair, bool] | None:
         if q is None or not q[1]:
@@ -128,7 +132,7 @@ NOWHERE: Names = frozenset()
 
 
 def compile_expression(E: expr.Expression, schema: Schema | None = None, budget: Budget = Budget()) -> DFA:
-    """Return the minimal automaton that accepts after the events at which E takes place.
+    """Return the minimal automaton that accepts a history if E takes place at its last event.
 
     Raises Unsupported where E has attribute variables, for which there is one automaton for each value, and
     BudgetExceeded.
@@ -139,8 +143,8 @@ def compile_expression(E: expr.Expression, schema: Schema | None = None, budget:
 def compile_together(
     expressions: Sequence[expr.Expression], schema: Schema | None = None, budget: Budget = Budget()
 ) -> tuple[DFA, ...]:
-    """Return the minimal automata of some expressions over one alphabet: equal automata are those of equivalent
-    expressions.
+    """Return the minimal automata of some expressions over one alphabet: expressions are equivalent if and only if
+    their automata are equal.
 
     Raises as compile_expression does.
     """
@@ -152,7 +156,8 @@ def automata_of(
 ) -> tuple[DFA, ...]:
     """Return the minimal automata, over one alphabet, of expressions without names and attribute variables.
 
-    Free correlation variables are bound. Without the solver, the alphabet may have types that no event can have.
+    Free correlation variables are bound by exists. Without the solver, the alphabet may have types that no event can
+    have.
     """
     closed = list(map(_closed, expressions))
     compiler = _Compiler(_alphabet(closed, budget, solver), budget)
@@ -203,7 +208,7 @@ class _Compiler:
             raise BudgetExceeded("the expression is nested too deeply", E.span) from None
 
     def _automaton(self, E: expr.Expression) -> DFA:
-        """Return the automaton of E; where it is too large, the error names the innermost expression that is."""
+        """Return the automaton of E. If it is too large, the error names the innermost expression that is too large."""
         try:
             return self._construction(E)
         except BudgetExceeded as error:
@@ -283,7 +288,7 @@ class _Compiler:
         return built(self.alphabet, A.variables | B.variables, (0, 0), step, accepts, self.budget)
 
     def _relative(self, A: DFA, B: DFA) -> DFA:
-        """Build relative(A, B), construction 5: an accepting state of A also leads to where B begins."""
+        """Build relative(A, B), construction 5: each accepting state of A also leads to the beginning of B."""
 
         def step(q: tuple[int, frozenset[int]], a: int, here: Names) -> tuple[int, frozenset[int]]:
             p = A.step(q[0], a, here)
@@ -296,7 +301,7 @@ class _Compiler:
         return built(self.alphabet, A.variables | B.variables, (0, frozenset[int]()), step, accepts, self.budget)
 
     def _relative_plus(self, A: DFA) -> DFA:
-        """Build relative+(A), construction 6: an accepting state of A also leads to where A begins."""
+        """Build relative+(A), construction 6: each accepting state of A also leads to the beginning of A."""
 
         def step(q: frozenset[int], a: int, here: Names) -> frozenset[int]:
             running = frozenset(A.step(p, a, here) for p in q)
@@ -329,7 +334,7 @@ class _Compiler:
         return built(self.alphabet, A.variables, (0, 0), step, lambda q: q[0] in A.accepting and q[1] == n, self.budget)
 
     def _every(self, n: int, A: DFA) -> DFA:
-        """Build every <n> A: the state also counts the events of A since the last n-th."""
+        """Build every <n> A: the state also counts the events of A since the last one reported."""
 
         def step(q: tuple[int, int], a: int, here: Names) -> tuple[int, int]:
             p = A.step(q[0], a, here)
@@ -338,8 +343,8 @@ class _Compiler:
         return built(self.alphabet, A.variables, (0, 0), step, lambda q: q[0] in A.accepting and q[1] == 0, self.budget)
 
     def _between(self, A: DFA, B: DFA) -> DFA:
-        """Build A /+ B: with each event of B, A begins anew; B reads the whole history, which the printed construction
-        does not.
+        """Build A /+ B: A begins anew at each event of B. B reads the whole history, unlike in the printed
+        construction.
         """
 
         def step(q: tuple[int | None, int], a: int, here: Names) -> tuple[int | None, int]:
@@ -363,7 +368,7 @@ class _Compiler:
         return built(self.alphabet, A.variables, 0, A.step, lambda q: q in viable, self.budget)
 
     def _exists(self, x: str, A: DFA) -> DFA:
-        """Track a state for an x still to come, and one for every past x."""
+        """Build exists: track one state for an x still to come, and one state for each past x."""
 
         def step(q: tuple[int, frozenset[int]], a: int, here: Names) -> tuple[int, frozenset[int]]:
             been = frozenset(A.step(p, a, here - {x}) for p in q[1])

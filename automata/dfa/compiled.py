@@ -35,7 +35,7 @@ class CompiledRunner(TableRunner):
         return self.read_classes(self.classes.of_stream(S))
 
     def read_classes(self, classes: NDArray[np.int32], begins: NDArray[np.int64] | None = None) -> list[Positions]:
-        """Return the same for events given by their classes, numbered as in self.classes.
+        """Return what `advance` returns, for events given by their classes, numbered as in self.classes.
 
         begins: the rows at which a new history begins. The caller has checked their start events. Positions are not
         reset.

@@ -99,7 +99,7 @@ class Classes:
         return _looked_up([self._class(*outcome) for outcome in outcomes], codes)
 
     def _class(self, T: str, passed: int) -> int:
-        """Return the class of the events of type T that satisfy these masks, given as bits."""
+        """Return the class of the events of type T that satisfy these masks (given as bits) and no others."""
         name = T if T in self._masks_of else None
         key = (name, passed & self._masks_of[name])
         if (number := self._known.get(key)) is None:
@@ -136,7 +136,7 @@ def _parts(P: Predicate) -> tuple[str, Predicate | None]:
 
 
 def _octet(columns: list[pa.BooleanArray]) -> NDArray[np.uint8]:
-    """Pack up to eight Boolean columns into one of bytes."""
+    """Pack up to eight Boolean columns into one column of bytes."""
     found = np.zeros(len(columns[0]), np.uint8)
     for i, column in enumerate(columns):
         found |= column.to_numpy(zero_copy_only=False).view(np.uint8) << i
@@ -238,13 +238,13 @@ class TableRunner:
             self._steps.append([column(A, a) for A, a in zip(self.automata, types, strict=True)])
 
     def _require_starts(self, places: Iterable[int]) -> None:
-        """Raise InputError if one of the start events at these places among the next events is not the first of the
-        stream.
+        """Raise InputError if a start event at one of these places, counted in the next events, is not the stream's
+        first.
         """
         for i in islice(places, 2):
             require_first(Event(START), self.position + i)
 
 
 def column(A: DFA, a: int) -> list[int]:
-    """Return the next state of each state on an event of the type; late start events have been refused before."""
+    """Return for each state the next state on an event of this type. Late start events were refused before."""
     return [following.get((a, NO_VARIABLE), 0) for following in A.following]

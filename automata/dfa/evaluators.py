@@ -71,7 +71,7 @@ class ReadableExpressionEvaluator(Evaluator):
 
     @property
     def counters(self) -> Counters:
-        """states: those of all automata. nodes: the tracked choices of values; 0 without variables."""
+        """Return the counters. states: of all automata. nodes: the choices of values tracked; 0 without variables."""
         automata = (self.automaton,) if isinstance(self.automaton, DFA) else self.automaton.automata.values()
         choices = len(self._machine) if isinstance(self._machine, ParametricMonitor) else 0
         return Counters(self.position - self._first, choices, sum(len(A.following) for A in automata))

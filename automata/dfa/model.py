@@ -4,8 +4,8 @@ Letters, here and in every module of this package:
     A, B  automata       p, q  states, the initial one is 0
     a  a type of events, by number       here  the variables that are at the event
 An automaton does not accept the empty history: its initial state never accepts. A start event is read as the first one
-only; there is no step for it from any state but the initial one, so that equal automata, over one
-alphabet, are those of expressions that take place at the same events of all histories.
+only; there is no step for it from any state but the initial one, so two expressions take place at the same events of
+all histories if and only if their automata over one alphabet are equal.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Alphabet:
 class DFA:
     """A deterministic automaton: for each state the next state by symbol, and the accepting states.
 
-    variables: the variables whose places the automaton reads; the automaton of a whole expression reads none.
+    variables: the variables whose places the automaton reads; empty for the automaton of a whole expression.
     """
 
     alphabet: Alphabet
@@ -163,7 +163,7 @@ def built(
 def minimal(A: DFA) -> DFA:
     """Return the automaton with the fewest states that accepts the same histories.
 
-    States are numbered in the order in which they are found from the initial one, so that equal means equivalent.
+    States are numbered in the order of a search from the initial one, so equivalent automata become equal.
     """
     later = symbols(A.variables, A.alphabet.coming)
     steps = [{symbol: edges[symbol] for symbol in later} for edges in A.following]
@@ -269,7 +269,7 @@ def stream_of(word: Word, events: Mapping[int, Event | None], schema: Schema | N
 def _of_both(
     A: DFA, B: DFA, wanted: Callable[[Pair], bool], among: Collection[int] | None, budget: Budget
 ) -> Word | None:
-    """Return a shortest history that leads the two to a pair of states that is wanted."""
+    """Return a shortest history that leads both automata to a pair of states that `wanted` accepts."""
     if A.alphabet != B.alphabet:
         raise InternalError("the two automata are over different alphabets")
     if A.variables or B.variables:

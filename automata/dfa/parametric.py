@@ -1,9 +1,9 @@
 """A parametric monitor: one automaton, and a hash table with a state for each choice of values (vldb92, appendix 3).
 
-There is an expression for each choice of values of the attribute variables (section 6.2). They differ only in which of
-an event's attributes have the value of which variable, and its letters distinguish that, so that one automaton serves
-all. For a variable without a value no attribute has it; that is the paper's transition on an unknown symbol. With the
-first event of a value, each choice without a value of the variable gets a copy with that value, in the same state.
+There is an expression for each choice of values of the attribute variables (section 6.2). The choices differ only in
+which attributes of an event equal which variable. The automaton's letters distinguish this, so one automaton serves all
+choices. A variable without a value equals no attribute; that is the paper's transition on an unknown symbol. When a
+value first occurs, each choice without a value for the variable is copied with this value, in the same state.
 
 Letters, here and in valued.py:  X  a variable, by number     key  a choice: for each X its value, or None for none yet
 """
@@ -73,11 +73,9 @@ class Symbolic:
 
 
 def why_not(E: expr.Expression, schema: Schema | None, budget: Budget = Budget()) -> Unsupported | None:
-    """Return why automata cannot follow the expression on streams of the schema; None if they can.
+    """Return why automata cannot evaluate the expression on streams of the schema; None if they can.
 
-    The schema None stands for streams of any schema.
-
-    Raises BudgetExceeded.
+    The schema None stands for streams of any schema. Raises BudgetExceeded.
     """
     whole = inlined(E)
     if whole.variables and schema is None:
@@ -139,7 +137,8 @@ def sources(whole: Inlined, order: ArgumentOrder) -> Mapping[str, tuple[tuple[in
 class _Group:
     """The choices whose automata are in the same states.
 
-    deciding: the choices in which all variables have values, by the automaton for the truth of their constraints.
+    deciding: the choices in which all variables have values, grouped by the automaton that fits the truth of their
+    constraints.
     """
 
     states: States
@@ -242,7 +241,7 @@ class ParametricMonitor:
         return frozenset(self._groups)
 
     def __len__(self) -> int:
-        """Return the number of choices, with those in which a variable has no value."""
+        """Return the number of choices, including those in which a variable has no value."""
         return len(self._group)
 
     def _accepting(self) -> Iterator[set[Key]]:
@@ -260,7 +259,7 @@ class ParametricMonitor:
         return found
 
     def _spawn(self, X: int, v: KindedValue) -> None:
-        """Add a choice with the value for each choice in which the variable has none."""
+        """For each choice in which variable X has no value, add a copy in which it has this value."""
         for key in list(self._having[X][None]):
             child = (*key[:X], v, *key[X + 1 :])
             for Y, w in enumerate(child):
@@ -271,7 +270,7 @@ class ParametricMonitor:
             raise BudgetExceeded(f"there are more than {self.budget.states} choices of values for {names}")
 
     def _class(self, event: Event, key: Key, given: Mapping[int, list[KindedValue]]) -> int:
-        """Return the class of the event for a choice; a value that the event does not have counts as none."""
+        """Return the class of the event for a choice; values that the event does not have count as unset."""
         names = self.symbolic.variables
         values = {names[X]: key[X] for X, values in given.items() if key[X] in values}
         return self._classes.of_event(_with(event, {X: v[1] for X, v in values.items() if v is not None}))
@@ -282,7 +281,7 @@ class ParametricMonitor:
         return tuple([steps[q] for steps, q in zip(self._steps[c], states, strict=True)])
 
     def _advance(self, c: int) -> None:
-        """Step all choices by an event of the class, and merge groups in the same states."""
+        """Step all choices on an event of the class, and merge groups that reach the same states."""
         groups, self._groups = self._groups, {}
         for group in groups.values():
             group.states = self._after(group.states, c)
@@ -430,7 +429,7 @@ def found_in(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> list[i
 def tuples(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> Relation:
     """Return the relation of compatible tuples of E over S.
 
-    Its variables are the ones that range over values: variables of the text at several places, or in the head of the
+    Its columns are the variables that range over values: those at several places of the text, or in the head of the
     definition that ends the text. Raises Unsupported for an inner name whose definition has its own variables,
     InputError, BudgetExceeded.
     """

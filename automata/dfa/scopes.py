@@ -45,7 +45,7 @@ def unbound_variables(E: expr.Expression) -> tuple[str, ...]:
 def ranging_variables(body: expr.Expression, parameters: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the attribute variables of a scope that range over values, sorted (section 6.2).
 
-    The caller of a definition chooses the values of its parameters. Of the others, one that has a single place in a
+    The caller of a definition chooses the values of its parameters. Another variable that has a single place in a
     single primitive event constrains nothing: "if the same variable appears in multiple places in an expression, it
     constrains the corresponding values to be identical". One in a constraint, or passed to a name, does constrain.
     """
@@ -66,7 +66,7 @@ def ranging_variables(body: expr.Expression, parameters: Sequence[str] = ()) -> 
 
 
 def variable_names(E: expr.Expression) -> frozenset[str]:
-    """Return all correlation and attribute variables that occur in E, bound or not."""
+    """Return the names of all correlation and attribute variables in E, bound or not."""
     found: set[str] = set()
     for F in expr.subexpressions(E):
         match F:
@@ -83,7 +83,7 @@ def variable_names(E: expr.Expression) -> frozenset[str]:
 def argument_places(body: expr.Expression, definitions: Mapping[str, expr.ExpressionDefinition]) -> ArgumentPositions:
     """Return the places of each attribute variable of a scope, also through parameters.
 
-    definitions has each definition after those that it uses.
+    definitions: each one after the definitions that it uses.
     """
     of_parameters: dict[str, tuple[frozenset[ArgumentPosition], ...]] = {}
     for name, definition in definitions.items():
@@ -205,7 +205,7 @@ def _is_true(comparison: Comparison) -> bool:
 
 @dataclass
 class _Grounding:
-    """refused: the first reason why there is no such expression; then ignore what the methods return."""
+    """Replaces names and arguments in an expression. refused: the first reason for failure; then ignore all results."""
 
     decide: Decide
     definitions: Mapping[str, expr.ExpressionDefinition]
@@ -322,7 +322,7 @@ def _fresh(X: str, taken: set[str]) -> str:
 
 
 def _renamed(E: expr.Expression, terms: Mapping[str, expr.Argument]) -> expr.Expression:
-    """Return the expression with other variables, or values, for its attribute variables."""
+    """Return the expression with its attribute variables replaced by other variables, or by values."""
 
     def renamed(argument: expr.Argument) -> expr.Argument:
         return terms.get(argument, argument) if isinstance(argument, str) else argument

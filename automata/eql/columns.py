@@ -66,7 +66,7 @@ class KeyNumbers:
         return self.parts.setdefault(part, len(self.parts) + 1)
 
     def of_values(self, values: list[Any], null: int, reading: EqlReading) -> list[int]:
-        """Return the number of each value of a column whose values are of one kind. `null` is the number of None."""
+        """Return the number of each value of a column whose values are of one kind. null: the number for None."""
         some = next((value for value in values if value is not None), None)
         if some is None or (isinstance(some, str) and reading.case == "folded"):
             return [null if value is None else self.of_part(key_part(value, reading)) for value in values]
@@ -74,7 +74,7 @@ class KeyNumbers:
         return [null if v is None else parts.setdefault((of, v), len(parts) + 1) for v in values]
 
     def of_pairs(self, place: int, left: Any, right: Any) -> Any:
-        """Return a number for each pair of numbers; `right` has the numbers of the field at this place."""
+        """Return a number for each pair of numbers; `right` has the numbers of the field at this place of the key."""
         both = (left + 1) * PAIR + right + 1
         encoded = pa.array(both).dictionary_encode()
         known = self.pairs.setdefault(place, {})
@@ -82,7 +82,7 @@ class KeyNumbers:
         return np.array(lookup, np.int64)[encoded.indices.to_numpy()] if lookup else both
 
     def keys(self, fields: int) -> dict[int, Key]:
-        """Return the keys with this many fields, by their numbers."""
+        """Return a mapping from numbers to the keys with this many fields."""
         part_of: dict[int, tuple[str, Value] | None] = {number: part for part, number in self.parts.items()}
         part_of[NULL_KEY], found = None, {number: (part,) for number, part in {NULL_KEY: None, **part_of}.items()}
         keys: dict[int, Key] = dict(found)
@@ -96,7 +96,7 @@ class KeyNumbers:
 
     @classmethod
     def of_keys(cls, keys: Sequence[Key]) -> tuple[KeyNumbers, list[int]]:
-        """Return a new numbering of these keys alone, and the number of each."""
+        """Return a new numbering of only these keys, and the number of each in it."""
         numbers, found = cls(), []
         for K in keys:
             combined = NULL_KEY
@@ -149,7 +149,9 @@ class EqlColumns:
         return self._encoded[name]
 
     def _codes_of_rows(self, name: str, rows: Any) -> tuple[Any, list[Any]]:
-        """Return the numbers of some rows; if the column is not encoded yet, only these rows are encoded."""
+        """Return the numbers of the values in some rows; if the column is not encoded yet, only these rows are
+        encoded.
+        """
         if name in self._encoded or pa.types.is_dictionary(self.table[name].type) or 2 * len(rows) > self.rows:
             codes, values = self._codes(name)
             return codes[rows], values
@@ -163,7 +165,7 @@ class EqlColumns:
             raise Unsupported(NANOSECONDS_IN_LOOPS.format(name))
 
     def _looked_up(self, name: str, test: Any) -> Mask:
-        """Return which rows have a value in a column for which a test is true; a row without a value has none."""
+        """Return which rows have a value in this column for which a test is true. Rows without a value do not."""
         codes, values = self._codes(name)
         answers = np.zeros(len(values) + 1, np.bool_)  # the last one is that of null, whose number is -1
         answers[: len(values)] = [value is not None and test(value) for value in values]
@@ -247,7 +249,7 @@ class EqlColumns:
         return None
 
     def _columns_of(self, name: str) -> list[str]:
-        """Return the columns of a field, or those that replace `event.category` and `@timestamp`."""
+        """Return the columns of a field, or the substitutes for `event.category` and `@timestamp`."""
         if found := self._elements(name):
             if name == CATEGORY and self.table[name].null_count:
                 raise Unsupported("the compiled loop does not support events with and without event.category together")
@@ -257,9 +259,9 @@ class EqlColumns:
     # --- keys and times -----------------------------------------------------------------------------------------------
 
     def element_choices(self, fields: tuple[eql.EventField, ...]) -> list[tuple[int, ...]]:
-        """Return the choices of one element for each field of a key; a single choice if no field is an array.
+        """Return all choices of one element for each field of a key; a single choice if no field is an array.
 
-        Raises Unsupported for too many.
+        Raises Unsupported if there are too many choices.
         """
         widths = [max(1, len(self._columns_of(field.name))) for field in fields]
         if math.prod(widths) > MOST_CHOICES:

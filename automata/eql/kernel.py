@@ -45,7 +45,7 @@ def match_positions(query: eql.EqlQuery, S: Stream, reading: EqlReading = ELASTI
 
 
 class _SlotColumns:
-    """The places of a query's sequences, as arrays that are carried from batch to batch."""
+    """The waiting sequences of a query as arrays, which are carried from batch to batch."""
 
     def __init__(self, query: eql.EqlQuery, reading: EqlReading) -> None:
         body = query.body
@@ -75,7 +75,7 @@ class _SlotColumns:
         self.begun = np.empty((number, n), np.int64)
 
     def after(self, S: Stream, first: int) -> Any:
-        """Return the matches that end in the next events; `position` is that of the first."""
+        """Return the matches that end in the next events; `position` is the position of the first of these."""
         columns = EqlColumns(S.table, self.reading)
         if not self.steps:
             assert isinstance(self.query.body, eql.EventFilter)
@@ -117,7 +117,9 @@ class _SlotColumns:
     def _by_each_key(
         self, columns: EqlColumns, choices: list[list[tuple[int, ...]]], rows: Any, bits: Any
     ) -> tuple[Any, Any, Any]:
-        """Repeat each row for each of its keys, with the steps at which it has the key; arrays give several keys."""
+        """Repeat each row for each of its keys, with the steps at which it has the key; an array field gives several
+        keys.
+        """
         parts = []
         for k, fields in enumerate(self.groups):
             at = sum(1 << (i if i < len(self.steps) else MOST_STEPS) for i, own in enumerate(self.of_step) if own == k)
@@ -139,7 +141,7 @@ class _SlotColumns:
             self.places[:have], self.begun[:have] = places, begun
 
     def _evict(self, window: int) -> None:
-        """Forget the keys on which nothing waits that began within twice the window before the latest event."""
+        """Forget keys whose waiting sequences all began earlier than twice the window before the latest event."""
         limit = self.latest - 2 * window
         alive = np.flatnonzero(((self.places[:, :, 0] >= 0) & (self.begun >= limit)).any(axis=1))
         self._keep(alive)

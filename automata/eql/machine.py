@@ -5,8 +5,8 @@ sequence or is reported as a match; (2) starts a sequence if it fits the first s
 it fits `until`; the reading until=last does (3) first. So an event costs time linear in the steps, and memory is
 bounded by keys times steps; slots too old to end within maxspan are dropped when there are many keys.
 
-The window is looked at when a sequence ends. That is the same as to empty old places at once: a sequence in a later
-place began earlier, so what an old sequence overwrites is older still.
+The window is tested only when a sequence ends. Emptying old slots at once would give the same matches: a sequence at a
+later step began earlier, so an old sequence only overwrites older ones.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class SlotMachine(Evaluator):
 
     Matches come with the batch that completes them; with missing events behind the last step, once the time of an event
     is beyond the window. `tail`, and any pipe behind such missing events, waits for the end. Raises InputError for an
-    event whose time is so much before those of earlier ones that a place given up since then could have counted.
+    event that comes so late that a slot dropped in the meantime could have mattered.
     """
 
     STATE = "readable"
@@ -176,9 +176,7 @@ class SlotMachine(Evaluator):
                 self._places[K].pending = [None] * len(program.steps)
 
     def _move(self, program: SlotProgram, at: Places, i: int, time: Microseconds | None) -> Pending | None:
-        """Return the sequence that the event makes at step i: a new one, or that of the step
-        before, which it leaves.
-        """
+        """Return the sequence that the event makes at step i: a new one, or the one of the step before, moved on."""
         if i == 0:
             return Pending((self.position,), time, before=at.before)
         if (waiting := at.pending[i - 1]) is None:
@@ -218,7 +216,7 @@ class SlotMachine(Evaluator):
                     at.waiting = [p for p in at.waiting if p.positions[-1] == self.position or (p.time or 0) < limit]
 
     def _released(self) -> list[Match]:
-        """Return the waiting matches whose time for missing events is over, and remove them."""
+        """Remove and return the waiting matches whose time for missing events is over."""
         found: list[Match] = []
         while self._deadlines and self._latest is not None and self._deadlines[0][0] < self._latest:
             deadline, last, _, K = heappop(self._deadlines)
@@ -234,7 +232,7 @@ class SlotMachine(Evaluator):
         return at
 
     def _evict(self, window: int) -> None:
-        """Forget the keys on which nothing began within twice the window before the latest event."""
+        """Forget keys whose sequences all began earlier than twice the window before the latest event."""
         assert self._latest is not None
         limit = self._latest - 2 * window
         kept = {K: at for K, at in self._places.items() if not at.is_older_than(limit)}

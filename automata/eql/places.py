@@ -15,7 +15,7 @@ NANOSECOND = Fraction(1, 1000)
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A pending sequence: its positions, the time of its first event, and what already rules it out.
+    """A pending sequence: its positions, the time of its first event, and missing events that occurred.
 
     gap: whether a missing event came between two of its steps. before: the latest time of a missing event in front.
     """
@@ -41,7 +41,7 @@ class Places:
     waiting: list[Pending] = field(default_factory=list)
 
     def is_older_than(self, time: Microseconds) -> bool:
-        """Return whether everything here began, or was missed in front, before this time."""
+        """Return whether all sequences, and missing events in front, are from before this time."""
         times = [p.time for p in self.pending if p is not None and p.time is not None]
         return (
             not self.waiting and max([*times, *([] if self.before is None else [self.before])], default=time - 1) < time

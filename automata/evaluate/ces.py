@@ -1,8 +1,8 @@
 """Compact complex event sets: tods21, section 9.2, with Algorithm 1.
 
 A node stands for a position, and each path from it to the terminator for a complex event. The children of a node are a
-list of nodes, given by its first and its last node; it runs from the one to the other along next. Nodes are only
-added, and next is set once, so that a pair of nodes always stands for the same list.
+list of nodes, given by its first and its last node; it runs from the one to the other along next. Nodes are never
+removed, and next is set only once, so a pair of nodes always stands for the same list.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class CompactComplexEventSet:
         return len(self.event)
 
     def extend(self, position: int, marks: frozenset[str], children: NodeList) -> int:
-        """Return a new node for a position marked with marks; its children are the nodes of a list."""
+        """Return a new node for a position with these marks, whose children are the nodes of a list."""
         self.event.append(position)
         self.marks.append(marks)
         self.first.append(children[0])
@@ -106,7 +106,7 @@ class Bottom:
 
 
 class CesOutput:
-    """Extends each complex event of the child by a position, with marks."""
+    """Extends each complex event of the child by a position with marks."""
 
     __slots__ = ("child", "latest", "marks", "position")
 
@@ -118,7 +118,7 @@ class CesOutput:
 
 
 class CesUnion:
-    """The complex events of both; right is None once all of its complex events begin too early to matter."""
+    """The complex events of both nodes; right is None once all its complex events begin too early to matter."""
 
     __slots__ = ("latest", "left", "right")
 
@@ -199,7 +199,7 @@ def enumerate_(node: Node, low: Sequence[int] | Mapping[int, int]) -> Iterator[l
 
 
 def number(node: Node, low: Sequence[int] | Mapping[int, int]) -> int:
-    """Return the number of complex events that enumerate_ would list.
+    """Return the number of complex events that enumerate_ would yield.
 
     It takes time linear in the number of nodes for each ending position.
     """
@@ -244,7 +244,7 @@ def children(node: Node) -> tuple[Node, ...]:
 
 
 def forget(roots: Iterable[Node], bound: int) -> int:
-    """Remove all complex events below the roots that begin before the bound; return the number of nodes left."""
+    """Remove all complex events below the roots that begin before the bound. Return the number of remaining nodes."""
     seen: set[int] = set()
     pending = list(roots)
     while pending:

@@ -1,9 +1,9 @@
 """Store the matches of LAST of counted events, as LAST(A{60}), LAST(A{60} ; B{30}) and LAST(A{3 DISTINCT [user]}).
 
 The automaton of such a chain (cea/chains.py) holds the last sixty events of the kind in sixty states and their nodes.
-These stores hold only the events, so the time to add one does not depend on the numbers: for one kind the last
-positions, for several runs a node for each event, with a link to the run before it, and for different values the newest
-event of each of the newest values, all by key.
+These stores hold only the events, so the time to add one does not depend on the numbers: for one kind, the last
+positions; for several runs, a node for each event with a link to the run before it; for different values, the newest
+event of each of the newest values. All are kept by key.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ class CountStore(MatchStore):
 
     @abstractmethod
     def _find(self, batch: EventBatch, transitions: TransitionTables, listed: bool) -> Iterator[NDArray[np.int64]]:
-        """Yield the roots of the matches of a batch. A store without nodes keeps their events where they are listed."""
+        """Yield the roots of the matches of a batch. listed: a store without nodes keeps the events of these
+        matches.
+        """
 
     @property
     def labels(self) -> NDArray[np.int32]:
@@ -60,7 +62,7 @@ class CountStore(MatchStore):
 
     @abstractmethod
     def _list(self, roots: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the events of each match, a row each."""
+        """Return the events of each match, one match per row."""
 
     def numbers(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[Numbers]:
         for roots in self._find(batch, transitions, listed=False):
@@ -70,8 +72,8 @@ class CountStore(MatchStore):
 class ChainStore(CountStore):
     """The last events of one kind, for each key; see keyed_kernels.last_of_chain.
 
-    length: how many make a match. consume, ascending: as of KeyedStore. The kind of events is that of the steps which
-    leave the initial state of the automaton.
+    length: the number of events in a match. consume, ascending: as in KeyedStore. The kind of events is that of the
+    steps which leave the initial state of the automaton.
     """
 
     HOME = 2
@@ -176,7 +178,7 @@ class EarliestStore(ChainStore):
         require((self.home[:, kernels.COUNT] < self._length).all(), "there are not so many places")
 
     def compact(self, bound: int) -> NDArray[np.bool_]:
-        """Forget the keys without an event. Return for each key whether it has any."""
+        """Forget the keys without an event. Return for each key whether it still has any."""
         return super().compact(0)
 
     def _find(self, batch: EventBatch, transitions: TransitionTables, listed: bool) -> Iterator[NDArray[np.int64]]:
@@ -288,7 +290,7 @@ class ValuesStore(ChainStore):
 
 
 def _marks_of(transitions: TransitionTables) -> list[list[int]]:
-    """Return for each class of events the labels of the steps from the initial state with which one is marked."""
+    """Return for each class of events the sets of labels with which steps from the initial state mark such an event."""
     begin = transitions.begin.tolist()
     steps = [transitions.marks[begin[c] : begin[c + 1]] for c in range(len(transitions.skip))]
     return [of_class[of_class[:, 0] == 0, 1].tolist() for of_class in steps]

@@ -3,7 +3,7 @@
 The automaton is that of the formula without such filters, with marks on the events that they look at
 (decorrelation.py). At each position the complex events are enumerated, as on whole streams, and each is abandoned at
 the first event with which a filter fails. NXT, LAST, MAX, PROJECT and IN around such a formula take all its valuations
-at the position. The events that a partial match has marked are kept, with the attributes that filters ask for.
+at the position. Events marked by a partial match are kept, with the attributes that filters use.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ SWEEP = 4096  # events between two looks for events that no match can have any m
 def batch_plan(phi: cel.Formula, budget: Budget = Budget()) -> EvaluationPlan | Unsupported:
     """Return the plan for batches: one automaton and checks, perhaps with operators on all valuations around it.
 
-    Return Unsupported, with the reason, for a formula whose candidates must be checked by its clauses, which may ask
-    about any earlier part of the stream. Raises BudgetExceeded.
+    Return Unsupported, with the reason, for a formula whose candidates must be checked by its clauses: these may look
+    at any earlier part of the stream. Raises BudgetExceeded.
     """
     plan = evaluation_plan(phi, budget)
     inner: EvaluationPlan | Unsupported = plan

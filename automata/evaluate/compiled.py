@@ -65,7 +65,7 @@ T = TypeVar("T")
 
 @contextmanager
 def numba_required() -> Iterator[None]:
-    """Raise Unsupported if an import inside fails because numba is not installed."""
+    """Turn an import error inside the block into Unsupported if numba is not installed."""
     try:
         yield
     except ImportError as error:
@@ -126,7 +126,7 @@ def values_store(length: int, consuming: bool, ascending: bool, labelled: bool) 
 
 
 def divided_twice() -> Unsupported:
-    """Return the error for a partition under PER KEY on another attribute, which the compiled loops do not evaluate."""
+    """Return the error for a partition under PER KEY on another attribute: compiled loops do not support it."""
     return Unsupported(
         "the compiled loops cannot evaluate PER KEY together with PARTITION BY on another attribute; "
         "write PER KEY [a, b] for both, or use evaluator='automaton'"
@@ -179,7 +179,7 @@ class CompiledState(AutomatonEvaluator):
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """Return how many events each run has, of LAST or NXT of counted events; none of any other formula."""
+        """Return the number of events in each run of LAST or NXT of counted events; none for other formulas."""
         runs = () if self.chain is None else self.chain.runs
         return tuple(length for _, length, _ in runs) if len(runs) <= MOST_RUNS else ()
 
@@ -211,17 +211,17 @@ class CompiledState(AutomatonEvaluator):
 
     @property
     def types(self) -> Mapping[int, int]:
-        """Return the class of each type of events in the tables of this evaluator."""
+        """Return for each type of events its class in the tables of this evaluator."""
         return self.snapshot.types
 
     @property
     def tables(self) -> Tables:
-        """Return the automaton over these types."""
+        """Return the tables of the automaton over the types of this evaluator."""
         return self.snapshot.tables
 
     @property
     def transitions(self) -> TransitionTables:
-        """Return the same tables by classes."""
+        """Return the tables of the automaton by classes of events."""
         return self.snapshot.transitions
 
     @property
@@ -239,7 +239,10 @@ class CompiledState(AutomatonEvaluator):
         return E
 
     def grow(self, types: list[int], growth: list[int]) -> None:
-        """Extend the tables by types of events, in steps that end with these numbers of types; resize the store."""
+        """Add types of events to the tables and resize the store.
+
+        growth: the numbers of types after each step.
+        """
         if growth:
             self.cache.grow(types, growth, self.budget)
         self.snapshot = self.cache.snapshot
@@ -362,7 +365,7 @@ class CompiledEvaluator(CompiledState):
     def tally(self, S: Stream, classes: Classes | None = None) -> int:
         """Return the number of matches like `count`, without enumerating them.
 
-        Without a partition that takes about as much time as reading, under windows if the numbers are below 2^61.
+        Without a partition this takes about as much time as reading; under windows only if the numbers are below 2^61.
         Otherwise it takes time linear in the nodes of the window for each position with matches.
         """
         return sum(total(numbers) for _, numbers in self.tallies(S, classes))
@@ -406,7 +409,7 @@ class CompiledEvaluator(CompiledState):
         """Read all events; yield the roots of the completed sets of complex events, which are valid until the next
         step.
 
-        A new stream begins at each row in begins; positions count on.
+        begins: the rows at which a new stream begins; positions are not reset.
         """
         for batch in self.event_batches(S, classes, begins):
             for roots in self.store.advance(batch, self.transitions):
@@ -560,7 +563,7 @@ def _has_columns(S: Stream) -> bool:
 def filter_valuations(
     query: AutomatonPlan, automaton: Determinized, S: Stream, budget: Budget, spending: Spending
 ) -> Iterator[tuple[int, Valuation]]:
-    """Yield the valuations of a formula that satisfy its filters; each is abandoned at the first event where a filter
+    """Yield the valuations of a formula that satisfy its filters, abandoning each at the first event where a filter
     fails.
 
     The loops read the stream, and their nodes are enumerated in Python. Under windows and partitions that is no faster
@@ -593,7 +596,7 @@ def _filter_valuations(
 class CompiledCoreEvaluator(CoreEvaluator, CompiledEvaluator):
     """Finds the matches of a unary formula by compiled loops.
 
-    last: int64 [., 3], the roots at the last position with any, of a formula that looks ahead; see update_lists.
+    last: int64 [., 3], for a formula that looks ahead the roots at the last position that has any; see update_lists.
     """
 
     def advance(

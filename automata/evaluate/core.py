@@ -1,6 +1,6 @@
 """Find the matches of unary core-CEL by its own automaton (automata/cea/compile_core.py).
 
-The automaton of a formula that looks ahead reports at the end of the stream all matches along it.
+The automaton of a formula that looks ahead reports all matches at the end of the stream.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class _Check:
         self._rivals: dict[tuple[int, frozenset[tuple[str, int]], int], list[Positions]] = {}
 
     def is_one(self, phi: core.Formula, C: Positions, nu: Places) -> bool:
-        """Return whether C is a complex event of phi under some valuation that extends nu."""
+        """Return whether C is a complex event of phi under some extension of the valuation nu."""
         return next(self._ways(phi, C, nu), None) is not None
 
     def _ways(self, phi: core.Formula, C: Positions, nu: Places) -> Iterator[Places]:
@@ -150,16 +150,17 @@ class _Check:
                 assert_never(phi)
 
     def _rounds(self, psi: core.Formula, U: Variables, C: Positions, nu: Places) -> Iterator[Places]:
-        """Yield one or more rounds of an iteration, each with its own positions for the variables in U."""
+        """Yield extensions of nu with which C is one or more rounds of an iteration.
+
+        Each round has its own positions for the variables in U.
+        """
         yield from (_outside(mu, U) for mu in self._ways(psi, C, nu))
         for k in range(1, len(C)):
             for mu in self._ways(psi, C[:k], nu):
                 yield from self._rounds(psi, U, C[k:], _outside(mu, U))
 
     def _rivals_of(self, phi: Choice, nu: Places, last: int) -> list[Positions]:
-        """Return the complex events of the operand that end at a position, with these positions of the variables around
-        it.
-        """
+        """Return the complex events of the operand that end at a position, given nu for the variables around it."""
         key = id(phi), frozenset(nu.items()), last
         if key not in self._rivals:
             ending = self._ending(phi.phi).get(last, [])
@@ -167,7 +168,7 @@ class _Check:
         return self._rivals[key]
 
     def _ending(self, phi: core.Formula) -> Mapping[int, list[Positions]]:
-        """Return the candidates of a formula over the whole stream, by their last positions."""
+        """Return the candidates of a formula over the whole stream, grouped by their last positions."""
         if id(phi) not in self._by_last:
             by_last = defaultdict(list)
             for match in self._candidates(_relaxed(phi), self.S, self._budget):
@@ -177,7 +178,7 @@ class _Check:
         return self._by_last[id(phi)]
 
     def _placed(self, nu: Places, among: Variables) -> Iterator[Places]:
-        """Yield the extensions of nu to these variables, to any positions of the stream."""
+        """Yield all extensions of nu that put the variables `among` at any positions of the stream."""
         missing = sorted(among - nu.keys())
         for positions in product(range(len(self.S)), repeat=len(missing)):
             self._spending.spend()
@@ -213,7 +214,7 @@ def _selected(phi: Choice, C: Positions, rivals: list[Positions]) -> bool:
 
 
 def _relaxed(phi: core.Formula) -> core.Formula:
-    """Return a formula that compares no events, and has all complex events of phi under each valuation."""
+    """Return a formula without comparisons of events that has all complex events of phi under each valuation."""
     if not _compares(phi):
         return phi
     match phi:
@@ -246,7 +247,7 @@ QUERIES = 80  # of which what is compiled is kept
 
 
 def share_compiled() -> None:
-    """Let the evaluators of CEL and core-CEL share the compiled automata of the last queries from now on."""
+    """Let the evaluators of CEL and core-CEL share compiled automata of recent queries from now on."""
     gc.set_threshold(100_000)  # a campaign makes many small objects, and few cycles
     COMPILED_CEL.retain(QUERIES)
     COMPILED_CORE_CEL.retain(QUERIES)
@@ -254,7 +255,7 @@ def share_compiled() -> None:
 
 @contextmanager
 def compiled_shared() -> Iterator[None]:
-    """Return a context in which `share_compiled` is in effect; afterwards all is as before."""
+    """Return a context manager in which `share_compiled` is in effect; afterwards the previous state is restored."""
     threshold, before = gc.get_threshold(), (COMPILED_CEL.retained, COMPILED_CORE_CEL.retained)
     share_compiled()
     try:

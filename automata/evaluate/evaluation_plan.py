@@ -1,9 +1,9 @@
 """How automata evaluate a formula: by one automaton, by its candidates, or by an operator on sets of valuations.
 
-One automaton carries a formula whose filters across events can be checked on the paths that it enumerates
-(decorrelation.py). Where something in the formula needs more than one valuation at a time, one automaton finds
-*candidates*, all valuations of the formula and maybe others, and each is checked by the formula's clauses
-(membership.py). The operators whose valuations are chosen or made out of a set stand in plans of their own.
+One automaton suffices for a formula whose cross-event filters can be checked on the paths that it enumerates. If a part
+of the formula needs more than one valuation at a time, an automaton finds *candidates* (all valuations of the formula
+and maybe others), and each is checked by the formula's clauses (membership.py). Operators that choose from a set of
+valuations, or combine them, have plans of their own.
 """
 
 from __future__ import annotations
@@ -114,7 +114,9 @@ Equation = tuple[str, str]
 
 
 def partitioned(phi: Formula) -> Formula:
-    """Return phi with filters written as PARTITION BY where they are, as far as `strip_windows` can take them off."""
+    """Return phi with filters rewritten as PARTITION BY where they are equivalent and `strip_windows` can
+    remove them.
+    """
     match phi:
         case cel.Filter():
             psi, conditions = _filters(phi)
@@ -132,7 +134,9 @@ def partitioned(phi: Formula) -> Formula:
 
 
 def batch_scope(phi: Formula) -> Scope | Unsupported:
-    """Return the scope of the formula, with equivalent filters as partitions, or why it cannot read batches."""
+    """Return the scope of the formula, with equivalent filters as partitions; or the reason why it cannot be read in
+    batches.
+    """
     with depth_limited(phi.span):
         if (counted := scope_of_counts(phi)) is not None:
             return counted
@@ -151,9 +155,9 @@ def batch_scope(phi: Formula) -> Scope | Unsupported:
 def scope_of_counts(phi: Formula) -> Scope | None:
     """Return the scope of LAST of counted events that has windows and keys inside, or different values.
 
-    LAST takes the latest events, so a greatest match in a window is the greatest one, if that is in the window. So a
-    window inside is one outside, but for the events without a value to measure: LAST passes over them. None for any
-    other formula, and where the windows inside and outside count the events of different streams.
+    LAST takes the latest events, so the greatest match in a window is the greatest of all, if that fits in the window.
+    So a window inside equals the window outside, except that LAST skips events without a value to measure. Return None
+    for any other formula, and where the windows inside and outside count the events of different streams.
     """
     outer = take_off_windows(phi)
     if not isinstance(outer.core, cel.Preference):
@@ -208,7 +212,7 @@ def agreeing(equations: Iterable[Equation], h: BindingAnalysis) -> bool:
 
 
 def _partitioned(psi: Formula, conditions: list[Condition]) -> Formula | None:
-    """Return psi with the conditions, some of them as PARTITION BY; None if all of them stay filters."""
+    """Return psi with the conditions around it, some as PARTITION BY; None if all of them stay filters."""
     h = analyze_bindings(psi)
     equations: dict[str, set[Equation]] = {}
     for condition in conditions:
@@ -252,7 +256,7 @@ def _filtered(phi: Formula, psi: Formula) -> Formula:
 
 
 def _equation(condition: Condition) -> Iterator[tuple[str, Equation]]:
-    """Yield the attribute and the variables of A.x = B.x; nothing for other conditions."""
+    """Yield the attribute and the variables if the condition is A.x = B.x; nothing for other conditions."""
     match condition:
         case cel.Correlated(Comparison("=", Attribute(a, str(A)), Attribute(b, str(B)))) if a == b:
             yield a, (A, B)
@@ -293,7 +297,7 @@ Colours: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True)
 class ResidualFilter:
-    """A filter still to be checked, or a window. marks: the mark of each variable; a window has one, for all its
+    """A filter still to be checked, or a window. marks: the mark of each variable; a window has one mark for all its
     events.
 
     rounds: the colours of the iterations around it, from the outermost to the innermost.
@@ -321,7 +325,10 @@ class Decorrelated:
 
 
 def decorrelated(phi: Formula, budget: Budget = Budget()) -> Decorrelated | Unsupported:
-    """Return the formula without filters that compare events, or why that cannot be. Raises BudgetExceeded."""
+    """Return the formula without the filters that compare events; or the reason why they cannot be removed.
+
+    Raises BudgetExceeded.
+    """
     with depth_limited(phi.span):
         decorrelator = _Decorrelator(budget)
         psi = decorrelator.outer(phi)
@@ -334,7 +341,7 @@ def is_mark(variable: str) -> bool:
 
 
 class _Decorrelator:
-    """Removes the filters, bottom up, and numbers them and the iterations.
+    """Removes the filters, bottom up, and numbers the filters and the iterations.
 
     refused: the first reason why a filter cannot be removed; then ignore what the methods return.
     """
@@ -346,7 +353,7 @@ class _Decorrelator:
         self._iterations = 0
 
     def outer(self, phi: Formula) -> Formula:
-        """Remove the filters of phi, around which are only operators that `strip_windows` removes."""
+        """Remove the filters of phi. The operators around phi are all removable by `strip_windows`."""
         match phi:
             case cel.PartitionBy(psi, a):
                 return cel.PartitionBy(self._whole(self.outer(psi), phi), a, span=phi.span)
@@ -426,7 +433,7 @@ class _Decorrelator:
     def _checked(
         self, phi: cel.PartitionBy | cel.Within, condition: Condition | ValueWindow, rounds: tuple[Colours, ...]
     ) -> Formula:
-        """Return the operand with a mark on all its events, on which the condition is checked."""
+        """Return the operand with one mark on all its events, so that the condition can be checked on it."""
         W = self._mark("")
         self.checks.append(ResidualFilter(condition, {"": W}, rounds))
         return cel.In(self._whole(self._decorrelate(phi.phi, rounds), phi), W)
@@ -435,7 +442,10 @@ class _Decorrelator:
         return f"{MARK}{len(self.checks)}.{A}"
 
     def _decorrelate_iteration(self, phi: cel.Plus | cel.ContiguousPlus, rounds: tuple[Colours, ...]) -> Formula:
-        """Give rounds two colours in turn: one round, or any number of pairs, or pairs and one more."""
+        """Mark the rounds of an iteration with two alternating colours.
+
+        The result is one round, or pairs of rounds, or pairs and one more round.
+        """
         colours = f"{MARK}+{self._iterations}", f"{MARK}-{self._iterations}"
         self._iterations += 1
         psi = self._decorrelate(phi.phi, (*rounds, colours))
@@ -451,7 +461,7 @@ class _Decorrelator:
         return cel.Or(cel.Or(one, pairs), seq(pairs, one))
 
     def _joined(self, phi: cel.And, rounds: tuple[Colours, ...]) -> Formula:
-        """Join two sides with one valuation: an event that one side marks may have any marks in the other."""
+        """Join two sides under one valuation: an event that one side marks may have any marks of the other side."""
         left, right = (self._whole(self._decorrelate(psi, rounds), phi) for psi in (phi.left, phi.right))
         return cel.And(self._freed(left, right, phi), self._freed(right, left, phi))
 
@@ -473,7 +483,9 @@ class _Decorrelator:
         return freed
 
     def _whole(self, psi: Formula, around: Formula) -> Formula:
-        """Return psi if it binds every event that it marks, since the operator around it depends on the support."""
+        """Return psi if it binds every event that it marks. Otherwise refuse, because the operator `around` looks at
+        the support.
+        """
         if not self.refused and any(all(map(is_mark, kind)) for kind in analyze_bindings(psi).possible):
             self._refuse(
                 "a PROJECT in this formula drops events that a filter inside compares; the operator around it depends "
@@ -516,7 +528,7 @@ def _marks(phi: Formula) -> Variables:
 
 
 def binding_subformulas(phi: Formula) -> Iterator[Formula]:
-    """Return all sub-formulas of phi that bind events of its valuations, so not the right operand of UNLESS."""
+    """Return the sub-formulas of phi that can bind events: all except those in the right operand of UNLESS."""
     return subtrees(phi, lambda psi: (psi.left,) if isinstance(psi, cel.Unless) else children(psi))
 
 
@@ -574,8 +586,9 @@ class AutomatonPlan:
     checks: tuple[ResidualFilter, ...] = ()
 
     def automaton(self, output: Output, budget: Budget) -> Determinized:
-        """Return the automaton with its marks; unless valuations are wanted, with one more variable. Raises
-        BudgetExceeded.
+        """Return the automaton with its marks; unless valuations are wanted, all variables become one.
+
+        Raises BudgetExceeded.
         """
         return lazily(self.scope.core, budget, None if output == "valuations" else _one_variable)
 
@@ -595,7 +608,9 @@ Collecting: TypeAlias = cel.AnyPreference | cel.Project | cel.In
 
 @dataclass(frozen=True)
 class CollectedPlan:
-    """An operator that needs all valuations of its operand over an interval. refused: as in CheckedPlan."""
+    """An operator that needs all valuations of its operand over an interval. refused: why one automaton cannot evaluate
+    it.
+    """
 
     phi: Collecting
     operand: EvaluationPlan
@@ -604,7 +619,7 @@ class CollectedPlan:
 
 @dataclass(frozen=True)
 class PerKeyPlan:
-    """PER KEY around a formula that one automaton cannot evaluate, and its plan. refused: as in CheckedPlan."""
+    """PER KEY around a formula that one automaton cannot evaluate, and that formula's plan. refused: the reason."""
 
     phi: cel.PerKey
     operand: EvaluationPlan
@@ -616,7 +631,7 @@ EvaluationPlan: TypeAlias = AutomatonPlan | CheckedPlan | CollectedPlan | PerKey
 
 
 def counted_in_scope(plan: EvaluationPlan) -> tuple[EventChain, Scope] | None:
-    """Return the chain, and the windows and keys around it, if the plan is LAST or NXT around these; else None."""
+    """Return the chain, and the windows and keys around it, if the plan is LAST or NXT of them; else None."""
     match plan:
         case CollectedPlan(phi, AutomatonPlan(scope, ())) if (chain := greatest_chain(phi, scope.core)) is not None:
             return chain, scope
@@ -667,7 +682,7 @@ def _one_variable(A: CEA) -> CEA:
 
 
 def rebinds(phi: cel.In) -> bool:
-    """Return whether the operand may bind events to the same variable, so that this binding hides them."""
+    """Return whether the operand may already bind events to this variable, so that the new binding hides them."""
     return any(phi.variable in kind for kind in analyze_bindings(phi.phi).possible)
 
 
@@ -691,7 +706,9 @@ def _plan_evaluation(phi: Formula, budget: Budget) -> EvaluationPlan:
 
 
 def _automaton_plan(phi: Formula, budget: Budget) -> AutomatonPlan | Unsupported:
-    """Return the formula without the filters to be checked, or why one automaton cannot evaluate the rest."""
+    """Return the plan without the filters that are checked later; or the reason why one automaton cannot evaluate the
+    rest.
+    """
     if not any(isinstance(psi, cel.Filter) and correlated(psi.condition) for psi in cel.subformulas(phi)):
         scope = strip_windows(phi)
         if isinstance(scope, Scope):
@@ -716,7 +733,7 @@ def _candidates(phi: Formula, budget: Budget) -> AutomatonPlan:
 def _pointwise(phi: Formula) -> Formula:
     """Over-approximate phi: drop operators that compare valuations of formulas with cross-event filters.
 
-    The result then has cross-event filters only where more valuations inside can only give more valuations of phi.
+    In the result, a cross-event filter stands only where more valuations of its operand give more valuations of phi.
     """
     if compilable(phi):
         return phi
@@ -739,10 +756,10 @@ def _pointwise(phi: Formula) -> Formula:
 
 
 def _anywhere(phi: Formula) -> Formula:
-    """Return a formula that over the whole stream has all that phi has over a part.
+    """Return a formula that has, over the whole stream, all valuations that phi has over a part of it.
 
-    What depends on the events between those of a match is dropped: neighbours, beginnings and windows in the stream of
-    a key become any later events of the whole stream.
+    Conditions that depend on the events between those of a match are dropped: neighbours, beginnings and windows in the
+    stream of a key become any later events of the whole stream.
     """
     match phi:
         case cel.EventAtom():

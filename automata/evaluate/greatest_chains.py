@@ -1,9 +1,9 @@
 """LAST and NXT of counted events, as LAST(A{60} ; B) and LAST(A{5,60}), on a whole stream: a look-up for each match.
 
 The greatest match at an event is found by going back from it (LAST: each event is the latest that fits), or by going on
-from the beginning of the window (NXT: each is the earliest). For each key and each kind of event the positions so far
-are in a list, so that a run of events of one kind is a slice of it. The time for a match is the number of runs, however
-many events they have. Batches keep what they need of this: see chain_store.py.
+from the beginning of the window (NXT: each is the earliest). Lists hold the positions so far for each key and each kind
+of event, so a run of events of one kind is a slice. The time for a match depends on the number of runs, not of events.
+For batches see chain_store.py.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class NewestValues:
         return ((nan if isinstance(name, tuple) else name, p) for name, p in self.events.items())
 
     def is_complete(self, low: int) -> bool:
-        """Return whether the events make a match that begins at position low or later."""
+        """Return whether the events form a match that begins at position low or later."""
         return len(self.events) == self._count and not self.late and next(iter(self.events.values())) >= low
 
 
@@ -63,9 +63,9 @@ class GreatestChains:
     """The greatest matches of a chain on a stream, at each position.
 
     chain: what `greatest_chain` returns for the formula. scope: the windows, partitions and keys inside of the
-    strategy. unordered: whether a window is on values that go back along the stream, so that nothing bounds where a
-    match begins, or a guard sees the events of all keys of a partition, or different values are not of one kind, so
-    that some are neither equal nor different. Then there is no answer here.
+    strategy. unordered: whether this class gives no answer. Reasons: values of a window's attribute decrease, so
+    nothing bounds where a match begins; a guard sees the events of all keys of a partition; or values of different
+    kinds, which are neither equal nor different, are counted by DISTINCT.
     """
 
     def __init__(self, chain: EventChain, scope: Scope, S: Stream) -> None:
@@ -79,7 +79,7 @@ class GreatestChains:
             self.unordered |= len(set(map(kind, present))) > 1
 
     def find(self) -> Iterator[tuple[int, Chosen]]:
-        """Yield each position with a match, and the match."""
+        """Yield each position with a match, together with the match."""
         if self._values:
             yield from self._newest_values()
             return
@@ -105,7 +105,7 @@ class GreatestChains:
                     positions.append(n)
 
     def _newest_values(self) -> Iterator[tuple[int, Chosen]]:
-        """Yield the matches of different values: for each key the newest event of each of the newest values is kept."""
+        """Yield the matches of different values. For each key the newest event of each of the newest values is kept."""
         bounds, newest = self._bounds, dict[object, NewestValues]()
         for n, kinds in enumerate(timed_items(self._kinds([self._runs[0][0]]))):
             value = self._values[n]
@@ -131,7 +131,7 @@ class GreatestChains:
             yield frozenset().union(*pairs)
 
     def _kinds(self, links: list[Link]) -> list[int]:
-        """Return for each event, as bits, the links that it can be."""
+        """Return for each event, as bits, the links of the chain at which it can stand."""
         predicates: list[Predicate] = list(dict.fromkeys(P for link in links for P, _ in link))
         bits = [sum(1 << predicates.index(P) for P in {P for P, _ in link}) for link in links]
         masks = classify(predicates, self._S)
@@ -169,7 +169,7 @@ class GreatestChains:
 def greatest_in_scope(scope: Scope, S: Stream) -> tuple[GreatestChains, Iterator[tuple[int, Chosen]]] | None:
     """Return the matches of LAST or NXT of a chain that satisfy the windows and partitions around it.
 
-    None if the core of the scope is not such a chain.
+    Return None for any other formula, and if the chain is `unordered`.
     """
     if (chain := newest_chain(scope.core)) is None:
         return None

@@ -1,13 +1,13 @@
 """Compile loops with numba, and cache the machine code so that it is never out of date.
 
-numba looks up cached machine code by the file that the function stands in, and by nothing else. Machine code also
-depends on the functions that are compiled into a loop and on the constants that it reads from other modules. Here the
-names of the cache files contain a hash of the sources of all modules that the loop can be made of; see `sources`.
+numba looks up cached machine code only by the file that contains the function. Machine code also depends on the
+functions that are compiled into a loop, and on constants from other modules. Here the names of the cache files contain
+a hash of the sources of all modules that the loop can be made of; see `sources`.
 
 numba counts references to arrays, also where an array is passed from one loop to another, and in loops that do so for
-each event the counting takes most of the time. `bare` and `part` are for such loops: they allocate no arrays. An object
-that holds arrays would be counted too. So a loop takes each array as a parameter, and is not divided where its parts
-would need nearly all of them: some have a hundred lines and twenty parameters.
+each event the counting takes most of the time. `bare` and `part` are for such loops: they allocate no arrays.
+References to an object with arrays are counted too. So a loop takes each array as a parameter, and stays one function
+where its parts would need nearly all arrays: some loops have a hundred lines and twenty parameters.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def cached(dispatcher: Any) -> Any:
     """Return the dispatcher (the result of `njit`) with a disk cache that depends on all sources of the loop.
 
     The files are written to `__pycache__` beside the source, or, if that folder cannot be written, to the user's cache
-    folder; NUMBA_CACHE_DIR names another one. Without a folder to write to, or without sources, nothing is cached.
+    folder; NUMBA_CACHE_DIR names another folder. Without a folder to write to, or without sources, nothing is cached.
     """
     if hasattr(dispatcher, "enable_caching"):  # with NUMBA_DISABLE_JIT=1 it is the Python function itself
         with suppress(RuntimeError, OSError):  # no folder can be written; no source can be read
@@ -85,8 +85,8 @@ def fingerprint(module: str) -> str:
 
 @lru_cache(maxsize=64)
 def _imports(source: bytes) -> tuple[str, ...]:
-    """Return the modules that a source imports, by absolute names; for `from a import b` both a and a.b, as b may be
-    one.
+    """Return the modules that a source imports, by absolute names; for `from a import b` both a and a.b, because b may
+    be a module.
     """
 
     def names() -> Iterator[str]:
@@ -101,7 +101,7 @@ def _imports(source: bytes) -> tuple[str, ...]:
 
 
 def _source(module: ModuleType) -> bytes:
-    """Raise OSError. Packages from a zip file have a loader that reads it; the path alone would not do."""
+    """Return the source of a module, through its loader, which also reads packages from a zip file. Raises OSError."""
     loader: Any = module.__loader__
     file = module.__file__
     if file is None:
@@ -111,10 +111,9 @@ def _source(module: ModuleType) -> bytes:
 
 
 class _NamedBySources(_ResultCache):  # type: ignore[misc]
-    """numba's way to keep a compiled function, in files whose names contain the fingerprint of its sources.
+    """The files of a compiled function in numba's cache. Their names contain the fingerprint of its sources.
 
-    With a stamp inside the files, which is numba's way, a process could read an index that is new and machine code that
-    is not yet replaced.
+    numba's own way, a stamp inside the files, could let a process read a new index and old machine code.
     """
 
     def __init__(self, loop: Callable[..., Any]) -> None:

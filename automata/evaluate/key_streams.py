@@ -34,7 +34,9 @@ class KeyStreams:
         return Stream([self._S[p] for p in self._positions[key]])
 
     def between(self, begin: int, end: int) -> Iterator[tuple[Key, int, int]]:
-        """Yield the keys with events from `begin` to before `end`, each with that interval of its own stream."""
+        """Yield the keys with events in positions begin to end - 1, each with the interval of these in its own
+        stream.
+        """
         for key, positions in self._positions.items():
             l, m = bisect_left(positions, begin), bisect_left(positions, end)
             if l < m:
@@ -45,7 +47,9 @@ class KeyStreams:
         return bisect_left(self._positions[key], i), self._number[j]
 
     def inside(self, mu: Valuation, j: int) -> Valuation | None:
-        """Convert a valuation to the stream of the key of the event at j; None if it binds an event of another key."""
+        """Convert a valuation to positions in the stream of the key of the event at j; None if it binds an event of
+        another key.
+        """
         if any(self.keys[p] != self.keys[j] for _, p in mu):
             return None
         return frozenset((A, self._number[p]) for A, p in mu)

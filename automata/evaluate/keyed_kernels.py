@@ -1,16 +1,16 @@
-"""Evaluation under PER KEY in compiled loops over flat arrays: an automaton on its way through the stream of each key.
+"""Evaluate under PER KEY in compiled loops over flat arrays: one automaton reads the stream of each key.
 
-The loops are long, and have a parameter for each array, for the reason that evaluate/jit.py gives.
-The readable twin is scoped.KeyedEvaluation. The nodes are those of scoped_kernels.py. There a skipped event moves the
-runs of all keys, so that the keys of a state stand in one slot. Here an event moves the runs of its own key only, so
-that a key has a row of its own for each state, and no slots are needed. With K keys and S states:
+The loops are long, and have a parameter for each array, for the reason that evaluate/jit.py gives. The readable twin is
+scoped.KeyedEvaluation. The nodes are those of scoped_kernels.py. There a skipped event moves the runs of all keys, so
+all keys of a state share one slot. Here an event moves only the runs of its own key, so each key has a row for each
+state, and no slots are needed. With K keys and S states:
 
-    rows    int32 [K, S, 3 + W]  as of scoped_kernels; of the first three entries only size and whole are used
+    rows    int32 [K, S, 3 + W]  as in scoped_kernels; of the first three entries only size and whole are used
     home    int64 [K, 3]         of a key: which stream its rows are of (STREAM); the state of its run that has marked
                                  nothing, or -1 (ORIGIN); a mask of the states that have a series (STATES)
 
-A number is given to another key, or another stream begins, without that any rows are cleared: rows whose stream is not
-the present one are empty.
+Rows need no clearing when a number is given to another key or another stream begins: rows of other streams count as
+empty.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ def update_keyed(  # type: ignore[no-untyped-def]
     classes, numbers, admitted, low, base, start, skip, begin, marks, finals, ended, moving, busy,
     reports_at_last_event, windowed, consume, counters, made, into, aside, tree, rows, home, roots,
 ):  # fmt: skip
-    """Read events from index start on; stop where there might not be room for the nodes or roots that an event adds.
+    """Read events from index start on; stop where the nodes or roots of an event might not fit in the arrays.
 
     classes, numbers int32, admitted bool, low int64 [n]: of each event its class, given as -1 - c where a new stream
     begins, the number of its key or -1 where no key sees it, whether a match can have it, and how far back it reaches;
     base is the position of the first. skip to busy are those of TransitionTables. roots: int64 [R, 2], a row (position,
-    node) for each set of complex events completed. With consume a position with one forgets all partial matches.
-    counters: the number of nodes; that of the present stream; how many nodes or roots were missing where it stopped.
-    made, into: int32 [2 × rows of marks]. aside: int32 [S × (3 + W)]. Returns the index reached and the number of
-    roots.
+    node) for each set of complex events completed. With consume, a position with such a set drops all partial matches.
+    counters: the number of nodes; the number of the present stream; how many nodes or roots did not fit where it
+    stopped. made, into: int32 [2 × rows of marks]. aside: int32 [S × (3 + W)]. Returns the index reached and the number
+    of roots.
     """
     states, row_width, width = rows.shape[1], rows.shape[2], rows.shape[2] - NODES
     flat = rows.reshape(-1)
@@ -149,9 +149,9 @@ def update_keyed(  # type: ignore[no-untyped-def]
 
 @compiled
 def compact_keyed(tree, rows, home, used, counters, bound):  # type: ignore[no-untyped-def]
-    """Remove all complex events that begin before the bound, and close the gaps; as scoped_walks.compact_scoped.
+    """Remove all complex events that begin before the bound, and close the gaps; like scoped_walks.compact_scoped.
 
-    used: bool [K], set to whether a key has anything left, even if only its beginning counts.
+    used: bool [K], set to whether a key has anything left, even if that is only a position where a match may begin.
     """
     nodes, stream = counters[NODES_MADE], counters[STREAMS]
     alive = np.zeros(nodes, np.bool_)
@@ -201,7 +201,7 @@ def compact_keyed(tree, rows, home, used, counters, bound):  # type: ignore[no-u
 
 @compiled
 def rows_fit(rows, home, stream, nodes):  # type: ignore[no-untyped-def]
-    """Return whether the rows and states of all keys are as the loops above leave them."""
+    """Return whether the rows and states of all keys could have been written by the loops above."""
     for k in range(rows.shape[0]):
         if home[k, STREAM] > stream or home[k, ORIGIN] < -1 or home[k, ORIGIN] >= rows.shape[1]:
             return False
@@ -228,11 +228,11 @@ def last_of_chain(  # type: ignore[no-untyped-def]
 ):
     """Read events from index `start` on, for LAST of n events of one kind in a row; stop when `roots` is full.
 
-    The greatest match at an event of the kind has the last ones of its key, up to this one: so their positions are all
-    that is kept. classes to low are those of update_keyed. taken: bool [classes]. counters: STREAMS is the number of
-    the present stream. rows: int64 [K, n], the positions, each in the place of its number modulo n. home: int64 [K, 2]:
-    of a key the stream that its rows are of, and how many events of the kind there were. roots: int64 [R, 2], a row
-    (position, number of the match) for each match; events: int64 [R × n], their positions, or empty if only the
+    The greatest match at an event of the kind consists of the last n such events of its key, so only their positions
+    are kept. classes to low are those of update_keyed. taken: bool [classes]. counters: STREAMS is the number of the
+    present stream. rows: int64 [K, n], the positions, each in the place of its number modulo n. home: int64 [K, 2]: for
+    each key the stream to which its rows belong, and the number of events of the kind so far. roots: int64 [R, 2], a
+    row (position, number of the match) for each match; events: int64 [R × n], their positions, or empty if only the
     number of matches is wanted. Returns the index reached and the number of roots.
     """
     n, stream, found, index = rows.shape[1], counters[STREAMS], 0, start
@@ -267,12 +267,13 @@ def newest_values(  # type: ignore[no-untyped-def]
     classes, numbers, values, admitted, low, base, start, taken, consume, counters, rows, names, kinds, home, roots,
     events, labels,
 ):  # fmt: skip
-    """Read events from index start on, for LAST of n different values of one kind; stop where roots is full.
+    """Read events from index start on, for LAST of n events of one kind with different values; stop when `roots` is
+    full.
 
     The greatest match at an event of the kind has the newest event of each of the n newest values of its key: these are
-    kept in n places, in any order, as an event has to find its value in them or the oldest of them, whatever the order.
-    values: int32 [n], the number of the value of each event, NO_KEY without one, or UNEQUAL. The others are those of
-    last_of_chain, but for rows: int64 [K, n], twice the position of each kept event, and one more if no match can have
+    kept in n places, in any order, because each event searches all of them for its value, or for the oldest. values:
+    int32 [n], the number of the value of each event, NO_KEY without one, or UNEQUAL. The others are as in
+    last_of_chain, except rows: int64 [K, n], twice the position of each kept event, plus one if no match can contain
     it. names, kinds: int32 [K, n], the number of its value, and its class. home: int64 [K, 3]: STREAM, COUNT, LATE.
     events, labels: [R × n], the events of each match and their classes, in any order, or empty. Returns the index
     reached and the number of roots.
@@ -330,12 +331,13 @@ def newest_values(  # type: ignore[no-untyped-def]
 def first_of_runs(  # type: ignore[no-untyped-def]
     classes, numbers, admitted, low, base, start, members, places, consume, counters, rows, home, roots, events
 ):
-    """Read events from index start on, for NXT of runs of events; stop where roots is full.
+    """Read events from index start on, for NXT of runs of events; stop when `roots` is full.
 
     Each event of the greatest match but the last is the earliest that fits, whatever comes later: so a key keeps these,
-    and a match adds any event of the last run. members: as of last_of_runs. places: int64 [n], the run of each event of
-    a match. rows: int64 [K, n], the positions so far. home: int64 [K, 3]: STREAM, COUNT, LATE, the number of those that
-    no match can have. The others are those of last_of_chain. Returns the index reached and the number of roots.
+    and any event of the last run completes a match. members: as in last_of_runs. places: int64 [n], the run of each
+    event of a match. rows: int64 [K, n], the positions so far. home: int64 [K, 3]: STREAM, COUNT, LATE (the number of
+    events that no match can contain). The others are as in last_of_chain. Returns the index reached and the number of
+    roots.
     """
     n, stream, found, index = rows.shape[1], counters[STREAMS], 0, start
     flat = rows.reshape(-1)
@@ -376,17 +378,17 @@ def last_of_runs(  # type: ignore[no-untyped-def]
     classes, numbers, admitted, low, base, start, members, lengths, begins, consume, counters, tree, ring, taken, home,
     roots,
 ):  # fmt: skip
-    """Read events from index start on, for LAST of runs of events; stop where roots or the tree is full.
+    """Read events from index start on, for LAST of runs of events; stop when `roots` or `tree` is full.
 
-    The greatest match is found from its end: the last events of the last run, then the last ones of the run before that
-    come before these, and so on. So an event that can stand in a run is a node that knows the one before it in the run
-    and, if the run could begin with it, the last node of the run before. classes to low are those of update_keyed.
+    The greatest match is found from its end: the last events of the last run, then the last events of the run before it
+    that are earlier, and so on. So an event that can stand in a run is a node, with a link to the node before it in the
+    run and, if the run could begin with it, to the last node of the run before. classes to low are as in update_keyed.
     members: uint64 [classes], the runs in which an event can stand, as bits. lengths, begins: int64 [runs], how many
-    events a run has, and where its part of a row of ring begins. counters: NODES_MADE, STREAMS, KEPT_FROM.
-    tree: int64 [RUN_NODE, .]; FIRST is the first position of the greatest match of the runs up to this one that ends
-    with the node, or -1. ring: int64 [K, n], the last nodes of each run, each in the place of its number modulo the
-    length. taken: int64 [K, runs], how many there were. home: int64 [K, 2]: the stream that the rows of a key are of,
-    and the position of its newest node. roots: int64 [R, 2], a row (position, last node) for each match, whose events
+    events a run has, and where its part of a row of ring begins. counters: NODES_MADE, STREAMS, KEPT_FROM. tree: int64
+    [RUN_NODE, .]; FIRST is the first position of the greatest match of the runs up to this one that ends with the node,
+    or -1. ring: int64 [K, n], the last nodes of each run, each in the place of its number modulo the length. taken:
+    int64 [K, runs], the number of nodes so far. home: int64 [K, 2]: the stream to which the rows of a key belong, and
+    the position of its newest node. roots: int64 [R, 2], a row (position, last node) for each match, whose events
     list_runs lists. Returns the index reached and the number of roots.
     """
     runs, stream, found, index = lengths.size, counters[STREAMS], 0, start

@@ -1,30 +1,29 @@
 """Evaluate without windows in compiled loops: Algorithm 2 of tods21, on lists of nodes in one flat array.
 
-The loops are long, and have a parameter for each array, for the reason that evaluate/jit.py gives.
-The readable twins are streaming.Evaluation (update) and ces.CompactComplexEventSet (the data structure, enumeration).
-A list here grows at its front: a node that had a list as its children keeps it, since the nodes after a node in its
-list never change. So a list is given by its first node alone, and three numbers make a node. tree int32 [3 or 4, N]
-has them as
+The loops are long, and have a parameter for each array, for the reason that evaluate/jit.py gives. The readable twins
+are streaming.Evaluation (update) and ces.CompactComplexEventSet (the data structure, enumeration). A list grows at its
+front, and the nodes after a node never change, so a list that is the children of a node stays as it was. A list is
+given by its first node, and a node is three numbers. tree int32 [3 or 4, N] has them as
 
     POSITION  the position of the event, less that of its era      CHILD  the list of its children
     NEXT      the node after it in the list, or 0                  LABEL  how it is marked: an index into Tables.labels
 
-the last only if labels are wanted. Node 0 stands for no node. A *reference* stands for a list: its first node, or 0 if
-it is empty; the complement ~n stands for the list n and, beside it, the empty complex event, which Algorithm 2 has as
-the terminator. A union has another list as its CHILD and as NEXT the complement of the node after it; no event. Of
-two unions one after the other the first leads to a node at once, so that between two complex events there are never
-many. Children and what comes after a node have smaller numbers than the node.
+The last row exists only if labels are wanted. Node 0 stands for no node. A *reference* stands for a list: its first
+node, or 0 if it is empty; the complement ~n stands for the list n and the empty complex event, which is the terminator
+of Algorithm 2. A union is a node without an event: its CHILD is another list, its NEXT the complement of the node after
+it. Of two successive unions the first leads to a node at once, so few unions lie between two complex events. Children
+and what comes after a node have smaller numbers than the node.
 
 For each state refs int32 [S] has the reference of its list, and runs int64 [S] the number of complex events it stands
-for, which Algorithm 2 would enumerate; CAP stands for that many or more. At most one reference is a complement, as the
-run that has marked nothing is in one state. Position = eras[e, 1] + tree[POSITION, n] for the last row e of eras int64
-[E, 2] with eras[e, 0] <= n.
+for, which Algorithm 2 would enumerate; CAP stands for that many or more. At most one reference is a complement, because
+the run without marks is in one state. Position = eras[e, 1] + tree[POSITION, n] for the last row e of eras int64 [E, 2]
+with eras[e, 0] <= n.
 
-While no state gets its first run or loses its last, what an event does depends on its class only, and mostly it is one
-or two nodes. Where that lasts, the events of a block are looked through without a branch for those that do something,
-and these are then applied without a branch. This *plan* has code int32 [C], how many nodes an event of a class makes
-that way, or -1, and ops int32 [2 C, WIDTH], a row (source, target, flip, keep, final, label, hold) for each; hold is 0
-where the node replaces the list of the target, else -1.
+While no state gets its first run or loses its last one, the effect of an event depends only on its class, and is
+usually one or two new nodes. Then the events of a block that have an effect are found without a branch, and applied
+without a branch. This *plan* has code int32 [C], the number of nodes that an event of a class makes, or -1 if unknown,
+and ops int32 [2 C, WIDTH], a row (source, target, flip, keep, final, label, hold) for each; hold is 0 where the node
+replaces the list of the target, else -1.
 """
 
 from __future__ import annotations
@@ -68,9 +67,10 @@ def _joined(l, r, tree, nodes):  # type: ignore[no-untyped-def]
 
 @part
 def _operation(ops, row, n, p, l, q, empty, refs):  # type: ignore[no-untyped-def]
-    """Add to the n operations of a class one that marks the event in the runs of p and leads to q; return their number.
+    """Add one operation to the n operations of a class; return their number.
 
-    A list and the empty complex event, in another state, have one node together if it is marked alike.
+    The operation marks the event in the runs of state p, which then lead to q. A list and the empty complex event of
+    another state share one node if they are marked alike.
     """
     for x in range(min(n, 2)):
         o = row + x
@@ -86,9 +86,7 @@ def _operation(ops, row, n, p, l, q, empty, refs):  # type: ignore[no-untyped-de
 
 @part
 def _replaced(c, row, n, skip, ended, refs, ops):  # type: ignore[no-untyped-def]
-    """Return whether each list that a skip moves ends there, and is replaced by one of the n
-    operations of the class.
-    """
+    """Return whether each list that a skip moves ends there and is replaced by one of the n operations of the class."""
     for p in range(refs.size):
         if refs[p] != 0 and not ended[p] and skip[c, p] != p:
             o = row
@@ -102,7 +100,7 @@ def _replaced(c, row, n, skip, ended, refs, ops):  # type: ignore[no-untyped-def
 
 @part
 def _plan(mask, skip, begin, marks, finals, ended, moving, busy, refs, code, ops):  # type: ignore[no-untyped-def]
-    """Write what an event of each class does as long as the same states have runs."""
+    """Write the effect of an event of each class, valid for as long as the same states have runs."""
     silent = True  # no state reports without a mark
     for f in range(finals.size):
         silent = silent and refs[finals[f]] == 0
@@ -129,7 +127,9 @@ def _plan(mask, skip, begin, marks, finals, ended, moving, busy, refs, code, ops
 
 @part
 def _scan(classes, index, end, code, found):  # type: ignore[no-untyped-def]
-    """Write index << 32 | row of ops for what the events up to the end do; stop at one that is not in the plan."""
+    """Write index << 32 | row of ops for each effect of the events up to `end`; stop at an event that is not in the
+    plan.
+    """
     number = np.uintp(0)
     while index < end:
         c = classes[index]
@@ -144,7 +144,7 @@ def _scan(classes, index, end, code, found):  # type: ignore[no-untyped-def]
 
 @part
 def _apply(found, number, base, offset, ops, tree, nodes, refs, runs, roots, completed):  # type: ignore[no-untyped-def]
-    """Make a node for each of the operations found; return the number of nodes and of roots."""
+    """Make a node for each operation found; return the number of nodes and of roots."""
     n, done = np.uintp(nodes), np.uintp(completed)
     for x in range(number):
         i, o = found[x] >> 32, np.uintp(found[x] & 0xFFFFFFFF)
@@ -160,7 +160,7 @@ def _apply(found, number, base, offset, ops, tree, nodes, refs, runs, roots, com
 
 @part
 def _write_nodes(c, begin, marks, refs, runs, made):  # type: ignore[no-untyped-def]
-    """Write (children, label, target, number) for each node that an event of the class makes; return how many."""
+    """Write (children, label, target, number) for each node that an event of the class makes; return their number."""
     count = 0
     for t in range(begin[c], begin[c + 1]):
         p, l, q = marks[t, 0], marks[t, 1], marks[t, 2]
@@ -185,7 +185,10 @@ def _bit(q):  # type: ignore[no-untyped-def]
 
 @part
 def _moved(skip, c, ended, live, alive, tree, nodes, refs, runs, had, ran):  # type: ignore[no-untyped-def]
-    """Move all lists along a skip; return how many states keep one, the mask of these, and the number of nodes."""
+    """Move all lists along a skip.
+
+    Return how many states still have a list, the mask of these states, and the number of nodes.
+    """
     for a in range(alive):
         p = live[a]
         had[p], ran[p] = refs[p], runs[p]
@@ -213,9 +216,9 @@ def update_lists(  # type: ignore[no-untyped-def]
     classes, base, offset, start, skip, begin, marks, finals, ended, moving, busy, scratch, tree, nodes, refs, runs,
     roots,
 ):  # fmt: skip
-    """Read events from index start on; stop where there might not be room for the nodes or roots that an event adds.
+    """Read events from index start on; stop where the nodes or roots of an event might not fit in the arrays.
 
-    classes: int32 [n], base the position of the first, offset the same less that of the era; a class is given as -1 - c
+    classes: int32 [n], base the position of the first, offset that position minus the era's; a class is given as -1 - c
     where a new stream begins. skip to busy are those of TransitionTables. roots: int64 [R, 3], a row (position,
     reference, number) for each list completed. scratch: see UnwindowedStore.scratch. Returns the index reached, the
     number of nodes and of roots.
@@ -282,7 +285,7 @@ def update_lists(  # type: ignore[no-untyped-def]
 
 @compiled
 def compact_lists(tree, nodes, refs, eras):  # type: ignore[no-untyped-def]
-    """Remove the nodes that no list of a state leads to, and close the gaps; returns the number of nodes left."""
+    """Remove the nodes that no list of a state reaches, and close the gaps; return the number of remaining nodes."""
     alive, moved = np.zeros(nodes, np.bool_), np.zeros(nodes, np.int32)
     for q in range(refs.size):
         alive[refs[q] if refs[q] >= 0 else ~refs[q]] = True
@@ -325,7 +328,7 @@ HEIGHT, BOUND, FILLED, REST = range(4)
 
 @part
 def _common(position, number, size, path, marks, depth, found, written, at, offsets, events, labels):  # type: ignore[no-untyped-def]
-    """Write the shared part of some complex events of one size: all but their first positions."""
+    """Write the common part of complex events of one size that differ only in their first position."""
     begin, step, end = np.uintp(found), np.uintp(size), np.uintp(written)
     for x in range(np.uintp(number)):
         end += step
@@ -345,7 +348,7 @@ def _common(position, number, size, path, marks, depth, found, written, at, offs
 
 @part
 def _firsts(firsts, w, number, size, written, events):  # type: ignore[no-untyped-def]
-    """Write the first positions of some complex events of one size."""
+    """Write the first positions of complex events of one size that differ only there."""
     to, step = np.uintp(written), np.uintp(size)
     for x in range(np.uintp(w), np.uintp(w + number)):
         events[to] = firsts[x]
@@ -354,7 +357,7 @@ def _firsts(firsts, w, number, size, written, events):  # type: ignore[no-untype
 
 @part
 def _place(n, leaves, places, filled):  # type: ignore[no-untyped-def]
-    """Return the index of the node among the leaves, or -1."""
+    """Return the index of node n among the leaves, or -1 if it is not there."""
     w = places[n & (places.size - 1)]
     return w if w < filled and leaves[w] == n else -1
 
@@ -369,7 +372,7 @@ def _position(n, tree, eras):  # type: ignore[no-untyped-def]
 
 @part
 def _leaves_of_list(n, tree, eras, leaves, firsts, places):  # type: ignore[no-untyped-def]
-    """Write the leaves from a node on; return how many there are, and the node after them or 0."""
+    """Write the leaves from a node on. Return their number, and the node after them or 0."""
     filled, node, last = np.uintp(0), np.uintp(n), np.uintp(places.size - 1)
     while filled < leaves.size and node > 0 and tree[CHILD, node] == -1:
         following = tree[NEXT, node]
@@ -387,12 +390,12 @@ def enumerate_lists(  # type: ignore[no-untyped-def]
 ):
     """Write the complex events of the roots from r on, each as its positions in ascending order.
 
-    nodes: the arrays tree and eras. walk: int64 [4], the height of the stack pending, int32 [., 2], of rows (reference,
-    depth); the bound of enumerate_scoped; how many leaves there are, and what comes after them. path, marks: the
-    positions and labels of the path, from the latest on. run: the arrays leaves, firsts and places. at [M], offsets
-    [M + 1], events: int64, as in an Arrow list array; labels: int32, as long as events if labels are wanted, else
-    empty. Returns the root reached and how many events were written. The enumeration is complete when the root is the
-    last and the stack is empty; otherwise the next call continues it.
+    nodes: the arrays tree and eras. pending: int32 [., 2], a stack of rows (reference, depth). walk: int64 [4]: the
+    height of the stack; the bound of enumerate_scoped; the number of leaves; the node after them. path, marks: the
+    positions and labels of the path, from the latest on. run: the arrays leaves, firsts and places. at [M], offsets [M
+    + 1], events: int64, as in an Arrow list array; labels: int32, as long as events if labels are wanted, else empty.
+    Returns the root reached and the number of events written. The enumeration is complete when the last root is reached
+    and the stack is empty; otherwise the next call continues it.
     """
     tree, eras = nodes
     leaves, firsts, places = run
@@ -446,7 +449,7 @@ def enumerate_lists(  # type: ignore[no-untyped-def]
 
 @part
 def _leaves_of_set(n, low, tree, leaves, firsts, places):  # type: ignore[no-untyped-def]
-    """Write the leaves from a node on, down to a position; return how many there are, and the node after them or 0."""
+    """Write the leaves from a node on, down to a position. Return their number, and the node after them or 0."""
     filled = 0
     while filled < leaves.size and n > 0 and tree[n].latest >= low:
         left, right = n, np.int32(0)
@@ -463,7 +466,7 @@ def _leaves_of_set(n, low, tree, leaves, firsts, places):  # type: ignore[no-unt
 
 @part
 def _within(low, w, filled, firsts):  # type: ignore[no-untyped-def]
-    """Return the number of leaves from w on that are not before a position; the leaves descend."""
+    """Return the number of leaves, from w on, that are at `low` or later; the leaves descend."""
     below, above = w, filled
     if firsts[filled - 1] >= low:
         below = filled
@@ -544,10 +547,10 @@ def enumerate_scoped(  # type: ignore[no-untyped-def]
 
 @compiled
 def _number(root, tree, counts, stamp, pending):  # type: ignore[no-untyped-def]
-    """Count the complex events of a root; -1 past 62 bits, -2 if pending is too small.
+    """Count the complex events of a root. Return -1 beyond 62 bits, and -2 if pending is too small.
 
-    counts [N] holds for the bound stamp [N] how many of a node's complex events begin there or later. With the bound
-    the count stays valid, so that nodes below earlier roots are not counted again.
+    counts [N] holds how many complex events of a node begin at the bound stamp [N] or later. As long as the bound is
+    the same, nodes below earlier roots need not be counted again.
     """
     total, height, ends = 0, 0, 1
     pending[0] = root
@@ -597,7 +600,9 @@ def _number(root, tree, counts, stamp, pending):  # type: ignore[no-untyped-def]
 
 @compiled
 def numbers_of_roots(roots, done, tree, counts, stamp, pending, found):  # type: ignore[no-untyped-def]
-    """Write the number of each root from this index on; return the index at which pending is too small."""
+    """Write the number of complex events of each root from index `done` on; return the index at which pending is too
+    small.
+    """
     for i in range(done, roots.shape[0]):
         found[i] = _number(roots[i, 1], tree, counts, stamp, pending)
         if found[i] == -2:
@@ -621,7 +626,9 @@ def _add(matrix, x, old, y):  # type: ignore[no-untyped-def]
 
 @part
 def _multiply(matrix, old, c, marking, forward, skip, begin, marks, moving):  # type: ignore[no-untyped-def]
-    """Multiply by the step of an event of the class, which comes before all others, or, forward, after, transposed."""
+    """Multiply the matrix by the step of an event of the class: before all others, or if `forward` after them,
+    transposed.
+    """
     if moving[c] == 0 and begin[c + 1] - begin[c] == 1:  # most are so: one row is added to another
         old = matrix
     else:
@@ -656,11 +663,11 @@ def in_windows(  # type: ignore[no-untyped-def]
     classes, keys, admitted, low, base, start, cut, skip, begin, marks, finals, ended, moving, busy, final, unmarked,
     matrices, front, steps, found,
 ):  # fmt: skip
-    """See in_windows of counting.py; classes to busy are those of update_scoped, final bool [S].
+    """See in_windows of counting.py; classes to busy are those of update_scoped, final: bool [S].
 
-    matrices int64 [3, S, S]; front int64 [n, S]; steps int32 [3, n], of the events that may be in a window the index,
-    the class, given as -1 - c if it cannot be marked, and the state before it of the run that has marked nothing; found
-    int64 [2, n]. Returns how many positions were found, or -1, and the state at cut.
+    matrices int64 [3, S, S]; front int64 [n, S]; steps int32 [3, n]: for each event that may be in a window its index,
+    its class (-1 - c if it cannot be marked), and the state of the unmarked run before it. found int64 [2, n]. Returns
+    the number of positions found, or -1, and the state at cut.
     """
     back, old, product = matrices[0], matrices[1], matrices[2]
     head, middle, size, count, state = 0, 0, 0, 0, unmarked

@@ -65,7 +65,7 @@ class UnwindowedStore(MatchStore):
 
     @property
     def positions(self) -> NDArray[np.int64]:
-        """Return the position of each node (int64 [nodes]); of a node that is no event, that of its era."""
+        """Return the position of each node (int64 [nodes]); for a union the position of its era."""
         eras = self.eras[np.searchsorted(self.eras[:, 0], np.arange(self.nodes), side="right") - 1, 1]
         positions: NDArray[np.int64] = eras + self.tree[POSITION, : self.nodes]
         return positions
@@ -106,8 +106,8 @@ class UnwindowedStore(MatchStore):
     def _scratch(self, transitions: TransitionTables) -> tuple[NDArray[Any], ...]:
         """Return the working memory of update_lists.
 
-        It consists of the states that have runs, two copies of what these have, the nodes that one event makes, and a
-        plan with what it finds in a block of events.
+        It holds the states with runs, two copies of their lists and numbers, the nodes that one event makes, and a plan
+        with its effects in a block of events.
         """
         states, classes = self.refs.size, len(transitions.skip)
         return (
@@ -140,10 +140,9 @@ class UnwindowedStore(MatchStore):
         return found
 
     def numbers(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[Numbers]:
-        """Read all events; for the lists completed, in their order, the positions and how many matches each has.
+        """Read all events. Yield for each completed list, in order, its position and its number of matches.
 
-        What passes the machine's words is counted again in Python's integers, from where all were last known.
-        Raises BudgetExceeded.
+        Numbers beyond 64 bits are counted again in Python's integers, from the last known ones. Raises BudgetExceeded.
         """
         before = self.runs.tolist()
         base, known = self._exact
@@ -253,8 +252,8 @@ def in_windows(
 ) -> tuple[Numbers, int] | None:
     """Return the positions from index start on with matches, and their numbers; None if one is CAP or more.
 
-    batch: events of one key from where the windows of those at start begin. unmarked: the state, before the first, of
-    the run that has marked nothing, or -1; that before the event at index cut is returned too.
+    batch: events of one key, from the beginning of the window of the event at start. unmarked: the state of the run
+    without marks before the first event, or -1; its state before the event at index cut is returned too.
     """
     n, states = batch.classes.size, transitions.ended.size
     final = np.zeros(states, np.bool_)
@@ -297,7 +296,7 @@ class TreeStore(MatchStore):
 
 
 def require_tree(tree: NDArray[Any], position: int) -> None:
-    """Check that each node is above its children and before a position. Raises ValueError."""
+    """Check that each node comes after its children and lies before a position. Raises ValueError."""
     below, inner = np.arange(1, tree.size), slice(1, None)
     children = tree["left"][inner], np.maximum(tree["right"][inner], 0)
     require(all(((c >= 0) & (c < below)).all() for c in children), "a node is not above its children")
@@ -308,9 +307,9 @@ def require_tree(tree: NDArray[Any], position: int) -> None:
 class WindowedStore(TreeStore):
     """A series of nodes for each state and key; see scoped_kernels.
 
-    reports_at_last_event: whether partial matches that begin too early for an event are useless for later ones.
-    windowed: whether a match that binds nothing does not count. consume: whether a match ends all partial matches
-    before it.
+    reports_at_last_event: whether each match ends at its last event, so that partial matches outside the window can be
+    dropped. windowed: whether a match that binds nothing does not count. consume: whether a match ends all partial
+    matches before it.
     """
 
     growth, most = 2, 2**30
@@ -409,8 +408,8 @@ class WindowedStore(TreeStore):
 
         Without keys, most matches are counted without nodes; only the last window gets nodes.
 
-        So it is where all windows lie in what is known: this batch, and of the one before it, if it was counted so too,
-        the last window.
+        This is possible where all windows lie in this batch and the last window of the batch before, if that was
+        counted in the same way.
         """
         whole, unmarked = batch, int(self.counters[scoped_kernels.UNMARKED])
         if self._recent is not None:
@@ -440,7 +439,7 @@ class WindowedStore(TreeStore):
         self._recent = last, unmarked
 
     def _clear(self, unmarked: int) -> None:
-        """Remove all partial matches except the run that has marked nothing; its state is given, or -1 for none."""
+        """Remove all partial matches except the run without marks. unmarked: the state of that run, or -1 for none."""
         self._freed += self.nodes - 1
         self.counters[:] = 0
         self.counters[scoped_kernels.NODES_MADE], self.counters[scoped_kernels.UNMARKED] = 1, unmarked

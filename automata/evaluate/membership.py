@@ -1,9 +1,9 @@
 """Find the valuations of planned formulas over intervals of a stream, and test whether a candidate is one of them.
 
-A candidate, with the interval over which it is tested, is divided by the clauses of tods21, Figure 3 and section 7.1,
-into candidates for the operands. A formula that compares no events is run through its automaton. The valuations of NXT,
-LAST, MAX, PROJECT, ALL and the right operand of UNLESS are enumerated by a plan of their own, once for each position at
-which an interval begins, and looked up. All positions here are those of the whole stream.
+The clauses of tods21, Figure 3 and section 7.1, divide a candidate and its interval into candidates for the operands. A
+formula that compares no events is run through its automaton. The valuations of NXT, LAST, MAX, PROJECT, ALL and the
+right operand of UNLESS are enumerated by a plan of their own, once for each position at which an interval begins, and
+looked up. All positions here are those of the whole stream.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ STEPS = 256  # between two looks at the clock
 
 
 class Spending:
-    """The steps of one evaluation: budget.valuations of them, within budget.seconds.
+    """A counter for the steps of one evaluation: at most budget.valuations steps, within budget.seconds.
 
-    plan: the plan of the query; an error then advises only what the query lacks.
+    plan: the plan of the query; an error then suggests only additions that the query lacks.
     """
 
     def __init__(self, budget: Budget, plan: EvaluationPlan | None = None) -> None:
@@ -77,7 +77,7 @@ class Spending:
 
 
 def _missing_bounds(plan: EvaluationPlan | None) -> str:
-    """Return what to add to a query to bound its matches, for a message."""
+    """Return, for a message, what a user could add to a query to bound its matches."""
     if isinstance(plan, AutomatonPlan):
         windowed, keyed = plan.scope.windowed, bool(plan.scope.keys or plan.scope.attributes)
     else:
@@ -123,7 +123,7 @@ class _Atom:
 
 
 class CorrelatedFilterChecker:
-    """Checks the filters of a formula over a stream; each check on an event of a path counts as a step."""
+    """Checks the filters of a formula over a stream. Each check of an event on a path counts as a step."""
 
     def __init__(
         self, checks: Sequence[ResidualFilter], S: Sequence[Event] | Mapping[int, Event], spending: Spending
@@ -134,7 +134,9 @@ class CorrelatedFilterChecker:
         self.start: Rounds = tuple(check.start for check in self.checks)
 
     def extended(self, rounds: Rounds, position: int, marks: Marks) -> Rounds | None:
-        """Return the states after one more, earlier event; None if a filter fails. Raises BudgetExceeded."""
+        """Return the states of the filters after one more, earlier event; None if a filter fails. Raises
+        BudgetExceeded.
+        """
         self.spend()
         found = []
         for check, known in zip(self.checks, rounds, strict=True):
@@ -198,7 +200,7 @@ class _Compiled:
         return Round(colours, bound, failed)
 
     def _fails(self, atom: _Atom, bound: tuple[tuple[int, ...], ...], new: list[int], position: int) -> bool:
-        """Return whether the atom is false of a combination of events in which the one at position takes part."""
+        """Return whether the atom is false for some combination of events that includes the one at position."""
         if atom.single:
             return atom.variables[0] in new and not holds(atom.predicate, self._S[position])
         for i, v in enumerate(atom.variables):
@@ -247,7 +249,7 @@ def _atom(atom: cel.Atom, variables: list[str]) -> _Atom:
 
 
 def in_list(D: CompactComplexEventSet, nodes: NodeList, checker: CorrelatedFilterChecker) -> Iterator[list[int]]:
-    """Yield the complex events of a list that pass the filters, each as its nodes; otherwise like D.enumerate."""
+    """Yield the complex events of a list that pass the filters, each as its nodes, like D.enumerate."""
     path: list[int] = []
     known = [checker.start]
     pending = [(*nodes, 0)]
@@ -337,8 +339,8 @@ SHORTEST = 16  # events that are read at first from a position
 class _Read:
     """The valuations of a formula over the intervals from one position, computed when they are needed.
 
-    ahead: the positions below a bound with valuations, and these. A part of the stream is read, and from its beginning
-    again a longer one, so that a short interval takes short time.
+    ahead: the positions below a bound with their valuations. First a short part of the stream is read; for more, a
+    longer part is read from its beginning again. So a short interval takes little time.
     """
 
     def __init__(self, begin: int, ahead: Callable[[int], Iterator[tuple[int, set[Valuation]]]]) -> None:
@@ -348,7 +350,9 @@ class _Read:
         self._rest: Iterator[tuple[int, set[Valuation]]] = iter(())
 
     def to(self, j: int) -> dict[int, set[Valuation]]:
-        """Return the valuations over the intervals that end at j or before, by their end, None if there are none."""
+        """Return the valuations over the intervals that end at j or before, grouped by their ends; None if there are
+        none.
+        """
         if j >= self._end:
             self._end = self._begin + max(SHORTEST, 2 * (j + 1 - self._begin))
             self._rest = self._ahead(self._end)
@@ -381,7 +385,7 @@ class Membership:
     def find_valuations(self, plan: EvaluationPlan, begin: int, end: int, output: Output = "valuations") -> Found:
         """Yield the valuations of a planned formula over the intervals that begin at `begin` and end before `end`.
 
-        Keep the plan until the iterator ends. Raises BudgetExceeded.
+        The caller must keep the plan until the iterator is exhausted. Raises BudgetExceeded.
         """
         match plan:
             case AutomatonPlan():
@@ -483,14 +487,14 @@ class Membership:
                 assert_never(phi)
 
     def _new_part(self, streams: KeyStreams, key: Key) -> Membership:
-        """Return the valuations over the stream of a key, with the same budget and automata."""
+        """Return a Membership for the stream of a key, with the same budget and automata."""
         inner = Membership(streams.stream(key), self.budget, self._passing)
         inner.spending, inner._plans = self.spending, self._plans
         inner._automata, inner._compiled = self._automata, self._compiled
         return inner
 
     def _joined(self, left: Formula, right: Formula, mu: Valuation, i: int, j: int, ends: Iterable[int]) -> bool:
-        """Return whether mu is a valuation of left up to some end and one of right after it."""
+        """Return whether mu joins a valuation of left up to some end with a valuation of right after it."""
         for k in ends:
             before = frozenset(pair for pair in mu if pair[1] <= k)
             if self.has(left, before, i, k) and self.has(right, mu - before, k + 1, j):
@@ -498,7 +502,7 @@ class Membership:
         return False
 
     def _interleaved(self, left: Formula, right: Formula, mu: Valuation, i: int, j: int) -> bool:
-        """Return whether mu is a valuation of both over two intervals: one begins at i, and one ends at j."""
+        """Return whether mu joins valuations of both over two intervals, of which one begins at i and one ends at j."""
         positions = range(i, j + 1)
         for i1, i2 in {(i, k) for k in positions} | {(k, i) for k in positions}:
             for j1, j2 in {(j, k) for k in positions} | {(k, j) for k in positions}:
@@ -510,7 +514,7 @@ class Membership:
         return False
 
     def _somewhere(self, phi: Formula, i: int, j: int) -> bool:
-        """Return whether there is a valuation over some interval inside that from i to j."""
+        """Return whether phi has a valuation over some interval inside the one from i to j."""
         if id(phi) not in self._anywhere:
             types: list[Formula] = [cel.EventAtom(R) for R in sorted({event.type for event in self.S})]
             first = reduce(cel.Or, types)
@@ -531,7 +535,7 @@ class Membership:
         return self._reads[id(phi), i]
 
     def _by_position(self, plan: EvaluationPlan, begin: int, end: int) -> Iterator[tuple[int, set[Valuation]]]:
-        """Yield the positions with valuations, and these."""
+        """Yield each position with valuations, together with these valuations."""
         for n, group in groupby(self.find_valuations(plan, begin, end), itemgetter(0)):
             mus = set()
             for _, mu in group:
@@ -575,7 +579,7 @@ class _Runs:
         self._unmarked: dict[int, list[int | None]] = {}  # by the beginning, the states before each event from it on
 
     def accepts(self, mu: Valuation, i: int, j: int) -> bool:
-        """Return whether the run over the interval from i to j that marks as mu does is accepting."""
+        """Return whether the run over the interval from i to j with exactly the marks of mu is accepting."""
         marks: dict[int, set[str]] = {}
         for A, p in mu:
             marks.setdefault(p, set()).add(A)
@@ -588,7 +592,7 @@ class _Runs:
         return state is not None and self._automaton.final[state]
 
     def _before(self, i: int, begin: int) -> int | None:
-        """Return the state after the events from i to the one before `begin`, none of them marked."""
+        """Return the state after reading the events from i to begin - 1 without marks."""
         states = self._unmarked.setdefault(i, [0])
         while len(states) <= begin - i:
             last = states[-1]
@@ -630,7 +634,9 @@ def _greatest(mus: set[Valuation], above: Callable[[ComplexEvent, ComplexEvent],
 
 
 def _ends(left: Formula, mu: Valuation, i: int, j: int) -> Iterable[int]:
-    """Return where the interval of a left operand may end: at one of its events, unless it is projected away."""
+    """Return where the interval of a left operand may end: at one of its events, or anywhere if PROJECT may hide that
+    event.
+    """
     if any(isinstance(psi, cel.Project | cel.Derived) for psi in cel.subformulas(left)):
         return range(i, j)
     return sorted({p for _, p in mu if p < j})

@@ -3,11 +3,12 @@
 The compiled loops and Arrow run without the interpreter's lock. How a batch is divided depends on the query; the
 matches do not.
 
-- Where it looks back over a window (cerify.plan), each thread reads a chunk of consecutive events, and before it,
-  without reporting matches, as many events as the window has. The last chunk's partial matches are the batch's.
-- Else, under PARTITION BY, each thread reads all events and follows the partial matches of some keys. To it the other
-  events have no key: it skips them.
-- Else one thread reads the events, while others classify those that come.
+- If the query looks back over a window only (cerify.plan), each thread reads a chunk of consecutive events. Before it,
+  it reads as many events as the window has, without reporting matches. The last chunk's partial matches are those of
+  the batch.
+- Else, under PARTITION BY, each thread reads all events and follows the partial matches of some keys. It treats all
+  other events as having no key, and skips them.
+- Else one thread reads the events, while others classify the next ones.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ class ParallelEvaluator(Evaluator):
     ) -> None:
         """Make an evaluator of the same query, which has read nothing.
 
-        reach: of the query; None if it may depend on all events before. least: the events of a chunk, at least.
+        reach: how far the query looks back; None if it may depend on all earlier events. least: the least number of
+        events in a chunk.
         """
         self.workers, self.budget, self._least = workers, evaluator.budget, least
         self.attributes = evaluator.attributes
@@ -75,7 +77,7 @@ class ParallelEvaluator(Evaluator):
         return found[:limit]
 
     def push_arrow(self, batch: Batch, limit: int | None = None) -> pa.Table:
-        """Same as CompiledEvaluator.push_arrow, in several threads.
+        """Return what CompiledEvaluator.push_arrow returns, computed in several threads.
 
         If the keys are divided, the matches of one thread come after those of another.
         """
@@ -95,7 +97,7 @@ class ParallelEvaluator(Evaluator):
             raise too_many_matches(self.budget.matches)
 
     def _map_parts(self, S: Stream, work: Work[T]) -> list[T]:
-        """Read a batch and return the result of the work for each part of it."""
+        """Read a batch in several threads; return the result of `work` for each part."""
         self._require_whole()
         self._whole = False
         with ThreadPoolExecutor(self.workers) as pool:
@@ -121,10 +123,10 @@ class ParallelEvaluator(Evaluator):
         return threads.all(lambda one: work(one[1], _with_keys(S, name, shares == one[0]), classes), numbered)
 
     def _cuts(self, S: Stream) -> list[tuple[int, int, int]] | None:
-        """Return the chunks of a batch as rows (low, start, end): their own are from start, and they are read from low
-        on.
+        """Return the chunks of a batch as rows (low, start, end): a thread reads from low, and reports from start to
+        end.
 
-        None if chunks would be short, or if the window of one may begin before the batch.
+        Return None if chunks would be too short, or if the window of a chunk may begin before the batch.
         """
         size = -(-len(S) // self.workers)
         if self._reach is None or self.workers == 1 or size < self._least:
@@ -138,8 +140,9 @@ class ParallelEvaluator(Evaluator):
         return cuts
 
     def _low(self, S: Stream, start: int, attribute: str, width: float) -> int:
-        """Return the first row that is in a window on the attribute with the row at start; 0 if an earlier batch may
-        be.
+        """Return the first row in the window, on this attribute, that ends with the row at start.
+
+        Return 0 if the window may reach into an earlier batch.
         """
         length = self._least
         while length < start:
@@ -219,7 +222,7 @@ def parallel(
 
 
 def shares_of(table: pa.Table, name: str, workers: int) -> NDArray[np.uint8]:
-    """Return for each row the number of the thread for its value of an attribute; equal values share a thread."""
+    """Return for each row the number of its thread. Rows with equal values of an attribute get the same thread."""
     if name not in table.column_names or pa.types.is_null(table[name].type):
         return np.zeros(table.num_rows, np.uint8)
     column = table[name]
@@ -240,7 +243,7 @@ def shares_of(table: pa.Table, name: str, workers: int) -> NDArray[np.uint8]:
 
 
 def _with_keys(S: Stream, name: str, rows: NDArray[np.bool_]) -> Stream:
-    """Return the stream in which only these rows have a value of the key attribute."""
+    """Return the stream with the key attribute removed from all rows except these."""
     if name not in S.table.column_names:
         return S
     column = S.table[name]

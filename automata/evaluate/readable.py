@@ -1,7 +1,7 @@
 """The common part of the readable and the compiled evaluators of CEL and core-CEL in batches.
 
 `CelEvaluator` and `CoreEvaluator` make the automaton of a query; `ReadableEvaluator` and `CompiledEvaluator` read
-events with it. The evaluator of a language inherits from one of each.
+events with it. Each evaluator inherits from one class of either pair.
 """
 
 from __future__ import annotations
@@ -85,8 +85,9 @@ class AutomatonEvaluator(Evaluator):
 class CelEvaluator(AutomatonEvaluator):
     """Finds the matches of a formula of CEL over a stream that comes in batches.
 
-    scope: the result of `batch_scope`, if already known. Raises IllFormed for an unknown output or consumption,
-    Unsupported (if batch_scope returns no scope, and in compiled loops if numba is not installed), and BudgetExceeded.
+    scope: the result of `batch_scope`, if already known. Raises IllFormed for an unknown output or consumption, and
+    BudgetExceeded. Raises Unsupported if `batch_scope` returns no scope, or if a compiled loop needs numba and it is
+    not installed.
     """
 
     def __init__(
@@ -133,7 +134,7 @@ class CoreEvaluator(AutomatonEvaluator):
 
     @abstractmethod
     def at_end(self) -> Iterator[tuple[int, ...]]:
-        """Return the complex events of a formula that looks ahead, at the last position; nothing for other formulas."""
+        """Return the complex events at the last position for a formula that looks ahead; nothing for other formulas."""
 
     def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
         return type(self), (self.phi, self.budget)
@@ -181,12 +182,14 @@ class ReadableEvaluator(AutomatonEvaluator):
         return total
 
     def _ends(self, S: Stream) -> Iterator[Node]:
-        """Read all events; yield the sets of complex events at each."""
+        """Read all events; yield for each the sets of complex events that end there."""
         for _ in self._pushed(S):
             yield from self._completed()
 
     def _pushed(self, S: Stream) -> Iterator[int]:
-        """Read all events; yield the position of each after it is read. A batch out of order changes nothing."""
+        """Read all events; yield the position of each one after reading it. If a batch is out of order, nothing
+        changes.
+        """
         self._require_whole()
         bounds = self.bounds.copy()
         reached = [bounds.advance(self.position + i, event) for i, event in enumerate(S)]
@@ -220,7 +223,7 @@ class ReadableEvaluator(AutomatonEvaluator):
 
     @property
     def counters(self) -> Counters:
-        """Return the counters; nodes are those for events, without unions."""
+        """Return the counters. Only nodes for events are counted, not unions."""
         E = self.evaluation
         return Counters(self.position - self._first, E.node_count, len(E.automaton.subsets))
 
@@ -328,7 +331,7 @@ def _load_values(E: ValuesEvaluation, saved: Any, position: int) -> None:
 def _numbered(roots: Iterator[Node]) -> tuple[dict[int, int], list[Any]]:
     """Return the numbers of all nodes below some roots, by id, and the nodes as rows, children before their parents.
 
-    A row is [position, marks, child] of an output and [left, right or null] of a union; the terminator has number 0.
+    A row is [position, marks, child] for an output and [left, right or null] for a union; the terminator has number 0.
     """
     numbers, rows = {id(WINDOW_BOTTOM): 0}, []
     pending = list(roots)
@@ -355,7 +358,7 @@ def _row(node: Node, numbers: dict[int, int]) -> list[Any]:
 
 
 def _node(row: list[Any], nodes: list[Node], position: int) -> Node:
-    """Raise ValueError and others if the row is of no node whose children are among the nodes."""
+    """Return the node of a saved row. Raises ValueError, and others, unless its children are among the nodes."""
     if len(row) == 3:
         at, marks, child = row
         if type(at) is not int or not 0 <= at < position or not 0 <= child < len(nodes):

@@ -2,8 +2,8 @@
 
 Both are filters on the support of a valuation. They commute with every operator that keeps supports and judges each
 valuation on its own: IN, FILTER, START, STRICT, the left of UNLESS. Under other operators (which join supports,
-project, or compare valuations) they stay, and the formula is refused. Windows that count events are an exception,
-because the automaton can count. See docs/decisions/windows.md.
+project, or compare valuations) they cannot be taken off, and the formula is refused. Windows that count events are an
+exception: the automaton counts. See docs/decisions/windows.md.
 """
 
 from __future__ import annotations
@@ -59,10 +59,11 @@ class Windows:
     """The windows and partitions around a formula, the tightest of each.
 
     events: the number of events in a window, None without one. widths: pairs (attribute, width), one for each
-    attribute. attributes: those on which the events of a match agree. keys: the attributes of PER KEY; what is left is
-    evaluated over the stream of each key. key_events: the number of events of the key in a window. skipped: attributes
-    without a measurable value of which an event is in no stream. values: of LAST of events with different values, as
-    LAST(A{3 DISTINCT [user]}), their attribute and number; the rest is then a formula for one of these events.
+    attribute. attributes: the attributes on which the events of a match agree. keys: the attributes of PER KEY; the
+    rest is evaluated over the stream of each key. key_events: the number of events of the key in a window. skipped:
+    attributes without whose measurable value an event is in no stream. values: for LAST of events with different
+    values, such as LAST(A{3 DISTINCT [user]}), their attribute and number; the rest is then a formula for one of these
+    events.
     """
 
     events: int | None = None
@@ -91,7 +92,7 @@ class Windows:
 
 @dataclass(frozen=True, kw_only=True)
 class Scope(Windows):
-    """A formula without its windows and partitions, together with these."""
+    """A formula without its windows and partitions, and the windows and partitions."""
 
     core: Formula
 
@@ -99,8 +100,8 @@ class Scope(Windows):
 def strip_windows(phi: Formula) -> Scope | Unsupported:
     """Split a formula into its core and the windows and keys around it; return Unsupported if one is inside the core.
 
-    PER KEY inside counts the events of the key, outside all events. So it is moved out of IN, FILTER, WITHIN and
-    PARTITION BY, but not of START, STRICT and UNLESS, which look at the whole stream.
+    A formula inside PER KEY sees only the events of the key, a formula outside all events. So PER KEY is moved out of
+    IN, FILTER, WITHIN and PARTITION BY, but not out of START, STRICT and UNLESS, which look at the whole stream.
     """
     scope = take_off_windows(phi)
     return scope if (refused := refuse_inside(scope.core)) is None else refused
@@ -239,10 +240,10 @@ class KindOfValues:
 class LookbackBounds:
     """Bounds for the beginning of a match: if its last event is at i, its first event is at low[i] or later.
 
-    low never decreases, or with a window of events of a key not along the stream of that key. marks[i] is false if the
-    event at i is in no match. unordered: the windows on attributes whose values go back along the stream, so that no
-    position says how far a match may reach; each match is to be checked. keys: of each event the key of the stream that
-    it belongs to, None if it belongs to no stream. overall: low without windows of events of a key.
+    low never decreases; with a window of events of a key it never decreases along the stream of that key. marks[i] is
+    false if the event at i is in no match. unordered: windows on attributes whose values decrease, so that positions do
+    not bound a match, and each match has to be checked. keys: for each event the key of its stream, None if it is in no
+    stream. overall: low without windows of events of a key.
     """
 
     low: list[int]
@@ -318,7 +319,7 @@ def _whole_nanoseconds(width: Width) -> float:
 
 
 def within_width(width: Width, values: Sequence[Value | None]) -> bool:
-    """Return whether the values are all numbers or all times, and span at most the width."""
+    """Return whether the values are all numbers or all times, and their greatest difference is at most the width."""
     if not values or not all(map(measurable, values)) or len({kind(v) for v in values if v is not None}) > 1:
         return False
     match min(values), max(values):  # type: ignore[type-var]
@@ -349,7 +350,7 @@ def _ascending(values: list[Value | None]) -> bool:
 
 @dataclass(frozen=True)
 class ReachBounds:
-    """Windows that end with the event at which a match is reported; nothing before all of them matters.
+    """Windows that end with the event at which a match is reported. No event before all of them matters.
 
     events: the number of events of a window, including that event. widths: windows on values, each with its attribute.
     """
@@ -370,14 +371,17 @@ class ReachBounds:
 
 @dataclass
 class RunningWindow:
-    """A window on an attribute, and the (position, value) pairs of the events that the next event may still reach."""
+    """A window on an attribute, and the (position, value) pairs of events that the next event's window may still
+    contain.
+    """
 
     attribute: str
     width: Width
     reached: deque[tuple[int, Value]] = field(default_factory=deque)
 
     def advance(self, position: int, event: Event) -> int | None:
-        """Return the first position in the window that ends with the event; None if the event cannot be in a match.
+        """Return the first position of the window that ends with this event; None if the event cannot be in a match.
+
         Raises Unordered.
         """
         value = event.get(self.attribute)
@@ -412,10 +416,10 @@ class RunningBounds:
         return other
 
     def advance(self, position: int, event: Event) -> tuple[int, bool, bool]:
-        """Return the first position of a match that ends with the event, whether the event can be in a match, and
-        whether it is in any stream. Raises Unordered.
+        """Read the next event. Return the first position of a match that ends with it, and two truth values.
 
-        Without windows of events of a key: see `of_key`.
+        They say whether the event can be in a match, and whether it is in any stream. Windows of events of a key are
+        ignored: see `of_key`. Raises Unordered.
         """
         counted = 0 if self._windows.events is None else position - self._windows.events + 1
         reached = {window.attribute: window.advance(position, event) for window in self.ranges}

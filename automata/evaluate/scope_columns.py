@@ -30,7 +30,7 @@ SPREAD = 16  # rows for each number in the range of a column; with as many, numb
 
 @dataclass
 class RangeWindowState:
-    """A window on an attribute, and the positions and values of the events that later events may still reach."""
+    """A window on an attribute, and the positions and values of events that later windows may still contain."""
 
     attribute: str
     width: Width
@@ -41,7 +41,7 @@ class RangeWindowState:
     def advance(
         self, table: pa.Table, base: int, begins: Longs = NO_BEGINS
     ) -> tuple[RangeWindowState, Longs, NDArray[np.bool_]]:
-        """Return the range_window after the batch, the reach of each of its events, and whether each has a measurable
+        """Return the window's state after the batch, how far back each event reaches, and whether each has a measurable
         value.
 
         The rows of the batch have the positions from base on; a new stream begins at each row in begins. Raises
@@ -82,7 +82,7 @@ class RangeWindowState:
         )
 
     def _in_nanoseconds(self, table: pa.Table) -> RangeWindowState:
-        """Return the state with times in nanoseconds, as those of a batch are. Raises Unordered."""
+        """Return the state with times in nanoseconds, to match a batch that has them. Raises Unordered."""
         if self.kind == NANOSECONDS:
             return self
         if self.values.size and abs(self.values).max() > 2**63 // 1000 - 1:
@@ -101,7 +101,8 @@ def _in_nanoseconds(table: pa.Table, name: str) -> pa.Table:
 
 
 def decreasing_rows(table: pa.Table, name: str, begins: Longs, greatest: Any = None) -> tuple[NDArray[np.bool_], Any]:
-    """Return which rows have a smaller value than an earlier row of their stream, and the last stream's greatest value.
+    """Return which rows have a smaller value than an earlier row of their stream, and the greatest value of the last
+    stream.
 
     A new stream begins at each row in begins. greatest: the greatest value so far of the stream that row 0 continues.
     """
@@ -126,14 +127,14 @@ def decreasing_rows(table: pa.Table, name: str, begins: Longs, greatest: Any = N
 
 
 def ascends(table: pa.Table, name: str) -> bool:
-    """Return whether the values of a column never decrease, so that a window on it is one on positions."""
+    """Return whether the values of a column never decrease, so that a window on it is a window on positions."""
     values, marks, _ = _measured(table, name)
     known = values[marks]
     return bool((known[1:] >= known[:-1]).all())
 
 
 def _measured(table: pa.Table, name: str) -> tuple[NDArray[Any], NDArray[np.bool_], str]:
-    """Return the values of a column as numbers, a mask of those that can be in a window, and their kind."""
+    """Return the values of a column as numbers, a mask of the values that a window can measure, and their kind."""
     nothing = np.zeros(table.num_rows), np.zeros(table.num_rows, np.bool_), ""
     if name not in table.column_names:
         return nothing
@@ -172,7 +173,7 @@ def _whole_width(width: Width, kind: str) -> int:
 
 
 def _ticks(seconds: Width) -> int:
-    """Return the greatest number of microseconds that, divided as in total_seconds, is at most a number of seconds."""
+    """Return the greatest number of microseconds that timedelta.total_seconds turns into at most this many seconds."""
     if seconds >= 2**64 / MICROSECONDS:
         return 2**64
     ticks = floor(seconds * MICROSECONDS)
@@ -185,7 +186,7 @@ def _ticks(seconds: Width) -> int:
 
 @dataclass
 class KeyWindowState:
-    """A window of this many events of a key: for each key its last events, one fewer than that, in the order of both.
+    """A window of n events of a key: for each key its last n - 1 events, in the order of the stream.
 
     keys, positions: int64, the number of the key of an event, and its position. Memory grows with the number of keys.
     """
@@ -220,7 +221,7 @@ class KeyWindowState:
         return low
 
     def keep(self, used: NDArray[np.bool_]) -> None:
-        """Forget the keys that are not used; their numbers may be given to others."""
+        """Forget the keys that are not used; their numbers may be given to other keys."""
         kept = used[self.keys]
         self.keys, self.positions = self.keys[kept], self.positions[kept]
 
@@ -237,8 +238,8 @@ class KeyWindowState:
 class EncodedKeys:
     """The distinct keys of a batch, and which key each row has.
 
-    kinds: the kinds of their values; keys: with None for a key that is not even equal to itself. numbers: the number of
-    each, UNKNOWN if it has none yet, or that of None.
+    kinds: the kinds of their values; keys: the keys, with None for a key that does not equal itself. numbers: the
+    number of each key, UNKNOWN if it has none yet.
     """
 
     codes: NDArray[np.int32]
@@ -293,7 +294,7 @@ class KeyTable:
         return EncodedKeys(codes, kinds, keys, np.fromiter(numbers, np.int32, len(keys)))
 
     def dump(self) -> list[Any]:
-        """Return rows (kinds, keys, numbers), as JSON has them."""
+        """Return the table as JSON rows (kinds, keys, numbers)."""
         return [
             [kinds, [_json_of_key(key) for key in numbers], list(numbers.values())]
             for kinds, numbers in self.numbers.items()
@@ -322,7 +323,7 @@ class KeyTable:
         self.free = [k for k in range(self.size - 1, -1, -1) if k not in taken]
 
     def number(self, encoded: EncodedKeys, new: NDArray[np.intp]) -> None:
-        """Give numbers to some keys of a batch; enough numbers must be free."""
+        """Assign numbers to new keys of a batch; enough numbers must be free."""
         numbers = self.numbers.setdefault(encoded.kinds, {})
         for x in new.tolist():
             key = encoded.keys[x]
@@ -332,7 +333,7 @@ class KeyTable:
 
 
 def _json_of_key(key: Any) -> Any:
-    """Return a key as JSON; a time with nanoseconds is a fraction of microseconds here."""
+    """Return a key as JSON. A time with nanoseconds becomes a fraction of microseconds."""
     if isinstance(key, tuple):
         return [_json_of_key(value) for value in key]
     return {"nanoseconds": int(key * 1000)} if isinstance(key, Fraction) else key

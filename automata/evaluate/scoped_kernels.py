@@ -9,13 +9,13 @@ together:
     latest int64  the latest first position
     left, right  int32  of a union; of an output the child, and minus its label
 
-A run of which events are marked has their key; an event that is skipped, of whatever key, does the same to the runs of
-all keys. So the sets of a state stand in a *slot*, one for each key, and a skip hands the slot on to another state,
-whatever it holds. Only where two slots meet, the one with fewer keys is emptied into the other. With K keys, S states
-(and as many slots) and series of at most W nodes:
+A run that has marked events has their key; a skipped event, of any key, does the same to the runs of all keys. So the
+sets of a state stand in a *slot*, with one set for each key, and a skip hands the whole slot to another state. Only
+where two slots meet, the slot with fewer keys is emptied into the other. With K keys, S states (and as many slots) and
+series of at most W nodes:
 
     rows  int32 [K, S, 3 + W]   (next, size, whole, nodes) of a key in a slot: the key after it there (END; OUT if it
-                                is not in the slot), its series, and one node for all of that, or 0 if none is made
+                                is not in the slot), its series, and one node for the whole series, or 0
     slot  int32 [S]             the slot of a state, or -1
     first int32 [S], keys int32 [S]   the first key of a slot, or END, and how many there are
 """
@@ -39,8 +39,8 @@ def reach_in_window(before, positions, values, marks, base, width, begins, low):
     values: uint64 or float64 [rows], with a width of the same type; a difference may be infinite, and so wider than
     every window. marks: bool [rows], those that have a value; base: the position of the first. before, positions: the
     values and positions of earlier events in reach. begins: the rows at which another stream begins. Returns the first
-    row whose value is less than one before in its stream, or -1, and the place of what the last one reaches: of an
-    earlier event its index, of a row its number behind these.
+    row whose value is less than an earlier one in its stream, or -1; and the index of the first event that the last row
+    reaches, counting earlier events before rows.
     """
     old, begin, stream, reached = before.size, 0, 0, 0
     last, known = values[0], False
@@ -75,9 +75,9 @@ def _union(l, r, nodes, tree):  # type: ignore[no-untyped-def]
 
 @part
 def _whole(flat, row, nodes, tree):  # type: ignore[no-untyped-def]
-    """Return the safe node of the union of a row's series (ces_window.merge), and the number of nodes.
+    """Return one safe node for the union of a row's series (ces_window.merge), and the number of nodes.
 
-    It is made once, and stays until the series changes.
+    The node is made once, and kept until the series changes.
     """
     if flat[row + WHOLE] == 0:
         last = row + NODES + flat[row + SIZE] - 1
@@ -91,7 +91,7 @@ def _whole(flat, row, nodes, tree):  # type: ignore[no-untyped-def]
 
 @part
 def _insert(flat, row, node, nodes, tree):  # type: ignore[no-untyped-def]
-    """Add a safe node to a series that begins with something at least as recent; returns the number of nodes."""
+    """Add a safe node to a series whose first node is at least as recent; return the number of nodes."""
     x, end = row + NODES + 1, row + NODES + flat[row + SIZE]
     while x < end and tree[flat[x]].latest > tree[node].latest:
         x += 1
@@ -120,7 +120,7 @@ def _insert(flat, row, node, nodes, tree):  # type: ignore[no-untyped-def]
 
 @part
 def _enter(flat, row, k, s, first, keys):  # type: ignore[no-untyped-def]
-    """Create a row for the key in the slot if it has none; return the number of new keys."""
+    """Add the key to the slot if it is missing there; return the number of new keys."""
     if flat[row + NEXT] != OUT:
         return 0
     flat[row + NEXT], flat[row + SIZE] = first[s], 0
@@ -131,7 +131,7 @@ def _enter(flat, row, k, s, first, keys):  # type: ignore[no-untyped-def]
 
 @part
 def _add_output(flat, row, node, nodes, tree):  # type: ignore[no-untyped-def]
-    """Add an output to the series of a row; returns the number of nodes."""
+    """Add an output to the series of a row; return the number of nodes."""
     if flat[row + SIZE] == 0:
         flat[row + SIZE], flat[row + WHOLE], flat[row + NODES] = 1, node, node
     elif tree[node].latest <= tree[flat[row + NODES]].latest:
@@ -194,15 +194,15 @@ def update_scoped(  # type: ignore[no-untyped-def]
     classes, numbers, admitted, low, base, start, skip, begin, marks, finals, ended, moving, busy,
     reports_at_last_event, windowed, consume, counters, scratch, tree, rows, slot, first, keys, roots,
 ):  # fmt: skip
-    """Read events from index start on; stop where there might not be room for the nodes or roots that an event adds.
+    """Read events from index start on; stop where the nodes or roots of an event might not fit in the arrays.
 
     classes, numbers int32, admitted bool, low int64 [n]: of each event its class, given as -1 - c where a new stream
     begins, the number of its key or -1, whether a match can have it, and how far back it reaches; base is the position
     of the first. skip to busy are those of TransitionTables. roots: int64 [R, 2], a row (position, node) for each set
-    of complex events completed. With consume a position with one forgets all partial matches. counters: the number of
-    nodes; the state of the run that has marked nothing, or -1; in how many slots a key is, over all keys; how many
-    nodes or roots were missing where it stopped. scratch: five int32 [max(S, 2 × rows of marks)], as a state may be
-    that of the run that has marked nothing and of others. Returns the index reached and the number of roots.
+    of complex events completed. With consume, a position with such a set drops all partial matches. counters: the
+    number of nodes; the state of the run without marks, or -1; the number of pairs of a slot and a key in it; how many
+    nodes or roots did not fit where it stopped. scratch: five int32 [max(S, 2 × rows of marks)]; a state may belong to
+    the run without marks and to other runs. Returns the index reached and the number of roots.
     """
     states, width = slot.size, rows.shape[2] - NODES
     flat, row_width = rows.reshape(-1), rows.shape[2]
@@ -400,7 +400,7 @@ def compact_scoped(tree, rows, slot, first, keys, used, counters, bound):  # typ
 
 @compiled
 def in_slots(rows, slot, first, keys, nodes):  # type: ignore[no-untyped-def]
-    """Return the number of keys over all slots, or -1 if the slots are not as the loops above leave them."""
+    """Return the number of pairs of a slot and a key in it; -1 if the loops above cannot have written these slots."""
     members, outside = 0, 0
     taken = np.zeros(slot.size, np.bool_)
     for q in range(slot.size):

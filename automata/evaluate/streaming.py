@@ -1,7 +1,7 @@
 """Evaluation of complex event automata: tods21, Algorithm 2, in readable Python.
 
-Each event costs time in the number of active states, however many partial matches there are; what it completes is then
-enumerated with output-linear delay. The automaton is I/O-determinized as the stream asks for it.
+The time for an event depends on the number of active states, not on the number of partial matches; completed matches
+are enumerated with output-linear delay. The automaton is I/O-determinized as far as the stream needs it.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ SWEEP = 1000  # nodes made, beyond twice those that were left, before old ones a
 class ScopedEvaluation:
     """Runs an automaton over a stream, under windows and partitions.
 
-    T: for each active state and each key the series of what runs have marked. unmarked: the state of the run that has
-    marked nothing so far, which belongs to every key; None once there is none.
+    T: for each active state and each key the series of complex events that runs have marked. unmarked: the state of the
+    run without marks, which belongs to every key; None if it has ended.
     """
 
     def __init__(self, automaton: Determinized, windowed: bool) -> None:
@@ -88,8 +88,9 @@ class ScopedEvaluation:
         self.T, self.unmarked = {}, 0
 
     def push(self, type_: int, key: Key | None, low: int) -> None:
-        """Read the next event: its type as a bit mask, its key (None: in no match), the first
-        position in its window.
+        """Read the next event.
+
+        type_: its type as a bit mask. key: its key, None if it is in no match. low: the first position in its window.
         """
         check_time()
         self.position += 1
@@ -141,7 +142,7 @@ class ScopedEvaluation:
         return (q for marks, q in self.automaton.step(p, type_) if not marks)
 
     def _sweep(self, low: int) -> None:
-        """Delete partial matches that begin before low, here and inside: no later event needs them."""
+        """Delete partial matches that begin before low, also as parts of others: no later event needs them."""
         for table in self.T.values():
             for key, series in list(table.items()):
                 series[:] = [node for node in series if node.latest >= low]
@@ -154,10 +155,10 @@ class ScopedEvaluation:
 
 
 class KeyedEvaluation:
-    """Runs an automaton over the stream of each key: a ScopedEvaluation for each, which sees no other events.
+    """Runs an automaton over the stream of each key: a ScopedEvaluation for each key, which sees no other events.
 
-    parts: those in which there are partial matches, or whose beginning counts. position: that of the last event, in
-    the whole stream. Without PER KEY all events have the key ().
+    parts: the evaluations that have partial matches, or that differ from new ones because their stream has begun.
+    position: the last position in the whole stream. Without PER KEY all events have the key ().
     """
 
     def __init__(self, automaton: Determinized, windowed: bool) -> None:
@@ -170,7 +171,7 @@ class KeyedEvaluation:
 
     @property
     def node_count(self) -> int:
-        """Return the nodes for events."""
+        """Return the number of nodes made for events."""
         return self._made + sum(part.made for part in self.parts.values())
 
     def restart(self) -> None:
@@ -180,10 +181,10 @@ class KeyedEvaluation:
     def push(
         self, type_: int, stream: Key | None, key: Key | None, low: int, overall: int = 0, value: Value | None = None
     ) -> None:
-        """Read the next event; the parameters are those of ScopedEvaluation.push, and these:
+        """Read the next event. Beside the parameters of ScopedEvaluation.push it has:
 
-        stream: the key whose stream the event belongs to, None for no stream. overall: no match that ends here or
-        later, in whatever stream, begins before that position. value: used by ValuesEvaluation only.
+        stream: the key whose stream the event belongs to, None for no stream. overall: no match of any stream that ends
+        here or later begins before this position. value: used by ValuesEvaluation only.
         """
         self.position += 1
         self._last = None
@@ -202,7 +203,7 @@ class KeyedEvaluation:
         return iter(()) if self._last is None else self._last.ends()
 
     def _sweep(self, low: int) -> None:
-        """Delete the streams of keys without partial matches that an event could extend."""
+        """Delete the streams of keys that have no partial match which an event could extend."""
         for stream, part in list(self.parts.items()):
             if part.is_spent(low):
                 self._made += part.made
@@ -256,7 +257,7 @@ class ValuesEvaluation:
         self._found = part if newest.is_complete(low) else None
 
     def ends(self) -> Iterator[ces.Node]:
-        """Yield the sets of complex events at the last position read: one for each way to mark the events."""
+        """Yield the sets of complex events at the last position read: one set for each way to mark the events."""
         newest, types = self._found or (NewestValues(0), {})
         events = list(newest.events.values())
         for ways in product(*(self.ways(types[p]) for p in events)) if events else ():
@@ -361,7 +362,7 @@ def run_automaton(
 
 
 def find_planned(plan: EvaluationPlan, S: Stream, output: Output, budget: Budget, passing: Passing) -> Iterator[Match]:
-    """Yield the matches of a planned formula in the order of positions, each once. Raises BudgetExceeded."""
+    """Yield the matches of a planned formula in the order of positions, without duplicates. Raises BudgetExceeded."""
     if (greatest := greatest_planned(plan, S)) is not None:
         yield from _of_chains(*greatest, output)
         return
@@ -401,7 +402,7 @@ def at_most(limit: int, matches: Iterator[Match]) -> list[Match]:
 
 
 def without_marks(mu: Iterable[tuple[str, int]]) -> Valuation:
-    """Return the valuation of the query's own variables."""
+    """Return the valuation restricted to the query's own variables, without the compiler's marks."""
     return frozenset(pair for pair in mu if not is_mark(pair[0]))
 
 
@@ -474,7 +475,7 @@ def iterate_matches(phi: Formula, S: Stream, output: Output = "matches", budget:
 def evaluate_plan(
     plan: EvaluationPlan, S: Stream, output: Output = "matches", budget: Budget = Budget()
 ) -> Iterator[Match]:
-    """Same as `find_planned`, but from a formula's plan."""
+    """Return what `find_planned` returns, given only a formula's plan."""
     if not isinstance(plan, AutomatonPlan) or plan.checks:
         return find_planned(plan, S, output, budget, count_passing)
     scope = plan.scope
@@ -511,7 +512,7 @@ def count_matches(phi: Formula, S: Stream, budget: Budget = Budget()) -> Iterato
     """Yield the number of matches at each position, without listing them. Raises Unsupported, BudgetExceeded.
 
     The numbers are exact: by I/O-determinism each complex event has one run, so runs are counted; under windows and
-    partitions see `count`. If filters compare events, the matches are listed all the same.
+    partitions see `count`. If filters compare events, the matches have to be listed.
     """
     plan = required_plan(phi, budget)
     if not isinstance(plan, AutomatonPlan) or plan.checks:

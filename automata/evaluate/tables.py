@@ -34,7 +34,7 @@ class Tables:
     """A complete description of an I/O-deterministic automaton over some classes of events.
 
     step: int32 [states, classes, labels], the state reached or -1. Label 0 does not mark, label l marks with labels[l].
-    final: bool [states]; ended: bool [states], whether no event at all leads on from a final one. State 0 is initial.
+    final: bool [states]. ended: bool [states], whether a final state has no step on any event. State 0 is initial.
     """
 
     step: NDArray[np.int32]
@@ -47,11 +47,11 @@ class Tables:
 class TransitionTables:
     """The tables by classes, in the form that the loops read.
 
-    skip: int32 [classes, states], where a state goes without a mark. marks: int32 [., 3], the steps with one, as rows
-    (state, label, next state); those of class c are from begin[c] to begin[c + 1]. finals: the final states; ended:
-    bool [states], those in which nothing is left to do once they have been reported.
-    moving, busy: uint64 [classes], masks of the other states: those that a skip does not leave where they are; and
-    those of which an event of the class makes anything at all, final ones among them.
+    skip: int32 [classes, states], the next state without a mark. marks: int32 [., 3], the steps with a mark, as rows
+    (state, label, next state); rows begin[c] to begin[c + 1] belong to class c. finals: the final states. ended: bool
+    [states], the states that can be dropped once they have been reported. moving, busy: uint64 [classes], masks of the
+    other states. moving: a skip leads to another state. busy: an event of the class has any effect, or the state is
+    final.
     """
 
     skip: NDArray[np.int32]
@@ -117,7 +117,7 @@ def transition_tables(tables: Tables) -> TransitionTables:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The tables of an automaton over the types of events so far; immutable, a larger one replaces it.
+    """The tables of an automaton over the types of events so far. It is immutable; a larger one replaces it.
 
     types: the class of each type. growth: the number of types after each step; states are numbered step by step.
     """
@@ -172,7 +172,7 @@ Mask: TypeAlias = "NDArray[np.bool_]"
 
 
 def classify(predicates: Sequence[pred.Predicate], S: Stream) -> list[int]:
-    """Return for each event of the stream a mask, in which bit i is set if the event is in predicates[i]."""
+    """Return for each event of the stream a bit mask: bit i is set if the event is in predicates[i]."""
     if len(S) < SHORT or not installed("pyarrow"):
         numbers, types = _of_events(predicates, S)
     else:
@@ -223,7 +223,7 @@ def _classes(predicates: Sequence[pred.Predicate], columns: _Columns) -> tuple[N
 
 
 def _numbered(values: NDArray[Any], bound: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
-    """Return the values as numbers from 0 on, and the value of each number; all values are from 0 up to the bound."""
+    """Return the values numbered from 0 on, and the value of each number. All values are from 0 up to the bound."""
     if bound > DENSE:
         distinct, numbers = np.unique(values, return_inverse=True)
         return numbers.astype(np.int32), distinct
@@ -298,9 +298,9 @@ class EventBatch:
     """Consecutive events as arrays.
 
     base: the position of the first. classes, keys: the number of each event's class, and of its key or -1. admitted:
-    whether a match can have it. low: the least position at which a match that ends there may begin. Without windows and
-    partitions only base and classes are used. values: of a count of different values, the number of each event's value,
-    -1 without one, or -2 of one that equals no other.
+    whether a match can contain it. low: the least position at which a match that ends there may begin. Without windows
+    and partitions only base and classes are used. values: for a count of different values, the number of each event's
+    value; -1 without a value, -2 for a value that equals no other.
     """
 
     base: int
@@ -316,7 +316,7 @@ class EventBatch:
         return EventBatch(self.base + start, self.classes[rows], self.keys[rows], self.admitted[rows], self.low[rows])
 
     def then(self, other: EventBatch) -> EventBatch:
-        """Return these events followed by others."""
+        """Return these events followed by the other events."""
         return EventBatch(
             self.base,
             np.concatenate([self.classes, other.classes]),
@@ -334,7 +334,8 @@ class EventBatch:
 
 @dataclass(frozen=True)
 class MatchBatch:
-    """Complex events: the position at which each is found, and their positions with offsets as in an Arrow list array.
+    """Complex events: the position at which each one is reported, and its positions, with offsets as in an Arrow list
+    array.
 
     labels: how each position is marked, an index into Tables.labels; empty if not wanted.
     """
@@ -351,7 +352,9 @@ class MatchBatch:
 
 
 def sorted_arrays(batches: Iterable[MatchBatch]) -> PositionArrays:
-    """Return the complex events of all batches, ordered as matches are: by where they are found, then by positions."""
+    """Return the complex events of all batches in the order of matches: by where they are reported, then by
+    positions.
+    """
     some = list(batches)
     if not some:
         return PositionArrays(np.empty(0, np.int64), np.zeros(1, np.int64), np.empty(0, np.int64))
@@ -413,14 +416,14 @@ class Enumeration:
 
 
 def total(numbers: NDArray[Any]) -> int:
-    """Return the sum of numbers that are not negative, whatever its size."""
+    """Return the sum of non-negative numbers as an exact integer of any size."""
     if numbers.dtype == object:
         return sum(numbers.tolist())
     return (int((numbers >> 32).sum()) << 32) + int((numbers & 0xFFFFFFFF).sum())
 
 
 def enlarged(tree: NDArray[Any], nodes: int, size: int) -> NDArray[Any]:
-    """Return an array of a larger size that begins with the nodes of a tree."""
+    """Return a larger array that begins with the nodes of a tree."""
     larger = np.zeros((*tree.shape[:-1], size), tree.dtype)  # what no kernel writes is saved, too
     width = nodes * tree.itemsize
     larger.view(np.uint8)[..., :width] = tree.view(np.uint8)[..., :width]  # field by field numpy is slow
@@ -428,7 +431,7 @@ def enlarged(tree: NDArray[Any], nodes: int, size: int) -> NDArray[Any]:
 
 
 def require(condition: bool | np.bool_, otherwise: str) -> None:
-    """Raise ValueError unless the condition is true."""
+    """Raise ValueError with the message `otherwise` unless the condition is true."""
     if not condition:
         raise ValueError(otherwise)
 
@@ -488,9 +491,9 @@ class MatchStore(ABC):
         """Make room for states and keys up to these numbers. Raises BudgetExceeded."""
 
     def load(self, arrays: dict[str, NDArray[Any]], position: int) -> None:
-        """Continue from saved arrays, of a state before the position.
+        """Continue from saved arrays, which hold a state before the position.
 
-        Raises ValueError, or an error of NumPy, if the arrays cannot be such a state.
+        Raises ValueError, or an error of NumPy, for invalid arrays.
         """
         self._load(arrays, position)
         self._freed, self._loaded = 0, self.nodes
@@ -498,7 +501,7 @@ class MatchStore(ABC):
     def compact(self, bound: int) -> NDArray[np.bool_]:
         """Remove the nodes that no match can use any more, if no later match begins before the bound.
 
-        Return for each key whether anything of it is left.
+        Return for each key whether any node of it is left.
         """
         before = self.nodes
         used = self._compact(bound)
@@ -509,7 +512,7 @@ class MatchStore(ABC):
     def advance(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[NDArray[np.int64]]:
         """Read events; yield the roots of the completed sets of complex events, as rows that begin with the position.
 
-        Each is valid until the next step. Raises BudgetExceeded.
+        Roots are valid until the next step. Raises BudgetExceeded.
         """
 
     @abstractmethod

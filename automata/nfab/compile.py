@@ -1,7 +1,7 @@
 """From SASE+ to NFA^b: the compilation rules of sase07, section 3.2, in its order, for one query without composition.
 
-What the text leaves to the reader is added: the type of each component stands on its begin and take edges, and so does
-the window. Negated components have no states, as a simple query has none; each gets an automaton of its own.
+Two details that the text omits are added: the begin and take edges of a component test its type and the window. Negated
+components have no states, as a simple query has none; each gets an automaton of its own.
 """
 
 from __future__ import annotations
@@ -48,9 +48,7 @@ OF_PLACE: Mapping[sase.Index, Identifier] = {
 
 @dataclass(frozen=True, slots=True)
 class EdgeTest:
-    """A conjunct with the attributes that it mentions, the variable of the component whose edges test it, and these
-    edges.
-    """
+    """A conjunct with the attributes that it mentions, the variable of its component, and the edges that test it."""
 
     predicate: Predicate
     mentioned: tuple[Attribute, ...]
@@ -64,7 +62,7 @@ class EdgeTest:
 class EdgeLayout:
     """The conditions on the edges of an automaton whose states are those of some components.
 
-    strategies and cuts are by variable; a pair of equivalences is an attribute and whether it defines the partition.
+    strategies, cuts: by variable. equivalences: pairs of an attribute and whether it defines the partition.
     """
 
     components: tuple[sase.Component, ...]
@@ -157,7 +155,9 @@ def _layout(q: sase.SaseQuery, components: tuple[sase.Component, ...], tests: It
 
 
 def _predicates(q: sase.SaseQuery) -> Iterator[tuple[sase.Conjunct, Predicate, tuple[Attribute, ...]]]:
-    """Yield the conjuncts of WHERE other than equivalence tests, each with its predicate and what that mentions."""
+    """Yield the conjuncts of WHERE other than equivalence tests, each with its predicate and the attributes it
+    mentions.
+    """
     for block in q.where:
         for conjunct in block.conjuncts:
             if not isinstance(conjunct.condition, sase.Equivalence):
@@ -169,12 +169,14 @@ PLACES: Mapping[str, sase.Index] = {"single": "only", "first": "first", "more": 
 
 
 def compile_query(q: sase.SaseQuery, reading: Reading = DECIDED) -> nfab.NFAb:
-    """Return the automaton of what a query binds (section 3.2)."""
+    """Return the automaton of the positive components of a query (section 3.2)."""
     return _Rules(q, match_layout(q), reading).automaton()
 
 
 def compile_absence(q: sase.SaseQuery, k: sase.Component, reading: Reading = DECIDED) -> nfab.NFAb:
-    """Return the automaton of what a negated component forbids; its buffer starts with a match of the others."""
+    """Return the automaton of the events that a negated component forbids; its buffer starts with a match of the
+    others.
+    """
     return _Absence(q, absence_layout(q, k), reading).automaton()
 
 
@@ -198,7 +200,7 @@ class _Rules:
         return begin if state == self.states[0] else begin | {nfab.NfabLabel(state, "ignore"): self.skip(state, k)}
 
     def more(self, state: nfab.NfabState, k: sase.Component) -> dict[nfab.NfabLabel, nfab.Formula]:
-        """Return a state that selects more events of a Kleene plus."""
+        """Return the state that selects further events of a Kleene plus."""
 
         def theta(part: nfab.Part) -> nfab.Formula:
             return nfab.Theta(nfab.NfabLabel(state, part))
@@ -217,7 +219,7 @@ class _Rules:
     # --- relevant event definition ---
 
     def select(self, state: nfab.NfabState, k: sase.Component) -> nfab.Formula:
-        """Return θ_select: all predicates of WHERE whose last identifier the state awaits, and the window."""
+        """Return θ_select: the window, and all predicates of WHERE whose last identifier this state selects."""
         tests = [test for test, _ in self.tests(state)]
         return nfab.NfabConjunction((nfab.TypeTest(state, k.type), *tests, *self.window(state)))
 
@@ -234,7 +236,7 @@ class _Rules:
             yield nfab.NfabTest(p, state), test.underlined
 
     def before(self, state: nfab.NfabState) -> tuple[str, sase.Index] | None:
-        """Return the event selected before, with which an equivalence test compares in its canonical form (section
+        """Return the event selected just before. An equivalence test compares with it in its canonical form (section
         2.2.1).
         """
         if state.kind == "more":
@@ -312,7 +314,7 @@ class _Rules:
 
 
 class _Absence(_Rules):
-    """The same for a negated component: all variables of the match are bound, and one accepting run is enough."""
+    """The rules for a negated component: all variables of the match are bound, and one accepting run is enough."""
 
     def before(self, state: nfab.NfabState) -> tuple[str, sase.Index] | None:
         if state.kind == "more":
@@ -345,7 +347,7 @@ def states_of(k: sase.Component) -> tuple[nfab.NfabState, ...]:
 
 
 def _with_i_1(p: Predicate) -> Predicate:
-    """Return an individual iterator predicate where i is 1: it speaks of b[1]."""
+    """Return an individual iterator predicate for i = 1: its b[i] becomes b[1]."""
 
     def at_1(attribute: Attribute) -> Attribute:
         match attribute:

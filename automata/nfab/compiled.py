@@ -120,7 +120,7 @@ class MatchArrays(NamedTuple):
         return len(self.offsets) - 1
 
     def those(self, some: NDArray[np.bool_]) -> MatchArrays:
-        """Return some of the matches."""
+        """Return the matches selected by `some`."""
         lengths = np.diff(self.offsets)
         of = np.repeat(some, lengths)
         return MatchArrays(np.append(0, np.cumsum(lengths[some])), self.labels[of], self.events[of])
@@ -139,8 +139,8 @@ NONE = MatchArrays(np.zeros(1, np.int64), np.zeros(0, np.uint8), np.zeros(0, np.
 class NegatedComponents:
     """Which matches of one stream the negated components forbid.
 
-    start: the position of the first event stored. inexact: whether a number was beyond 2^53, so that the answers are of
-    no use. Matches are withheld while future events may forbid them.
+    start: the position of the first event stored. inexact: whether a number was beyond 2^53, so that the answers must
+    not be used. Matches are withheld while future events may forbid them.
     """
 
     def __init__(self, plan: CompiledPlan, layout: ArrayLayout, budget: Budget, scale: float, start: int) -> None:
@@ -184,7 +184,9 @@ class NegatedComponents:
         self._following[before[there] - self.start] = positions[there]
 
     def standing(self, found: MatchArrays, at_end: bool = False) -> MatchArrays:
-        """Return the matches, withheld ones included, that no later event can refute; at the end withhold nothing."""
+        """Return the matches, withheld ones included, that no later event can refute. At the end no match is
+        withheld.
+        """
         if self.withholds:
             found, self.withheld = self.withheld + found, NONE
             if not at_end or (self.waits and self.windowed):
@@ -214,7 +216,7 @@ class NegatedComponents:
         return found.those(stands == 1)
 
     def delete_unneeded(self, oldest: float) -> None:
-        """Delete the events before the window that ends at that time, with which the oldest run began."""
+        """Delete events before the window that ends at the time `oldest`, when the oldest run began."""
         if not self._needs_all:
             since = (oldest - self._times[: self._stored]) / self.scale
             number = int(((since > self.width) if self.closed else (since >= self.width)).sum())
@@ -222,16 +224,16 @@ class NegatedComponents:
                 self._resize(2 * (self._stored - number), number)
 
     def renumber(self, kept: NDArray[np.int64]) -> None:
-        """Number the partitions anew; those kept, ascending, include all that stored events have."""
+        """Renumber the partitions. `kept`, ascending, includes the partitions of all stored events."""
         self._keys = np.searchsorted(kept, self._keys).astype(np.int32)
         self._last = self._last[kept[kept < len(self._last)]]
 
     def renumber_strings(self, column: int, new: NDArray[np.float64]) -> None:
-        """Number the strings of a column anew, by their old numbers."""
+        """Renumber the strings of a column; `new` maps old numbers to new ones."""
         self._data[:, column] = new[self._data[:, column].astype(np.int64)]
 
     def mark(self, alive: NDArray[np.bool_]) -> None:
-        """Mark the partitions that stored events have."""
+        """Mark in `alive` the partitions of stored events."""
         alive[self._keys[: self._stored]] = True
 
     def _arrays(self) -> list[NDArray[Any]]:
@@ -251,7 +253,7 @@ class NegatedComponents:
         self.start += without
 
     def _over(self, found: MatchArrays) -> NDArray[np.bool_]:
-        """Return for each match whether its window is over at some later event."""
+        """Return for each match whether some later event is after its window."""
         firsts, behind = found.events[found.offsets[:-1]] - self.start, found.events[found.offsets[1:] - 1] + 1
         times = self._times[: self._stored]
         latest = np.append(np.fmax.accumulate(times[::-1])[::-1], -np.inf)
@@ -269,8 +271,8 @@ class CompiledBlockRunner:
     """The matches of one query block over a stream that comes in batches.
 
     `tried` and `tried_count` return Unsupported for events that the loops cannot read, where `read` and `count` raise
-    it. ascending=False is for the events of a whole stream whose times do not ascend. Raises Unsupported for a query of
-    which `why_not` says why, and BudgetExceeded.
+    it. ascending=False is for the events of a whole stream whose times do not ascend. Raises BudgetExceeded, and
+    Unsupported for a query for which `why_not` gives a reason.
     """
 
     def __init__(
@@ -298,7 +300,7 @@ class CompiledBlockRunner:
         return runner
 
     def begin(self, start: int) -> None:
-        """Start with the event at that position of the stream; to be called before the first event."""
+        """Start with the event at that position of the stream. Call this before the first event."""
         self.position = start
 
     def bound(self, S: Stream) -> list[Bindings]:
@@ -310,7 +312,9 @@ class CompiledBlockRunner:
         return self.rows(self.finish())
 
     def advance(self, batch: Stream | pa.RecordBatch | pa.Table) -> pa.Table:
-        """Return the matches that the rows of a batch complete: a table with a list of positions for each variable."""
+        """Return a table of the matches that the rows of a batch complete, with a list of positions for each
+        variable.
+        """
         return _certain(self.try_advance(batch))
 
     def try_advance(self, batch: Stream | pa.RecordBatch | pa.Table) -> pa.Table | Unsupported:
@@ -332,7 +336,9 @@ class CompiledBlockRunner:
         return self._table(*NONE)
 
     def count(self, batch: Stream | pa.RecordBatch | pa.Table) -> int:
-        """Return the number of matches that the rows of a batch complete; only negated components list them."""
+        """Return the number of matches that the rows of a batch complete. Matches are listed only if components are
+        negated.
+        """
         return _certain(self.tried_count(batch))
 
     def tried_count(self, batch: Stream | pa.RecordBatch | pa.Table) -> int | Unsupported:
@@ -375,9 +381,9 @@ class CompiledBlockRunner:
     def match_streams(self, table: pa.Table, firsts: NDArray[np.int64]) -> MatchArrays | Unsupported:
         """Return the matches of several whole streams, one after the other in a table, by one pass of the loops.
 
-        firsts, int64 [streams], are the rows with which they begin; positions are rows. A stream is a part of the
-        partitions, so no run looks at events of another one. Its times are shifted behind those of the stream before,
-        since windows are looked at in the order of time. The end of all is the end of each.
+        firsts, int64 [streams], are the rows with which they begin; positions are rows. Each stream has its own
+        partitions, so no run looks at events of another stream. Its times are shifted after those of the stream before,
+        because windows are evaluated in the order of time. All streams end together.
         """
         if self.reading.stream_end != "stops":
             return Unsupported("streams are read together only if their end stops the runs under way")
@@ -426,7 +432,9 @@ class CompiledBlockRunner:
         ]
 
     def oldest(self) -> int:
-        """Return the position of the first event that a run under way has selected, or that negation may look at."""
+        """Return the position of the first event that a current run has selected, or that a negation may still
+        look at.
+        """
         oldest = self.position if self._negated is None else self._negated.start
         if self._encoder is not None:
             head, runs, nodes = self._memory.head, self._memory.runs, self._memory.nodes
@@ -481,7 +489,7 @@ class CompiledBlockRunner:
     def _match_components(
         self, S: Stream, keys: NDArray[np.int32], times: NDArray[np.float64], listed: bool
     ) -> MatchArrays | Unsupported:
-        """Return the matches of the other components; store the events that the negated ones may look at."""
+        """Return the matches of the positive components; store the events that negated components may look at."""
         assert self._encoder is not None
         classes, types = classified(self._passing, S)
         bits = np.array(types or [0], np.int64)[classes]

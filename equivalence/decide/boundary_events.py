@@ -62,7 +62,7 @@ def _events(predicates: Sequence[Predicate], schema: Schema | None) -> Iterator[
 
 
 def _choices(pools: Sequence[Sequence[Value | None]]) -> Iterator[tuple[Value | None, ...]]:
-    """Yield one value of each pool, in every way, or in MOST random ways."""
+    """Yield all choices of one value from each pool, or MOST random choices."""
     if math.prod(map(len, pools)) <= MOST:
         yield from product(*pools)
         return
@@ -95,7 +95,7 @@ def _constants(name: str, tests: Sequence[Test]) -> Iterator[Value]:
 
 
 def _around(constant: Value) -> Iterator[Value]:
-    """Yield the constant and the next values of its type, of a number also the next floats."""
+    """Yield the constant and its neighbours in its type; for a number also the neighbouring floats."""
     yield constant
     match constant:
         case int() | float() if not isinstance(constant, bool) and -math.inf < constant < math.inf:

@@ -48,7 +48,7 @@ Zone: TypeAlias = tuple[tuple[Bound, ...], ...]
 class Ages:
     """The widths of all parts' windows, and for each clock the widest window that has expired (-1: none).
 
-    values: those of the event's attributes, None for no value.
+    values: the value of each attribute of the event, None for no value.
     """
 
     widths: tuple[Bound, ...]
@@ -85,7 +85,10 @@ class ClockedAutomaton(Protocol):
         """Return whether a match may end here."""
 
     def rank(self, config: Config) -> tuple[Config, tuple[int, ...]]:
-        """Return a configuration's comparison key and its clocks; of equal keys the younger one accepts more."""
+        """Return a configuration's comparison key and its clocks.
+
+        Of two configurations with equal keys the one with younger clocks accepts more.
+        """
 
 
 def prune(automaton: ClockedAutomaton, configs: Iterable[Config]) -> tuple[Config, ...]:
@@ -104,7 +107,10 @@ def prune(automaton: ClockedAutomaton, configs: Iterable[Config]) -> tuple[Confi
 
 @dataclass(frozen=True)
 class PlainClocked:
-    """A compiled formula whose marks say where parts begin and end. A configuration: a state, parts with clocks."""
+    """A compiled formula whose marks say where parts begin and end.
+
+    A configuration is a state, and the open parts with their clocks.
+    """
 
     A: CEA
     types: Mapping[Predicate, Sequence[int]]
@@ -332,7 +338,7 @@ def piece_of(value: int) -> int:
 
 
 def renamed(config: Any, names: Mapping[int, int]) -> Any:
-    """Return the configuration with other clocks, in order."""
+    """Return the configuration with its clocks and registers renamed."""
     if isinstance(config, int):
         return names.get(config, config)
     return tuple(renamed(part, names) for part in config)
@@ -422,7 +428,7 @@ Constraint: TypeAlias = tuple[int, int, Bound]
 class ClockedStep:
     """The step to a pair: the pair before, the letter, the times, and the events of its clocks.
 
-    values: of the event. origins: of the values in registers.
+    values: the event's values. origins: the event from which each register has its value.
     """
 
     parent: ClockedPair | None
@@ -529,9 +535,9 @@ class ClockedComparison:
     def _regions(
         self, pair: ClockedPair, letter: ClockedLetter, number: int, here: ClockedStep
     ) -> Iterator[tuple[Zone, dict[int, Bound], tuple[Constraint, ...]]]:
-        """Yield the times at which the event may come, cut where a clock passes a window.
+        """Yield ranges of times for the event, cut where a clock passes the width of a window.
 
-        Each with what every clock has passed, and with the bounds on times that say so.
+        Each range comes with the windows that each clock has passed, and with bounds on times that state this.
         """
         if not letter.timed:
             yield pair.zone, {}, ()

@@ -294,8 +294,9 @@ def with_event(times: Times, event: KnownEvent, gap: int) -> Times | None:
 
 
 def by_ages(times: Times, uses: Mapping[int, Iterable[int | float]]) -> Iterator[tuple[Times, dict[int, int | float]]]:
-    """Yield the parts of the matrix at which clocks pass widths, with the passed widths. The last
-    row is the event's.
+    """Yield the matrix cut where clocks pass widths of windows, each piece with the widths passed there.
+
+    The last row is the event's.
     """
     choices: list[tuple[Times, dict[int, int | float]]] = [(times, {})]
     now = len(times) - 1

@@ -388,12 +388,14 @@ class NamesByAtoms:
         self._find_atoms(phi)
 
     def rebuilt(self, sets: Mapping[int, str]) -> Formula:
-        """Return the formula in which each atom is bound to the names of the sets that have it."""
+        """Return the formula in which each atom is bound to the names of the sets that contain it."""
         self.number = count()
         return self._rebuilt(self.phi, iter(self.conditions), sets)
 
     def _find_atoms(self, phi: Formula) -> tuple[dict[str, int], dict[str, int]]:
-        """Return the atoms that each variable holds, and those of each event type; name what the filters ask for."""
+        """Return the atoms of each variable and of each event type, and rename the variables of filters by
+        their atoms.
+        """
         below = [self._find_atoms(psi) for psi in children(phi)]
         if isinstance(phi, cel.EventAtom):
             atom = {phi.type: 1 << next(self.number)}
@@ -436,7 +438,7 @@ class NamesByAtoms:
 
 
 def _renamed(by: RuleProof | None, phi: Formula, psi: Formula) -> RuleProof | None:
-    """Return the proof of a claim about two formulas from a proof about these two, which have other names."""
+    """Return the proof by the rule `rename`, given both formulas with their new names and the proof about these."""
     return None if by is None else RuleProof("rename", (by,), formulas=(show(phi), show(psi)))
 
 

@@ -445,7 +445,7 @@ def _by_atoms(phi: cel.Formula, numbers: count[int]) -> tuple[cel.Formula, dict[
 
 
 def _is_bijection(phi: cel.Formula, psi: cel.Formula) -> bool:
-    """Return whether psi is phi with other names for variables of IN: none twice, no event type, no other variable."""
+    """Return whether psi is phi with the variables of IN renamed to distinct names that phi uses for nothing else."""
     types = {chi.type for chi in cel.subformulas(phi) if isinstance(chi, cel.EventAtom)}
     mine, theirs = ([chi.variable for chi in cel.subformulas(side) if isinstance(chi, cel.In)] for side in (phi, psi))
     names = {A: B for A, B in zip(mine, theirs, strict=False) if A not in types}

@@ -298,7 +298,7 @@ class Measures:
         return list(dict.fromkeys(self.truth(key, value) for value in nothing))
 
     def values(self, key: str, truth: Truth) -> Iterator[Value]:
-        """Yield different values of a piece, as far as the likely values are in it."""
+        """Yield distinct values of a piece, chosen from a list of likely values."""
         seen: list[Value] = []
         for value in self._likely(key):
             if value == value and value not in seen and self.truth(key, value) == truth:
@@ -306,7 +306,7 @@ class Measures:
                 yield value
 
     def fits(self, name: str, value: Value, other: Value | None) -> bool:
-        """Return whether an attribute may have a value, and its tests do not distinguish that from another value."""
+        """Return whether an attribute may have this value, and each of its tests has the same truth for `other`."""
         value_type = self.type_of(name)
         may_have = value_type is None or _is_of(value, value_type)
         return may_have and self.truth(name, value) == self.truth(name, other)
@@ -323,7 +323,7 @@ class Measures:
                 yield v
 
     def is_single(self, truth: Truth, key: str) -> bool:
-        """Return whether a piece has only one value: an equation is true in it."""
+        """Return whether only one value is in this piece, because an equation with a constant is true there."""
         equal: set[Value] = set()
         for test, holds in zip(self._tests(key), truth, strict=True):
             if holds:
@@ -343,7 +343,7 @@ USUAL: tuple[Value, ...] = (
 
 
 def _near(value: Value) -> Iterator[Value]:
-    """Return values next to one, of its kind."""
+    """Return the neighbours of a value in its type."""
     match value:
         case bool():
             yield not value
@@ -569,7 +569,9 @@ class Reduction:
         return Comparison("=", Attribute(f"{HIDDEN}timed"), Constant(True))
 
     def _part(self, phi: cel.Within, width: Width) -> Formula:
-        """Return the unary formula for a window on time around a part, whose first and last events a variable holds."""
+        """Return the unary formula for a window on time around a part. Variables hold the part's first and last
+        events.
+        """
         if self.order == "any":
             raise Unsupported(BACKWARDS, phi.span)
         if self.measures.type_of(TIME) == "float":
@@ -925,7 +927,11 @@ def is_reducible(phi: Formula, schema: Schema | None = None, order: Order = "non
 
 
 def cases_of(measures: Measures) -> list[dict[str, Truth | None]]:
-    """Return the cases: for each key each piece of its values, and no value. Raises BudgetExceeded."""
+    """Return all cases. A case says in which piece of its values each key of the last event is, or that it has no
+    value.
+
+    Raises BudgetExceeded.
+    """
     choices: list[list[Truth | None]] = []
     for key in measures.keys:
         present = [truth for truth, value in measures.pieces(key).items() if value is not None]

@@ -110,7 +110,7 @@ class _Followed:
         return None
 
     def _after(self, now: CheckedState) -> Iterator[CheckedState]:
-        """Yield the places after another row: one where matches may start, or one inside them."""
+        """Yield the states after another row: before the matches start, or inside them."""
         begins = not now.letters
         if now.sides is None and not self._impossible(letters := self._recent(now, frozenset()), last=False):
             yield CheckedState(None, letters)
@@ -166,7 +166,7 @@ class _Followed:
 def _options(side: CheckedSide, begins: bool, longest: bool) -> tuple[list[tuple[str, Rest, Hashable]], Hashable]:
     """Return the ways to take another row, and the match if none of these is completed.
 
-    Ways that come after a completed one are part of these if the longest match is wanted.
+    If the longest match is wanted, ways that come after a completed one are included too.
     """
     taken: list[tuple[str, Rest, Hashable]] = []
     completed: list[Hashable] = []
@@ -190,10 +190,9 @@ def _ended(side: CheckedSide) -> Hashable:
 def _ways(
     rest: Rest, begins: bool, ends: bool, seen: set[tuple[Rest, bool]]
 ) -> Iterator[tuple[str | None, Rest, bool]]:
-    """Yield the variables that may take the next row, the preferred first, with the rest of the pattern; None if all is
-    matched.
+    """Yield the variables that may take the next row, the preferred first, each with the rest of the pattern.
 
-    ends: whether it is the end of the partition only.
+    None instead of a variable: all is matched. begins, ends: whether the partition begins here, or must end here.
     """
     if (rest, ends) in seen:  # what comes of it is preferred there
         return

@@ -115,7 +115,9 @@ class SeparationSearch:
         return left.ended != right.ended and not missing and may_end(facts, now.known)
 
     def after(self, now: SearchState, facts: Sequence[Fact]) -> Iterator[tuple[Letter, SearchState]]:
-        """Yield each letter for another row, the state after it, and the least that must be known of the row."""
+        """Yield each letter for another row with the state after it. A letter has only the conditions that must be
+        known.
+        """
         if now.threads is None:
             begun = tuple(
                 threads_of([(A.first, 0)], None, now.begins, longest)
@@ -425,7 +427,7 @@ class DefineConditions:
 
     @cached_property
     def before(self) -> Mapping[str, frozenset[str]]:
-        """Return for each variable those whose rows may come before one of its rows in a match."""
+        """Return for each variable the variables whose rows may come before its rows in a match."""
         A = self.automaton
         found: dict[str, set[str]] = {name: set() for name in self.q.primary}
         for source, name in enumerate(A.variables):
@@ -497,7 +499,10 @@ class DefineConditions:
 
 @dataclass(frozen=True)
 class _View:
-    """The rows that the condition of a variable sees; depth: of its row in the frame, None for a row anywhere."""
+    """The rows that the condition of a variable sees.
+
+    depth: the place of the variable's row in the frame, None for any place.
+    """
 
     conditions: DefineConditions
     variable: str

@@ -160,9 +160,9 @@ def known_after(
 ) -> frozenset[tuple[int, int]] | None:
     """Return for each fact how many of its rows the end of a word matches, after another row.
 
-    Return None if the word contains a complete fact, unless that is a fact about the end of a partition.
+    Return None if the word now contains all rows of a fact. Facts about the end of a partition do not count here.
 
-    One that is a fact at the end of a partition alone is no reason for None.
+
     """
     begun = known | {(i, 0) for i, fact in enumerate(facts) if first or not fact.first}
     longer = {(i, n + 1) for i, n in begun if n < len(facts[i].rows) and facts[i].rows[n] <= letter}

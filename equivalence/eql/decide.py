@@ -317,7 +317,8 @@ class _Comparison:
     def _values_of_key(self, names: set[str]) -> list[Value]:
         """Return a value of the key fields for each set of tests that one value can pass.
 
-        Of one field they are all that there are; of several, which are only searched for a difference, some.
+        For one field these are all such values. For several fields they are some of them, enough to search for a
+        difference.
         """
         probe = FilterAlphabet(self.filters, False, schema=self.asked.schema)
         for name in sorted(names):
@@ -365,7 +366,8 @@ class _Comparison:
         return alphabet.agree([(self.number[f], self.number[g]) for f, g in pairs])
 
     def _narrows_first(self, alphabet: FilterAlphabet) -> bool:
-        """Return whether the left sequence differs in a narrower first step alone, so that it fires nowhere else.
+        """Return whether the left sequence is the right one with a narrower first step, so that the right one has all
+        its matches.
 
         The right one has a run wherever the left one has, and its run began at the same event or a later one: runs of a
         key never overtake each other, and a later begin is within every maxspan that an earlier one is within.
@@ -386,8 +388,8 @@ class _Comparison:
     def _widens(self, alphabet: FilterAlphabet) -> bool:
         """Return whether the right sequence differs only in a wider window, so that it has each match of the left one.
 
-        The run that ends at an event is the same in both, so that a wider window has more of them. Where a missing
-        event is outside the steps, a wider window asks for more; then a sequence has to have one event alone.
+        Both end the same run at an event, so the wider window only adds matches. A missing event before the first or
+        after the last step makes a wider window stricter; then only sequences of a single event are accepted.
         """
         one, other = self.left.body, self.right.body
         if self.asked.claim != "contained" or self.left.pipes or self.right.pipes:
@@ -484,7 +486,7 @@ class _Comparison:
         self, letters: list[EventLetter], key: PartialKey, window: int | None, path: list[tuple[int, int]],
         last: tuple[int, int],
     ) -> Different | None:  # fmt: skip
-        """Return the difference on the log of a path; None if a second key of its events has the same matches."""
+        """Return the difference on the log of a path; None if a second key among its events has the same matches."""
         moments = [Moment(letters[n].passes, old) for n, old in (*path, last)]
         times = (
             times_of(moments, window, self._rules_for_times())

@@ -1,9 +1,9 @@
 """Find which filters of two rules one event can pass together: the letters over which the rules are compared.
 
-A filter is a Boolean combination of tests, which a solver chooses the truth values of; whether an event has them is
-decided field by field, and what is found out goes back to the solver. Values that decide are: the constants, those next
-to them, texts by search (texts.py). For other tests (regular expressions, functions of numbers) values are tried; where
-none of them does, `exact` becomes false and nothing may be concluded from there being no event.
+A filter is a Boolean combination of tests. A solver chooses truth values for the tests; whether an event can have them
+is decided field by field, and each refusal goes back to the solver as a clause. The values tried are the constants,
+their neighbours, and texts found by search (texts.py). Other tests (regular expressions, functions of numbers) may need
+other values; then `exact` becomes false, and a missing event proves nothing.
 """
 
 from __future__ import annotations
@@ -221,7 +221,7 @@ class FilterAlphabet:
         return self._names[test] if truth else self._false[test]
 
     def _core(self, names: tuple[str, ...], truths: dict[eql.Condition, Truth]) -> dict[eql.Condition, Truth]:
-        """Return few of the truth values that no event has together."""
+        """Return a few of these truth values that no event can have together."""
         core = dict(truths)
         for test in sorted(truths, key=lambda t: truths[t] is True):
             if len(core) > 1 and self._tried > 0:
@@ -287,7 +287,7 @@ class FilterAlphabet:
         return all(one == _as_values(value) for value, one in pairs)
 
     def _several(self, names: tuple[str, ...], truths: Mapping[eql.Condition, Truth]) -> Values | None:
-        """Return values of an array field that make the true tests true and no other test; None if there are none."""
+        """Return values of an array field that make exactly these tests true; None if there are none."""
         wanted = {test for test, truth in truths.items() if truth is True}
         harmless = [
             (values[0][0], {t for t in wanted if vector[t] is True})
@@ -355,7 +355,7 @@ class FilterAlphabet:
     def _searched_together(
         self, names: tuple[str, ...], truths: Mapping[eql.Condition, Truth]
     ) -> dict[str, Values] | None:
-        """Return values of several fields: of each a text, or none, with which the tests of it alone have their truths.
+        """Return values of several fields, each a text or none, that give the tests of one field their truth values.
 
         Some choices are tried: all texts, and all but one or all but a few.
         """
@@ -477,8 +477,8 @@ def _needs_null(truths: Mapping[eql.Condition, Truth]) -> bool:
 
 
 def _is_of_points(test: eql.Condition) -> bool:
-    """Return whether a test only depends on which numbers, truth values or addresses its values are, or on whether
-    there are any.
+    """Return whether a test depends only on the numbers, truth values or addresses that a field has, or on whether it
+    has any.
     """
     if isinstance(test, eql.EventField):
         return True

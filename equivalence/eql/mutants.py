@@ -1,6 +1,6 @@
 """Make mutants of an EQL rule, as mistakes would, and logs on which each of them is detected.
 
-A mutant differs in one place: a condition is left out, negated or changed, a value of a list is missing, case counts
+A mutant differs in one place: a condition is left out, negated or changed, a value of a list is missing, case matters
 where it did not, or a step, a key, the window or `until` changes. A log kills a mutant if the mutant has other matches
 there, by the definition. A mutant with the same meaning as the rule is killed by no log.
 """

@@ -91,7 +91,7 @@ def _all_near(tests: list[eql.Condition]) -> Iterator[Value]:
 
 
 def _sample(node: Node) -> str:
-    """Return a text that a regular expression matches, but for its assertions."""
+    """Return a text that a regular expression matches, with its assertions ignored."""
     match node:
         case Characters(ranges):
             low, high = ranges[0] if ranges else (0, 0)
@@ -133,7 +133,7 @@ def _addresses(blocks: list[Block], constants: set[str]) -> Iterator[str]:
 
 
 def _spellings(address: ipaddress.IPv4Address | ipaddress.IPv6Address, others: int) -> Iterator[str]:
-    """Yield texts that write an address, the usual one first; of IPv6 more than there are others."""
+    """Yield different spellings of an address, the usual one first; for IPv6 more spellings than `others`."""
     yield str(address)
     if address.version == 6:
         yield address.exploded

@@ -36,8 +36,8 @@ def times_of(moments: Sequence[Moment], window: int, rules: Sequence[SlotFollowe
     """Return ascending times in microseconds at which exactly these sequences are older than the window.
 
     They are differences that are bounded from above and from below, solved by shortest paths (R. Bellman, 1958). Times
-    are in whole seconds if such times do it, else in milliseconds, else in microseconds. Raises BudgetExceeded if none
-    do.
+    are whole seconds if possible, else milliseconds, else microseconds. Raises BudgetExceeded if there are no such
+    times.
     """
     young, old = _ages(moments, rules)
     for unit in UNITS:

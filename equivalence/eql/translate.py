@@ -125,7 +125,7 @@ class _PlainRule:
 
 
 def _filter(part: eql.EventFilter, variable: str, until: eql.EventFilter | None = None) -> cel.Formula:
-    """Return the events that pass a filter and do not pass that of `until`."""
+    """Return the events that pass a filter and do not pass the filter of `until`."""
     if part.category is None:
         raise Unsupported("CEL has no event of any type; write a category", part.span)
     event = cel.EventAtom(part.category)
@@ -136,7 +136,7 @@ def _filter(part: eql.EventFilter, variable: str, until: eql.EventFilter | None 
 
 
 def _outside(part: eql.EventFilter, until: eql.EventFilter | None) -> pred.Predicate:
-    """Return the predicate of the events of a category that pass its filter and not that of `until`."""
+    """Return the predicate of the events of a category that pass its filter and not the filter of `until`."""
     test = _predicate(part.condition)
     if until is None or until.category not in (part.category, None):
         return test
@@ -174,7 +174,7 @@ def _predicate(condition: eql.Condition) -> pred.Predicate:
 
 
 def _joined(parts: Iterable[pred.Predicate], join: Any, unit: pred.Predicate) -> pred.Predicate:
-    """Return the parts joined, without those that are always true or never."""
+    """Return the parts joined, without parts that are always true or never true."""
     kept = [part for part in parts if part != unit]
     return _not(unit) if _not(unit) in kept else reduce(join, kept) if kept else unit
 
@@ -320,7 +320,8 @@ def _referring(predicate: Any, variable: str) -> Any:
 
 
 def sase_to_eql(query: sase.Tree) -> eql.EqlQuery:
-    """Return the rule of EQL with the matches of a query of SASE+: of one event, or of two with no such first between.
+    """Return the rule of EQL with the matches of a SASE+ query of one event, or of two with no other first event
+    between.
 
     >>> from cerify.semantics.sase.parse import parse
     >>> eql.show(sase_to_eql(parse("PATTERN SEQ(A a, ~A n, B b) WHERE [k] WITHIN 5 seconds")))
@@ -486,7 +487,9 @@ class _RowAutomaton:
         return rows.RowConcatenation(rows.Quantified(rows.Exclusion(stays), 0, None), reduce(rows.Alternation, ways))
 
     def _step(self, s: int, t: int, further: bool) -> rows.Pattern:
-        """Return a row that takes the run to its next step, and the later one too or not."""
+        """Return a row that takes the run to its next step; `further`: it also takes the furthest later run one step
+        on.
+        """
         conditions = [self._is(s), self._is(t) if further else self._is_not(t)]
         if s + 1 == self.n:
             conditions = [self._is(s)]
@@ -615,7 +618,8 @@ def cel_to_eql(phi: cel.Formula) -> eql.EqlQuery:
     """Return the EQL rule with the complex events of a formula; the equality is decided for all logs with single
     values.
 
-    Raises Unsupported if no rule built from its steps has them, with a smallest stream on which they differ.
+    Raises Unsupported if no rule built from its steps has the same complex events, with a smallest stream that shows
+    this.
     """
     from cerify.equivalence.decide.general import compare_formulas
     from cerify.equivalence.verdict import Different, Equivalent
@@ -665,7 +669,7 @@ def _candidate(phi: cel.Formula) -> eql.EqlQuery:
 
 
 def _parts_of(phi: cel.Formula) -> Iterator[tuple[eql.EventFilter, bool]]:
-    """Yield the events of a chain in their order, and those that must not be there."""
+    """Yield the events of a chain in order, and the events that must be absent."""
     match phi:
         case cel.Seq(left, right):
             yield from _parts_of(left)

@@ -137,7 +137,7 @@ def _gaps_around(queries: Sequence[eql.EqlQuery]) -> list[int]:
 
 
 def _keys_like(value: Value | None) -> tuple[Value | None, ...]:
-    """Return values of a key to choose from: one of them repeated, and none."""
+    """Return values of a key to draw from: one value twice, another value, and None."""
     one, other = KEYS["string" if value is None else value_type_of(value)]
     return (one, one, other, None)
 

@@ -59,7 +59,7 @@ class CelProfile:
 
     @cached_property
     def choices(self) -> tuple[tuple[list[str], list[int]], tuple[list[str], list[int]]]:
-        """Return the operators with their cumulative weights: those that fit in two nodes, and all."""
+        """Return the operators with their cumulative weights: first those that fit in two nodes, then all."""
         narrow = [(name, weight) for name, weight in self.operators if name not in BINARY]
         return _cumulative(narrow), _cumulative(self.operators)
 
@@ -137,7 +137,7 @@ def stream(rng: Random, profile: CelProfile, length: int, phi: Formula | None = 
 
 
 def types_asked(profile: CelProfile, phi: Formula | None) -> list[str]:
-    """Return the types of the profile, those in the formula repeated often."""
+    """Return the types of the profile, with the types in the formula repeated often."""
     asked = sorted({psi.type for psi in subformulas(phi) if isinstance(psi, cel.EventAtom)}) if phi is not None else []
     return asked * 4 * len(profile.types) + [*profile.types] * len(asked) if asked else [*profile.types]
 
@@ -175,7 +175,7 @@ def _formula(rng: Random, profile: CelProfile, nodes: int) -> tuple[Formula, Sco
 
 
 def instance(rng: Random, operator: Operator) -> Callable[..., Any]:
-    """Return a function from operands to a node of the operator, with other fields, if it has any, from its samples."""
+    """Return a function that makes a node of the operator from operands, with its other fields chosen from samples."""
     made = operator.instances()
     return made[0] if len(made) == 1 else rng.choice(made)
 
@@ -197,7 +197,9 @@ def _atom(rng: Random, profile: CelProfile, scope: Scope) -> Condition:
 
 
 def _variable(rng: Random, profile: CelProfile, scope: Scope) -> str:
-    """Return a variable that the formula binds; sometimes any, because a filter on an unbound one has a meaning too."""
+    """Return a variable that the formula binds; sometimes an unbound one, because filters on these have a
+    meaning too.
+    """
     return rng.choice(scope) if scope and rng.random() < 0.95 else rng.choice(profile.variables)
 
 
@@ -332,8 +334,8 @@ def guided_case(
 ) -> tuple[Formula, Stream]:
     """Return a formula of at most `nodes` nodes, and a stream of at most `events` events.
 
-    guided: the share of streams that are led to a match, the others are as chance has them. Where none is found another
-    formula of that size is taken, twice. shared: the share of formulas in which a sub-formula is there twice.
+    guided: the share of streams built to match; the others are random. If no matching stream is found, up to two other
+    formulas of that size are tried. shared: the share of formulas in which a sub-formula stands twice.
     """
     size_ = max(rng.randint(1, nodes), rng.randint(1, nodes))
     length = max(rng.randint(1, events), rng.randint(1, events))
@@ -374,7 +376,7 @@ def _matches_at(phi: Formula, S: Stream, n: int) -> bool:
 
 
 def with_copy(rng: Random, phi: Formula) -> Formula:
-    """Return the formula with one sub-formula for another of the same size, if there are two larger than a type."""
+    """Return the formula with one sub-formula replaced by another of the same size, if two have more than one node."""
     found = [place for place in places(phi) if size(place.psi) > 1]
     pairs = [
         (there, here)
@@ -392,7 +394,7 @@ def with_copy(rng: Random, phi: Formula) -> Formula:
 
 
 def _walk(rng: Random, A: CEA, final_after: Sequence[frozenset[int]], drawn: Drawing) -> Sequence[Event] | None:
-    """Return the events of a random accepting run; None if there is none, or none of random events."""
+    """Return the events of a random accepting run; None if there is no run, or no drawn events take it."""
     ends = [n for n in range(1, len(final_after)) if A.initial & final_after[n]]
     if not ends:
         return None
@@ -416,9 +418,7 @@ def _step(rng: Random, ways: list[Transition], drawn: Drawing) -> tuple[Event, i
 
 
 def _drawing(rng: Random, profile: CelProfile, phi: Formula) -> Drawing:
-    """Return a function that draws up to POOL events of a predicate, every other one with values from beyond the
-    profile.
-    """
+    """Return a function that draws up to POOL events of a predicate, half of them with values beyond the profile."""
     asked = types_asked(profile, phi)
     chosen: dict[Predicate, Sequence[str]] = {}
 

@@ -31,8 +31,8 @@ class CoreProfile(CelProfile):
     """The parameters of random core-CEL formulas and streams; its operators are those that core-CEL has.
 
     safe: no variable is defined on both sides of a sequence; a fresh name is taken where the variables run out.
-    well_formed: a filter speaks only of variables that surely hold an event where it stands, so that `problems` finds
-    nothing unbound. Without it a filter speaks now and then of any variable.
+    well_formed: a filter mentions only variables that surely hold an event where it stands, so that `problems` finds
+    nothing unbound. Otherwise a filter sometimes mentions any variable.
     """
 
     variables: tuple[str, ...] = ("x", "y", "z")
@@ -79,7 +79,9 @@ def stream(rng: Random, profile: CoreProfile, length: int, phi: core.Formula | N
 
 
 def _skeleton(rng: Random, profile: CoreProfile, nodes: int, taken: Variables) -> core.Formula:
-    """Return a formula whose filters are open, and which, if it is to be safe, defines none of the variables taken."""
+    """Return a formula whose filters are still open. If it is to be safe, it defines none of the variables in
+    `taken`.
+    """
     narrow, wide = profile.choices
     names, weights = wide if nodes > 2 else narrow
     if nodes == 1 or not names:
@@ -107,7 +109,7 @@ def _skeleton(rng: Random, profile: CoreProfile, nodes: int, taken: Variables) -
 
 
 def _names(profile: CoreProfile, taken: Variables) -> list[str]:
-    """Return the unused variables; if there are none, a fresh one."""
+    """Return the unused variables; a fresh one if all are in use."""
     left = [x for x in profile.variables if x not in taken]
     return left or [next(x for x in _fresh() if x not in taken)]
 
@@ -117,7 +119,7 @@ def _fresh() -> Iterator[str]:
 
 
 def _filtered(rng: Random, profile: CoreProfile, phi: core.Formula, around: Variables) -> core.Formula:
-    """Return the formula with its filters chosen, where the variables around it are bound."""
+    """Return the formula with conditions chosen for its filters; variables in `around` are bound outside of it."""
     around = around | bound(phi)
     match phi:
         case core.CoreEventAtom():
@@ -153,7 +155,7 @@ def _condition(rng: Random, profile: CoreProfile, open_: core.Condition, scope: 
 
 
 def _variable(rng: Random, profile: CoreProfile, scope: tuple[str, ...]) -> str:
-    """Return a variable that is bound; if the formula need not be well-formed, now and then any."""
+    """Return a bound variable; if the formula need not be well-formed, sometimes any variable."""
     if profile.well_formed or (scope and rng.random() < 0.8):
         return rng.choice(scope)
     return rng.choice(profile.variables)

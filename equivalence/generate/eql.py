@@ -25,7 +25,7 @@ BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 class EqlProfile:
     """The parameters of random queries.
 
-    The field steps is the largest number of steps; conditions: whether filters have any beyond the category.
+    steps: the largest number of steps. conditions: whether filters test more than the category.
     """
 
     steps: int = 4

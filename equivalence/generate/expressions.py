@@ -27,12 +27,12 @@ BINARY = {name for name, operator in BY_NAME.items() if len(operator.node.operan
 class ExpressionProfile:
     """The parameters of random expressions and histories.
 
-    operators: how often each is chosen, as weights; those left out never are.
-    attributes: every event has each of them; its values and the constants in masks come from one pool.
-    masked: the share of primitive events that have a mask. special: that of NULL, any and first among the leaves.
-    start: the share of histories that begin with the start event. absent: the share of attributes without a value.
-    variables: attribute variables, which stand in the arguments of a share of the primitive events, argued, and in
-    constraints, a share of the leaves. named: the share of expressions with a named expression p(I).
+    operators: how often each is chosen, as weights; those left out never are. attributes: every event has each of them;
+    its values and the constants in masks come from one pool. masked: the share of primitive events that have a mask.
+    special: the share of NULL, any and first among the leaves. start: the share of histories that begin with the start
+    event. absent: the share of attributes without a value. variables: the attribute variables. argued: the share of
+    primitive events that have them as arguments. constraints: the share of leaves that are constraints on them. named:
+    the share of expressions with a named expression p(I).
     """
 
     operators: tuple[tuple[str, int], ...]
@@ -107,7 +107,7 @@ def case(rng: Random, profile: ExpressionProfile, nodes: int, events: int) -> tu
 
 
 def expression(rng: Random, profile: ExpressionProfile, nodes: int) -> Expression:
-    """Return an expression of `nodes` nodes, as `size` counts; of fewer where the operators do not admit one."""
+    """Return an expression of `nodes` nodes, as `size` counts; of fewer if the operators do not allow that number."""
     if not (nodes > 4 and profile.named and rng.random() < profile.named):
         return _placed(_expression(rng, replace(profile, named=0.0), nodes, ()), ())
     inside = rng.randint(1, nodes - 3)  # a name with variables of its own is not for automata; its parameter is not one

@@ -28,7 +28,8 @@ class Generator(Generic[Q]):
     """The random cases of a language. The same random numbers give the same cases.
 
     profiles: what queries and streams are made of, by name; the first is the default. case: a query with a random
-    stream. stream: another stream for a query. guided: as case, most streams with a match; None if there is no way.
+    stream. stream: another stream for a query. guided: like `case`, but most streams have a match; None if the language
+    has no such generator.
     """
 
     profiles: Mapping[str, Any]

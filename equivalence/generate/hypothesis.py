@@ -1,7 +1,7 @@
 """Hypothesis strategies: formulas, streams, and both together, for property tests of one's own evaluator or rewriting.
 
-They are built of Hypothesis's own parts, so that what fails is shrunk by it: formulas towards an event type, streams
-towards few events with small values. Hypothesis is an extra: pip install 'cerify[hypothesis]'.
+They are built of Hypothesis's own strategies, so that Hypothesis shrinks failing examples: formulas towards an event
+type, streams towards few events with small values. Hypothesis is an extra: pip install 'cerify[hypothesis]'.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ OF_TYPE: dict[ValueType, st.SearchStrategy[Value]] = {
 def formulas(profile: CelProfile = CORE, nodes: int = 12) -> st.SearchStrategy[Formula]:
     """Generate formulas of the operators, types, variables and constants of a profile, of at most `nodes` nodes.
 
-    The weights of the operators do not count: Hypothesis has its own idea of how often to try what.
+    The profile's weights of operators are ignored: Hypothesis chooses by itself how often to try each.
     """
     return _scoped(profile, nodes).map(lambda found: found[0])
 
@@ -53,8 +53,8 @@ def formulas(profile: CelProfile = CORE, nodes: int = 12) -> st.SearchStrategy[F
 def streams(of: Schema | Formula | CelProfile, events: int = 10) -> st.SearchStrategy[Stream]:
     """Generate streams of up to `events` events.
 
-    Of a schema: with any values of its types. Of a formula: of the types it names and one more, with the attributes it
-    asks for, whose values are often its constants or next to them. Of a profile: with the profile's values.
+    Of a schema: with any values of its types. Of a formula: of its types and one more, with its attributes, whose
+    values are often its constants or their neighbours. Of a profile: with the profile's values.
     """
     match of:
         case Schema():
@@ -98,7 +98,7 @@ def _streams(schema: Schema, values: Values, events: int) -> st.SearchStrategy[S
 
 
 def _near(known: list[Value], schema: Schema, name: str) -> st.SearchStrategy[Value]:
-    """Generate values of an attribute's type: the constants of a formula, the numbers next to them, and any."""
+    """Generate values of an attribute's type: the constants of a formula, their neighbours, and any others."""
     kind = schema.attributes[name]
     pool: list[Value] = []
     for value in known:

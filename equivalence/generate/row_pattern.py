@@ -41,9 +41,9 @@ class RowProfile:
     """The parameters of random clauses: how often a condition looks at earlier rows of the match, and a value is NULL.
 
     failing: whether AFTER MATCH SKIP may lead nowhere on the table, so that there is an error in place of matches.
-    windows: whether clauses are of WINDOW. chain: whether clauses are those of engines that have little of R010: the
-    pattern is a chain of different variables, each with a quantifier, rows are in the order of the table, and a match
-    has one row of output, of values of its rows alone. extended: whether clauses may ask for the longest match and have
+    windows: whether clauses are of WINDOW. chain: whether clauses fit engines that support little of R010. Then the
+    pattern is a chain of different variables, each with a quantifier; rows are in the order of the table; a match has
+    one row of output, with values of its rows only. extended: whether clauses may ask for the longest match and have
     expressions in PARTITION BY and ORDER BY.
     """
 
@@ -247,7 +247,7 @@ class _Maker:
         return rng.choice((*made[:2], *made[5:]) if self.chain else made)()
 
     def _looked_up(self, semantics: Sequence[Any] = ("RUNNING",)) -> rows.Expression:
-        """Return an expression for a number that depends on earlier rows of the match."""
+        """Return an expression for a number that navigates to earlier rows of the match (FIRST, LAST, aggregates)."""
         rng = self.rng
         A = rng.choice([None, *self.variables])
         column = rows.RowColumn(rng.choice("xy"), A)

@@ -1,9 +1,9 @@
-"""Clauses that a clause of MATCH_RECOGNIZE could have been by a mistake, and tables on which each is found out.
+"""Mutants of a clause of MATCH_RECOGNIZE, as mistakes would make them, and tables that kill them.
 
 A mutant differs in one place: a quantifier, an alternative, a comparison, a number, where the search goes on, RUNNING
-or FINAL, a key or its direction. A table kills a mutant if its output there is another by the definition. Tables come
-from a search with values near the constants of the clause, and from the decider where that finds none; no two rows of a
-partition tie in ORDER BY, so that every engine has to give the same rows.
+or FINAL, a key or its direction. A table kills a mutant if, by the definition, its output is a different one there.
+Tables come from a search with values near the constants of the clause; where that finds none, from the decider. No two
+rows of a partition tie in ORDER BY, so that every engine has to give the same rows.
 """
 
 from __future__ import annotations
@@ -226,7 +226,9 @@ def _output(q: MatchRecognize, S: Stream) -> Output | None:
 def _separating(
     q: MatchRecognize, mutant: MatchRecognize, schema: Schema | None, budget: Budget
 ) -> tuple[bool, Stream | None]:
-    """Return whether the two surely mean the same, and a table on which their outputs differ."""
+    """Return whether the two are proved to mean the same, and a table on which their outputs differ, if one is
+    found.
+    """
 
     def differs(S: Stream) -> bool:
         right = _output(q, S)

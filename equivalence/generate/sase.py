@@ -30,9 +30,9 @@ class SaseProfile:
     """The parameters of random queries and streams; a share counts only where the feature is possible.
 
     attributes: every type has each of them; its values in streams and the constants in conditions come from one pool.
-    mixed: queries with a strategy for each component. default: queries with bare predicates.
-    related: the right sides of conditions that mention other events. aggregated: sides that aggregate, left or right.
-    led: streams led to a match. constant: results are a constant.
+    mixed: queries with a strategy for each component. default: queries with bare predicates. related: conditions whose
+    right side mentions other events. aggregated: sides of conditions that aggregate. led: streams built to match.
+    constant: results that are a constant.
     """
 
     types: tuple[str, ...] = ("A", "B", "C")
@@ -225,7 +225,9 @@ class Maker:
         return sase.Reference(name, k.variable, places[edge] if k.kleene else "only"), pool
 
     def _right(self, k: sase.Component, edge: Edge, name: str, pool: tuple[Value, ...]) -> pred.Term:
-        """Choose the right side: a value of another event, of the same array on a later edge, or a constant."""
+        """Choose the right side of a condition: a value of another event or of a later edge of the same array, or a
+        constant.
+        """
         if edge == "later":
             if self._share(self.profile.aggregated):
                 aggregate, values = self._aggregate(k, name, pool, running=True)
@@ -354,7 +356,7 @@ def stream(rng: Random, profile: SaseProfile, length: int, q: sase.SaseQuery | N
 
 
 def _led(rng: Random, q: sase.SaseQuery, length: int, event: Callable[..., Event]) -> list[Event]:
-    """Return events for the components of the pattern in turn, as far as conditions can be met."""
+    """Return events for the components of the pattern in turn; the conditions hold where that is easy."""
     events: list[Event] = []
     bound: dict[str, list[int]] = {}
     last: int | None = None

@@ -1,8 +1,8 @@
 """What a law of CEL is: two schematic formulas, and whether all their instances mean the same.
 
 A schematic formula is written like any other. In it the event types phi, psi and chi stand for any formulas, and the
-named predicates P and Q for any predicates on one event. All other names and all numbers stand for themselves; a
-law with X and Y is one for any two different variables.
+named predicates P and Q for any predicates on one event. All other names and all numbers stand for themselves; a law
+with X and Y holds for any two different variables.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Law:
         return tuple(letter for letter in LETTERS if letter in types)
 
     def applies(self, *operands: Formula) -> bool:
-        """Return whether the law speaks of the instance with these operands."""
+        """Return whether the side conditions of the law hold for these operands."""
         by_letter = dict(zip(self.letters, operands, strict=False))
         return all(always_binds(by_letter[letter]) for letter in self.binding) and not any(
             variable in names(by_letter[letter]) for letter, variable in self.without
@@ -104,7 +104,7 @@ class Law:
 
 
 def law_of_json(row: Mapping[str, Any]) -> Law:
-    """Return the law in a line of the files of laws; one with a witness fails. Raises KeyError, ParseError."""
+    """Return the law in a line of a file of laws; a law with a witness is false. Raises KeyError, ParseError."""
     found = row.get("witness")
     witness = found and Witness(tuple(found["operands"]), found["types"], found["at"], tuple(found.get("x", ())))
     return Law(
@@ -276,7 +276,7 @@ class Binding:
         return self.attributes.setdefault(schematic, name) == name
 
     def _variables(self, L: frozenset[str], M: frozenset[str]) -> bool:
-        """Match unbound variables in order: one of several ways, which may miss a match."""
+        """Match unbound variables in order. Of several possible ways this tries one, so it may miss a match."""
         return len(L) == len(M) and all(
             self._bind_name(A, B)
             for A, B in zip(sorted(L, key=self._bound), sorted(M, key=self._bound_to), strict=True)

@@ -1,4 +1,4 @@
-"""What keeps a rewriting from running away: the number of nodes that its result may have."""
+"""Limits on the size of rewritten formulas: the number of nodes that a result may have."""
 
 from __future__ import annotations
 
@@ -119,8 +119,8 @@ def never(phi: core.Formula, x: str | None = None) -> core.Formula:
 def around(phi: core.CorePlus | core.Strategy, body: core.Formula) -> core.Formula:
     """Return phi around another body that has the same complex events under each valuation, but may define less.
 
-    An iteration chooses anew what its body defines, a strategy lets it vary among the rivals. A variable that the body
-    goes on to use has to be defined in it still.
+    An iteration chooses the variables of its body anew in each round; a strategy lets them vary among the rivals. The
+    new body must still define each variable that it uses.
     """
     lost = (defined_outside_iteration(phi.phi) - defined_outside_iteration(body)) & free(body)
     match phi:
@@ -242,7 +242,7 @@ def _popped(phi: core.Formula, nodes: int) -> core.Formula:
 
 
 def _unbound(phi: core.CoreSeq) -> Path | None:
-    """Return the path to a unary filter on a variable that phi binds, but no formula below phi around the filter."""
+    """Return the path to a unary filter on a variable that phi binds only above the filter."""
     for n, psi in enumerate(children(phi)):
         if (path := _unbound_in(psi, check_bound(phi), frozenset())) is not None:
             return (n, *path)
@@ -250,9 +250,8 @@ def _unbound(phi: core.CoreSeq) -> Path | None:
 
 
 def _unbound_in(phi: core.Formula, outer: check_Variables, varied: check_Variables) -> Path | None:
-    """Return the same, where variables are bound around phi; some of them are varied by a strategy in between.
-
-    An iteration in between needs no mention: it defines no such variable, or the formula was refused.
+    """Return the path that `_unbound` returns, given variables bound around phi; a strategy in between varies some of
+    these.
     """
     outer = outer - check_bound(phi)
     match phi:
@@ -484,7 +483,7 @@ def bindable(phi: cel.Formula) -> Variables:
 
 
 def spoken_of(condition: cel.Condition) -> Variables:
-    """Return the variables of a filter, on whose events alone its truth depends."""
+    """Return the variables of a filter. Its truth depends only on their events."""
     return frozenset(A for atom in cel.atoms(condition) for A in variables_of(atom))
 
 
@@ -554,7 +553,9 @@ def _filter_events(phi: cel.Formula, L: Variables, p: Predicate) -> cel.Formula:
 
 
 def _whole(phi: cel.Formula, condition: cel.Condition) -> cel.Formula:
-    """Return phi FILTER condition, the condition pushed down as far as one side has all events of its variables."""
+    """Return phi FILTER condition, with the condition pushed down as far as one operand has all events of its
+    variables.
+    """
     L = spoken_of(condition)
     if _holds_anyway(condition, bindable(phi)):
         return phi
@@ -583,7 +584,7 @@ def _whole(phi: cel.Formula, condition: cel.Condition) -> cel.Formula:
 
 
 def _through(phi: cel.Filter, below: cel.Formula) -> cel.Formula:
-    """Return phi over the rewritten operand of a filter; the filter stays on top if it moved no further."""
+    """Return phi over the rewritten operand of a filter; the filter stays on top where it cannot move further."""
     new: list[cel.Condition] = []
     psi = below
     while psi is not phi.phi:
@@ -671,7 +672,9 @@ class _Pushing:
 
 
 def bound(phi: cel.Formula, A: str, L: Variables | None) -> cel.Formula:
-    """Return phi IN A for a phi that binds A only as an event type, if at all; with L, A holds only what L holds."""
+    """Return phi IN A for a phi that binds A only as an event type, if at all; with L, A holds only events of variables
+    in L.
+    """
     match phi:
         case cel.EventAtom() | cel.In():
             here = bindable(phi)

@@ -1,8 +1,7 @@
 """A smaller formula that means the same: rewriting by laws and by leaving parts out, each step proved by the decider.
 
-Of a formula that is decided, a unary one, or one with partitions and windows around whole matches, every step has a
-certificate. Of one that compares events in other ways only the unary parts can be decided; around them a step stands on
-the law that is named.
+For unary formulas, and for partitions and windows around whole matches, every step has a certificate. For formulas that
+compare events in other ways only the unary parts can be decided; outside of these a step relies on a named law.
 """
 
 from __future__ import annotations
@@ -117,7 +116,9 @@ def _local(place: Subformula, exact: bool) -> Iterator[Candidate]:
 
 
 def by_laws(psi: Formula, exact: bool) -> Iterator[Candidate]:
-    """Yield one side of a law for the other; if exact, only laws that keep the valuations."""
+    """Yield the formula with one side of a law replaced by the other; if exact, only by laws that keep the
+    valuations.
+    """
     from cerify.equivalence.rewrite.laws import rules  # reads hundreds of formulas
 
     for rule in rules():
@@ -171,7 +172,7 @@ def is_nothing(phi: Formula) -> bool:
 
 
 def of_nothing(psi: Formula) -> Iterator[Candidate]:
-    """Yield simpler forms of an operator with an operand that matches nowhere, each with the name of its rule."""
+    """Yield simpler forms of an operator with an operand that never matches, each with the name of the rule."""
     match psi:
         case cel.Or(left, right) if is_nothing(left) or is_nothing(right):
             yield "OR with nothing", right if is_nothing(left) else left
@@ -296,7 +297,7 @@ class _Search:
         return self.tries <= 0 or (self.deadline is not None and time.monotonic() > self.deadline)
 
     def simplified(self, phi: Formula, level: Level) -> tuple[Formula, list[RewriteStep]]:
-        """Return the formula made smaller until nothing more is found."""
+        """Return the formula made smaller, step by step, until no step is found."""
         if is_decided(phi, self.schema):
             return self._shrink_by_decider(phi, level)
         steps: list[RewriteStep] = []
@@ -315,7 +316,7 @@ class _Search:
     def _part(
         self, phi: Formula, level: Level, settled: set[Formula], steps: list[RewriteStep]
     ) -> tuple[None, Formula] | None:
-        """Return the first of the greatest unary parts that can be made smaller, made so; its steps are added."""
+        """Make the first of the largest reducible unary parts smaller; add the steps to `steps`."""
         for place in _unary_parts(phi):
             if place.psi not in settled:
                 smaller, taken = self._shrink_by_decider(place.psi, level if place.blind else "valuations")
@@ -326,7 +327,7 @@ class _Search:
         return None
 
     def _shrink_by_decider(self, phi: Formula, level: Level) -> tuple[Formula, list[RewriteStep]]:
-        """Return a unary formula made smaller, by all that the decider agrees to."""
+        """Return a unary formula made smaller by every candidate that the decider proves equivalent."""
         steps: list[RewriteStep] = []
         witnesses: list[Stream] = []
         refused: set[Formula] = set()
@@ -370,7 +371,7 @@ class _Search:
     def _said(self, phi: Formula, S: Stream, level: Level) -> object:
         """Return the meaning of the formula at the end of a stream.
 
-        It is None, which distinguishes nothing, if that takes too much.
+        Return None, which refutes no candidate, if computing it takes too long.
         """
         try:
             ask = interpreter.complex_events if level == "events" else interpreter.valuations

@@ -41,7 +41,7 @@ class Names:
         return name
 
     def find_original(self, name: str) -> str:
-        """Return the user's name of the variable that now has this name, for messages."""
+        """Return the user's name for a variable that was renamed, for messages."""
         return self._written.get(name, name)
 
 
@@ -53,8 +53,8 @@ def types_of(phi: core.Formula) -> frozenset[str]:
 def named_apart(phi: core.Formula) -> tuple[core.Formula, Names]:
     """Rename variables so that each iteration has its own and none is an event type.
 
-    What an iteration defines is chosen anew in each round, whatever its name (the clause of +); so the name may change.
-    Outside iterations a variable keeps its name, unless that of an event type: there CEL knows one of its own.
+    Each round of an iteration chooses its variables anew (the clause of +), so their names may change. Outside
+    iterations a variable keeps its name, unless that is also an event type: CEL binds a variable of that name itself.
     """
     types, open_ = types_of(phi), free(phi)
     names = Names(types | variables(phi))
@@ -140,7 +140,7 @@ def events_of(phi: core.Formula) -> int | None:
 
 
 def not_first(phi: Choice, span: Span | None) -> Unsupported:
-    """Return the error for a strategy that may begin later than the stream."""
+    """Return the error for a strategy whose part may begin after the stream does."""
     name = NAMES[type(phi)]
     return Unsupported(
         f"{name} after a ; or in an iteration means something else in core-CEL: it also compares "
@@ -207,7 +207,7 @@ def translated(phi: core.Formula, budget: Budget = Budget()) -> cel.Formula | Un
 
 @dataclass(frozen=True)
 class PendingConstraint:
-    """An atom that has no place yet. `many` are its variables that each round binds anew."""
+    """An atom that cannot be placed yet. `many`: those of its variables that each round binds anew."""
 
     atom: core.Condition
     many: Variables = NOTHING
@@ -223,7 +223,7 @@ PendingConstraints: TypeAlias = frozenset[PendingConstraint]
 
 @dataclass(frozen=True)
 class _Alternative:
-    """One way through a formula. held: the requested variables that hold one event on this way."""
+    """One way to match a formula. held: the requested variables that hold one event on this way."""
 
     held: Variables
     pending: PendingConstraints
@@ -294,8 +294,8 @@ class _Translation:
             yield reduce(_either, usable).around(cel.Plus)
 
     def round(self, one: _Alternative, U: Variables) -> _Alternative:
-        """Return the alternative as a round that chooses the variables U anew; its constraints must hold in every
-        round.
+        """Return the alternative as one round of an iteration, which binds the variables U anew and keeps its
+        constraints.
         """
         pending = set()
         for constraint in _ordered(one.pending):
@@ -400,7 +400,7 @@ def _filtered(one: _Alternative, condition: core.Condition) -> Iterator[_Alterna
 
 
 def _sequenced(one: _Alternative, two: _Alternative) -> _Alternative:
-    """Return one alternative after the other, with the filters that can now be placed."""
+    """Return one alternative after the other, with those pending filters that now have all their variables."""
     held, pending = one.held | two.held, one.pending | two.pending
     settled = frozenset(constraint for constraint in pending if constraint.single <= held)
     both = _Alternative(held, pending - settled, cel.Seq(one.phi, two.phi), one.nodes + two.nodes + 1)
@@ -431,7 +431,7 @@ def _ordered(constraints: PendingConstraints) -> list[PendingConstraint]:
 
 
 def as_cel_condition(condition: core.Condition) -> cel.Condition:
-    """Return the condition on sets that means the same for sets of one event as this one on single events."""
+    """Return the condition on sets of one event each that means the same as this condition on single events."""
     match condition:
         case core.Unary(x, predicate):
             return cel.Every(x, predicate, span=condition.span)

@@ -1,6 +1,6 @@
-"""Whether at most one match of a pattern begins at each row: whether none of its words is the beginning of another.
+"""Decide whether at most one match of a pattern begins at each row: whether no word of it is a prefix of another.
 
-Then it does not matter which match is preferred: MATCH_RECOGNIZE, which has one match for each row, has all of them.
+If so, MATCH_RECOGNIZE, which has one match for each row, has all matches, whichever it prefers.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _Shorter: TypeAlias = int | Literal["start", "ended"]
 
 @dataclass(frozen=True)
 class TwoLengths:
-    """Rows that show two matches at one start: the first `first` rows are one, all rows another.
+    """Rows with two matches that begin at the same row: the first `first` rows, and all rows.
 
     None stands for a row that the solver did not find.
     """

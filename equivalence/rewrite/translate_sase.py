@@ -1,4 +1,4 @@
-"""What of a SASE+ query other languages can say: its components, how gaps are passed over, its conditions by place."""
+"""Find the parts of a SASE+ query that other languages can express: components, strategies, conditions by place."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class SaseShape:
         return self.strategies[n]
 
     def at(self, n: int, edge: Edge) -> list[Predicate]:
-        """Return the conditions on single events for these events of a component."""
+        """Return the conditions on single events at this edge of a component."""
         return [p.condition for p in self.single if (p.component, p.edge) == (n, edge)]
 
 
@@ -310,11 +310,13 @@ class _Translation:
         return (cel.ContiguousPlus if how == "strict_contiguity" else cel.Plus)(phi)
 
     def limited(self, how: sase.Strategy, skipped: cel.Formula, phi: cel.Formula) -> cel.Formula:
-        """Return the event as the first one, after the event before it, that the strategy does not skip."""
+        """Return a formula for the event as the first, after the event before it, that the strategy may not skip."""
         return cel.Unless(phi, cel.Seq(skipped, phi)) if how == "skip_till_next_match" else phi
 
     def limited_first(self, n: int, phi: cel.Formula) -> cel.Formula:
-        """Return the first event of a component likewise; skipping depends on the component before."""
+        """Return a formula as `limited` does, for the first event of a component; skipping depends on the component
+        before.
+        """
         if n == 0 or self.shape.gap(n) != "skip_till_next_match":
             return phi
         shape, k, before = self.shape, self.shape.pattern[n], self.shape.pattern[n - 1]
@@ -360,9 +362,9 @@ class _Translation:
 
 
 def _on_sets(p: pred.Predicate, span: Span | None) -> cel.Condition:
-    """Return the condition of a filter that means a predicate across events, in which one set is mentioned, and once.
+    """Return the condition of a filter that means a predicate across events. The predicate mentions only one set, once.
 
-    A conjunct of SASE+ is a disjunction of comparisons and of negated ones.
+    A conjunct of SASE+ is a disjunction of comparisons and of negated comparisons.
     """
     if isinstance(p, pred.Either):
         return cel.Disjunction(_on_sets(p.left, span), _on_sets(p.right, span), span=span)
@@ -388,8 +390,8 @@ def require_written(phi: cel.Formula) -> cel.Formula:
 def _closed_window(window: sase.SaseWindow, closed: bool) -> cel.TimeWindow:
     """Return the window of CEL, which is closed, with the matches of a window of SASE+.
 
-    An open one becomes as long as the greatest float below. Then no difference of times is between the two: those of
-    timestamps are compared as floats, and those of integers are whole.
+    An open window becomes closed with the greatest float below its width. No difference of times lies between the two:
+    differences of timestamps are compared as floats, and those of integers are whole numbers.
     """
     return cel.TimeWindow(window.seconds if closed else math.nextafter(window.seconds, -math.inf), "second")
 

@@ -152,9 +152,9 @@ def constants(phi: Formula) -> list[Value]:
 
 
 def noted(visit: Callable[[Callable[[T], T]], object]) -> list[T]:
-    """Return the values that a visit passes to its argument, in order.
+    """Run `visit` with a recording function, and return the values that the function got, in order.
 
-    The argument returns each of them unchanged.
+    The function returns each value unchanged.
     """
     found: list[T] = []
 

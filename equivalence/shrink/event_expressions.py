@@ -18,7 +18,9 @@ SHAPE = TreeShape[Expression](expr.children, expr.rebuilt)
 
 
 def smaller_expressions(E: Expression) -> Iterator[Expression]:
-    """Yield an expression in place of one around it, and operators with fewer operands, arguments or definitions."""
+    """Yield expressions in which an operand replaces its parent, or operators have fewer operands, arguments or
+    definitions.
+    """
     yield from SHAPE.parts_instead(E)
     yield from SHAPE.at_each_node(E, _fewer)
 
@@ -39,7 +41,7 @@ def _fewer(E: Expression) -> Iterator[Expression]:
 
 
 def without_variable(E: Expression, x: str) -> Expression:
-    """Return the expression in which the correlation variable is any event."""
+    """Return the expression with each use of a correlation variable replaced by any event."""
     if isinstance(E, expr.ExpressionVariable) and E.name == x:
         return expr.AnyEvent()
     below = tuple(without_variable(F, x) for F in expr.children(E))

@@ -37,7 +37,7 @@ def blocks(q: sase.Tree) -> list[sase.SaseQuery]:
 
 
 def at_each_node(root: N, local: Callable[[Any], Iterable[Any]]) -> Iterator[N]:
-    """Yield the tree with one of its nodes replaced, in every way that local offers, outermost first."""
+    """Yield the tree with one node replaced, for each replacement that `local` offers, outermost first."""
     yield from local(root)
     for name in (field.name for field in fields(root)):
         value: Any = getattr(root, name)
@@ -137,7 +137,7 @@ def operators(q: sase.Tree) -> set[str]:
 
 
 def fewer_blocks(node: sase.SaseNode) -> Iterator[sase.SaseNode]:
-    """Yield a part of a union, a union of fewer parts, a program of fewer queries."""
+    """Yield a part of a union, a union with fewer parts, or a program with fewer queries."""
     match node:
         case sase.SaseUnion(parts_):
             yield from (*parts_, *map(sase.SaseUnion, dropped(parts_)))
@@ -146,8 +146,8 @@ def fewer_blocks(node: sase.SaseNode) -> Iterator[sase.SaseNode]:
 
 
 def fewer_parts(q: sase.SaseNode) -> Iterator[sase.SaseQuery]:
-    """Yield the query without a component and all that mentions it, a clause, a conjunct or an
-    attribute of the result.
+    """Yield the query without one component (and its mentions), one clause, one conjunct, or one attribute of the
+    result.
     """
     if not isinstance(q, sase.SaseQuery):
         return
@@ -166,7 +166,7 @@ def fewer_parts(q: sase.SaseNode) -> Iterator[sase.SaseQuery]:
 
 
 def without(q: sase.SaseQuery, variable: str) -> sase.SaseQuery:
-    """Return the query without a component and all that mentions it; some other component must be positive."""
+    """Return the query without a component and its mentions. Some other component must be positive."""
 
     def is_kept(c: sase.Conjunct) -> bool:
         return isinstance(c.condition, sase.Equivalence) or not _mentions(c.condition, variable)
@@ -194,7 +194,7 @@ def without(q: sase.SaseQuery, variable: str) -> sase.SaseQuery:
 
 
 def _is_written(b: sase.Block) -> bool:
-    """Return whether a block has a text: it gives a strategy to some variable, or it is bare and has predicates."""
+    """Return whether a block can be written: it gives some variable a strategy, or has bare predicates."""
     return bool(b.arguments) if b.strategy is not None else bool(b.conjuncts)
 
 

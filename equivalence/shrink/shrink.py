@@ -1,4 +1,4 @@
-"""Shrinking: a query and a stream on which two things differ, made smaller for as long as they still differ."""
+"""Shrink a query and a stream on which two evaluators differ, for as long as they still differ."""
 
 from __future__ import annotations
 
@@ -104,13 +104,15 @@ class TreeShape(Generic[T]):
         return subtrees(root, self.children)
 
     def at_each_node(self, root: T, local: Reduction[T]) -> Iterator[T]:
-        """Yield the tree with one of its nodes replaced, in every way that local offers, outermost first."""
+        """Yield the tree with one node replaced, for each replacement that `local` offers, outermost first."""
         yield from local(root)
         for below in varied(self.children(root), lambda child: self.at_each_node(child, local)):
             yield self.rebuilt(root, below)
 
     def parts_instead(self, root: T, around: Callable[[T], T] | None = None) -> Iterator[T]:
-        """Yield a tree in place of one above it, the smallest first; then each of these with an operator around it."""
+        """Yield trees in which a descendant replaces an ancestor, the smallest first; then each of these under one
+        operator.
+        """
 
         def local(node: T) -> Iterator[T]:
             inside = sorted(list(self.nodes(node))[1:], key=self.size)
@@ -191,18 +193,18 @@ class FormulaShape(TreeShape[T]):
 
 
 def dropped(items: tuple[X, ...]) -> Iterator[tuple[X, ...]]:
-    """Yield the items without one of them, in every way."""
+    """Yield the items without one of them, for each item."""
     return (items[:i] + items[i + 1 :] for i in range(len(items)))
 
 
 def varied(items: tuple[X, ...], others: Callable[[X], Iterable[X]]) -> Iterator[tuple[X, ...]]:
-    """Yield the items with one of them replaced, in every way that `others` offers."""
+    """Yield the items with one of them replaced, for each replacement that `others` offers."""
     for i, item in enumerate(items):
         yield from ((*items[:i], other, *items[i + 1 :]) for other in others(item))
 
 
 def in_condition(condition: C, atoms: Callable[[C], Iterator[C]]) -> Iterator[C]:
-    """Yield a condition of a filter with one of its atoms replaced, in every way that atoms offers."""
+    """Yield the condition of a filter with one atom replaced, for each replacement that `atoms` offers."""
     if not _is_junction(condition):
         yield from atoms(condition)
         return
@@ -274,9 +276,9 @@ def less_declared(language: QueryOperations[Q], query: Q, S: Stream) -> Candidat
 
 
 def fewer_names(language: QueryOperations[Q], query: Q, S: Stream) -> Candidates[Q]:
-    """Yield queries with two names made one, variables called X, Y, Z, and simpler types, at one place or throughout.
+    """Yield queries with two names merged, variables renamed to X, Y, Z, and simpler types, at one place or throughout.
 
-    A type may become another that is there, or one that the schema declares with the same attributes.
+    A type may become another type of the query, or a type that the schema declares with the same attributes.
     """
     declared = S.schema.types if S.schema is not None else {}
     types = sorted({*(event.type for event in S), *language.types(query)})
@@ -299,7 +301,7 @@ def fewer_names(language: QueryOperations[Q], query: Q, S: Stream) -> Candidates
 
 
 def replacing(index: int, new: V) -> Callable[[V], V]:
-    """Return a function that gives the new value at its call of that number, counted from 0, and else its argument."""
+    """Return a function that returns `new` at the call with this number, counted from 0, and otherwise its argument."""
     calls = count()
     return lambda old: new if next(calls) == index else old
 
@@ -528,7 +530,7 @@ def shrink(
 
 
 def shrink_stream(stream: Stream, differs: Callable[[Stream], bool], tries: int = 2000) -> Stream:
-    """Return a stream that still differs and loses the difference without any of its parts; see `shrink`."""
+    """Return a stream that still differs, but not if any part of it is left out; see `shrink`."""
     length = (len(stream) + 1) // 2
     while length > 0:
         shorter = (Stream(stream[:i] + stream[i + length :], stream.schema) for i in range(0, len(stream), length))
@@ -545,7 +547,7 @@ def shrink_stream(stream: Stream, differs: Callable[[Stream], bool], tries: int 
 
 
 def ways(language: QueryOperations[Q]) -> tuple[Way[Q], ...]:
-    """Return the ways to make a query and a stream smaller, those that cut deepest first."""
+    """Return the ways to make a query and a stream smaller, the largest cuts first."""
     reductions = (partial(_reduced, reduction) for reduction in language.reductions)
     return (
         partial(fewer_events, language),

@@ -129,8 +129,8 @@ def _step(condition: rows.Expression, column: str, span: Span) -> FunnelStep:
 
 
 def _predicate(e: rows.Expression, negated: bool, span: Span) -> pred.Predicate:
-    """Return a condition as a predicate; NOT moves down to the comparisons, as NOT of an unknown
-    one is unknown in SQL.
+    """Return a condition as a predicate. NOT moves down to the comparisons, because in SQL NOT of an unknown one is
+    unknown.
     """
     match e:
         case rows.RowAnd(left, right) | rows.RowOr(left, right):

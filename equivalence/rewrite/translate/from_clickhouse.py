@@ -1,6 +1,6 @@
 """ClickHouse's windowFunnel, sequenceMatch and sequenceCount, as they are pasted, in CEL or MATCH_RECOGNIZE.
 
-windowFunnel asks for a level; the query of CEL has a match where that is the last one. Not every mode has an exact
+windowFunnel returns a level; the query of CEL has a match where the level is the last one. Not every mode has an exact
 translation: each translation lists the differences, and each difference has a smallest stream that shows it, in the
 notation `1:A 2:B`, the times and the steps.
 """
@@ -62,7 +62,7 @@ _NUMBER = re.compile(r"[0-9]{1,15}")
 
 @dataclass(frozen=True)
 class TranslatedCall:
-    """The query for a call, and sentences about where the two differ, none where they are the same."""
+    """The query for a call, and sentences that say where the two differ; no sentences if they mean the same."""
 
     query: str
     differences: tuple[str, ...]
@@ -158,9 +158,9 @@ def _pattern_of(call: ClickHouseCall) -> tuple[SequencePart, ...]:
 
 
 def _sequence_to_rows(call: ClickHouseCall, parts: Sequence[SequencePart]) -> TranslatedCall:
-    """Write a variable for each row of the pattern, and between two of them rows that it passes over.
+    """Write a variable for each row of the pattern, and a variable for the rows that are skipped between two of them.
 
-    None is of no condition, which sequenceMatch drops first; Any may be every row.
+    sequenceMatch first drops rows that meet no condition, so `.` stands for a row that meets some condition.
     """
     conditions = [show_expression(condition) for condition, _ in condition_trees(call)]
     some = " OR ".join(f"({condition})" for condition in conditions)

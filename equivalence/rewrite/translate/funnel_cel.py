@@ -130,11 +130,11 @@ def _all(conditions: Sequence[cel.Condition]) -> cel.Condition:
 
 
 def chain_of(phi: cel.Formula) -> FunnelQuestion:
-    """Return the funnel whose last level a CEL query asks for. Raises Unsupported, with the place, for other queries.
+    """Return the funnel whose last level a CEL query finds. Raises Unsupported, with the place, for other queries.
 
     A funnel is `A ; B ; …` of event types, with conditions on single events, a window, and one attribute of PARTITION
-    BY or PER KEY; a filter that each time is greater than the one before makes its order strict. That no event of a
-    kind stands between is what `chain_query` writes for it.
+    BY or PER KEY; a filter that each time is greater than the one before makes its order strict. An absent event
+    between steps must be written as `chain_query` writes it.
 
     >>> [step.text for step in chain_of(parse("(A ; B FILTER B.x > 1) WITHIN 7 days PARTITION BY [id]")).steps]
     ['A', 'B[x > 1]']

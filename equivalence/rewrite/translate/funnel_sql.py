@@ -42,7 +42,7 @@ _RESERVED = frozenset(
 
 @dataclass(frozen=True)
 class FunnelSql:
-    """A funnel in SQL: the query, and sentences that say where its levels differ from those of the chain."""
+    """A funnel in SQL: the query, and sentences that say where its levels differ from the levels of the chain."""
 
     query: str
     differences: tuple[str, ...]
@@ -54,7 +54,7 @@ def funnel_sql(
     """Return a query for the level of each key. Raises Unsupported, with the reason, if the dialect cannot say it.
 
     table has the columns `type`, `time`, the key and the attributes. position is a column that orders rows of equal
-    times; without it the differences say what is lost.
+    times; without it the sentences of the result say how levels may differ.
     """
     if dialect not in DIALECTS:
         raise IllFormed(f"no dialect {dialect!r}{did_you_mean(dialect, DIALECTS)}; there is {', '.join(DIALECTS)}")
@@ -168,7 +168,7 @@ def _window_functions(question: FunnelQuestion, dialect: Dialect, table: str, po
 
 
 def _of_a_step(question: FunnelQuestion, dialect: Dialect) -> str:
-    """Return the condition that a row is of a step, or may not stand between."""
+    """Return the condition that a row belongs to a step, or to the events that may not stand between steps."""
     steps = [*question.steps, *([question.between] if question.between is not None else [])]
     if all(step.predicate is None for step in steps):
         types = dict.fromkeys(_value(step.type or "", dialect) for step in steps)
@@ -219,7 +219,7 @@ def _select(question: FunnelQuestion, source: str, level: str, where: Sequence[s
 
 
 def _condition(step: FunnelStep, dialect: Dialect) -> str:
-    """Return the condition of a step in SQL; where it is unknown CEL has false."""
+    """Return the condition of a step in SQL; it is false where SQL's would be unknown, as in CEL."""
     parts = [] if step.type is None else [f"{_quoted(TYPE, dialect)} = {_value(step.type, dialect)}"]
     if step.predicate is not None:
         text = _predicate(step.predicate, dialect, negated=False)
