@@ -1,8 +1,8 @@
 """Evaluate Sigma correlations that count in one pass: each group keeps the events of its window and its counts.
 
-The definition (semantics/sigma/denote.py) looks at a whole window for each event. Here an event comes into the window
-once and leaves it once. Rules about one event, `event_count` and `value_count` of such rules are evaluated so, by the
-specification; other correlations, and other readings, are the definition's.
+The definition (semantics/sigma/denote.py) looks at a whole window for each event. Here each event enters the window
+once and leaves it once. This supports rules about one event, and `event_count` and `value_count` of such rules, as the
+specification reads them; other correlations and readings are left to the definition.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class GroupWindow:
     counted: Counter[Hashable] = field(default_factory=Counter)
 
     def add(self, time: Microseconds, position: int, what: tuple[Hashable, ...], width: int) -> None:
-        """Add an event, and drop those that are too old."""
+        """Add an event, and drop the events that are too old."""
         self.events.append((time, position, what))
         self.counted.update(what)
         while time - self.events[0][0] > width:
@@ -48,7 +48,7 @@ class GroupWindow:
 
 
 def unsupported_rules(query: SigmaQuery) -> Unsupported | None:
-    """Return why the rules are not evaluated in one pass; None if they are."""
+    """Return why the rules cannot be evaluated in one pass; None if they can."""
     for rule in query.rules:
         if isinstance(rule, SigmaCorrelation):
             if rule.kind not in COUNTS:
@@ -75,7 +75,7 @@ def count_alerts(query: SigmaQuery, S: Stream, budget: Budget = Budget()) -> lis
 
 
 def times_ascend(S: Stream) -> bool:
-    """Return whether no time is less than an earlier one, so that an event that has left a window never returns."""
+    """Return whether no time is less than an earlier one. Then an event that has left a window never returns."""
     times = [time for event in S if (time := time_of(event)) is not None]
     return times == sorted(times)
 

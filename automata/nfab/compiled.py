@@ -553,7 +553,7 @@ class CompiledBlockRunner:
     # --- preparing ---
 
     def _prepare(self, table: pa.Table) -> Unsupported | None:
-        """Compile the conditions for the kinds of columns in the first batch, or say why that is impossible."""
+        """Compile the conditions for the kinds of columns in the first batch. Refuse where that is impossible."""
         kinds = kinds_of(table)
         layout = self._layouts.get(tuple(kinds.items())) or self._compiled.layout(kinds)
         if isinstance(layout, Unsupported):
@@ -568,7 +568,7 @@ class CompiledBlockRunner:
         return None
 
     def _keys(self, table: pa.Table) -> NDArray[np.int32]:
-        """Return the number of the partition of each event, int32 [rows]; sometimes drops partitions without runs."""
+        """Return the partition number of each event, int32 [rows]. Sometimes this drops partitions without runs."""
         assert self._encoder is not None
         alive = self._memory.head[:, 0] >= 0
         if self._negated is not None:
@@ -582,7 +582,7 @@ class CompiledBlockRunner:
         return keys
 
     def _renumber_strings(self, new: NDArray[np.float64]) -> None:
-        """Give strings new numbers, by their old ones, in all arrays."""
+        """Renumber strings in all arrays; `new` maps old numbers to new ones."""
         programs, registers = self._layout.programs, self._memory.registers
         for register in programs.string_registers:
             registers[:, 2 * register + 1] = new[registers[:, 2 * register + 1].astype(np.int64)]
@@ -625,7 +625,10 @@ def compiled_bindings(
 
 
 def tried_bindings(q: sase.SaseQuery, S: Stream, reading: Reading, budget: Budget) -> set[Bindings] | Unsupported:
-    """Return the bindings of a query over a stream, or why the loops cannot compute them. Raises BudgetExceeded."""
+    """Return the bindings of a query over a stream, or the reason why the loops cannot compute them.
+
+    Raises BudgetExceeded.
+    """
     if (refused := why_not(q)) is not None:
         return refused
     E = CompiledBlockRunner(q, reading, budget, ascending=q.within is None or ascend(S))

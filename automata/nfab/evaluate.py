@@ -1,12 +1,12 @@
 """The matches of a SASE+ query over a stream that comes event by event, in readable Python.
 
-All runs advance side by side (sase07, section 3.2). Four things make that affordable:
-- a run has registers in state of events (registers.py), and the events selected are shared (buffer.py);
-- runs in the same state whose registers agree as far as they will be read have the same future: they become one;
-- where an event of another partition has no effect on a run, runs are found by the partition of the event;
-- when the window of a run is over, the run and what only it needs are deleted.
-The last two need times that ascend, or strategies that skip; the methods that use them say which. The matches are those
-of run.bindings.
+All runs advance side by side (sase07, section 3.2). Four measures make that affordable:
+- a run has registers instead of events (registers.py), and the events selected are shared (buffer.py);
+- runs in the same state that agree in all registers still to be read have the same future: they are merged;
+- where events of other partitions cannot affect a run, runs are looked up by the partition of the event;
+- when the window of a run is over, the run and all data that only it needs are deleted.
+The last two need ascending times, or strategies that skip; the methods that use them say which. The definition of the
+matches is moves.bindings.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Past(Stream):
         return self.stored[index - self.start]
 
     def delete_before(self, start: int) -> None:
-        """Delete the events before that position."""
+        """Delete the stored events before this position."""
         del self.stored[: start - self.start]
         self.start = max(start, self.start)
 
@@ -85,13 +85,13 @@ class NfabAbsences:
         self.past.stored.append(event)
 
     def delete_before(self, start: int) -> None:
-        """Delete the events before that position, which no match to come needs."""
+        """Delete the events before this position. No future match needs them."""
         self.past.delete_before(start)
         for k in self.components:
             del k.noted[: bisect_left(k.noted, start)]
 
     def forbid(self, M: Bindings) -> bool:
-        """Return whether events of a negated component occur, or may still occur."""
+        """Return whether events of a negated component occur in a match's scope, or may still occur there."""
         return any(k.is_there(M) for k in self.components)
 
 
@@ -111,7 +111,7 @@ class _Absence:
         self.noted: list[int] = []
 
     def note(self, event: Event, position: int) -> None:
-        """Store the position of the event if the negated component may begin with it."""
+        """Store the position of the event if events of the negated component may begin with it."""
         if event.type == self.k.type and all(satisfied(p, lambda a: event.get(a.name)) for p in self.on_event):
             self.noted.append(position)
 
@@ -136,7 +136,7 @@ Key: TypeAlias = object
 
 @dataclass(slots=True, eq=False)
 class RunGroup:
-    """Runs in one state with the same values; nodes are the last events that they have selected."""
+    """Runs in one state with the same values. nodes: the last events that they selected."""
 
     values: RegisterValues
     nodes: dict[int, BufferNode]
@@ -149,8 +149,8 @@ Table: TypeAlias = dict[object, RunGroup]
 class BlockRunner:
     """The matches of one query block over a stream.
 
-    A query with a window needs times that ascend. ordered=False is for a stream of which all events are at hand, in any
-    order of times: then runs are not deleted when their window is over.
+    A query with a window needs times that ascend. ordered=False is for a whole stream with times in any order: then
+    runs are kept when their window is over.
     """
 
     def __init__(
@@ -181,13 +181,15 @@ class BlockRunner:
     # --- the interface ---
 
     def begin(self, start: int) -> None:
-        """Start with the event at that position of the stream; to be called before the first event."""
+        """Start with the event at this position of the stream. Call this before the first event."""
         self.position = start
         if self.absences is not None:
             self.absences.past.start = start
 
     def oldest(self) -> int:
-        """Return the position of the first event that a run under way has selected, or that negation may look at."""
+        """Return the position of the first event that a current run has selected, or that a negation may still
+        look at.
+        """
         pending = [node for nodes in self._withheld.values() for node in nodes]
         for tables in self.partitions.values():
             pending += [node for table in tables for group in table.values() for node in group.nodes.values()]
@@ -201,11 +203,13 @@ class BlockRunner:
         return oldest
 
     def push(self, event: Event) -> list[Bindings]:
-        """Return the matches that one more event completes, in no order. Raises InputError, BudgetExceeded."""
+        """Return, in no particular order, the matches that one more event completes. Raises InputError,
+        BudgetExceeded.
+        """
         return list(self.list_matches(self.nodes(event)))
 
     def advance(self, S: Iterable[Event] | pa.RecordBatch | pa.Table) -> list[Bindings]:
-        """Return the matches that some events, or the rows of a batch, complete."""
+        """Return the matches that the events of a batch complete."""
         found: list[Bindings] = []
         for event in Stream.from_table(S) if is_table(S) else S:
             found += self.push(event)
@@ -225,7 +229,7 @@ class BlockRunner:
     def nodes(self, event: Event) -> list[BufferNode]:
         """Return the nodes of the buffer for the matches that one more event completes.
 
-        Negated components may forbid some of these matches; `listed` leaves those out.
+        Negated components may forbid some of these matches; `list_matches` leaves them out.
         """
         if self.expires and not self._times.ascends(event.get(TIME)):
             error = Unordered(
@@ -266,7 +270,10 @@ class BlockRunner:
     # --- one event ---
 
     def _advance(self, tables: list[Table], at: EventContext) -> None:
-        """Move every run of a partition; states in their order, as a run that proceeds looks at the event again."""
+        """Move every run of a partition by one event.
+
+        States are handled in order, because a run that proceeds looks at the event again in its next state.
+        """
         before = sum(map(len, tables))
         old, tables[:] = tables[:], [{} for _ in tables]
         for state in self.plan.states[1:]:
@@ -297,7 +304,7 @@ class BlockRunner:
             self.starts.append((at.event, key))
 
     def _await(self, state: StatePlan, group: RunGroup, at: EventContext, tables: list[Table]) -> None:
-        """Move a run that awaits the first event of a component."""
+        """Move a run that waits for the first event of a component."""
         selected = self._selection.select(state, group.values, at)
         if selected is not None:
             self._enter(state, selected, self._node(state, group, at), tables)
@@ -305,7 +312,7 @@ class BlockRunner:
             self._add(tables, state.number, group.values, group.nodes)
 
     def _more(self, state: StatePlan, group: RunGroup, at: EventContext, old: list[Table], tables: list[Table]) -> None:
-        """Move a run in a Kleene plus: it takes or ignores the event unless it must stop, and proceeds if it may."""
+        """Move a run in a Kleene plus. It takes or ignores the event unless it must stop, and proceeds if it may."""
         by_condition = state.leaving == "by_condition"
         following = self._selection.follows(state, group.values, at)
         complete = by_condition and self._selection.is_complete(state, group.values)
@@ -339,7 +346,7 @@ class BlockRunner:
         self._add(tables, following.number, values, {id(node): node})
 
     def _add(self, tables: list[Table], number: int, values: RegisterValues, nodes: dict[int, BufferNode]) -> None:
-        """Add runs to a state, merged with runs there that have the same future."""
+        """Add runs to a state; merge them with runs there that have the same future."""
         key = self.plan.states[number].key(values)
         there = tables[number].get(key)
         if there is None:
@@ -362,7 +369,7 @@ class BlockRunner:
                     self._found.append(node)
 
     def _matches_at_once(self, state: StatePlan, values: RegisterValues) -> bool:
-        """Return whether a Kleene plus in last place is a match whatever comes next, even if nothing does."""
+        """Return whether a Kleene plus in last place is a match whatever comes next, even if no event follows."""
         if state.leaving == "by_condition":
             return self._selection.is_complete(state, values)
         return state.leaving == "after_each" or state.cut
@@ -380,7 +387,7 @@ class BlockRunner:
         return tuple((kind(value), value) for value in values if value is not None)
 
     def _expire(self, event: Event) -> None:
-        """Delete the runs whose window is over at the event; a Kleene plus in last place stops and is a match.
+        """Delete the runs whose window is over at the event. A run in a Kleene plus in last place stops and is a match.
 
         As times ascend, a run that awaits an event will never select one. A run of another partition than the event's
         has seen none but those of its own; it would have skipped the others, which agree with none of its events.
@@ -403,7 +410,9 @@ class BlockRunner:
                 del self.partitions[key]
 
     def _delete_past(self, absences: NfabAbsences, event: Event) -> None:
-        """Delete what negation cannot look at any more: all events before the window that the oldest run ends."""
+        """Delete the events that negation cannot need any more: those whose window ends before the oldest run
+        begins.
+        """
         past = absences.past
         oldest = self.starts[0][0] if self.starts else event
         start = past.start
@@ -414,9 +423,7 @@ class BlockRunner:
     # --- answers ---
 
     def list_matches(self, nodes: Iterable[BufferNode]) -> Iterator[Bindings]:
-        """Return the matches that nodes stand for, except those that a negated component forbids. Raises
-        BudgetExceeded.
-        """
+        """Return the matches of nodes, except matches that a negated component forbids. Raises BudgetExceeded."""
         found = 0
         for node in nodes:
             for M in timed_items(matches_of(node, self._variables)):
@@ -427,7 +434,7 @@ class BlockRunner:
 
 
 def require_matches(found: int, budget: Budget) -> None:
-    """Raise BudgetExceeded if there are more matches than the budget has."""
+    """Raise BudgetExceeded if there are more matches than the budget allows."""
     if found > budget.matches:
         raise BudgetExceeded(f"more than {budget.matches} matches; set a window or a stricter strategy, or count them")
 
@@ -437,7 +444,7 @@ def require_matches(found: int, budget: Budget) -> None:
 
 
 class StoredEvents(Sequence[Event]):
-    """The events from position `start` on; len is that of the whole stream."""
+    """The stored events from position `start` on. Its length is that of the whole stream."""
 
     def __init__(self, start: int = 0) -> None:
         self.start = self._end = start
@@ -453,14 +460,14 @@ class StoredEvents(Sequence[Event]):
             self._end += len(S)
 
     def delete_before(self, start: int) -> None:
-        """Delete the events before that position."""
+        """Delete the stored events before this position."""
         self.start = max(self.start, min(start, self._end))
         while self._parts and self._firsts[0] + len(self._parts[0]) <= self.start:
             del self._firsts[0], self._parts[0]
             self._events.clear()
 
     def table(self) -> pa.Table:
-        """Return the stored events; a column is there if an event has a value for it.
+        """Return the stored events as a table, with a column for each attribute that has a value.
 
         Raises InputError where an attribute has values of several types that do not fit in one column.
         """
@@ -515,7 +522,7 @@ def count(
     budget: Budget = Budget(),
     operations: Operations = NO_OPERATIONS,
 ) -> int:
-    """Return the number of matches. They are not listed, unless a negated component has to be tried on each."""
+    """Return the number of matches. They are listed only if negated components have to be checked on each."""
     E = BlockRunner(q, reading, budget, operations, ordered=ascend(S))
     if E.absences is not None:
         return sum(1 for _ in _all(E, S))
@@ -530,7 +537,7 @@ def first(
     budget: Budget = Budget(),
     operations: Operations = NO_OPERATIONS,
 ) -> list[Bindings]:
-    """Return the matches completed first, at most that many; the stream is read no further than these need."""
+    """Return the first `limit` matches to be completed. The stream is read only as far as these need."""
     return list(islice(_all(BlockRunner(q, reading, budget, operations, ordered=ascend(S)), S), limit))
 
 

@@ -1,7 +1,7 @@
 """Query blocks of SASE+ behind the interface of all evaluators, readable and compiled.
 
-The state is the events that a run under way may have begun with, and those after them: read again, they lead to the
-same runs. So it is bounded by the window; without one, by the oldest run.
+The saved state is the events from the beginning of the oldest run on. Reading them again leads to the same runs. So its
+size is bounded by the window; without one, by the age of the oldest run.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def matches_of(
     budget: Budget = Budget(),
     operations: Operations = NO_OPERATIONS,
 ) -> list[Match]:
-    """Return all matches of a query, of the last one of a program, sorted, with their results.
+    """Return all matches of a query, sorted, with their results; of a program, the matches of its last query.
 
     Raises Unsupported for an aggregate that is not registered, IllFormed, BudgetExceeded.
     """
@@ -58,7 +58,7 @@ def matches_of(
 
 
 class _Composition:
-    """The queries of a program over an input stream; a stream is made when the first query reads it."""
+    """The queries of a program over an input stream. A named stream is made when a query first reads it."""
 
     def __init__(
         self, q: sase.Tree, S: Stream, find: Finder, reading: Reading, budget: Budget, operations: Operations
@@ -84,7 +84,7 @@ class _Composition:
         }
 
     def _stream(self, name: str) -> Stream:
-        """Return the stream of that name: the input, or the result events of the query that names it."""
+        """Return the stream of that name: the input, or the result events of the query with that name."""
         if name not in self.streams:
             (query,) = (q for q in self.queries if any(part.returned.stream == name for part in blocks_of(q)))
             read = self._stream(blocks_of(query)[0].source or sase.INPUT_STREAM)
@@ -142,7 +142,9 @@ def _composed(event: Event, names: tuple[str, ...]) -> Composed:
 
 
 def _result_event(m: Match, type_: str, last: Event) -> Event:
-    """Return the event of a match in a named stream, with the time of its last event unless RETURN gives one."""
+    """Return the result event of a match for a named stream. Its time is that of the match's last event unless RETURN
+    sets it.
+    """
     made = {} if m.result is None else dict(m.result.attributes)
     attributes = {TIME: last.get(TIME), **{name: value for name, value in made.items() if value is not None}}
     return Event(type_, {name: value for name, value in attributes.items() if value is not None})
@@ -165,7 +167,7 @@ def _aggregates(q: sase.SaseQuery) -> Iterator[sase.SaseAggregate]:
 def non_overlapping(
     q: sase.SaseQuery, found: Iterable[Bindings], S: Sequence[Event], reading: Reading
 ) -> list[Bindings]:
-    """Return the matches that NON-OVERLAP leaves (icde08, section II.C).
+    """Return the matches that NON-OVERLAP keeps (icde08, section II.C).
 
     From each partition it takes the best match, then the best match that does not overlap it, and so on. The reading
     determines which match is the best.
@@ -187,7 +189,7 @@ def _overlap(left: tuple[int, ...], right: tuple[int, ...]) -> bool:
 
 
 def _rank(positions: tuple[int, ...], reading: Reading) -> tuple[int, ...]:
-    """Return a sort key that is smaller for the better match."""
+    """Return a sort key by which better matches come first."""
     first, last = positions[0], positions[-1]
     match reading.non_overlap:
         case "earliest_end":
@@ -216,7 +218,7 @@ SPARE = 4_096  # events that may be stored without being needed
 
 
 def block_of(q: sase.Tree) -> sase.SaseQuery | Unsupported:
-    """Return the query if it is one block over the input, else the reason why it cannot run in batches."""
+    """Return the query if it is one block over the input; otherwise the reason why it cannot run in batches."""
     if not isinstance(q, sase.SaseQuery) or q.source not in (None, sase.INPUT_STREAM):
         return Unsupported(
             "batch evaluation supports one query block that reads the input; collect the stream for other queries"
@@ -231,7 +233,7 @@ def block_of(q: sase.Tree) -> sase.SaseQuery | Unsupported:
 class BlockEvaluator(Evaluator):
     """The matches of one query block over its input stream, with bindings and results.
 
-    Raises Unsupported for a query that is no such block, see `block_of`.
+    Raises Unsupported for any other query, see `block_of`.
     """
 
     state_word: ClassVar[str]
@@ -255,7 +257,7 @@ class BlockEvaluator(Evaluator):
         self.begin(0)
 
     def push_stream(self, S: Stream, limit: int | None = None) -> list[Match]:
-        """Same as `push`, but for a Stream.
+        """Read the next events like `push`, given a Stream.
 
         Raises BudgetExceeded also for more than budget.matches.
         """
@@ -266,7 +268,7 @@ class BlockEvaluator(Evaluator):
         return self._matches(self._runner.bound_at_end())
 
     def tally(self, S: Stream) -> int:
-        """Return the number of matches like `count`; without HAVING and negated components they are not listed."""
+        """Return the number of matches like `count`. They are listed only for HAVING and negated components."""
         if self.q.having is not None or any(k.negated for k in self.q.pattern):
             return len(self.push_stream(S))
         return self._advanced(S, lambda: self._runner.count(S))
@@ -317,12 +319,12 @@ class BlockEvaluator(Evaluator):
         return {}
 
     def with_columns(self, table: pa.Table, head: dict[str, str]) -> pa.Table:
-        """Return the saved events with the columns that `columns` described."""
+        """Return the saved events with the columns that `columns` described in the header."""
         return table
 
     @property
     def counters(self) -> Counters:
-        """Return counts; nodes: those of the shared buffer, or in compiled loops of each run; states: those of the
+        """Return the counters. nodes: of the shared buffer, or of each run in compiled loops. states: of the
         automaton.
         """
         return Counters(self.position - self._first, self._runner.node_count, len(self._runner.plan.states))
@@ -354,7 +356,7 @@ class BlockEvaluator(Evaluator):
         return sorted(matches)[:limit]
 
     def _delete_unneeded(self) -> None:
-        """Delete the events that no match to come has, but the last one, whose time later ones are compared with."""
+        """Delete the events that no future match contains, except the last one: later times are compared with it."""
         self._events.delete_before(min(self._runner.oldest(), max(self.position - 1, 0)))
         self._most = 2 * (self.position - self._events.start) + SPARE
 
@@ -381,7 +383,7 @@ class CompiledSaseEvaluator(BlockEvaluator):
         return CompiledBlockRunner(self.q, self.reading, self.budget)
 
     def count_all(self, S: Stream) -> int:
-        """Count the matches; for events that the loops cannot read, by the readable evaluator."""
+        """Count the matches; if the loops cannot read the events, with the readable evaluator."""
         from cerify.automata.nfab.compiled import bindings
 
         if self.q.having is not None or any(k.negated for k in self.q.pattern):

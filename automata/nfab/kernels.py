@@ -36,7 +36,7 @@ from cerify.automata.nfab import opcodes as op
 
 @inlined
 def holds(low, high, plan, work, data, e, registers, run, numbers):  # type: ignore[no-untyped-def]
-    """Return whether the conditions with code from low to high are true of event e and the registers of a run."""
+    """Return whether the conditions in code[low:high] are true of event e and the registers of a run."""
     if low == high:
         return True
     top = -2
@@ -126,7 +126,7 @@ def remember(place, plan, data, e, registers, run, numbers):  # type: ignore[no-
 
 @inlined
 def agrees(place, marked, plan, data, e, registers, run):  # type: ignore[no-untyped-def]
-    """Return whether event e passes the equivalence tests, or those that define the partition."""
+    """Return whether event e passes the equivalence tests; with `marked`, only those that define the partition."""
     for at in range(plan[place + op.TESTED], plan[place + op.TESTED + 1], 3):
         register, column = plan[at], plan[at + 1]
         if (not marked or plan[at + 2] != 0) and not (
@@ -152,7 +152,7 @@ def twin(run, runs, registers, numbers):  # type: ignore[no-untyped-def]
 
 @inlined
 def released(run, runs, numbers):  # type: ignore[no-untyped-def]
-    """Delete a run."""
+    """Delete a run and free its row."""
     runs[run, 0] = numbers[op.FREE]
     numbers[op.FREE] = run
     numbers[op.ALIVE] -= 1
@@ -168,14 +168,14 @@ def add(run, key, runs, head):  # type: ignore[no-untyped-def]
 
 @inlined
 def matched(node, pending, numbers):  # type: ignore[no-untyped-def]
-    """Write the match that ends with the node."""
+    """Write the match whose last node is this one."""
     pending[numbers[op.PENDING]] = node
     numbers[op.PENDING] += 1
 
 
 @inlined
 def select(run, s, key, position, plan, work, data, e, registers, runs, nodes, head, pending, numbers):  # type: ignore[no-untyped-def]
-    """Let a run select an event that its state awaits: it moves to the next state, or is a match."""
+    """Let a run select an event: it moves to the next state, or is a match."""
     place = s * op.WIDTH
     node = numbers[op.NODES]
     numbers[op.NODES] += 1
@@ -208,7 +208,7 @@ def select(run, s, key, position, plan, work, data, e, registers, runs, nodes, h
 
 @inlined
 def selects(bit, s, run, plan, work, data, e, registers, numbers):  # type: ignore[no-untyped-def]
-    """Return whether state s selects the event for the run."""
+    """Return whether state s lets the run select the event."""
     place = s * op.WIDTH
     return (
         (bit >> s) & 1 != 0
@@ -234,7 +234,7 @@ def skips(s, selected, run, plan, work, data, e, registers, numbers):  # type: i
 
 @inlined
 def look(run, bit, key, position, plan, work, data, e, registers, runs, nodes, head, pending, numbers):  # type: ignore[no-untyped-def]
-    """Move a run by one event: it takes, ignores or proceeds, does several of these, or is deleted."""
+    """Move a run by one event. It takes, ignores or proceeds, or several of these, or is deleted."""
     s, node = np.int64(runs[run, 1]), runs[run, 2]
     place = s * op.WIDTH
     more, last, has_end = plan[place + op.KIND] == op.MORE, plan[place + op.IS_LAST] != 0, plan[place + op.HAS_END] != 0
@@ -299,7 +299,7 @@ def look(run, bit, key, position, plan, work, data, e, registers, runs, nodes, h
 
 @compiled
 def clear(nodes, runs, head, pending, numbers):  # type: ignore[no-untyped-def]
-    """Delete the nodes that neither a run nor a match still to be written needs."""
+    """Delete the nodes that no run and no unwritten match needs."""
     needed = np.zeros(numbers[op.NODES], np.uint8)
     for at in range(numbers[op.PENDING]):
         node = pending[at]
@@ -339,9 +339,9 @@ def advance(  # type: ignore[no-untyped-def]
     start, bits, keys, times, scale, width, closed, data, plan, work, initial, numbers, head, runs, registers, nodes,
     queue_times, queue_keys, pending, offsets, labels, events, most_runs, most_matches, base, listed,
 ):  # fmt: skip
-    """Read a batch from the event `start` on; returns the event to continue with, once an array is longer.
+    """Read a batch from the event `start` on; return the event at which to continue after enlarging an array.
 
-    offsets, labels (components) and events (positions) are those of the matches.
+    offsets, labels (components) and events (positions) describe the matches.
     """
     windowed = width >= 0
     for e in range(start, bits.size + 1):
@@ -443,7 +443,7 @@ def advance(  # type: ignore[no-untyped-def]
 
 @inlined
 def in_scope(side, p, first, last, times, scale, width, closed):  # type: ignore[no-untyped-def]
-    """Return whether the window lets a component look at event p: it ends with the match, or begins with it."""
+    """Return whether event p is in the window of a negated component, which ends or begins with the match."""
     if side == op.BETWEEN:
         return True
     since = (times[last] - times[p] if side == op.IN_FRONT else times[p] - times[first]) / scale
@@ -462,11 +462,10 @@ def completes(  # type: ignore[no-untyped-def]
     begin, end, s, side, first, last, base, following, times, bits, data, plan, work, match, now, then, numbers, scale,
     width, closed,
 ):  # fmt: skip
-    """Return 1 if a series of the component whose first state is s, from event `begin` on, is complete before event
-    `end`.
+    """Return 1 if a series of a negated component, begun at event `begin`, is complete before event `end`.
 
-    0 if none is, -1 if there are more of them under way than there are rows. Events of other partitions are skipped:
-    where a strategy forbids that, there is one partition.
+    s: the first state of the component. Return 0 if there is no such series, and -1 if more series are open than there
+    are rows. Events of other partitions are skipped: where a strategy forbids that, there is only one partition.
     """
     more = s + 1
     place = more * op.WIDTH
@@ -502,9 +501,9 @@ def stand(  # type: ignore[no-untyped-def]
     start, stands, offsets, labels, events, base, keys, times, bits, data, previous, following, negated, begins, plan,
     work, initial, match, now, then, numbers, scale, width, closed, ascending,
 ):  # fmt: skip
-    """Write into stands, from match `start` on, 0 for a match that a negated component forbids, else 1.
+    """Write into `stands`, from match `start` on, 0 for each match that a negated component forbids, and 1 for others.
 
-    Returns the number of matches, or that of the match for which now and then are too short.
+    Return the number of matches, or the number of the match for which the arrays now and then are too short.
     """
     for m in range(start, stands.size):
         low, high = offsets[m], offsets[m + 1]

@@ -1,8 +1,8 @@
 """Automata with a match buffer, NFA^b: sase07, section 3.1 and appendix A.2.
 
-A = (Q, E, θ, q1, F). Q is a line of singleton states s and pairs of states p[1], p[i], and a final state at its end.
-Every edge carries a formula, its θ. A formula is data: what it says of the event that is looked at, and of those in the
-buffer, is decided in run.py, and what it looks like on paper in show.py.
+A = (Q, E, θ, q1, F). Q is a line of singleton states s and pairs of states p[1], p[i], with a final state at its end.
+Every edge carries a formula, its θ. A formula is data: moves.py evaluates it on the current event and the buffer, and
+`show_formula` writes it in the notation of the paper.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Part = Literal["begin", "take", "ignore", "proceed", "forced-stop", "auto-stop"]
 
 @dataclass(frozen=True, slots=True)
 class NfabState:
-    """A state: single s, first p[1] and more p[i] of a pair, or final F. It awaits events of the variable."""
+    """A state: single s, first p[1] and more p[i] of a pair, or final F. It waits for events of its variable."""
 
     kind: Literal["single", "first", "more", "final"]
     variable: str = ""
@@ -61,35 +61,35 @@ class NfabLabel:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """True, or False."""
+    """The formula True, or False."""
 
     value: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Negation:
-    """¬ f."""
+    """The formula ¬ f."""
 
     inner: Formula
 
 
 @dataclass(frozen=True, slots=True)
 class NfabConjunction:
-    """f ∧ g ∧ …; of no parts it is True."""
+    """The formula f ∧ g ∧ …; without parts it is True."""
 
     parts: tuple[Formula, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class NfabDisjunction:
-    """f ∨ g ∨ …; of no parts it is False."""
+    """The formula f ∨ g ∨ …; without parts it is False."""
 
     parts: tuple[Formula, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class TypeTest:
-    """Tests whether the current event has the type of the component that the state awaits."""
+    """Tests whether the current event has the type of the state's component."""
 
     state: NfabState
     type: str
@@ -97,8 +97,9 @@ class TypeTest:
 
 @dataclass(frozen=True, slots=True)
 class NfabTest:
-    """Tests a predicate of WHERE on the buffer and the current event, as the one that the state awaits; only on the
-    buffer if None.
+    """Tests a predicate of WHERE on the buffer and the current event, taken as the event that `state` awaits.
+
+    If `state` is None, only the buffer is tested.
     """
 
     predicate: Predicate
@@ -130,7 +131,7 @@ TRUE, FALSE = Truth(True), Truth(False)
 
 @dataclass(frozen=True, slots=True)
 class NfabEdge:
-    """An edge; its formula is the θ of its source and its kind."""
+    """An edge. Its formula is the θ of its source and its kind."""
 
     source: NfabState
     move: Move
@@ -138,7 +139,7 @@ class NfabEdge:
 
     @property
     def label(self) -> NfabLabel:
-        """Return the name of its formula."""
+        """Return the name of the edge's formula."""
         return NfabLabel(self.source, self.move)
 
 
@@ -152,12 +153,12 @@ class NFAb:
 
     @property
     def initial(self) -> NfabState:
-        """q1."""
+        """Return the first state, q1."""
         return self.states[0]
 
     @property
     def final(self) -> NfabState:
-        """F."""
+        """Return the final state, F."""
         return self.states[-1]
 
 
@@ -232,7 +233,7 @@ def show_formula(f: Formula) -> str:
 
 
 def _flat(parts: tuple[Formula, ...]) -> list[Formula]:
-    """Return the parts of a conjunction with those of conjunctions inside it."""
+    """Return the parts of a conjunction, with nested conjunctions taken apart."""
     found: list[Formula] = []
     for part in parts:
         found += _flat(part.parts) if isinstance(part, NfabConjunction) else [part]
@@ -240,7 +241,7 @@ def _flat(parts: tuple[Formula, ...]) -> list[Formula]:
 
 
 def _inside(f: Formula) -> str:
-    """Return a formula as an operand: in parentheses where it has an operator of its own."""
+    """Return a formula as an operand: in parentheses if it has an operator."""
     if isinstance(f, NfabConjunction | NfabDisjunction) and len(f.parts) == 1:
         return _inside(f.parts[0])
     composed = isinstance(f, NfabConjunction | NfabDisjunction) and len(f.parts) > 1

@@ -1,7 +1,8 @@
-"""Runs of an NFA^b by their definition: sase07, appendix A.2. All of them, move by move; nothing is shared or pruned.
+"""Runs of an NFA^b by their definition: sase07, appendix A.2. Every run is followed, move by move, without sharing or
+pruning.
 
-A run is its sequence of moves. Position j is the event that is looked at, len(S) if there is none left: then a proceed
-edge can still be followed, with all conditions on an event that is not there false (docs/decisions/sase.md).
+A run is a sequence of moves. Position j is the current event, or len(S) after the last one. Then a run can still follow
+a proceed edge; all conditions on the missing event are false (docs/decisions/sase.md).
 """
 
 from __future__ import annotations
@@ -37,21 +38,23 @@ State = Any
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """An aggregate as a loop: the state before the first value, after one more, and the value of a state."""
+    """An aggregate as a loop: the state before the first value, the state after one more value, and a state's
+    result.
+    """
 
     start: State
     step: Callable[[State, Value], State]
     result: Callable[[State], Value | None]
 
     def add_event(self, state: State, event: Event, name: str) -> State:
-        """Return the state after an event. An absent attribute changes nothing; the name "" counts every event."""
+        """Return the state after an event. An absent attribute changes nothing; the name "" counts all events."""
         value = event.get(name) if name else 1
         return state if value is None else self.step(state, value)
 
 
 def fold_of(aggregate: SaseAggregate, operations: Operations = NO_OPERATIONS) -> Fold:
-    """Return the fold of an aggregate. Raises Unsupported for a name that is not registered,
-    IllFormed without a rank.
+    """Return the fold of an aggregate. Raises Unsupported for an unregistered name, and IllFormed for a missing
+    rank.
     """
     match aggregate.function:
         case "count":
@@ -78,7 +81,7 @@ def fold_of(aggregate: SaseAggregate, operations: Operations = NO_OPERATIONS) ->
 def value_over(
     aggregate: SaseAggregate, events: Iterable[Event], operations: Operations = NO_OPERATIONS
 ) -> Value | None:
-    """Return the value of an aggregate over some events, None if it has none."""
+    """Return the value of an aggregate over some events; None if it has no value."""
     fold = fold_of(aggregate, operations)
     state = fold.start
     for event in events:
@@ -121,7 +124,7 @@ def _mean(state: State) -> Value | None:
 
 
 def _best(k: int, highest: bool) -> Fold:
-    """Return the k-th highest or lowest value; the state is the k best values, ascending, or a NaN alone.
+    """Return the k-th highest or lowest value. The state is the k best values, ascending, or NaN alone.
 
     Of equal values, such as 1 and 1.0, the earlier one is better.
     """
@@ -193,7 +196,7 @@ INDEX: Mapping[Identifier, int] = {"a": 0, "a[1]": 0, "a[i]": -1, "a[a.LEN]": -1
 
 
 def values_in(buffer: Bindings, S: Sequence[Event], operations: Operations = NO_OPERATIONS) -> Values:
-    """Return the values of identifiers, the variables of the buffer being instantiated with their events."""
+    """Return a function that gives the values of identifiers whose variables are bound to the events of the buffer."""
     selected = dict(buffer)
 
     def value(a: Attribute) -> Value | None:
@@ -209,7 +212,7 @@ def values_in(buffer: Bindings, S: Sequence[Event], operations: Operations = NO_
 
 
 def instantiated(form: Identifier, positions: Sequence[int]) -> int | None:
-    """Return the position that an identifier refers to among those of its variable; None if there are too few."""
+    """Return the position that an identifier refers to, given those of its variable; None if there are too few."""
     index = INDEX[form]
     return positions[index] if -len(positions) <= index < len(positions) else None
 
@@ -239,7 +242,7 @@ def _seconds(start: Value | None, time: Value | None) -> int | float | None:
 
 @dataclass(frozen=True, slots=True)
 class NfabStep:
-    """A move, the state that it leaves, and the position that it looks at."""
+    """A move: the state that it leaves, and the position of its current event."""
 
     move: nfab.Move
     state: nfab.NfabState
@@ -248,7 +251,7 @@ class NfabStep:
 
 @dataclass(frozen=True, slots=True)
 class NfabConfiguration:
-    """The end of a run: its state, the position looked at, and the buffer."""
+    """The end of a run: its state, its current position, and the buffer."""
 
     state: nfab.NfabState
     at: int
@@ -264,7 +267,7 @@ class NfabRun:
 
     @property
     def pairs(self) -> tuple[tuple[int, str], ...]:
-        """Return the run as A.2 writes it, positions from 0: each identifier and the event it was instantiated as.
+        """Return the run in the notation of A.2, with positions from 0: each identifier with the event bound to it.
 
         The last pair is the state reached and the position looked at.
         """
@@ -313,7 +316,7 @@ class Runs:
         return (run for run in self.all(start) if run.now.state == self.A.final)
 
     def find_runs(self, M: Bindings) -> Iterator[NfabRun]:
-        """Yield the accepting runs whose buffer is M; runs with events that M does not have are not followed."""
+        """Yield the accepting runs whose buffer is M. Runs that select an event outside of M are dropped."""
         pending = [NfabRun((), NfabConfiguration(self.A.initial, min(p for _, ps in M for p in ps)))]
         while pending:
             check_time()
@@ -338,8 +341,8 @@ class Runs:
     def reached(
         self, initial: Iterable[NfabConfiguration], looking: Callable[[NfabConfiguration], bool] = lambda now: True
     ) -> Iterator[NfabConfiguration]:
-        """Return all configurations, each once, that runs from these reach through configurations
-        that pass `looking`.
+        """Return all configurations that runs from these reach through configurations accepted by `looking`,
+        each once.
         """
         seen: set[NfabConfiguration] = set()
         pending = list(initial)
@@ -353,14 +356,14 @@ class Runs:
             pending.extend(following for _, following in self.moves(now))
 
     def accepts(self) -> bool:
-        """Return whether the stream, as a word, is in L(A): some accepting run reads it from its first event to its
-        last.
+        """Return whether some accepting run reads the stream from its first event to its last, so that the stream is in
+        L(A).
         """
         end = len(self.S)
         return end > 0 and any(run.now.at == end for run in self.accepting(0))
 
     def moves(self, now: NfabConfiguration) -> Iterator[tuple[NfabStep, NfabConfiguration]]:
-        """Yield the inductive cases of A.2."""
+        """Yield the moves from a configuration, by the inductive cases of A.2."""
         q, j = now.state, now.at
         step = partial(NfabStep, state=q, at=j)
         match q.kind:
@@ -382,11 +385,13 @@ class Runs:
                 assert_never(q.kind)
 
     def holds(self, part: nfab.Part, now: NfabConfiguration) -> bool:
-        """Return whether θ_{q, part} holds in the configuration."""
+        """Return whether θ_{q, part} holds in this configuration, where q is its state."""
         return self.label(nfab.NfabLabel(now.state, part), now)
 
     def label(self, label: nfab.NfabLabel, now: NfabConfiguration) -> bool:
-        """Return whether the formula with this label holds now; after the last event begin, take and ignore do not."""
+        """Return whether the formula with this label holds now. After the last event begin, take and ignore are
+        false.
+        """
         if now.at == len(self.S):
             match label.part:
                 case "begin" | "take" | "ignore":
@@ -396,7 +401,7 @@ class Runs:
         return self.formula(self.A.theta[label], now)
 
     def formula(self, f: nfab.Formula, now: NfabConfiguration) -> bool:
-        """Return whether a formula holds of the event looked at and the buffer."""
+        """Return whether a formula holds of the current event and the buffer."""
         match f:
             case nfab.Truth(value):
                 return value
@@ -424,7 +429,7 @@ class Runs:
                 raise TypeError(f"{f} is not a formula")
 
     def selected(self, now: NfabConfiguration) -> Bindings:
-        """Return the buffer with the event looked at."""
+        """Return the buffer extended by the current event."""
         return selected(now, now.state.variable)
 
     def _check(self, made: int) -> None:
@@ -437,7 +442,7 @@ class Runs:
 
 
 def selected(now: NfabConfiguration, variable: str) -> Bindings:
-    """Return the buffer with the event looked at as the variable's next."""
+    """Return the buffer with the current event as the next one of the variable."""
     match now.buffer:
         case (*before, (last, positions)) if last == variable:
             return (*before, (variable, (*positions, now.at)))
@@ -446,7 +451,7 @@ def selected(now: NfabConfiguration, variable: str) -> Bindings:
 
 
 def _within(now: NfabConfiguration, M: Bindings) -> bool:
-    """Return whether the buffer can still become M."""
+    """Return whether the buffer is a prefix of M for each of its variables."""
     wanted = dict(M)
     return all(wanted[variable][: len(positions)] == positions for variable, positions in now.buffer)
 
@@ -461,7 +466,7 @@ def _within(now: NfabConfiguration, M: Bindings) -> bool:
 
 
 def present(q: sase.SaseQuery, k: sase.Component, M: Bindings, runs: Runs) -> bool:
-    """Return whether the negated component describes events in its scope, or may describe future ones."""
+    """Return whether events of a negated component occur in its scope, or may still occur there."""
     scope = scope_of(q, k, M, runs)
     if not scope:
         return scope is None
@@ -470,7 +475,9 @@ def present(q: sase.SaseQuery, k: sase.Component, M: Bindings, runs: Runs) -> bo
 
 
 def accepted(own: Runs, M: Bindings, starts: Iterable[int], scope: list[int]) -> bool:
-    """Return whether a run of a negated component's automaton, from one of the starts, accepts events of its scope."""
+    """Return whether a run of a negated component's automaton that begins at one of the starts accepts events of its
+    scope.
+    """
     inside = frozenset(scope)
 
     def looking(now: NfabConfiguration) -> bool:
@@ -490,7 +497,7 @@ def scope_of(q: sase.SaseQuery, k: sase.Component, M: Bindings, runs: Runs) -> l
 
 
 def neighbours(q: sase.SaseQuery, k: sase.Component, M: Bindings, start: int, end: int) -> tuple[int, int]:
-    """Return the bounds of the positions between the neighbours' events; start and end are those of the stream."""
+    """Return the bounds of the scope between a negated component's neighbours. start, end: the bounds of the stream."""
     bound = dict(M)
     at = q.pattern.index(k)
     before = [c.variable for c in q.pattern[:at] if not c.negated]
@@ -501,7 +508,7 @@ def neighbours(q: sase.SaseQuery, k: sase.Component, M: Bindings, start: int, en
 def is_unfinished(
     q: sase.SaseQuery, k: sase.Component, M: Bindings, S: Sequence[Event], reading: Reading, positions: Iterable[int]
 ) -> bool:
-    """Return whether an event to come may still be in scope, since no event after the match is past its window."""
+    """Return whether a future event may still be in scope, because no event after the match is past its window."""
     window = q.within
     if window is None or reading.stream_end == "stops" or not _is_at_end(q, k):
         return False
@@ -512,7 +519,7 @@ def is_unfinished(
 def in_scope(
     q: sase.SaseQuery, k: sase.Component, M: Bindings, S: Sequence[Event], reading: Reading, positions: Iterable[int]
 ) -> list[int]:
-    """Return the positions between the neighbours' events that are in the window."""
+    """Return the positions between a negated component's neighbours that are in the window."""
     window, closed = q.within, reading.window == "closed"
     first, last = M[0][1][0], M[-1][1][-1]
     if window is None:
@@ -543,7 +550,7 @@ def bindings(
     budget: Budget = Budget(),
     operations: Operations = NO_OPERATIONS,
 ) -> set[Bindings]:
-    """Return the buffers of the accepting runs, less those with events of a negated component in its scope.
+    """Return the buffers of accepting runs, except those with events of a negated component in its scope.
 
     Raises BudgetExceeded.
     """

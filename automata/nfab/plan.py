@@ -47,7 +47,7 @@ CONTENT: dict[Identifier, Content] = {
 
 @dataclass(frozen=True, slots=True)
 class _Register:
-    """The number of a register, its fold if it is an aggregate, and the register that it is copied from."""
+    """A register: its number, its fold for an aggregate, and the register from which it is copied."""
 
     number: int
     fold: Fold | None = None
@@ -90,7 +90,7 @@ class NfabRegisters:
         return self._by_key[key]
 
     def after_selecting(self, values: RegisterValues, variable: str, is_first: bool, event: Event) -> RegisterValues:
-        """Return the values after one more event for the variable, its first or a later one."""
+        """Return the values of the registers after the variable takes one more event, its first or a later one."""
         new = list(values)
         if values[0] is None:
             new[0] = event
@@ -106,7 +106,7 @@ class NfabRegisters:
         return tuple(new)
 
     def reader(self, values: RegisterValues) -> Values:
-        """Return the values of references and aggregates, read from the registers."""
+        """Return a function that reads the values of references and aggregates from the registers."""
 
         def value(a: Attribute) -> Any:
             register = self._of_attribute[a]
@@ -116,8 +116,9 @@ class NfabRegisters:
         return value
 
     def key_of(self, mentioned: Iterable[Attribute], window: bool) -> Callable[[RegisterValues], object]:
-        """Return a function from values to keys, equal for values that conditions with these attributes and the window
-        treat alike.
+        """Return a function that maps the values of a run to a key.
+
+        Keys are equal if the window and the conditions on the `mentioned` attributes cannot distinguish the values.
         """
         read = [self._of_attribute[a] for a in mentioned]
         numbers = {register.number for register in read} | set(range(1, 1 + len(self.tests)))
@@ -132,8 +133,9 @@ class NfabRegisters:
 
 
 def _key(value: Any) -> object:
-    """Return a key that is equal for values that no condition tells apart; states of a user's operation must be one
-    object.
+    """Return a key that is equal for values that no condition distinguishes.
+
+    The states of a user's operation have equal keys only if they are the same object.
     """
     class_ = type(value)
     if class_ in SCALARS or isinstance(value, datetime):
@@ -154,11 +156,11 @@ holds, after each event, or when the next component could begin or the Kleene pl
 class StatePlan:
     """A state of the line: its number, and the component, by its index, whose events it awaits.
 
-    on_event, on_run: the conditions on the event awaited that mention no other event, and the others. in_partition:
-    those that define the partition. at_end: the conditions on the component when it is complete.
+    on_event: the conditions on the awaited event that mention no other event. on_run: its other conditions.
+    in_partition: the tests that define the partition. at_end: the conditions on the component when it is complete.
     skips_next: whether events that the next component could select may be ignored under skip till next match.
-    at_stream_end: whether the end of the stream stops a Kleene plus.
-    key: a function from the values of a run to a key; runs in the state with equal keys have the same future.
+    at_stream_end: whether the end of the stream stops a Kleene plus. key: a function from the values of a run to a key;
+    runs in the state with equal keys have the same future.
     """
 
     number: int
@@ -180,7 +182,7 @@ class StatePlan:
 
     @property
     def stops_by_itself(self) -> bool:
-        """Return whether it is a Kleene plus in last place that is a match when nothing more can come."""
+        """Return whether the state is a Kleene plus in last place that is a match as soon as no event can follow."""
         return self.leaving == "when_stopped" and self.is_last and not self.cut
 
     @property
@@ -190,12 +192,12 @@ class StatePlan:
 
 
 class QueryPlan:
-    """The states of a query, the registers of its runs, and the attributes by whose values runs can be found."""
+    """The states of a query, the registers of its runs, and the attributes by which runs can be looked up."""
 
     def __init__(
         self, q: sase.SaseQuery, reading: Reading, operations: Operations, layout: EdgeLayout | None = None
     ) -> None:
-        """Make the plan; layout: that of a negated component, for the states of its automaton."""
+        """Make the plan. layout: the layout of a negated component, to plan its automaton instead of the query's."""
         self.q, self.reading = q, reading
         self.layout = match_layout(q) if layout is None else layout
         self.pattern = self.layout.components
@@ -248,10 +250,10 @@ class QueryPlan:
 
 
 def routes(layout: EdgeLayout) -> tuple[str, ...]:
-    """Return the attributes of the equivalence tests by whose values the runs that an event concerns can be found.
+    """Return the attributes of equivalence tests by whose values the runs that an event can affect are looked up.
 
-    An event that disagrees with the last one selected is not selected, and is skipped, whatever else holds of it: under
-    skip till next or any match, and under partition contiguity if the test defines the partition.
+    The other runs skip the event whatever else it is: under skip till next or any match, and under partition contiguity
+    if the test defines the partition.
     """
     strategies = set(layout.strategies.values())
     if "strict_contiguity" in strategies:
@@ -261,13 +263,13 @@ def routes(layout: EdgeLayout) -> tuple[str, ...]:
 
 
 class AscendingTimes:
-    """Checks times as they come: each is finite, of the same kind as the others, and not less than the one before."""
+    """Checks times as they arrive: each is finite, of the same kind as the others, and not less than the one before."""
 
     def __init__(self) -> None:
         self._last: Value | None = None
 
     def ascends(self, time: Value | None) -> bool:
-        """Return whether the next time ascends."""
+        """Return whether the next time is not less than the one before."""
         last, self._last = self._last, time
         match time:
             case bool() | str() | None:
@@ -306,7 +308,7 @@ def _is_on_event(test: EdgeTest, kind: StateKind) -> bool:
 
 @dataclass(slots=True, eq=False)
 class EventContext:
-    """An event and its position, with the states, by number, whose conditions on one event it was found to satisfy."""
+    """An event and its position, with the numbers of the states whose conditions on one event it satisfies."""
 
     event: Event
     position: int
@@ -320,7 +322,7 @@ class NfabSelection:
         self.q, self.reading, self.plan = q, reading, plan
 
     def select(self, state: StatePlan, values: RegisterValues, at: EventContext) -> RegisterValues | None:
-        """Return the values after selecting the event, None if it is not what the state awaits (θ_select)."""
+        """Return the values after selecting the event; None if the state does not accept the event (θ_select)."""
         event, registers = at.event, self.plan.registers
         if not self.passes(state, at):
             return None
@@ -368,7 +370,7 @@ class NfabSelection:
         return all(satisfied(p, read) for p in state.in_partition)
 
     def follows(self, state: StatePlan, values: RegisterValues, at: EventContext) -> bool:
-        """Return whether the event fits the next component (θ_begin of the next state), if that matters."""
+        """Return whether the event fits the next component (θ_begin of the next state), if the plan needs that."""
         if state.is_last or (state.leaving == "by_condition" and state.skips_next):
             return False
         return self.select(self.plan.states[state.number + 1], values, at) is not None
@@ -379,7 +381,9 @@ class NfabSelection:
         return all(satisfied(p, read) for p in state.at_end)
 
     def spans(self, first: Event, event: Event) -> bool | None:
-        """Return whether an event is within the window of the first of a run; None if the times are incomparable."""
+        """Return whether an event is within the window that begins with a run's first event; None for incomparable
+        times.
+        """
         if self.q.within is None:
             return True
         return in_window(self.q.within, self.reading.window == "closed", first, event)
@@ -401,9 +405,9 @@ Path: TypeAlias = "tuple[int, int, Path] | None"
 
 @dataclass(slots=True, eq=False)
 class BufferNode:
-    """An event selected for a component, after one of the nodes before it; without any it is the first of its runs.
+    """An event selected for a component, with the nodes before it. Without such nodes it is the first of its runs.
 
-    Nodes that differ stand for different events selected so far; count says for how many.
+    Different nodes stand for different sequences of selected events. count: the number of these sequences.
     """
 
     component: int

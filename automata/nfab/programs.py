@@ -1,7 +1,7 @@
-"""Conditions between events as programs over numbers, which the compiled loops interpret.
+"""Compile conditions between events to programs over numbers, which the compiled loops interpret.
 
 Numbers have to be exact in binary64, so whole numbers less than 2^53; times are microseconds; strings are numbered, in
-their order where a condition asks for it. Other conditions are refused; evaluate.BlockRunner evaluates them.
+their order where a condition asks for it. Other conditions are refused, and left to evaluate.BlockRunner.
 """
 
 from __future__ import annotations
@@ -76,10 +76,10 @@ class TypedCode:
 class Programs:
     """The conditions of a query over columns of known kinds; a name without a column has no kind and no values.
 
-    code, constants, columns and registers grow with each condition. registers: the number of the first one for how,
-    variable, column and k. updates: those of registers, by variable. strings: their numbers, in their order if
-    in_order. patterns: the columns that say where a string matches. depth: the most values on the stack. refused: the
-    first reason why there is no program for a condition; the code is of no use then.
+    code, constants, columns and registers grow with each condition. registers: the first number for each (how,
+    variable, column, k). updates: the updates of registers, by variable. strings: the numbers of strings, ordered like
+    the strings if in_order. patterns: the columns that say where a string matches. depth: the greatest number of values
+    on the stack. refused: the first reason why a condition has no program; then the code must not be used.
     """
 
     kinds: Mapping[str, ValueType]
@@ -97,11 +97,11 @@ class Programs:
     refused: Unsupported | None = None
 
     def conditions(self, some: tuple[pred.Predicate, ...], state: StatePlan, edge: Edge) -> tuple[int, int]:
-        """Return the first and the last index, exclusive, of the code of a conjunction of conditions."""
+        """Return the code of a conjunction of conditions, as its first index and the index after its last."""
         return self.conjunction([self.condition(p, state, edge) for p in some])
 
     def conjunction(self, codes: list[Code]) -> tuple[int, int]:
-        """Return the first and the last index, exclusive, of the code of a conjunction."""
+        """Return the code of a conjunction of codes, as its first index and the index after its last."""
         start = len(self.code)
         for n, code in enumerate(codes):
             self.code += code if n == 0 else [*code, (op.AND, 0)]
@@ -201,7 +201,7 @@ class Programs:
         return self.columns.setdefault(name, len(self.columns))
 
     def register(self, how: int, variable: str, name: str, k: int = 1) -> int:
-        """Return the number of a register (the first of k), creating it if needed."""
+        """Return the number of a register (the first of k registers), creating it if needed."""
         key = (how, variable, name, k)
         if key not in self.registers:
             self.registers[key] = self.size
@@ -212,7 +212,9 @@ class Programs:
         return self.registers[key]
 
     def test(self, name: str, variables: list[str]) -> int:
-        """Return the register of an equivalence test: the value of the event selected last, whatever its variable."""
+        """Return the register of an equivalence test. It holds the value of the last selected event, whatever its
+        variable.
+        """
         register = self.registers[op.LAST, "", name, 1] = self.size
         self.size += 1
         for variable in variables:
@@ -258,7 +260,7 @@ class Programs:
                 assert_never(at)
 
     def _aggregate(self, a: sase.SaseAggregate, state: StatePlan, edge: Edge) -> TypedCode | None:
-        """Return the code of an aggregate; of a running one the registers hold the value before the event awaited."""
+        """Return the code of an aggregate. For a running one the registers hold the value before the awaited event."""
         variable, of = a.variable or "", self.kinds.get(a.name)
         if a.running and not (variable == state.variable and state.kind == "more" and edge == "event"):
             self.refuse("a running aggregate outside its Kleene plus")
@@ -290,13 +292,13 @@ class Programs:
         return [*left.code, *right.code, (COMPARE[comparator], 0)]
 
     def refuse(self, what: str) -> None:
-        """Record why there is no program."""
+        """Record why a condition has no program."""
         why = f"the compiled evaluator does not carry {what}; use the readable one"
         self.refused = self.refused or Unsupported(why)
 
 
 def _depth(code: Code) -> int:
-    """Return the most values that the code has on the stack."""
+    """Return the greatest number of values that the code puts on the stack."""
     depth = most = 0
     for operation, _ in code:
         depth += 1 if operation < op.NOT else -1 if operation > op.CHECK else 0
@@ -317,12 +319,13 @@ def kinds_of(table: pa.Table) -> dict[str, ValueType]:
 
 
 def kind_of(type_: pa.DataType) -> ValueType | None:
-    """Return the kind of a column of a stream; None if it has no values at all."""
+    """Return the kind of a column of a stream; None if the column has no values."""
     return "string" if pa.types.is_dictionary(type_) else VALUE_TYPES.get(type_)
 
 
 class ColumnEncoder:
-    """The numbers of partitions, times and values of one stream; strings and partitions are numbered as they come.
+    """Encodes partitions, times and values of one stream as numbers; strings and partitions are numbered as they
+    arrive.
 
     refused: the first reason why a batch has no such numbers; then ignore what the methods return.
     """
@@ -339,7 +342,7 @@ class ColumnEncoder:
 
     @property
     def partitions(self) -> int:
-        """Return the number of partitions so far, plus one: number 0 is for events without a partition."""
+        """Return the number of partitions so far plus one, because number 0 stands for events without a partition."""
         return len(self._partitions) + 1
 
     def keys(self, table: pa.Table) -> NDArray[np.int32]:
@@ -379,7 +382,10 @@ class ColumnEncoder:
         return np.array([self._partitions.setdefault(row, len(self._partitions) + 1) for row in rows], np.int32)
 
     def drop_unused(self, alive: NDArray[np.bool_]) -> NDArray[np.int64] | None:
-        """The old numbers of the partitions that stay; drops those without runs if they are the most, else None."""
+        """Drop the partitions without runs and return the old numbers of the others.
+
+        Return None, and drop no partition, unless most are without runs.
+        """
         if not self.routes or len(alive) < 2 * int(alive.sum()) + MOST_UNUSED:
             return None
         alive[0] = True
@@ -389,9 +395,9 @@ class ColumnEncoder:
         return kept
 
     def times(self, table: pa.Table, windowed: bool, ascending: bool = True) -> NDArray[np.float64]:
-        """Return the times (float64 [rows], NaN if absent), which must ascend. Without a window there are none.
+        """Return the times (float64 [rows], NaN if absent), which must ascend; empty without a window.
 
-        The array is read-only, as columns of Arrow are, so that the loop is compiled for one kind of array.
+        The array is read-only, like columns of Arrow, so that the loop is compiled for one kind of array only.
         """
         times = self._times(table, windowed, ascending)
         times.flags.writeable = False
@@ -417,7 +423,9 @@ class ColumnEncoder:
         return times
 
     def columns(self, table: pa.Table) -> NDArray[np.float64]:
-        """Return the values that conditions compare, float64 [rows, 2 D]: each column, and beside it 1 for a value."""
+        """Return the values that conditions compare, float64 [rows, 2 D]: each column, followed by a column with 1 for
+        a value.
+        """
         data = np.zeros((table.num_rows, 2 * len(self.names)))
         for at, name in enumerate(self.names):
             if name in self._patterns:
@@ -428,7 +436,10 @@ class ColumnEncoder:
         return data
 
     def sorted_strings(self, table: pa.Table) -> NDArray[np.float64] | None:
-        """Return the new number of each string, by its old one, in the order of strings; None if they are in order."""
+        """Return an array from old to new numbers of strings, so that numbers are ordered like the strings.
+
+        Return None if they already are.
+        """
         names = [name for name in self.names if self._kind(table, name) == "string"]
         texts = {text for name in names for text in dictionary_of(table[name]).dictionary.to_pylist()} - {None}
         ordered = sorted({*self.strings, *texts})
@@ -440,7 +451,7 @@ class ColumnEncoder:
         return new
 
     def _kind(self, table: pa.Table, name: str) -> ValueType | None:
-        """Return the kind of a column, which has to be that of the first batch."""
+        """Return the kind of a column, which must be the same as in the first batch."""
         kind = kind_of(table[name].type) if name in table.column_names and name != TYPE else None
         if kind == "timestamp" and is_nanoseconds(table[name].type):
             self._refuse(NANOSECONDS_IN_LOOPS.format(name))
@@ -456,7 +467,7 @@ class ColumnEncoder:
         return None
 
     def _floats(self, column: pa.ChunkedArray) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return a column as numbers, and where it has values."""
+        """Return a column as numbers, and a mask of the rows that have values."""
         there = column.is_valid().to_numpy()
         kind = kind_of(column.type)
         if is_nanoseconds(column.type):
@@ -509,9 +520,10 @@ class ArrayLayout:
 
 
 class CompiledPlan:
-    """The plans of a query and of its negated components, and the attributes by whose values runs are found.
+    """The plans of a query and of its negated components, and the attributes by which runs are looked up.
 
-    ascending: whether times ascend; else the window is a condition on each event, and no attribute finds the runs.
+    ascending: whether times ascend. If not, the window is a condition on each event, and no attribute is used to look
+    up runs.
     """
 
     def __init__(self, q: sase.SaseQuery, reading: Reading, ascending: bool) -> None:
@@ -530,7 +542,7 @@ class CompiledPlan:
         return QueryPlan(self.q, self.reading, NO_OPERATIONS, layout)
 
     def layout(self, kinds: dict[str, ValueType]) -> ArrayLayout | Unsupported:
-        """Return the conditions compiled for columns of these kinds, or why they are not."""
+        """Return the conditions compiled for columns of these kinds, or the reason why they cannot be."""
         plan, programs = self.matched, Programs(kinds)
         variables = [k.variable for k in plan.pattern]
         tests = [x for x in plan.registers.tests if x not in self.routes]
@@ -548,7 +560,7 @@ class CompiledPlan:
         return ArrayLayout(programs, rows, work, initial, self._negated(), np.array(begins, np.int64))
 
     def _conditions(self, programs: Programs, state: StatePlan, n: int) -> list[tuple[int, int]]:
-        """Return the programs TEST, MARK, END and OVER of a state, the n-th of all."""
+        """Return the programs TEST, MARK, END and OVER of a state; n is its number among all states."""
         within, first = self.q.within, self.matched.pattern[0].variable
         selecting, over = [programs.condition(p, state, "event") for p in state.on_run], []
         if within is not None and not self.ascending and 0 < n < len(self.matched.states):
@@ -587,7 +599,7 @@ def _rows(
     tested: list[tuple[int, int, bool]],
     constants: int,
 ) -> NDArray[np.int32]:
-    """Return the array plan of kernels.py: the states, and behind them the rows that they refer to by their index."""
+    """Return the array `plan` of kernels.py: first the states, then the rows to which they refer by index."""
     rest: list[int] = []
     begin = op.WIDTH * len(plan.placed)
 

@@ -1,4 +1,4 @@
-"""The columns of a table partition by partition, as Arrow arrays, and as lists where values are of several types."""
+"""The columns of a table, partition by partition: as Arrow arrays, or as lists if their values have several types."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ DURATION: pa.DataType = pa.duration("us")
 
 
 class SeveralTypes(Exception):
-    """No Arrow array here can hold the values without loss: several types, beyond 64 bits, or with nanoseconds."""
+    """Raised for values that no Arrow array of ARROW holds without loss: several types, beyond 64 bits, or
+    nanoseconds.
+    """
 
 
 def array_of(values: Sequence[Nullable]) -> pa.Array:
@@ -59,10 +61,11 @@ def _type_of(value: Value | timedelta) -> pa.DataType:
 
 @dataclass(frozen=True)
 class PartitionedTable:
-    """The rows of a table, partition by partition, each in its order; partitions in the order of their first row.
+    """The rows of a table, partition by partition, each partition in its order; partitions in the order of their first
+    rows.
 
-    order: int64, the position of each row in the table; None where the rows are as they were. starts: int64, the row
-    at which each partition begins, and the number of rows.
+    order: int64, the position of each row in the table; None if the table was already so. starts: int64, the row at
+    which each partition begins, and the number of rows.
     """
 
     S: Stream
@@ -71,7 +74,7 @@ class PartitionedTable:
 
     @classmethod
     def from_stream(cls, q: MatchRecognize, S: Stream) -> PartitionedTable:
-        """Divide and order the table of a stream by a clause whose columns are already named as in the table."""
+        """Divide and order the table of a stream by a clause. Its columns already have their names in the table."""
         table = cls(S, None, np.array([0, len(S)] if len(S) else [0], np.int64))
         order = table._sorted(q.order)
         if not q.partition:
@@ -106,7 +109,7 @@ class PartitionedTable:
         return {name: [values[place] for place in places] for name, values in columns.items()}
 
     def array(self, name: str) -> pa.Array:
-        """Return a column; one that is missing is null throughout. Raises SeveralTypes."""
+        """Return a column; a missing column is NULL in each row. Raises SeveralTypes."""
         if not self.S.is_columnar:
             return array_of(self.lists[name]) if name in self.lists else pa.nulls(len(self))
         if name not in self.S.table.column_names:
@@ -122,7 +125,7 @@ class PartitionedTable:
         return array if self.order is None else array.take(pa.array(self.order))
 
     def shifted(self, array: pa.Array, rows: int) -> pa.Array:
-        """Return for each row the value `rows` rows after it, before it if negative; null outside its partition."""
+        """Return for each row the value `rows` rows later, or earlier if negative; NULL outside its partition."""
         length = len(self)
         far = min(abs(rows), length)
         if not far:
@@ -137,8 +140,9 @@ class PartitionedTable:
         return pc.if_else(pa.array(inside), found, pa.scalar(None, array.type))
 
     def _groups(self, keys: Sequence[rows.Expression]) -> tuple[NDArray[np.int64], int]:
-        """Return for each row the number of its group, from 0 in the order of their first rows; and
-        how many there are.
+        """Return for each row the number of its group, and the number of groups.
+
+        Groups are numbered from 0 in the order of their first rows.
         """
         codes, distinct = self._encoded(keys[0])
         for e in keys[1:]:
@@ -153,7 +157,7 @@ class PartitionedTable:
         return np.lexsort([self._ranks(one) for one in reversed(order)]).astype(np.int64)
 
     def _ascends(self, one: Order) -> bool:
-        """Return whether the rows are certainly in the order of a column of numbers or times."""
+        """Return whether a column of numbers or times proves that the rows are already in order."""
         try:
             array = self._key(one.column)
         except SeveralTypes:
@@ -165,7 +169,7 @@ class PartitionedTable:
         return bool((before <= after).all())
 
     def _ranks(self, one: Order) -> NDArray[Any]:
-        """Return for each row the rank of its value in a column, NULL above all values."""
+        """Return for each row the rank of its value in a column of ORDER BY."""
         nulls_first = one.descending if one.nulls is None else one.nulls == "FIRST"
         try:
             codes, distinct = _encoded(self._key(one.column))
@@ -229,12 +233,12 @@ FLOAT: Mapping[str, Callable[[Column, Column], Column]] = {
 
 
 class Inexact(Exception):
-    """Raised where the result of Arrow for the columns might differ from the result for the rows."""
+    """Raised if Arrow's result for columns might differ from the result row by row."""
 
 
 @dataclass(frozen=True)
 class ColumnConditions:
-    """Conditions on the rows of a table. found: the columns so far, by the expression that looks them up."""
+    """Conditions on the rows of a table. found: the columns computed so far, by their expressions."""
 
     table: PartitionedTable
     found: dict[rows.Expression, Column] = field(default_factory=dict)
@@ -260,7 +264,7 @@ class ColumnConditions:
 
 @dataclass(frozen=True)
 class _Rowwise:
-    """Expressions in the condition of a variable."""
+    """Evaluates expressions in the condition of a variable."""
 
     conditions: ColumnConditions
     variable: str
@@ -285,8 +289,9 @@ class _Rowwise:
         return found
 
     def by_value(self, e: rows.Expression) -> Column | None:
-        """Evaluate an expression that looks up one value of the row, once for each value; None for
-        other expressions.
+        """Evaluate an expression on one value of the row, once for each distinct value.
+
+        Return None for other expressions.
         """
         looked_up = set(rows.lookups(e))
         if isinstance(e, rows.Lookup) or len(looked_up) != 1:
@@ -382,7 +387,7 @@ def _constant(value: Nullable) -> pa.Scalar:
 
 
 def _kind(column: Column) -> ValueKind | None:
-    """Return the kind of the values of a column, by which values can be compared; None if all are NULL."""
+    """Return the kind of the values of a column, which decides what they can be compared with; None if all are NULL."""
     if pa.types.is_null(column.type):
         return None
     return "interval" if column.type == DURATION else KIND_OF[VALUE_TYPES[column.type]]
@@ -401,7 +406,7 @@ def _negated(column: Column, negated: bool) -> Column:
 
 
 def _alike(columns: list[Column]) -> list[Column]:
-    """Return the columns, all of one type; values of mixed types would not be exact."""
+    """Return the columns with all-NULL columns cast to the type of the others. Raises Inexact for mixed types."""
     types = {column.type for column in columns if not pa.types.is_null(column.type)}
     if len(types) > 1:
         raise Inexact

@@ -1,8 +1,8 @@
 """From a pattern to a prioritized automaton: after each row it has the possible next states, the preferred one first.
 
-A state is an occurrence of a variable in the pattern. The ways from a state to the next ones lead through quantifiers
-and alternations without taking a row. They are found once, by a walk that takes the preferred branch first; of two ways
-to the same state only the first counts.
+A state is an occurrence of a variable in the pattern. From a state, ways lead to the next states through quantifiers
+and alternations, without taking a row. They are found once, by a walk that takes the preferred branch first; of several
+ways to the same state only the first counts.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ ACCEPT = -1
 
 @dataclass(frozen=True)
 class Way:
-    """A way to a state, or to ACCEPT; start and end: only before the first or after the last row of a partition."""
+    """A way to a state, or to ACCEPT.
+
+    start: only before the first row of a partition. end: only after its last row.
+    """
 
     target: int
     start: bool = False
@@ -42,7 +45,7 @@ class Way:
 class Automaton:
     """The ways from the beginning, and from each state.
 
-    Of each state there is its place in the pattern, its variable, and whether its row is excluded.
+    For each state it has the place in the pattern, the variable, and whether the row is excluded from the output.
     """
 
     first: tuple[Way, ...]
@@ -61,19 +64,19 @@ class Automaton:
 
 @dataclass(eq=False)
 class _Accept:
-    """Accept: the end of the pattern."""
+    """The node at which the pattern ends."""
 
 
 @dataclass(eq=False)
 class _Take:
-    """Take a row in a state."""
+    """A node that takes a row in a state."""
 
     state: int
 
 
 @dataclass(eq=False)
 class _Check:
-    """Check an anchor."""
+    """A node that checks an anchor."""
 
     end: bool
     after: _Node
@@ -81,21 +84,21 @@ class _Check:
 
 @dataclass(eq=False)
 class _Branch:
-    """Choose one of several ways, the preferred one first."""
+    """A node that chooses one of several ways, the preferred one first."""
 
     options: tuple[_Node, ...]
 
 
 @dataclass(eq=False)
 class _Enter:
-    """Begin an iteration of an unbounded quantifier."""
+    """A node that begins an iteration of an unbounded quantifier."""
 
     loop: _Loop
 
 
 @dataclass(eq=False)
 class _Loop:
-    """End an iteration: after one without rows only the exit is possible, else also another iteration."""
+    """A node that ends an iteration. After an iteration without rows the loop must end; otherwise it may go on."""
 
     after: _Node
     greedy: bool
@@ -121,7 +124,7 @@ class _Graph:
         self.excluded: list[bool] = []
 
     def built(self, p: rows.Pattern, after: _Node, excluded: bool) -> _Node:
-        """Return the first node of p, given the node `after` it."""
+        """Return the first node of p; `after` is the node that follows p."""
         self._count()
         match p:
             case rows.RowVariable():
@@ -147,13 +150,15 @@ class _Graph:
                 assert_never(p)
 
     def _in_order(self, parts: Iterable[rows.Pattern], after: _Node, excluded: bool) -> _Node:
-        """Return the first node of a sequence, whose parts are given from the last to the first."""
+        """Return the first node of a sequence, given its parts from the last to the first."""
         for part in parts:
             after = self.built(part, after, excluded)
         return after
 
     def _unbounded(self, p: rows.Quantified, after: _Node, excluded: bool) -> _Node:
-        """Return all required iterations but the last, then one that may be repeated."""
+        """Return the nodes of an unbounded quantifier: all required iterations but one, then one that may be
+        repeated.
+        """
         loop = _Loop(after, p.greedy)
         loop.body = self.built(p.pattern, loop, excluded)
         if p.low == 0:
@@ -161,7 +166,9 @@ class _Graph:
         return self._in_order((p.pattern for _ in range(p.low - 1)), _Enter(loop), excluded)
 
     def _bounded(self, p: rows.Quantified, high: int, after: _Node, excluded: bool) -> _Node:
-        """Return the required iterations, then each optional one nested in the one before it."""
+        """Return the nodes of a bounded quantifier: the required iterations, then each optional one nested in the one
+        before.
+        """
         node = after
         for _ in range(high - p.low):
             more = self.built(p.pattern, node, excluded)
@@ -226,10 +233,11 @@ BEFORE = ""
 
 @dataclass(frozen=True)
 class Framed:
-    """A clause and an automaton that find in a whole partition the matches in the frames of its rows.
+    """A clause and an automaton that find, in a whole partition, the matches within the frames of its rows.
 
-    The state d * m + s is the state s of the pattern in the row d of a frame; without an end the last d stands for all
-    rows from it on. pattern: its automaton, the last of whose m states is that of BEFORE if the clause has SEEK.
+    State d * m + s stands for state s of the pattern in row d of a frame. If frames have no end, the last d stands for
+    all rows from there on. pattern: the automaton of the pattern, with m states; if the clause has SEEK, the last one
+    is BEFORE.
     """
 
     q: MatchRecognize
@@ -238,14 +246,14 @@ class Framed:
 
 
 def searched_pattern(q: MatchRecognize) -> rows.Pattern:
-    """Return the pattern of a search from a row: with SEEK there may be rows before the match, as few as possible."""
+    """Return the pattern of a search from a row. With SEEK it allows rows before the match, as few as possible."""
     if q.window is None or not q.window.seek:
         return q.pattern
     return rows.RowConcatenation(rows.Quantified(rows.RowVariable(BEFORE), 0, None, greedy=False), q.pattern)
 
 
 def last_place(q: MatchRecognize) -> int:
-    """Return the last row of a frame; of one without an end, the last row that conditions distinguish."""
+    """Return the last row of a frame; without an end, the last row that conditions distinguish from later ones."""
     if q.window is None:
         return 0
     if q.window.following is not None:
@@ -255,7 +263,7 @@ def last_place(q: MatchRecognize) -> int:
 
 
 def framed(q: MatchRecognize, budget: Budget = Budget()) -> Framed:
-    """Return the automaton of a clause whose conditions look at columns alone. Raises BudgetExceeded."""
+    """Return the automaton of a clause with frames whose conditions look only at columns. Raises BudgetExceeded."""
     pattern = compile_pattern(searched_pattern(q), budget)
     if q.window is None:
         return Framed(q, pattern, pattern)
@@ -269,7 +277,7 @@ def framed(q: MatchRecognize, budget: Budget = Budget()) -> Framed:
     ]
 
     def moved(ways: tuple[Way, ...], d: int) -> tuple[Way, ...]:
-        """Return the ways to the same states in the row d; none if d is after the frame's end."""
+        """Return the ways with their targets in row d of the frame; none if d is after the frame's end."""
         d = min(d, last) if end is None else d
         return tuple(
             way if way.target == ACCEPT else replace(way, target=d * m + way.target)
@@ -284,8 +292,8 @@ def framed(q: MatchRecognize, budget: Budget = Budget()) -> Framed:
 
 
 def in_frame(e: rows.Expression, A: str, d: int, end: int | None) -> rows.Expression:
-    """Return the condition of A in row d of a frame, whose last row is `end`, over the columns of
-    the whole partition.
+    """Return the condition of A in row d of a frame that ends at row `end`, as a condition on the whole partition's
+    columns.
     """
     if isinstance(e, rows.Classifier):
         return rows.RowConstant(A)
@@ -305,7 +313,7 @@ Columns = Mapping[str, Sequence[Nullable]]
 
 
 def why_not(q: MatchRecognize) -> Unsupported | None:
-    """Return why a clause is not decided by columns alone; None if it is."""
+    """Return why a clause needs more than columns to be decided; None if columns suffice."""
     for one in q.define:
         if (e := _beyond_columns(q, one.variable)) is not None:
             message = f"the condition of {one.variable} looks at what the match has so far, not at columns alone"
@@ -314,7 +322,10 @@ def why_not(q: MatchRecognize) -> Unsupported | None:
 
 
 def contextual_variables(q: MatchRecognize) -> frozenset[str]:
-    """Return the variables whose conditions depend on the match so far, not on columns in rows at fixed distances."""
+    """Return the variables whose conditions depend on the match so far.
+
+    The others depend only on columns of rows at fixed distances.
+    """
     return frozenset(A for A in q.conditions if _beyond_columns(q, A) is not None)
 
 
@@ -338,10 +349,10 @@ def why_not_compiled(q: MatchRecognize, budget: Budget) -> Unsupported | None:
 
 
 def _fixed(e: rows.Expression, its: set[str]) -> bool:
-    """Return whether a lookup depends on columns of a row at a fixed distance alone.
+    """Return whether a lookup depends only on columns of a row at a fixed distance.
 
-    its: the variables that stand for the variable of the condition. The last row of each is the current one, and so is
-    the last row of the match.
+    its: the variables that include the condition's variable. The last row of each of them, and of the match, is the
+    current row.
     """
     match e:
         case rows.RowColumn(_, A) | rows.Classifier(A):
@@ -359,7 +370,7 @@ ROWS_TOGETHER = 16  # between two looks at the clock
 
 
 def truths(e: rows.Expression, variable: str, columns: Columns, length: int) -> list[bool]:
-    """Return for each row of a partition whether the condition of a variable is true. Raises BudgetExceeded."""
+    """Return for each row of a partition whether the condition of a variable is true there. Raises BudgetExceeded."""
     found = []
     for r in range(length):
         if r % ROWS_TOGETHER == 0:  # an IN may have thousands of items
@@ -405,7 +416,7 @@ NO_ROW, SEVERAL = -1, -2  # instead of a distance: there is no such row, or the 
 
 
 def at_fixed_distances(q: MatchRecognize, budget: Budget = Budget()) -> MatchRecognize:
-    """Return a clause with the same matches, and PREV where DEFINE looks at columns of rows at one distance.
+    """Return a clause with the same matches that uses PREV where DEFINE looks at columns of rows at a fixed distance.
 
     Raises BudgetExceeded.
     """
@@ -417,17 +428,17 @@ def at_fixed_distances(q: MatchRecognize, budget: Budget = Budget()) -> MatchRec
 
 @dataclass(frozen=True)
 class _Distances:
-    """Finds how far rows are apart. automaton: of the pattern. unions: the primary variables of each name."""
+    """Finds how far apart rows are. automaton: of the pattern. unions: the primary variables of each name."""
 
     automaton: Automaton
     unions: Mapping[str, frozenset[str]]
 
     def defined(self, one: RowDefinition) -> RowDefinition:
-        """Return a condition with PREV where it can have it."""
+        """Return a condition of DEFINE with PREV wherever that is possible."""
         return replace(one, condition=self.rewritten(one.condition, one.variable))
 
     def rewritten(self, e: rows.Expression, variable: str) -> rows.Expression:
-        """Return an expression in the condition of a variable."""
+        """Return an expression of a variable's condition with PREV wherever that is possible."""
         if not isinstance(e, rows.Lookup):
             found: rows.Expression = trees.rebuilt(e, [self.rewritten(one, variable) for one in rows.below(e)])
             return found
@@ -453,7 +464,7 @@ class _Distances:
         return found.pop() if len(found) == 1 else SEVERAL
 
     def _of_states(self, function: Literal["FIRST", "LAST"], names: frozenset[str]) -> dict[int, int]:
-        """Return for each state that can be reached the distance from its row."""
+        """Return for each reachable state the distance from its row to the row looked for."""
         found: dict[int, int] = {}
         pending: list[tuple[Iterable[Way], int]] = [(self.automaton.first, NO_ROW)]
         while pending:
@@ -556,7 +567,7 @@ def expression_of(predicate: pred.Predicate) -> rows.Expression:
 
 
 def _has_order(*operands: rows.Expression | pred.Term) -> bool:
-    """Return whether both languages order the constants among the operands alike."""
+    """Return whether both languages order the constants among the operands in the same way."""
     return _is_ordered(*(one.value for one in operands if isinstance(one, rows.RowConstant | pred.Constant)))
 
 

@@ -56,9 +56,9 @@ WORDS = 64  # of 64 bits, for the states of the rows of a partition, for each of
 class LabelArrays:
     """Matches as arrays, one after the other. The next matches overwrite these arrays.
 
-    begins, numbers: int64, of each match the row of the partitioned table at which it starts, and its number in its
+    begins, numbers: int64, for each match the row of the partitioned table at which it starts, and its number in its
     partition. offsets, states: the states of the rows of match i are states[offsets[i] : offsets[i + 1]]. searched:
-    int64, of each match the row whose search finds it, in WINDOW with SEEK one before its start.
+    int64, for each match the row whose search finds it; in WINDOW with SEEK it may lie before the start.
     """
 
     searched: NDArray[np.int64]
@@ -76,7 +76,7 @@ class LabelArrays:
         return self.begins + np.maximum(np.diff(self.offsets), 1)
 
     def matches(self, A: Automaton, positions: Places, windows: bool) -> Iterator[NumberedMatch]:
-        """Yield the matches of rows that have these positions."""
+        """Yield the matches with the positions of their rows."""
         offsets = self.offsets.tolist()
         for i, (r, s, number) in enumerate(
             zip(self.searched.tolist(), self.begins.tolist(), self.numbers.tolist(), strict=True)
@@ -87,10 +87,10 @@ class LabelArrays:
 
 
 def find_matches(q: MatchRecognize, S: Stream, budget: Budget = Budget()) -> Iterator[NumberedMatch]:
-    """Yield the matches in the order in which they are found, the partitions in the order of their first row.
+    """Yield the matches in the order in which they are found, partition by partition, ordered by their first rows.
 
-    Raises Unsupported for what why_not, at fixed distances, and why_not_compiled refuse and where numba is not
-    installed, IllFormed where AFTER MATCH SKIP leads nowhere, and BudgetExceeded.
+    Raises Unsupported for clauses that `why_not` (after `at_fixed_distances`) or `why_not_compiled` refuses, and if
+    numba is not installed; IllFormed if AFTER MATCH SKIP leads nowhere; and BudgetExceeded.
     """
     yield from CompiledRun(q, S, budget).find_matches()
 
@@ -152,7 +152,7 @@ class CompiledRun:
         return words
 
     def _unframed(self, searched: Places, numbers: Places, offsets: Places, states: NDArray[np.int32]) -> LabelArrays:
-        """Return the matches with the states of the pattern, without the rows before them."""
+        """Return the matches in terms of the pattern's states, without the rows that SEEK skips before them."""
         if self.q.window is None:
             return LabelArrays(searched, searched, numbers, offsets, states)
         states = states % max(1, len(self.automaton.variables))
@@ -166,7 +166,7 @@ class CompiledRun:
 
     @property
     def _codes(self) -> NDArray[np.uint8]:
-        """Return the bits of the conditions that are true of each row, eight in a plane."""
+        """Return the conditions that are true of each row, as bits; a plane has eight conditions."""
         conditions = ColumnConditions(self.table)
         codes = np.zeros((-(-len(self._conditioned) // 8), len(self.table)), np.uint8)
         for i, A in enumerate(self._conditioned):
@@ -176,14 +176,16 @@ class CompiledRun:
 
     @property
     def _skip_targets(self) -> NDArray[np.uint8]:
-        """Return 1 for the states of the variable to skip to, 2 for the states of rows before a match, else 0."""
+        """Return for each state 1 if its variable is the skip target, 2 if it stands for rows before a match,
+        else 0.
+        """
         its = self.q.unions[self.q.skip.variable] if self.q.skip.variable is not None else ()
         wanted = [2 if A == BEFORE else A in its for A in self.automaton.variables]
         return np.resize(np.array(wanted, np.uint8), len(self.framed.automaton.variables))
 
 
 def _tables(A: Automaton, conditioned: Sequence[str]) -> tuple[NDArray[Any], ...]:
-    """Return the arrays that kernels.find calls takes, before, ends, ways, targets and anchors."""
+    """Return the arrays that kernels.find calls takes, before, ends, ways, targets and anchors, in this order."""
     number = len(A.variables)
     bits = np.arange(256)[:, None] >> np.arange(8) & 1 == 1  # of a byte
     used = slice(0, 1 << min(8, len(conditioned)))
@@ -208,7 +210,7 @@ def _tables(A: Automaton, conditioned: Sequence[str]) -> tuple[NDArray[Any], ...
 
 
 def _packed(states: NDArray[np.bool_]) -> NDArray[np.uint64]:
-    """Pack sets of states, a Boolean for each state, into words of 64 bits."""
+    """Pack sets of states, given as a Boolean for each state, into words of 64 bits."""
     missing = 64 * _words(states.shape[-1]) - states.shape[-1]
     padded = np.pad(states, [*[(0, 0)] * (states.ndim - 1), (0, missing)])
     packed: NDArray[np.uint64] = np.packbits(padded, axis=-1, bitorder="little").view("<u8").astype(np.uint64)
@@ -237,9 +239,9 @@ if TYPE_CHECKING:
 class MatchRows:
     """The rows of the output that some matches of a clause make.
 
-    of, ends: int64, of each row its match, and how many rows of all matches are labelled up to it. searched, begins,
-    places: int64, of each row where in the partitioned table its match is found and where it starts, and the row of the
-    table that it shows.
+    of, ends: int64, for each output row its match, and the number of labelled rows of all matches up to it. searched,
+    begins: int64, the rows of the partitioned table at which its match is found and starts. places: int64, the row of
+    the table that it shows.
     """
 
     def __init__(
@@ -264,7 +266,7 @@ class MatchRows:
         self.places = np.where(seen, self.labelled[self.ends - 1], self.begins) if q.window is None else self.searched
 
     def measure(self, e: rows.Expression) -> pa.Array | None:
-        """Return the values of a measure; None if columns cannot hold them: several types, or beyond 64 bits."""
+        """Return the values of a measure; None if no column can hold them (several types, or beyond 64 bits)."""
         try:
             return self._spread(self._value(e), len(self.of))
         except (Inexact, SeveralTypes, pa.ArrowException):
@@ -314,12 +316,12 @@ class MatchRows:
                 assert_never(e)
 
     def _range(self, semantics: rows.Semantics) -> tuple[RowPlaces, RowPlaces]:
-        """Return for each row of the output the labelled rows that it sees: the first, and the one after the last."""
+        """Return for each output row the range of labelled rows that it sees: the first, and the one after the last."""
         return self.block.offsets[self.of], self.ends if semantics == "RUNNING" else self.block.offsets[self.of + 1]
 
     def _rows_of(self, A: str | None) -> tuple[RowPlaces, Mask]:
-        """Return how many rows of a variable are before each labelled row, and after the last; and
-        which rows they are.
+        """Return a mask of the labelled rows of a variable, and how many of them come before each row and after the
+        last.
         """
         if A not in self._places_of:
             its = [A is None or v in self.q.unions[A] for v in self.variables]
@@ -332,7 +334,7 @@ class MatchRows:
         return {}
 
     def _led_to(self, e: rows.Logical) -> tuple[RowPlaces, Mask]:
-        """Return the row of the table that FIRST or LAST refers to, and whether there is one."""
+        """Return for each output row the table row that FIRST or LAST refers to, and whether there is one."""
         number, mask = self._rows_of(rows.variable_of(e.argument))
         first, end = (number[one] for one in self._range(e.semantics))
         offset = min(e.offset, len(mask) + 1)
@@ -342,7 +344,9 @@ class MatchRows:
         return self.labelled[its[np.where(there, wanted, -1)]], there
 
     def _in_rows(self, e: rows.Expression, places: RowPlaces, there: Mask) -> pa.Array:
-        """Return the values of an expression in these rows of the table. Raises Inexact if it also uses labels."""
+        """Return the values of an expression in these rows of the table. Raises Inexact if it also depends on
+        labels.
+        """
         if not isinstance(e, rows.Classifier):
             return self._of_rows(e).take(pa.array(np.where(there, places, 0), mask=~there))
         first, end = self._range("FINAL")
@@ -357,7 +361,7 @@ class MatchRows:
         return self._spread(self.conditions.values(e), len(self.conditions.table))
 
     def _aggregated(self, e: rows.RowAggregate) -> Column:
-        """Compute an aggregate. Raises Inexact for results beyond 64 bits, and for the least of texts or Booleans."""
+        """Compute an aggregate. Raises Inexact for results beyond 64 bits, and for MIN or MAX of texts or Booleans."""
         if isinstance(e, rows.Collection):
             raise Inexact
         with numba_required():
@@ -393,7 +397,7 @@ class MatchRows:
 
     @cached_property
     def _codes(self) -> RowPlaces:
-        """Return for each labelled row the number of its variable's name."""
+        """Return for each labelled row the number of its variable's name in the output."""
         codes = np.array([self._names.index(v) for v in self.variables], np.int64)
         return np.append(codes[self.block.states], 0)
 
@@ -402,10 +406,10 @@ class MatchRows:
 
 
 def unmatched(q: MatchRecognize, block: LabelArrays, first: int, end: int, covered: int) -> Any:
-    """Return the rows of the table from first to before end that belong to no match.
+    """Return the rows of the table, from first to end - 1, that belong to no match.
 
-    In WINDOW they are the rows whose search finds no match. covered: the row up to which earlier matches reach. block:
-    the matches that searches in these rows find.
+    In WINDOW these are the rows whose search finds no match. covered: the row up to which earlier matches reach. block:
+    the matches found by searches in these rows.
     """
     if q.window is not None:
         return np.setdiff1d(np.arange(first, end), block.searched)
@@ -423,7 +427,7 @@ Found: TypeAlias = tuple[PartitionedTable, Automaton, Iterator[LabelArrays]]
 class OutputBlock:
     """Some rows of the output, in order.
 
-    made: the rows that matches make. places: for each row of the block the row of the partitioned table that it shows.
+    made: the output rows of matches. places: for each row of the block the row of the partitioned table that it shows.
     order: the order of the output over the rows of `made` followed by those without a match; None if all have a match.
     end: the row of the table up to which matches have been searched.
     """
@@ -434,20 +438,22 @@ class OutputBlock:
     end: int
 
     def spread(self, values: pa.Array) -> pa.Array:
-        """Return the values of a measure in the rows that matches make, for all rows: NULL where there is no match."""
+        """Return a measure's values for all rows of the block, given the values for rows of matches: NULL for the
+        others.
+        """
         if self.order is None:
             return values
         return pa.concat_arrays([values, pa.nulls(len(self.order) - len(values), values.type)]).take(self.order)
 
     def spread_list(self, values: list[Any]) -> list[Any]:
-        """Same as `spread`, but for a list, with None where there is no match."""
+        """Return what `spread` returns, as a list with None for rows without a match."""
         return values if self.order is None else [values[i] if i < len(values) else None for i in self.order.tolist()]
 
 
 def output_blocks(q: MatchRecognize, found: Found) -> Iterator[OutputBlock]:
-    """Yield the rows of the output table of a clause for its matches, some at a time.
+    """Yield the output table of a clause in blocks of rows, given its matches.
 
-    Raises what the matches raise: IllFormed where AFTER MATCH SKIP leads nowhere, BudgetExceeded.
+    Raises IllFormed if AFTER MATCH SKIP leads nowhere, and BudgetExceeded, as the search for matches does.
     """
     partitioned, automaton, blocks = found
     conditions, nothing = ColumnConditions(partitioned), np.empty(0, np.int64)
@@ -479,7 +485,7 @@ def readable_blocks(q: MatchRecognize, S: Stream, budget: Budget) -> Found:
 
 
 def _blocks(q: MatchRecognize, S: Stream, automaton: Automaton, budget: Budget) -> Iterator[LabelArrays]:
-    """Yield the matches of the readable automaton; a state is any that labels a row so."""
+    """Yield blocks of matches of the readable automaton. For each row any state with its label is given."""
     state_of = {label: state for state, label in enumerate(zip(automaton.variables, automaton.excluded, strict=True))}
     found, failed = evaluate.find_matches(q, S, budget), None
     while failed is None:

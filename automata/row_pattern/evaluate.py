@@ -1,4 +1,4 @@
-"""The matches of a clause by its automaton: partitions and frames, where the search goes on, match numbers."""
+"""Find the matches of a clause by its automaton: partitions and frames, where the search goes on, match numbers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ ROWS_TOGETHER = 4096  # rows between two looks at the clock; fewer where a row h
 
 @dataclass(frozen=True)
 class Lookahead:
-    """The columns of a partition. A condition that looks at more than columns is taken to be true."""
+    """The columns of a partition. Conditions that need more than columns count as true here."""
 
     q: MatchRecognize
     automaton: Automaton
@@ -65,7 +65,7 @@ class Lookahead:
 
     @cached_property
     def open(self) -> list[int]:
-        """Return for each row, as bits, the states in which it may be taken so that a match can be completed.
+        """Return for each row, as bits, the states in which it may be taken such that a match can be completed.
 
         The last entry, after the last row, has no states.
         """
@@ -91,7 +91,7 @@ class Lookahead:
 
     @cached_property
     def farthest(self) -> list[dict[int, int]]:
-        """Return for each row and state in which it may be taken, the row after the longest completion."""
+        """Return for each row, and each state in which it may be taken, the row after the longest possible match."""
         found: list[dict[int, int]] = [{} for _ in range(self.length + 1)]
         for r in range(self.length - 1, -1, -1):
             if r % ROWS_TOGETHER == 0:
@@ -106,7 +106,7 @@ class Lookahead:
         return r if way.target == ACCEPT else farthest[r][way.target]
 
     def match_at(self, s: int, number: int) -> list[int] | None:
-        """Return the states of the rows of the match that starts at row s; None if there is none."""
+        """Return the states of the rows of the match that starts at row s; None if no match starts there."""
         taken: list[int] = []
         way = self._choose_way(self.automaton.first, s, s == 0)
         while way is not None and way.target != ACCEPT:
@@ -115,8 +115,8 @@ class Lookahead:
         return None if way is None else taken
 
     def _choose_way(self, ways: Sequence[Way], r: int, at_start: bool) -> Way | None:
-        """Return the first of the ways at row r that can be completed; with longest match, the
-        first of the farthest.
+        """Return the preferred way at row r that can be completed; with longest match, the preferred one that reaches
+        farthest.
         """
         possible = self.possible(ways, r, at_start)
         if self.q.longest:  # of several that lead equally far max takes the first, which is preferred
@@ -124,7 +124,7 @@ class Lookahead:
         return next(possible, None)
 
     def possible(self, ways: Sequence[Way], r: int, at_start: bool = False) -> Iterator[Way]:
-        """Yield the ways at the row r that can be completed."""
+        """Yield the ways at row r that can be completed."""
         at_end = r == self.length
         for way in ways:
             held = (at_start or not way.start) and (at_end or not way.end)
@@ -145,7 +145,7 @@ Variables: TypeAlias = frozenset[str] | None
 
 @dataclass(frozen=True)
 class FrameRows:
-    """The first or the last rows of some variables, at most `number`, each with its label if `labelled`."""
+    """A register with the first or last rows of some variables, at most `number`; with their labels if `labelled`."""
 
     variables: Variables
     first: bool
@@ -155,14 +155,16 @@ class FrameRows:
 
 @dataclass(frozen=True)
 class Number:
-    """The number of rows of some variables."""
+    """A register with the number of rows of some variables."""
 
     variables: Variables
 
 
 @dataclass(frozen=True)
 class Folded:
-    """An aggregate: how many values there are, their kind, the sum or the best of them, and how that is written."""
+    """A register with an aggregate: the number of values, their kind, and the sum or the best value, with its
+    spelling.
+    """
 
     variables: Variables
     aggregate: rows.RowAggregate
@@ -170,19 +172,19 @@ class Folded:
 
 @dataclass(frozen=True)
 class RowLabels:
-    """The labels of all rows: what CLASSIFIER in PREV or NEXT needs."""
+    """A register with the labels of all rows, for CLASSIFIER in PREV or NEXT."""
 
 
 @dataclass(frozen=True)
 class NumberRegister:
-    """The number of the match."""
+    """A register with the number of the match."""
 
 
 Register: TypeAlias = FrameRows | Number | Folded | RowLabels | NumberRegister
 
 
 class RowRegisters:
-    """The registers of some conditions on the rows of a partition."""
+    """The registers of some conditions on the rows of a partition. A view is the values of all registers."""
 
     def __init__(
         self, conditions: Iterable[rows.Expression], unions: Mapping[str, frozenset[str]], columns: Columns, length: int
@@ -200,17 +202,17 @@ class RowRegisters:
         self.registers = tuple(registers)
 
     def initial(self, number: int) -> View:
-        """Return the view before the first row of the match of that number."""
+        """Return the view before the first row of the match with this number."""
         self.number = number
         begin: dict[type[Register], Any] = {Number: 0, NumberRegister: number}
         return tuple(begin.get(type(one), ()) for one in self.registers)
 
     def after(self, v: View, r: int, label: str) -> View:
-        """Return the view after one more row has a label."""
+        """Return the view after row r gets a label."""
         return tuple(self._step(one, state, r, label) for one, state in zip(self.registers, v, strict=True))
 
     def value(self, e: rows.Expression, v: View, r: int, label: str) -> Nullable:
-        """Return the value of an expression after the row r, which is labelled, by the view then."""
+        """Return the value of an expression at row r, which has this label, given the view."""
         if not isinstance(e, rows.Lookup):
             return combined(e, [self.value(one, v, r, label) for one in rows.below(e)], STANDARD)
         state: Any = v[self._of[e]] if e in self._of else None
@@ -236,7 +238,7 @@ class RowRegisters:
         return None if found is None else self._in_row(e, *found)
 
     def _physical(self, e: rows.Physical, state: Any, r: int) -> tuple[int, str | None] | None:
-        """Return the row to which PREV or NEXT leads from the row r, and its label; None if there is no such row."""
+        """Return the row, with its label, to which PREV or NEXT leads from row r; None if there is no such row."""
         inner, start = inner_of(e), r - len(state) + 1
         by_labels = isinstance(self.registers[self._of[e]], RowLabels)
         if by_labels:
@@ -253,7 +255,7 @@ class RowRegisters:
         return other, state[other - start] if by_labels and start <= other <= r else None
 
     def _in_row(self, e: rows.Expression, r: int, label: str | None) -> Nullable:
-        """Return the value of an expression without navigation in a row of the partition."""
+        """Return the value of an expression without navigation in row r, which has this label."""
         if not isinstance(e, rows.Lookup):
             return combined(e, [self._in_row(one, r, label) for one in rows.below(e)], STANDARD)
         match e:
@@ -276,7 +278,7 @@ class RowRegisters:
         return None if A is None else self.unions[A]
 
     def _register(self, e: rows.Lookup) -> Register | None:
-        """Return the register that a lookup needs of the rows so far; None if the current row is enough."""
+        """Return the register that a lookup needs; None if the current row is enough."""
         match e:
             case rows.RowColumn(_, A) | rows.Classifier(A):
                 return None if A is None else FrameRows(self.unions[A], False, 1, isinstance(e, rows.Classifier))
@@ -316,7 +318,7 @@ class RowRegisters:
 
 
 def inner_of(e: rows.Physical) -> rows.Logical:
-    """Return the row from which PREV or NEXT counts: without FIRST or LAST that of LAST."""
+    """Return the row from which PREV or NEXT counts. Without FIRST or LAST it is that of LAST."""
     return e.argument if isinstance(e.argument, rows.Logical) else rows.Logical("LAST", e.argument)
 
 
@@ -325,7 +327,9 @@ def _labelled(e: rows.Expression) -> bool:
 
 
 def nth(function: str, offset: int, there: Sequence[tuple[int, str | None]]) -> tuple[int, str | None] | None:
-    """Return the row and label that FIRST or LAST refers to; None if there is none."""
+    """Return the row and label that FIRST or LAST refers to, given those of its variables; None if there is no such
+    row.
+    """
     if offset >= len(there):
         return None
     return there[offset] if function == "FIRST" else there[-1 - offset]
@@ -370,9 +374,9 @@ def _result(function: str, state: View) -> Nullable:
 
 
 class Backtracking:
-    """The rows of a partition.
+    """A search by backtracking over the rows of a partition.
 
-    failed: of the rows, states and views from which no match is completed those that are known.
+    failed: combinations of row, state and view that are known to lead to no match.
     """
 
     def __init__(self, ahead: Lookahead, budget: Budget = Budget()) -> None:
@@ -389,10 +393,9 @@ class Backtracking:
         )
 
     def match_at(self, s: int, number: int) -> list[int] | None:
-        """Return the states of the rows of the match that starts at row s and has this number; None if there is no
-        match.
+        """Return the states of the rows of the match that starts at row s and has this number; None if there is none.
 
-        Raises BudgetExceeded where more than budget.valuations failures would have to be remembered.
+        Raises BudgetExceeded if more than budget.valuations failures would have to be stored.
         """
         automaton, ahead = self.ahead.automaton, self.ahead
         view = self.registers.initial(number)
@@ -414,7 +417,7 @@ class Backtracking:
         return None
 
     def take_row(self, r: int, state: int, view: View) -> View | None:
-        """Return the view after a state takes row r; None if its condition is not true, or no match follows."""
+        """Return the view after a state takes row r; None if its condition is false, or if no match can follow."""
         self.steps += 1
         if self.steps % ROWS_TOGETHER == 0:
             check_time()
@@ -427,7 +430,7 @@ class Backtracking:
         return after
 
     def give_back(self, s: int, r: int, state: int, view: View) -> None:
-        """Record that row r in a state leads to no match. Raises BudgetExceeded as match_at does."""
+        """Record that row r, taken in this state, leads to no match. Raises BudgetExceeded as match_at does."""
         self.failed.add((r, state, view))
         if len(self.failed) > self.limit:
             self.failed = {other for other in self.failed if other[0] >= s}
@@ -439,10 +442,10 @@ class Backtracking:
 
 
 class LongestSearch(Backtracking):
-    """The search for the longest match: of each row, state and view the row after the longest completion, 0 for none.
+    """The search for the longest match.
 
-    What follows depends on these three alone, so each is searched once; then the match goes to the farthest row by the
-    first ways that lead there.
+    For each row, state and view it stores the row after the longest match, 0 for none. The future depends only on these
+    three, so each combination is searched once; then the match takes the preferred ways that lead to the farthest row.
     """
 
     def __init__(self, ahead: Lookahead, budget: Budget = Budget()) -> None:
@@ -469,7 +472,9 @@ class LongestSearch(Backtracking):
         return taken
 
     def _end(self, way: Way, r: int, view: View) -> int:
-        """Return the row after the longest completion by a way before row r; 0 if there is none. Uses its own stack."""
+        """Return the row after the longest completion by a way before row r; 0 if there is none. It keeps its own
+        stack.
+        """
         if way.target == ACCEPT:
             return r
         after = self.take_row(r, way.target, view)
@@ -511,15 +516,15 @@ class LongestSearch(Backtracking):
 
 
 def find_matches(q: MatchRecognize, S: Stream, budget: Budget = Budget()) -> Iterator[NumberedMatch]:
-    """Yield the matches in the order in which they are found, the partitions in the order of their first row.
+    """Yield the matches in the order in which they are found, partition by partition, ordered by their first rows.
 
-    Raises IllFormed where AFTER MATCH SKIP leads nowhere, and BudgetExceeded.
+    Raises IllFormed if AFTER MATCH SKIP leads nowhere, and BudgetExceeded.
     """
     yield from resolved_answers(resolved(q, columns_of(S)), S, budget)
 
 
 def resolved_answers(q: MatchRecognize, S: Stream, budget: Budget = Budget()) -> Iterator[NumberedMatch]:
-    """Yield the matches of a clause whose columns are already named as in the table."""
+    """Yield the matches of a clause whose columns already have their names in the table."""
     q = at_fixed_distances(q, budget)
     automaton = compile_pattern(q.pattern, budget)
     columns = column_values(S)
@@ -529,7 +534,7 @@ def resolved_answers(q: MatchRecognize, S: Stream, budget: Budget = Budget()) ->
 
 
 def partitions(q: MatchRecognize, columns: Columns, length: int) -> list[list[int]]:
-    """Return the positions of each partition in order, by the ranks of the values of PARTITION BY and ORDER BY."""
+    """Return the positions of each partition, ordered by the ranks of the values of PARTITION BY and ORDER BY."""
     keys = [ranks(key_values(e, columns, length), length, False, False) for e in q.partition]
     order = []
     for one in q.order:
@@ -549,7 +554,7 @@ def key_values(e: rows.Expression, columns: Columns, length: int) -> Sequence[Nu
 
 
 def ranks(values: Sequence[Any] | None, length: int, descending: bool, nulls_first: bool) -> list[int]:
-    """Return for each row the rank of its value among the distinct ones of its column."""
+    """Return for each row the rank of its value among the distinct values of its column."""
     if values is None:
         return [0] * length
     keys = [None if value is None else _key(value) for value in values]
@@ -562,7 +567,7 @@ def ranks(values: Sequence[Any] | None, length: int, descending: bool, nulls_fir
 def _key(value: Value | timedelta) -> tuple[int, Any]:
     """Return the sort key of a value.
 
-    Booleans come first, then numbers, NaN after the others, then strings, times and intervals.
+    Booleans come first, then numbers (NaN last), strings, times and intervals.
     """
     match value:
         case bool():
@@ -605,7 +610,7 @@ class RowPartition:
         return LongestSearch(ahead, self.budget) if self.q.longest else Backtracking(ahead, self.budget)
 
     def find_match(self, r: int, number: int) -> tuple[int, list[int]] | None:
-        """Return the row at which the match starts that a search at the row r finds, and the states of the match.
+        """Return the row at which the match begins that a search from row r finds, and the states of its rows.
 
         In WINDOW the rows of the frame of r are searched as if they were a partition.
         """
@@ -640,7 +645,7 @@ class RowPartition:
             r = self.resumed(r, s, states, number)
 
     def resumed(self, r: int, s: int, states: list[int], number: int) -> int:
-        """Return the row where the search goes on after row r. Raises IllFormed if it is no later row."""
+        """Return the row where the search goes on after row r. Raises IllFormed if that row is not a later one."""
         skip = self.q.skip
         if skip.to == "next row" or not states:
             return r + 1
@@ -655,7 +660,7 @@ class RowPartition:
 
 
 def numbered(A: Automaton, at: int, places: Sequence[int], states: Sequence[int], number: int) -> NumberedMatch:
-    """Return the match of the rows at these positions in these states, reported at a position."""
+    """Return the match of the rows at these places in these states, reported at a position."""
     bound: dict[str, list[int]] = {}
     for place, state in zip(places, states, strict=True):
         bound.setdefault(A.variables[state], []).append(place)
@@ -665,7 +670,9 @@ def numbered(A: Automaton, at: int, places: Sequence[int], states: Sequence[int]
 
 
 def skip_error(skip: RowSkip, number: int, to_first: bool) -> IllFormed:
-    """Return the error for an AFTER MATCH SKIP that leads to the first row of a match, or to none."""
+    """Return the error for an AFTER MATCH SKIP that leads to the first row of a match, or to a row that does
+    not exist.
+    """
     if to_first:
         return IllFormed(f"AFTER MATCH SKIP: to the first row of match {number}, again and again", skip.span)
     return IllFormed(f"AFTER MATCH SKIP: match {number} has no row of {skip.variable}", skip.span)
@@ -677,10 +684,10 @@ def skip_error(skip: RowSkip, number: int, to_first: bool) -> IllFormed:
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """A match of one row at least.
+    """A match with at least one row.
 
-    partition: the rows of its partition, each with its values that are not NULL. visible: those that PREV and NEXT lead
-    to. start: its first row. labels: the variables of its rows. number: that of the match.
+    partition: the rows of its partition, each with its values that are not NULL. visible: the rows that PREV and NEXT
+    can reach. start: the first row of the match. labels: the variables of its rows. number: the match number.
     """
 
     partition: Sequence[Mapping[str, Value]]
@@ -691,14 +698,14 @@ class LabelledRows:
 
 
 class MeasureRegisters(RowRegisters):
-    """The registers of the measures of a clause; when one is computed, all rows of the match are labelled."""
+    """The registers of the measures of a clause. All rows of the match are labelled before a measure is computed."""
 
     def __init__(self, q: MatchRecognize) -> None:
         self.expressions = [one.expression for one in q.measures]
         super().__init__(self.expressions, q.unions, {}, 0)
 
     def measures(self, match: LabelledRows, seen: Sequence[int]) -> Iterator[tuple[Nullable, ...]]:
-        """Yield the measures of a match in its rows of these numbers, from 1."""
+        """Yield the measures of a match in the rows with these numbers, counted from 1."""
         self.match = match
         labelled = list(enumerate(timed_items(match.labels), match.start))
         views = [*accumulate(labelled, lambda v, row: self.after(v, *row), initial=self.initial(match.number))]
@@ -748,7 +755,7 @@ thread has taken the row in this state; a preferred thread is complete.
 
 @dataclass(frozen=True)
 class Thread:
-    """The states of the rows so far, the ways on that are preferred to its end, and whether it is complete."""
+    """A thread: the states of its rows so far, the ways preferred to its end, and whether it is complete."""
 
     states: tuple[int, ...]
     ways: tuple[Way, ...]
@@ -757,7 +764,7 @@ class Thread:
 
 @dataclass(frozen=True)
 class ThreadAttempt:
-    """A thread that tries to take a row by its last state, and what came of it."""
+    """A thread's attempt to take a row in its last state, and the result."""
 
     states: tuple[int, ...]
     fate: Fate
@@ -765,9 +772,9 @@ class ThreadAttempt:
 
 @dataclass(frozen=True)
 class Layer:
-    """A row that is read: all attempts, and the threads that go on, both in the order of preference.
+    """A row being read, with all attempts and the surviving threads, both in the order of preference.
 
-    preferred: the states of the most preferred labelling that is complete by now, if there is one.
+    preferred: the states of the most preferred labelling that is complete so far, if there is one.
     """
 
     r: int
@@ -778,7 +785,9 @@ class Layer:
 
 @dataclass(frozen=True)
 class ThreadSimulation:
-    """The columns of a partition; the clause's conditions look at columns alone (conditions.why_not)."""
+    """A simulation by threads over the columns of a partition, for clauses whose conditions need only columns (see
+    `why_not`).
+    """
 
     q: MatchRecognize
     automaton: Automaton
@@ -809,8 +818,8 @@ class ThreadSimulation:
         return {A: truths(e, A, self.columns, self.length) for A, e in self.q.conditions.items()}
 
     def _thread(self, states: tuple[int, ...], ways: Sequence[Way], r: int, at_start: bool) -> Thread:
-        """Return the thread after these states, before row r; a way is possible if its anchors hold
-        and it has a row.
+        """Return the thread after these states, before row r. A way is possible if its anchors hold and a row is left
+        for it.
         """
         onward: list[Way] = []
         complete = False

@@ -41,7 +41,7 @@ FOLDS = ("SUM", "AVG", "MIN", "MAX")
 
 @compiled
 def open_states(start, length, codes, takes, before, ends, open_):  # type: ignore[no-untyped-def]
-    """From the last row of a partition to the first, find the states from which a match can be completed."""
+    """Find, from the last row of a partition to the first, the states from which a match can be completed."""
     words, planes, bytes_ = ends.shape[1], codes.shape[0], before.shape[0]
     for w in range(words):
         open_[length, w] = 0
@@ -75,9 +75,9 @@ def open_states(start, length, codes, takes, before, ends, open_):  # type: igno
 def find(  # type: ignore[no-untyped-def]
     starts, codes, takes, before, ends, ways, targets, anchors, open_, wanted, numbers, begins, matches, offsets, labels
 ):  # fmt: skip
-    """Write matches until there is no more room, or none is left; numbers[PARTITION] is P then.
+    """Write matches until the arrays are full or no match is left; then numbers[PARTITION] is P.
 
-    An error concerns the last match that is written, and stops the search.
+    If there is an error, it concerns the last match written, and the search stops.
     """
     beginning, skip = ways.size - 2, numbers[SKIP]
     found, written = 0, 0
@@ -145,7 +145,7 @@ def find(  # type: ignore[no-untyped-def]
 
 @compiled
 def fold(values, places, used, offsets, function, folded):  # type: ignore[no-untyped-def]
-    """Write for each labelled row the aggregate of its match up to it, undefined before the first value.
+    """Write for each labelled row the aggregate of its match up to this row; it is undefined before the first value.
 
     values [n], with the value of each row of the table; places int64 [l], the row of each label; used bool [l], whether
     its value counts; offsets as above; function an index of FOLDS (0 and 1 are sums); folded [l + 1].

@@ -62,7 +62,7 @@ Streams = Literal["guided", "random"]
 class BuiltInEvaluator:
     """A built-in evaluator of a language in a campaign. Raises IllFormed if the query does not fit the schema.
 
-    less: the output that is compared in place of matches with their results, for an engine that claims no more.
+    less: the output to compare if an engine does not claim results, in place of matches with results.
     """
 
     language: Language[Any]
@@ -104,8 +104,8 @@ class EngineEvaluator:
     """An engine under test in a campaign.
 
     Raises Unsupported where it skips, BudgetExceeded, IllFormed where the query does not fit the schema, NoAnswer where
-    it fails, GiveUp if it may not be restarted again. It is not called with a query that names a variable which nothing
-    binds (Unsupported), since an engine may refuse it.
+    it fails, GiveUp if it may not be restarted again. A query with an unbound variable is not sent (Unsupported),
+    because an engine may refuse it.
     """
 
     def __init__(self, engine: Engine, language: Language[Any], consumption: Consumption = Consumption.NONE) -> None:
@@ -164,7 +164,7 @@ def require_typed(language: Language[Any], query: Any, schema: Schema | None) ->
 
 
 def has_unbound(language: Language[Any], query: Any, S: Stream) -> bool:
-    """Return whether a query names a variable that nothing binds; an engine may refuse such a query."""
+    """Return whether a query names an unbound variable; an engine may refuse such a query."""
     return any(problem.rule == "unbound" for problem in language.syntax.problems(query, S.schema))
 
 
@@ -175,7 +175,7 @@ def name_of(maker: CaseMaker[Any]) -> str:
 
 @dataclass(frozen=True, repr=False)
 class BoundMaker:
-    """Makes the cases of another maker, except those whose query names an unbound variable."""
+    """Makes the cases of another maker, except those with an unbound variable in their query."""
 
     language: Language[Any]
     maker: CaseMaker[Any]
@@ -192,7 +192,7 @@ class BoundMaker:
 
 @dataclass(frozen=True, repr=False)
 class ClaimedMaker:
-    """Makes the cases of another maker that an engine claims to support; after half of the tries the queries get
+    """Makes those cases of another maker that an engine claims to support. After half of the tries the queries get
     smaller.
 
     For an engine that claims only streams in time order, the events are sorted by time.
@@ -250,7 +250,7 @@ def definition(
     consumption: Consumption = Consumption.NONE,
     less: str | None = None,
 ) -> Evaluator:
-    """Return the evaluator with which the others are compared."""
+    """Return the evaluator by the definition, with which the others are compared."""
     return BuiltInEvaluator(language, DENOTATIONAL, budget, consumption, less)
 
 
@@ -265,9 +265,9 @@ def built_in(
 def plan_of(
     language: Language[Any], profile: str, streams: Streams | None, left: Evaluator, **settings: Any
 ) -> CampaignPlan:
-    """Return a campaign for the language and profile. Its right evaluator is the same as the left one until replaced.
+    """Return a campaign for the language and profile. Both evaluators are `left`, until the right one is replaced.
 
-    streams: None for guided ones if the language has them. settings: other fields of the plan.
+    streams: None for guided streams, if the language has them. settings: other fields of the plan.
     """
     generator, operations = language.require_cases().generator(), language.operations()
     if operations is None:
@@ -300,7 +300,7 @@ Asked = Literal["matches", "valuations", "both", "alternate"]
 
 @dataclass(frozen=True)
 class PlanShare:
-    """A language and a profile, the outputs to compare, and the share of the campaign, as a weight."""
+    """A language and a profile, the outputs to compare, and the weight of this part in the campaign."""
 
     language: str
     profile: str
@@ -337,11 +337,11 @@ MIXES: Mapping[str, tuple[PlanShare, ...]] = {
 class Job:
     """A campaign, without its number of cases.
 
-    evaluators: the built-in ones that are held against the definition; each language has those of these names.
-    engine: the command that starts an engine under test, empty for none. together: how many cases in a row share their
-    query. valuations: the budget of the definition; states and matches: that of the evaluators; seconds: what each has
-    for a case; memory: MiB that an engine may use, or the built-in evaluators of a worker; restarts: of an engine, by
-    each worker.
+    evaluators: the names of the built-in evaluators to compare with the definition, where a language has them. engine:
+    the command that starts an engine under test, empty for none. together: how many cases in a row share their query.
+    valuations: the budget of the definition. states, matches: the budget of the evaluators. seconds: the time of each
+    for a case. memory: MiB for an engine, or for the built-in evaluators of a worker. restarts: the restarts of an
+    engine that each worker may make.
     """
 
     parts: tuple[PlanShare, ...]
@@ -365,7 +365,7 @@ class Job:
 
     @classmethod
     def of_text(cls, text: str) -> Job:
-        """Return the job from the JSON of text(). Raises InputError."""
+        """Return the job from the JSON that `text` returns. Raises InputError."""
         try:
             obj: dict[str, Any] = json.loads(text)
             parts = tuple(PlanShare(**part) for part in obj.pop("parts"))
@@ -388,7 +388,9 @@ class Job:
 
     @cached_property
     def plans(self) -> Mapping[PlanShare, CampaignPlan]:
-        """Return each part's campaign for one process; its right evaluator is the definition itself, until replaced."""
+        """Return each part's campaign for one process. Both its evaluators are the definition, until the right one is
+        replaced.
+        """
         return {part: self._plan(part) for part in self.parts}
 
     def _plan(self, part: PlanShare) -> CampaignPlan:
@@ -406,7 +408,7 @@ class Job:
         )
 
     def definition(self, part: PlanShare) -> Evaluator:
-        """Return the evaluator with which the others are compared."""
+        """Return the evaluator by the definition, with which the others are compared."""
         return definition(language_named(part.language), Budget(valuations=self.valuations))
 
     def built_in(self, part: PlanShare) -> Mapping[str, Evaluator]:
@@ -416,7 +418,7 @@ class Job:
 
 
 def asked_of(part: PlanShare, index: int) -> tuple[Output, ...]:
-    """Return the outputs to compare for a case."""
+    """Return the outputs that a case compares."""
     match part.output:
         case "both":
             return "matches", "valuations"
@@ -437,7 +439,7 @@ CauseAndForm: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True)
 class KnownExample:
-    """A disagreement of an earlier call as JSON: its cause, its case, and the answers."""
+    """A disagreement from an earlier call, as JSON: its cause, its case, and the answers."""
 
     cause: str
     query: Query
@@ -454,7 +456,7 @@ class KnownDisagreements:
     present: set[CauseAndForm] = field(default_factory=set)
 
     def ask_again(self, plan: CampaignPlan) -> None:
-        """Run all examples on the engine of a campaign; record the kinds of those with the same answer as before."""
+        """Run all examples again on the engine of a campaign; record the kinds whose answers are unchanged."""
         for example in self.examples:
             with suppress(Unsupported, BudgetExceeded, GiveUp):
                 got = answer(plan.right, example.query, example.stream, example.output)
@@ -462,17 +464,17 @@ class KnownDisagreements:
                     self.present.add((example.cause, form(plan.language, example.query)))
 
     def has(self, d: Disagreement, operations: QueryOperations[Any]) -> bool:
-        """Return whether an example with the same cause and a query of the same form is still answered as before."""
+        """Return whether some unchanged example has the same cause as a disagreement and a query of the same form."""
         return (str(cause(d, operations)), form(operations, d.phi)) in self.present
 
     @property
     def causes(self) -> list[str]:
-        """Return the causes with an example that is still answered as before."""
+        """Return the causes of examples that the engine still answers as before."""
         return sorted({name for name, _ in self.present})
 
     @property
     def gone(self) -> list[str]:
-        """Return the causes without an example that is still answered as before."""
+        """Return the causes of which no example is still answered as before."""
         return sorted({example.cause for example in self.examples}.difference(self.causes))
 
 
@@ -496,7 +498,7 @@ def _example(obj: Any, where: str, language: Language[Any]) -> KnownExample:
 
 
 def form(operations: QueryOperations[Any], query: Query) -> str:
-    """Return the query with its names numbered and all constants of a kind made equal; comparators stay."""
+    """Return the query with its names numbered and all constants of a kind made equal. Comparators stay."""
     named = {*operations.names(query), *operations.attributes(query), *operations.types(query)}
     number: dict[str, str] = {}
 
@@ -510,7 +512,7 @@ def form(operations: QueryOperations[Any], query: Query) -> str:
 
 
 def _same(given: Answer, stored: Any) -> bool:
-    """Return whether an answer is the stored one; failures are equal if they have the same form."""
+    """Return whether an answer equals the stored one. Failures are equal if they have the same form."""
     if isinstance(given, str) or isinstance(stored, str):
         return isinstance(given, str) and isinstance(stored, str) and failure_form(given) == failure_form(stored)
     return _lines(map(protocol.json_of_match, given)) == _lines(stored)

@@ -47,8 +47,8 @@ FIELDS = {
 def load(name: str | None, seconds: float = SECONDS) -> list[Case]:
     """Return the cases of a built-in suite by name (all suites if None), or of a file by its path. Raises InputError.
 
-    A file is checked line by line, some milliseconds each. `seconds` limits each line, and SUITE_SECONDS the whole. The
-    built-in suites have been checked.
+    A file is checked line by line, in some milliseconds each. `seconds` limits each line, and SUITE_SECONDS the whole.
+    Built-in suites need no check.
     """
     built_in = {path.stem: path for path in sorted(SUITES.glob("*.jsonl"))}
     named = {path.stem: path for path in sorted(NAMED_SUITES.glob("*.jsonl"))}
@@ -73,7 +73,7 @@ def load(name: str | None, seconds: float = SECONDS) -> list[Case]:
 
 @cache
 def _built_in(path: Path) -> list[Case]:
-    """Return the cases of a built-in suite, which are read once."""
+    """Return the cases of a built-in suite; the file is read only once."""
     return [_case(json.loads(text)) for text, _ in lines_of(path)]
 
 
@@ -121,7 +121,7 @@ def case_of_line(text: str, where: str, seconds: float = SECONDS) -> Case:
 
 
 def _of_field(field: str, where: str, make: Callable[[], T]) -> T:
-    """Return the value that `make` builds from a field. Raises InputError naming the field where that is wrong."""
+    """Return the value that `make` builds from a field. If that fails, raises InputError naming the field."""
     try:
         return make()
     except CerifyError as error:
@@ -176,7 +176,7 @@ VALUES = (datetime, timedelta)
 
 @lru_cache(maxsize=1_000)
 def parsed(language: str, query: str) -> Any:
-    """Return the syntax tree of a query; None for a text that is not a query of the language."""
+    """Return the syntax tree of a query; None if the text is no query of the language."""
     try:
         return LANGUAGES[language].syntax.parse(query)
     except CerifyError:
@@ -194,7 +194,7 @@ def tree_of_text(language: str, query: str) -> Json | None:
 
 
 def tree_of(value: Any) -> Any:
-    """Return a syntax tree, or a part of one, in JSON."""
+    """Return the JSON of a syntax tree, or of a part of one."""
     if is_dataclass(value) and not isinstance(value, type):
         return {"node": node_word(type(value))} | {
             name: tree_of(getattr(value, name)) for name in (*fields_of(type(value)), *optional_fields(value))
@@ -219,7 +219,7 @@ def nodes(language: str) -> Mapping[str, tuple[str, ...]]:
 
 
 def choices(language: str) -> Mapping[str, Mapping[str, Sequence[Any]]]:
-    """Return for each node the fields with a few possible values, such as a comparator, and these values."""
+    """Return for each node its fields with few possible values, such as a comparator, with these values."""
     found = {name: _choices(kind) for name, kind in node_kinds(language).items() if kind not in VALUES}
     return {name: fields for name, fields in found.items() if fields}
 
@@ -238,7 +238,7 @@ def _literals(hint: Any) -> list[Any]:
 
 
 def nodes_in(tree: Any) -> Iterable[Json]:
-    """Yield all nodes of a JSON tree, itself first."""
+    """Yield all nodes of a JSON tree, the root first."""
     if isinstance(tree, dict):
         yield tree
         for value in tree.values():
@@ -269,7 +269,8 @@ PROBES = 3  # the shortest queries with an operator that an engine is asked befo
 
 @dataclass(frozen=True)
 class Claims:
-    """The operators, strategies, predicates and outputs of one language that an engine claims; None claims all.
+    """The operators, strategies, predicates and outputs of a language that an engine claims to support; None claims
+    all.
 
     ordered_time: whether the engine accepts only streams whose times never decrease.
     """
@@ -282,19 +283,19 @@ class Claims:
 
     @property
     def described(self) -> str:
-        """Return the claims as text, which is equal for equal claims."""
+        """Return the claims as text; equal claims give equal texts."""
         claimed = {field.name: getattr(self, field.name) for field in fields(self)}
         return ", ".join(
             f"{name} {' '.join(sorted(of)) if isinstance(of, frozenset) else of}" for name, of in claimed.items() if of
         )
 
     def why_not(self, case: Case) -> str:
-        """Return why the engine is not given this case; "" if it is."""
+        """Return why this engine is not given a case; "" if it is given the case."""
         events = (event_of_json(event, None, case.id) for event in case.events)
         return self.objection(case.language, case.query, events, case.output)
 
     def restrict_case(self, case: Case) -> Case:
-        """Return the case for this engine: with a smaller output if the engine does not claim results."""
+        """Return the case for this engine: with a smaller output if it does not claim results."""
         less = self.less_than_results(case.language)
         return (
             case if less is None else replace(case, output=less, matches=of_output(case.matches, case.language, less))
@@ -308,7 +309,7 @@ class Claims:
         return output if output in ("matches", "positions", "groups") else None  # type: ignore[return-value]
 
     def objection(self, language: str, query: Any, S: Iterable[Event], output: str) -> str:
-        """Return why a query, as text or parsed, over a stream is not claimed; "" if it is."""
+        """Return why the engine does not claim a query over a stream; "" if it does."""
         if self.output is not None and not LANGUAGES[language].results and output not in self.output:
             return f"it does not claim the output {output}"
         if self.ordered_time and not in_order(S):
@@ -358,7 +359,7 @@ def features_of(language: str) -> frozenset[str]:
 
 
 def unknown_names(claims: Mapping[str, Json]) -> Iterator[str]:
-    """Yield a sentence about each name in claims, or about many, that is no operator, strategy or feature."""
+    """Yield a sentence about each unknown name in claims: one that is no operator, strategy or feature."""
     for language, claimed in claims.items():
         for field in ("operators", "strategies"):
             if not claimed.get(field) or language not in INTERPRETATIONS:
@@ -421,8 +422,8 @@ def in_order_of_time(S: Stream) -> Stream:
 def learnt(run: Callable[[Case], CaseResult], language: str, cases: Iterable[Case]) -> Claims:
     """Return the claims of an engine as its skips show: all operators, except those in its shortest skipped queries.
 
-    A query is run only if all its other operators were answered, so that the skip is because of the one. Where no such
-    query is left, one with two or more that are new is run: in some languages no query has a single operator.
+    A query is run only if all its operators but one were answered, so that this one causes a skip. If no such query is
+    left, a query with several new operators is run: in some languages no query has a single operator.
     """
     mine = sorted((c for c in cases if c.language == language), key=lambda c: (len(c.query), len(c.events), c.id))
     known = [(case, operators_of(language, case.query)) for case in mine]
@@ -457,7 +458,7 @@ class StartedEngine(Protocol):
 
 
 def claims_of_engine(engine: StartedEngine, language: str) -> Claims:
-    """Return the claims in an engine's answer to *start*; without claims, the operators that it does not skip."""
+    """Return the claims in an engine's answer to *start*; if it has none, the operators that it does not skip."""
     if language in engine.info.claims:
         return claims_of_json(engine.info.claims, language)
     cases = list(probes(load(None), language))
@@ -467,7 +468,7 @@ def claims_of_engine(engine: StartedEngine, language: str) -> Claims:
 
 
 def probes(cases: Iterable[Case], language: str) -> Iterator[Case]:
-    """Yield for each feature of the suite the cases with the shortest queries, each query once."""
+    """Yield for each feature of the suite the cases with the shortest queries, one case for each query."""
     by_feature: dict[str, dict[str, Case]] = {}
     for case in cases:
         if case.language == language:

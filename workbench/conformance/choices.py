@@ -29,7 +29,10 @@ EXCEPTIONS = 0.03  # of these, the share on which it may, since two faults can m
 
 
 def given_by(result: CaseResult) -> Given:
-    """Return the engine's answer, "error" for an error; None for none, or if only the form of the matches is wrong."""
+    """Return the engine's answer, "error" for an error.
+
+    Return None if there is no answer, or if only the form of the matches is wrong.
+    """
     if result.outcome == "error":
         return "error"
     if result.matches is None or set(result.matches) == set(result.case.matches):
@@ -41,15 +44,15 @@ def given_by(result: CaseResult) -> Given:
 class Choices:
     """The choices of a language; predicts the answers of an engine with some of them.
 
-    passed: cases that the engine passed. held: the choices behind the expected matches, by axis, where they differ from
-    the definition; predictions use them on all axes that are not chosen. excluded: whether no choice is considered,
-    since the answers do not depend on the queries. silencing: whether a choice gives all answers to the only query,
-    none of which has a match. silent: operators whose queries never have a match. banned: choices
-    that were judged and rejected. watch: raises DiagnosisStopped once the time for the search is over. alike: for an
-    accepted choice the choices that no question distinguishes from it; apart: a question that would distinguish it from
-    the first of them. replayed: the number of wrong answers without the choice, and with it. looked: by axis the
-    answers to questions about it on which no value of it was expected to show. nearly: the choices that the first
-    search found, of which some are contradicted.
+    passed: cases that the engine passed. held: choices, by axis, that the expected matches follow in place of the
+    definition; predictions use them on all axes without a choice. excluded: whether no choice is considered, because
+    the answers do not depend on the queries. silencing: whether all answers are to one query, without a match, and a
+    choice predicts them. silent: operators whose queries never get a match. banned: choices that were judged and
+    rejected. watch: raises DiagnosisStopped once the time for the search is over. alike: for an accepted choice the
+    choices that no question distinguishes from it. apart: a question that would distinguish it from the first of them.
+    replayed: the number of wrong answers without the choice, and with it. looked: by axis the answers to questions on
+    which all its values predict the same. nearly: the choices that the first search found; some of them are
+    contradicted.
     """
 
     language: str
@@ -74,13 +77,13 @@ class Choices:
         return MatchPredictor(self.language)
 
     def __iter__(self) -> Iterator[Choice]:
-        """Yield every value of every axis except the expected one."""
+        """Yield every value of every axis as a choice, except the expected value."""
         for axis in () if self.excluded else AXES.get(self.language, {}).values():
             expected = self.held.get(axis.name, axis.default)
             yield from ((axis.name, v) for v in axis.values if v != expected and (axis.name, v) not in self.banned)
 
     def answer(self, case: Case, chosen: Iterable[Choice]) -> Given:
-        """Return the answer of an engine with these choices; None if that is not modelled."""
+        """Return the answer of an engine with these choices; None if the choices are not modelled."""
         self.watch.check()
         text = repr((case.events, case.schema))
         try:
@@ -93,8 +96,8 @@ class Choices:
         return None if found == "unmodelled" else found
 
     def elements(self, case: Case) -> Elements:
-        """Return the operators of a case's query and the other features on which a failure may depend; cached by the
-        case's text.
+        """Return the operators of a case's query, and other features that may cause a failure; cached by the case's
+        text.
         """
         text = case.query + repr((case.events, case.schema))
         if text not in self._elements:
@@ -113,12 +116,14 @@ class Choices:
         return False
 
     def reproduces(self, chosen: Iterable[Choice], result: CaseResult) -> bool:
-        """Return whether an engine with these choices gives the same answer as the result."""
+        """Return whether an engine with these choices gives the same answer as in the result."""
         given = given_by(result)
         return given is not None and self.answer(result.case, chosen) == given
 
     def possible(self, choice: Choice) -> bool:
-        """Return whether the choice gives the right answers, with few exceptions, to cases that the engine passed."""
+        """Return whether an engine with this choice would pass the cases that the engine passed, with few
+        exceptions.
+        """
         if choice not in self._possible:
             some = list(islice((case for case in self.passed if self.concerns(case, [choice[0]])), PASSED))
             wrong, most = 0, EXCEPTIONS * len(some)

@@ -40,9 +40,9 @@ SHOWN = 3  # causes of a defect that are listed
 
 
 def chosen_for(choices: Choices, smallest: Sequence[CaseResult], failing: Sequence[CaseResult]) -> list[Choice]:
-    """Return a small set of choices such that each of the smallest cases is explained by one of them alone.
+    """Return a small set of choices of which each, alone, explains some of the smallest cases, and together all.
 
-    The search is greedy. A tie goes to the choice that explains most failing cases together with the choices taken
+    The search is greedy. A tie goes to the choice that explains most failing cases together with the choices selected
     before. A second pass explains the remaining answers by choices in combination with the first ones. In the end each
     choice is compared with its rivals again, now that the others are known.
     """
@@ -52,7 +52,7 @@ def chosen_for(choices: Choices, smallest: Sequence[CaseResult], failing: Sequen
     left = set(range(len(smallest)))
 
     def taking(candidates: Mapping[Choice, set[int]]) -> None:
-        """Take choices until no candidate gives a remaining answer."""
+        """Select choices until no candidate predicts a remaining answer."""
         while free := {
             c: len(found & left) for c, found in candidates.items() if found & left and not _is_axis_taken(c, taken)
         }:
@@ -64,7 +64,9 @@ def chosen_for(choices: Choices, smallest: Sequence[CaseResult], failing: Sequen
             left.difference_update(candidates[choice])
 
     def giving(beside: Sequence[Choice], among: Iterable[int]) -> dict[Choice, set[int]]:
-        """Return the choices that give some of the answers together with others, and these answers."""
+        """Return the choices that, together with others, predict some of the answers; and for each choice these
+        answers.
+        """
         found = {c: {i for i in among if choices.reproduces([*beside, c], smallest[i])} for c in choices}
         return {c: answers for c, answers in found.items() if answers and choices.possible(c)}
 
@@ -80,7 +82,8 @@ def revised(
 ) -> list[Choice]:
     """Replace each choice by one that explains more answers, given the other choices.
 
-    smallest: for each choice the smallest cases that it explains; what replaces it does so beside the others.
+    smallest: for each choice the smallest cases that it explains; its replacement, with the others, must explain them
+    too.
     """
     found = list(taken)
     for n, choice in enumerate(found):
@@ -99,7 +102,7 @@ def revised(
 
 
 def answered_about(choices: Choices, axes: set[str], failing: Sequence[CaseResult]) -> list[tuple[Case, Given]]:
-    """Return the cases with the engine's answers, if one of the axes bears on their queries."""
+    """Return the cases with the engine's answers, where one of the axes can change the meaning of the query."""
     wrong = [(one.case, given_by(one)) for one in failing if choices.concerns(one.case, axes)]
     right: list[tuple[Case, Given]] = [(c, frozenset(c.matches)) for c in choices.passed if choices.concerns(c, axes)]
     return [one for some in (wrong, right) for one in some[:: -(-len(some) // COMPARED) or 1]]
@@ -112,9 +115,10 @@ def _is_axis_taken(choice: Choice, taken: Iterable[Choice]) -> bool:
 def causes_of(
     choices: Choices, results: Sequence[CaseResult], first: Choice | None = None, beside: Sequence[Choice] = ()
 ) -> tuple[DefectCause, ...]:
-    """Return the choices that give the answer to the smallest case, and half of all answers; `first` in front if given.
+    """Return the choices that predict the answer to the smallest case and at least half of all answers; `first` in
+    front.
 
-    beside: the causes of other defects, with which `first` may also give an answer.
+    beside: the causes of other defects. Answers that `first` predicts only together with these count for it too.
     """
     number = {
         c: sum(choices.reproduces([c], one) for one in results)
@@ -146,8 +150,8 @@ LINES = 24  # of an explanation; the rest is left out
 def why_of(result: CaseResult, held: Mapping[str, str] = {}) -> str:
     """Return the derivation of the first difference, by the definition, as text; "" where there is none.
 
-    held: the choices of a policy or a reading that change the expected matches. If the definition decides otherwise
-    than these about the match, a sentence that names them takes the place of the derivation.
+    held: the choices of a policy or a reading that change the expected matches. If the definition disagrees with them
+    about the match, a sentence names them in place of the derivation.
     """
     if result.outcome not in ("failed", "error", "crashed", "timeout", "memory", "protocol"):
         return ""
@@ -180,7 +184,7 @@ def bearing_choices(case: Case, held: Mapping[str, str]) -> dict[str, str]:
 
 
 def explained(result: CaseResult, match: Match) -> str:
-    """Return the explanation of why a match is one, or why it is not. Raises Unsupported, BudgetExceeded."""
+    """Return the explanation why a match is, or is not, a match. Raises Unsupported, BudgetExceeded."""
     case = result.case
     language = LANGUAGES[case.language]
     explainer = language.explanations.explainer(language.syntax.parse(case.query), stream_of(case), case.query)
@@ -205,11 +209,11 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class DefectGroup:
-    """Kernels that are one defect, the smallest first, with the choice that explains them, if any.
+    """Kernels (shrunk failures) that form one defect, the smallest first, with the choice that explains them, if any.
 
     beside: the choices that explain other defects. stopped: why the search for a choice ended early, "" if it did not.
-    doubt: which choice would explain them, and is contradicted. general: the choice for all axes of one name, such as
-    window=unlimited, if each of them that the answers bear on has this value.
+    doubt: a sentence about a choice that would explain them, but is contradicted. general: one choice for all axes of a
+    name, such as window=unlimited, if each of these axes on which answers depend has this value.
     """
 
     kernels: tuple[Kernel, ...]
@@ -231,7 +235,7 @@ def defects_behind(
     results: Sequence[CaseResult],
     progress: Progress = lambda what, done, total: None,
 ) -> list[Defect]:
-    """Return the defects behind the failures of a run, those that explain most cases first."""
+    """Return the defects behind the failures of a run, beginning with those that explain most cases."""
     silent = silent_failures(failures, results)
     kernels = peeler.kernels(
         [r for r in failures if r.case.id not in silent],
@@ -267,13 +271,15 @@ def defects_behind(
 
 
 def always_empty(results: Sequence[CaseResult]) -> bool:
-    """Return whether the engine never gave a match, although several of its answers should have had one."""
+    """Return whether the engine never reported a match, although several of its answers should have had one."""
     answers = [result for result in results if result.matches is not None]
     return not any(one.matches for one in answers) and sum(bool(one.case.matches) for one in answers) >= EMPTY
 
 
 def _one_choice_silences(choices: Choices, answered: Sequence[CaseResult]) -> bool:
-    """Return whether all answers are to one query, and a choice gives no match to any of its cases, as the engine."""
+    """Return whether all answers are to one query, and a choice predicts no match for each of its cases, as
+    reported.
+    """
     cases = [result.case for result in answered if result.matches is not None]
     if len({case.query for case in cases}) != 1:
         return False
@@ -283,9 +289,9 @@ def _one_choice_silences(choices: Choices, answered: Sequence[CaseResult]) -> bo
 
 
 def silent_failures(failures: Sequence[CaseResult], results: Sequence[CaseResult]) -> dict[str, str]:
-    """Return the language of failures, by the ids of their cases: for engines without any match, all but the smallest.
+    """Find languages in which the engine never reported a match; map their failed cases, except the smallest, to them.
 
-    One smaller case says all there is to say of these, and the search for hundreds would take its time.
+    The smallest case shows the whole fault, and a search over hundreds of cases would take too long.
     """
     found: dict[str, str] = {}
     for language in dict.fromkeys(result.case.language for result in failures):
@@ -297,16 +303,16 @@ def silent_failures(failures: Sequence[CaseResult], results: Sequence[CaseResult
 
 
 def _of_all_silent(kernels: Sequence[Kernel], silent: Mapping[str, str], language: str) -> Kernel:
-    """Return the first of the kernels of a silent engine, with all its cases."""
+    """Return the smallest kernel of an engine that never reports matches, with all its failed cases."""
     rest = tuple(id_ for id_, of in silent.items() if of == language)
     ids = dict.fromkeys((*(id_ for kernel in kernels for id_ in kernel.cases), *rest))
     return replace(kernels[0], cases=tuple(ids))
 
 
 def described(results: Sequence[CaseResult], empty: bool, silent: Iterable[str] = ()) -> str:
-    """Return a description of a fault that needs no search for a choice; "" for other faults.
+    """Return a description of a fault that is evident without a search for a choice; "" for other faults.
 
-    silent: operators whose queries never get a match from the engine; without them the first answer is right.
+    silent: operators whose queries never get a match; the engine answers the first query correctly without them.
     """
     if empty and results[0].matches is not None:
         return "the engine gives no match in any of its answers"
@@ -324,7 +330,7 @@ def _standing(
     choices: Choices,
     answered: Sequence[CaseResult],
 ) -> list[Choice]:
-    """Return the found choices that all answers support; choices that fail are not searched again."""
+    """Return the choices that all answers support. Rejected choices are not searched again."""
     if choices.excluded:
         return []
     inquiry = Inquiry(peeler, choices, kernels[0].origin.case)
@@ -364,19 +370,19 @@ def _standing(
 
 
 def _least_contradicted(judge: ChoiceScorer, alike: Sequence[Choice], beside: Sequence[Choice]) -> Choice:
-    """Return the first of the choices on one axis that has fewest answers against it, beside those on other axes."""
+    """Return, of choices on one axis, the one that fewest answers contradict, given the choices on other axes."""
     others = [other for other in beside if other[0] != alike[0][0]]
     return min(alike, key=lambda choice: len(judge.weigh(choice, others).against))
 
 
 def _is_silence_explained(choices: Choices, name: str, stands: Sequence[Choice], failing: Sequence[CaseResult]) -> bool:
-    """Return whether choices together give all wrong answers to the queries with one silent operator and no other."""
+    """Return whether choices together predict all wrong answers to queries whose only silent operator is this one."""
     own = [r for r in failing if r.outcome == "failed" and choices.silent & operators_in(r.case) == {name}]
     return bool(own) and all(choices.reproduces(stands, r) for r in own)
 
 
 def _nearly_standing(suite: ChoiceScorer, stands: Sequence[Choice], fallen: Sequence[Choice]) -> list[Choice]:
-    """Return the choices that are not named, without those that many answers contradict."""
+    """Return the rejected choices, without those that many answers contradict."""
     left = [choice for choice in fallen if not _is_axis_taken(choice, stands)]
     while left:
         shares = {choice: suite.weigh(choice, [*stands, *left]).share_against for choice in left}
@@ -393,10 +399,10 @@ def _doubt(
     result: CaseResult,
     failing: Sequence[CaseResult],
 ) -> str:
-    """Return which choices would give a wrong answer, and why they are not named; "" where none would.
+    """Return a sentence about choices that would explain a wrong answer but were rejected, and why; "" without any.
 
-    nearly: choices that are not named. Together with those that are they have to give most wrong answers without a
-    cause. The text has those alone that this answer needs.
+    nearly: the rejected choices. With the accepted ones they must predict most wrong answers without a cause. The
+    sentence names only those that this answer needs.
     """
     choices = suite.choices
     open_ = [one for one in failing if not (stands and choices.reproduces(stands, one))]
@@ -429,7 +435,9 @@ def _doubt(
 
 
 def _kinds_apart(for_: Iterable[Case], against: Iterable[Case]) -> tuple[str, str] | None:
-    """Return the kinds of values in cases for and against a choice, as texts; None if some kind is in both."""
+    """Return the kinds of values in cases for a choice, and in cases against it, as texts; None if some kind is in
+    both.
+    """
     own, other = (
         {
             kind
@@ -443,10 +451,10 @@ def _kinds_apart(for_: Iterable[Case], against: Iterable[Case]) -> tuple[str, st
 
 
 def _is_refuted(choices: Choices, choice: Choice, kernels: Sequence[Kernel], unexplained: Collection[Elements]) -> bool:
-    """Return whether an unexplained failure needs all elements of a failure that a choice explains.
+    """Return whether an unexplained failure has all elements that a failure explained by the choice needs.
 
-    It compares only failures that need more than operators, such as an absent attribute or a division. There the engine
-    has a meaning that is near to the value but differs from it.
+    It compares only failures that need more than operators, such as an absent attribute or a division. Then the
+    engine's meaning is near the choice, but different.
     """
     own = set(AXES[choices.language][choice[0]].operators)
     needed = [k for k in kernels if own and own <= k.signature.blamed and choices.reproduces([choice], k.result)]
@@ -455,7 +463,7 @@ def _is_refuted(choices: Choices, choice: Choice, kernels: Sequence[Kernel], une
 
 
 def _is_open(choices: Choices, stands: Sequence[Choice], smallest: Sequence[CaseResult]) -> bool:
-    """Return whether a wrong answer that choices may explain is explained by none of these."""
+    """Return whether a wrong answer that rejected choices may explain is explained by no accepted one."""
     return any(
         given_by(one) is not None
         and one.outcome == "failed"
@@ -466,7 +474,7 @@ def _is_open(choices: Choices, stands: Sequence[Choice], smallest: Sequence[Case
 
 
 def _number_given(choices: Choices, stands: Sequence[Choice], smallest: Sequence[CaseResult]) -> int:
-    """Count the smallest wrong answers that the choices give together."""
+    """Return how many of the smallest wrong answers the choices together predict."""
     return sum(choices.reproduces(stands, one) for one in smallest)
 
 
@@ -477,7 +485,9 @@ def _settle_choices(
     choices: Choices,
     answered: Sequence[CaseResult],
 ) -> list[Choice]:
-    """Return the choices, found one by one, that stand; choices that fail are not searched again."""
+    """Return the choices that the engine's answers to further questions confirm. Rejected choices are not searched
+    again.
+    """
     smallest = [kernel.result for kernel in kernels]
     stands: list[Choice] = []
     for _ in range(ROUNDS):
@@ -493,7 +503,7 @@ def _settle_choices(
 
 
 def _unexplained(choices: Choices, chosen: Sequence[Choice], kernels: Sequence[Kernel]) -> set[Elements]:
-    """Return the elements blamed for the kernels that the choices give neither alone nor together."""
+    """Return the elements blamed for kernels that the choices explain neither alone nor together."""
     ways = [*([choice] for choice in chosen), list(chosen)]
     return {k.signature.blamed for k in kernels if not any(choices.reproduces(way, k.result) for way in ways)}
 
@@ -505,11 +515,11 @@ def _group_kernels(
     choices: Choices,
     answered: Sequence[CaseResult],
 ) -> list[DefectGroup]:
-    """Return the kernels in groups, one for the kernels that one choice explains.
+    """Group kernels by the choice that explains them.
 
-    Kernels with the same description of their wrong answers form a group too. A case that its choice does not give was
-    made smaller until another defect took its place: what is left to explain is looked for again, beside the choices
-    that are known. If time runs out, the choices that stand until then are used.
+    Kernels with the same description of their wrong answers form a group too. If a choice does not predict a kernel's
+    original case, shrinking has exchanged one defect for another: then the search is repeated for these cases, given
+    the known choices. If time runs out, the choices confirmed so far are used.
     """
     found, chosen, stopped = list(kernels), list[Choice](), ""
     try:
@@ -548,10 +558,10 @@ def _group_kernels(
 
 
 def _with_general_choices(groups: Sequence[DefectGroup], choices: Choices, suite: ChoiceScorer) -> list[DefectGroup]:
-    """Return the groups, with one in place of those whose choices are one value of all axes of a name.
+    """Return the groups; those whose choices set all axes of one name to the same value become one group.
 
-    An engine that ignores windows has one defect, not one for each kind of window. An axis on which no answer bears
-    does not count; a choice from which no question separates another is left as it is.
+    An engine that ignores windows has one defect, not one for each kind of window. Axes on which no answer depends are
+    ignored. A choice that no question distinguishes from another is left alone.
     """
     known, same = AXES.get(choices.language, {}), dict[Choice, list[DefectGroup]]()
     for group in groups:
@@ -577,12 +587,12 @@ def _size(kernel: Kernel) -> tuple[int, int]:
 
 
 def _is_given(choices: Choices, chosen: Sequence[Choice], result: CaseResult) -> bool:
-    """Return whether one of the choices, or all together, predict an answer; False without choices."""
+    """Return whether one of the choices, or all together, predict an answer. It is False without choices."""
     return any(choices.reproduces(way, result) for way in (*([choice] for choice in chosen), chosen) if way)
 
 
 def _together(kernels: Sequence[Kernel], chosen: Sequence[Choice], choices: Choices) -> list[DefectGroup]:
-    """Group kernels by the choice that explains them, and the rest by their description."""
+    """Group kernels by the choice that explains them; the others by their description."""
     alone = [(k, next((c for c in chosen if choices.reproduces([c], k.result)), None)) for k in kernels]
     groups: dict[object, list[Kernel]] = {}
     for kernel, choice in sorted(alone, key=lambda pair: pair[1] is None):
@@ -612,7 +622,8 @@ def error_kind(result: CaseResult) -> str:
 def _split_by_choice(
     kernels: Sequence[Kernel], chosen: Sequence[Choice], choices: Choices, failing: Sequence[CaseResult]
 ) -> list[Kernel]:
-    """Return kernels without the cases for which another choice is right than for the smallest; these are separate.
+    """Return kernels without the cases that another choice explains than the smallest case; those become separate
+    kernels.
 
     Cases are in one kernel because their queries have the same operators and they fail in one direction.
     """
@@ -637,9 +648,9 @@ def _lead_by_need(
     choices: Choices,
     failing: Sequence[CaseResult],
 ) -> list[Kernel]:
-    """Return kernels such that the smallest case of each choice needs it, where one of its cases does.
+    """Return kernels in which the smallest case of each choice needs that choice, if one of its cases does.
 
-    Of two choices each may give the answers to the smallest cases, and other answers need both.
+    Two choices may each explain the smallest cases, while other answers need both.
     """
     by_id, leading = {one.case.id: one for one in failing}, list[Kernel]()
     for group in _together(kernels, chosen, choices):
@@ -667,7 +678,9 @@ def _find_necessary_choice(
 
 
 def _causes(choices: Choices, results: Sequence[CaseResult], group: DefectGroup) -> tuple[DefectCause, ...]:
-    """Return the choice of a group with the number of its answers that the choice gives; () if no choice stands."""
+    """Return the choice of a group as a cause, with the number of answers that it predicts; () without a confirmed
+    choice.
+    """
     if group.choice is None:
         return ()
     if group.general is not None:
@@ -680,7 +693,7 @@ def _causes(choices: Choices, results: Sequence[CaseResult], group: DefectGroup)
 
 
 def _general_cause(choices: Choices, results: Sequence[CaseResult], group: DefectGroup, general: Choice) -> DefectCause:
-    """Return the cause of a group with one value of all axes of a name."""
+    """Return the cause of a group whose choice sets all axes of a name to one value."""
     every = [choice for choice in (group.choice, *group.beside) if choice is not None]
     own = [(n, v) for n, v in every if (AXES[choices.language][n].base, v) == general]
     rest = [choice for choice in every if choice not in own]
@@ -701,10 +714,10 @@ def _general_cause(choices: Choices, results: Sequence[CaseResult], group: Defec
 
 
 def _defect(id_: str, group: DefectGroup, choices: Choices, by_id: dict[str, CaseResult], hurried: bool) -> Defect:
-    """Return the defect of a group; hurried: without an explanation, which may take long."""
+    """Return the defect of a group. hurried: omit the explanation, which may take long."""
 
     def rank(kernel: Kernel) -> tuple[bool, tuple[int, int]]:
-        """Put kernels that need the choice first, then the smallest."""
+        """Return a sort key: first the kernels that need the choice, then the smallest ones."""
         needless = group.choice is not None and choices.reproduces(group.beside, kernel.result)
         return needless, _size(kernel)
 
@@ -741,7 +754,7 @@ def defect_of_group(
     description: str = "",
     stopped: str = "",
 ) -> Defect:
-    """Return the defect of wrong answers with one cause, or with none; its id is for the caller to give."""
+    """Return the defect of wrong answers with one cause, or without a known one. The caller sets its id."""
     language, case = LANGUAGES[result.case.language], result.case
     bearing = bearing_choices(case, choices.held)
     return Defect(
@@ -768,10 +781,9 @@ Fails = Callable[[str, Stream], bool]
 
 
 def shrink_case(language: Language[Any], query: str, S: Stream, fails: Fails, tries: int) -> None:
-    """Call `fails` with ever smaller queries and streams; whenever it is true, continue from these.
+    """Shrink a query and a stream: call `fails` with ever smaller ones, and continue from those for which it is true.
 
-    It is called `tries` times at most. Of a language that does not say how its queries get simpler only the stream
-    gets shorter.
+    It is called at most `tries` times. If the language has no reductions of queries, only the stream gets shorter.
     """
     if (operations := language.operations()) is None:
         shrink_stream(S, partial(fails, query), tries)
@@ -803,7 +815,7 @@ TOGETHER = 24  # pieces that all wrong semantics are compared with at a time
 
 @dataclass(frozen=True)
 class Piece:
-    """Consecutive events of a stream, the matches expected inside them, and those reported."""
+    """Consecutive events of a stream, the matches expected inside them, and the matches reported."""
 
     S: Stream
     expected: Report
@@ -814,7 +826,7 @@ class Piece:
 class Evidence:
     """A piece with a wrong report, and other pieces of the same stream, right or wrong.
 
-    A semantics that reports nothing explains every missing match; the other pieces exclude it.
+    A semantics that never reports a match would explain every missing match; the other pieces exclude it.
     """
 
     piece: Piece
@@ -846,7 +858,8 @@ def causes(
 ) -> tuple[list[LogCause], list[Evidence]]:
     """Return a small set of hypotheses that explain the reports, and the evidence that they do not explain.
 
-    Of some at a time the hypothesis that explains most is taken, with all that it explains. Raises ParseError.
+    In each round the hypothesis that explains most is selected, and the evidence that it explains is removed. Raises
+    ParseError.
     """
     LANGUAGES[language].syntax.parse(query)
     left, found, unknown = list(evidence), list[LogCause](), list[Evidence]()
@@ -940,8 +953,9 @@ def _moved(one: PlainMatch, kept: Sequence[int]) -> PlainMatch:
 
 
 def _reports(language: str, axis: str, value: str, query: str, S: Stream) -> Report | None:
-    """Return the report of an engine that departs from the definition in one axis, None if it is an error. Raises
-    CerifyError.
+    """Return what an engine would report that departs from the definition in one axis; None for an error.
+
+    Raises CerifyError.
     """
     interpretation = interpretation_of(language)
     try:

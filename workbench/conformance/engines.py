@@ -1,9 +1,9 @@
 """The engines that can be tested by name: the built-in evaluators, and engines for which an adapter ships.
 
-An adapter is a program of its own. What it needs to run, it gets when it is first asked for, in a folder that the user
-names (`--engine-dir`) or the user's cache folder: Maven, CMake and Cargo build it there, and an engine that a Python
-package brings gets an environment with the version that is pinned here. So cerify depends on no engine, two engines can
-need different versions of a package, and an engine's licence concerns its own process alone.
+An adapter is a separate program. It is built when it is first used, in a folder that the user names (`--engine-dir`) or
+the user's cache folder. Maven, CMake and Cargo build it there; an engine in a Python package gets an environment with
+the version pinned here. So cerify does not depend on any engine, engines can need different versions of a package, and
+an engine's licence applies only to its own process.
 """
 
 from __future__ import annotations
@@ -55,13 +55,15 @@ class Adapter(Protocol):
     def licence(self) -> str: ...
 
     def missing(self) -> str | None:
-        """Return what is missing to build and run it, as the end of a sentence; None if nothing is."""
+        """Return what is missing to build and run the adapter, as the end of a sentence; None if nothing is missing."""
 
     def is_ready(self, folder: Path) -> bool:
-        """Return whether it is built and its engine installed in this folder, so that it starts at once."""
+        """Return whether the adapter is built and its engine installed in this folder, so that it starts at once."""
 
     def command(self, name: str, folder: Path) -> Sequence[str]:
-        """Return the command that starts it; build it in this folder first if needed. Raises InputError."""
+        """Return the command that starts the adapter, which is built in this folder first if needed. Raises
+        InputError.
+        """
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class Checkout:
 
     @property
     def home(self) -> str:
-        """Return its folder."""
+        """Return the folder of the checkout."""
         return os.environ[self.variable]
 
     def missing(self) -> str | None:
@@ -90,7 +92,7 @@ class Checkout:
 class JavaAdapter:
     """An adapter built by Maven: the module of adapters/java, the engine's full name, and its licence.
 
-    checkout: has the engine if Maven does not fetch it. options: those of the virtual machine. java: its oldest version
+    checkout: contains the engine if Maven does not fetch it. options: for the virtual machine. java: the oldest version
     on which the engine runs; the adapter is built with the Java on the PATH.
     """
 
@@ -118,7 +120,7 @@ class JavaAdapter:
         return f"Java {self.java} or newer to run {self.engine}, on the PATH, in JAVA_HOME or in {JAVA_FOLDER}"
 
     def is_ready(self, folder: Path) -> bool:
-        """Return whether its jar is newer than its sources."""
+        """Return whether the jar is newer than its sources."""
         java = build_folder(ADAPTERS / "java", folder)
         jar = java / self.jar
         needed = [
@@ -127,7 +129,7 @@ class JavaAdapter:
         return jar.exists() and all(source.stat().st_mtime <= jar.stat().st_mtime for source in needed)
 
     def command(self, name: str, folder: Path) -> Sequence[str]:
-        """Return the command that starts it, with the heap within the memory cap."""
+        """Return the command that starts the adapter, with a heap within the memory limit."""
         java = build_folder(ADAPTERS / "java", folder)
         jar = java / self.jar
         if not self.is_ready(folder):
@@ -147,7 +149,7 @@ class CheckoutAdapter:
     checkout: Checkout
 
     def missing(self) -> str | None:
-        """Return the checkout."""
+        """Return which checkout is missing; None if it is there."""
         return self.checkout.missing()
 
     def is_ready(self, folder: Path) -> bool:
@@ -155,7 +157,7 @@ class CheckoutAdapter:
         return self.missing() is None
 
     def command(self, name: str, folder: Path) -> Sequence[str]:
-        """Return the command that starts it."""
+        """Return the command that starts the adapter."""
         return [sys.executable, str(ADAPTERS / self.folder / "adapter.py"), "--engine-home", self.checkout.home]
 
 
@@ -163,7 +165,7 @@ class CheckoutAdapter:
 class CMakeAdapter:
     """An adapter that CMake builds, against an engine that is built in a checkout.
 
-    program is its target in adapters/cpp, setting the variable of CMake with the checkout.
+    program: its target in adapters/cpp. setting: the variable of CMake for the checkout's path.
     """
 
     program: str
@@ -177,16 +179,16 @@ class CMakeAdapter:
         return _missing_programs("cmake") or self.checkout.missing()
 
     def built(self, folder: Path) -> Path:
-        """Return the folder in which CMake builds it against the checkout."""
+        """Return the folder in which CMake builds the adapter against the checkout."""
         home = str(Path(self.checkout.home).resolve())
         return folder / _digest(str(ADAPTERS / "cpp"), home)
 
     def is_ready(self, folder: Path) -> bool:
-        """Return whether it has been built against the checkout."""
+        """Return whether the adapter has been built against the checkout."""
         return self.checkout.missing() is None and (self.built(folder) / self.program).exists()
 
     def command(self, name: str, folder: Path) -> Sequence[str]:
-        """Return the command that starts it."""
+        """Return the command that starts the adapter."""
         source, home, built = ADAPTERS / "cpp", str(Path(self.checkout.home).resolve()), self.built(folder)
         _build(name, ["cmake", "-S", str(source), "-B", str(built), f"-D{self.setting}={home}"])
         _build(name, ["cmake", "--build", str(built), "--target", self.program])
@@ -195,10 +197,10 @@ class CMakeAdapter:
 
 @dataclass(frozen=True)
 class PackageAdapter:
-    """An adapter in Python for an engine that a package brings; pip installs it when it is first asked for.
+    """An adapter in Python for an engine in a Python package; pip installs the package on first use.
 
-    program is its file in adapters/python, packages what pip installs, pinned, pythons the versions of Python that the
-    package is made for (all by default), newest first.
+    program: its file in adapters/python. packages: the pinned packages that pip installs. pythons: the versions of
+    Python that the package supports, newest first; all by default.
     """
 
     program: str
@@ -209,13 +211,13 @@ class PackageAdapter:
     arguments: tuple[str, ...] = ()
 
     def missing(self) -> str | None:
-        """Return the missing version of Python."""
+        """Return which version of Python is missing; None if none is."""
         if self.python() is not None:
             return None
         return f"Python {' or '.join(self.pythons)}: install it, or uv, which brings one"
 
     def python(self) -> Sequence[str] | None:
-        """Return the command that creates an environment with a suitable Python, None without one on this machine."""
+        """Return the command that creates an environment with a suitable Python; None if this machine has none."""
         mine = f"{sys.version_info.major}.{sys.version_info.minor}"
         if not self.pythons or mine in self.pythons:
             return [sys.executable, "-m", "venv"]
@@ -234,15 +236,15 @@ class PackageAdapter:
         return None if uv is None else [uv, "venv", "--quiet", "--seed", "--python", self.pythons[0]]
 
     def environment(self, name: str, folder: Path) -> Path:
-        """Return the folder of its environment, which has the pinned packages in its name."""
+        """Return the folder of the adapter's environment; its name contains the pinned packages."""
         return folder / f"{name}-{_digest(*self.packages, *self.pythons)}"
 
     def is_ready(self, folder: Path) -> bool:
-        """Return whether its engine is installed."""
+        """Return whether the engine is installed."""
         return any(self.environment(name, folder).exists() for name, of in SHIPPED.items() if of is self)
 
     def command(self, name: str, folder: Path) -> Sequence[str]:
-        """Return the command that starts it, once its engine is installed."""
+        """Return the command that starts the adapter, after installing its engine."""
         home = self.environment(name, folder)
         is_new = not home.exists()
         if is_new:
@@ -278,9 +280,9 @@ class PackageAdapter:
 
 @dataclass(frozen=True)
 class CrateAdapter:
-    """An adapter in Python for an engine in Rust: Cargo builds a program that runs the engine's crate in this version.
+    """An adapter in Python for an engine in Rust: Cargo builds a program with the pinned version of the engine's crate.
 
-    program is the adapter's file in adapters/python, crate the folder of adapters/rust that is built.
+    program: the adapter's file in adapters/python. crate: the folder in adapters/rust to build.
     """
 
     program: str
@@ -292,11 +294,11 @@ class CrateAdapter:
     arguments: tuple[str, ...] = ()
 
     def missing(self) -> str | None:
-        """Return Cargo if it is not on the PATH."""
+        """Return that Cargo is missing, if it is not on the PATH."""
         return _missing_programs("cargo")
 
     def built(self, folder: Path) -> Path:
-        """Return the program that Cargo builds, in a folder with a digest of the sources in its name."""
+        """Return the path of the program that Cargo builds; its folder's name has a digest of the sources."""
         texts = [
             (ADAPTERS / "rust" / self.crate / name).read_text() for name in ("Cargo.toml", "Cargo.lock", "src/main.rs")
         ]
@@ -304,11 +306,11 @@ class CrateAdapter:
         return folder / f"{self.crate}-{_digest(*texts)}" / "release" / name
 
     def is_ready(self, folder: Path) -> bool:
-        """Return whether it has been built."""
+        """Return whether the program has been built."""
         return self.built(folder).exists()
 
     def command(self, name: str, folder: Path) -> Sequence[str]:
-        """Return the command that starts it."""
+        """Return the command that starts the adapter."""
         built, manifest = self.built(folder), ADAPTERS / "rust" / self.crate / "Cargo.toml"
         if not built.exists():
             cargo = ["cargo", "build", "--quiet", "--release", "--locked", "--manifest-path", str(manifest)]
@@ -318,9 +320,9 @@ class CrateAdapter:
 
 @dataclass(frozen=True)
 class NpmAdapter:
-    """An adapter in JavaScript for an engine that a package of npm brings; npm installs it when it is first asked for.
+    """An adapter in JavaScript for an engine in a package of npm; npm installs the package on first use.
 
-    program is its file in adapters/javascript; npm installs the package in this version.
+    program: its file in adapters/javascript. package, version: what npm installs.
     """
 
     program: str
@@ -330,11 +332,11 @@ class NpmAdapter:
     version: str
 
     def missing(self) -> str | None:
-        """Return Node.js and npm if they are not on the PATH."""
+        """Return that Node.js or npm are missing, if they are not on the PATH."""
         return _missing_programs("node", "npm")
 
     def home(self, folder: Path) -> Path:
-        """Return the folder in which the engine is installed, which has a digest of its version in its name."""
+        """Return the folder in which the engine is installed; its name has a digest of the version."""
         return folder / f"{self.package}-{_digest(self.version)}"
 
     def is_ready(self, folder: Path) -> bool:
@@ -342,7 +344,7 @@ class NpmAdapter:
         return (self.home(folder) / self.program).exists()
 
     def command(self, name: str, folder: Path) -> Sequence[str]:
-        """Return the command that starts it, once its engine is installed."""
+        """Return the command that starts the adapter, after installing its engine."""
         home = self.home(folder)
         if not self.is_ready(folder):
             home.mkdir(parents=True, exist_ok=True)
@@ -449,7 +451,7 @@ NAMES = (*sorted(EVALUATORS), *sorted(SHIPPED))
 
 
 def command_of(name: str, folder: Path | None = None) -> Sequence[str]:
-    """Return the command that starts the engine, once its adapter is built and the engine installed.
+    """Return the command that starts the engine's adapter, after building it and installing the engine.
 
     folder: where they are built and installed, by default the user's cache folder (`cache_folder`). Raises InputError
     that says what is missing.
@@ -470,7 +472,7 @@ def command_of_database(module: str, arguments: Sequence[str]) -> Sequence[str]:
 
 
 def missing_for(name: str) -> str | None:
-    """Return a sentence about what is missing to build and run the engine; None if nothing is."""
+    """Return a sentence about what is missing to build and run the engine; None if nothing is missing."""
     if name not in SHIPPED:
         of = [language.evaluators[name] for language in LANGUAGES.values() if name in language.evaluators]
         why = without_numba() if any(evaluator.compiled for evaluator in of) else None
@@ -482,8 +484,8 @@ def missing_for(name: str) -> str | None:
 def find_java(oldest: int) -> str | None:
     """Return the program `java` of that version or a newer one; None if there is none on this machine.
 
-    Looked for on the PATH, in JAVA_HOME, and in the folder of development kits, by the file `release` of each; the
-    one on the PATH is taken for 17, the oldest that any adapter needs.
+    It looks on the PATH, in JAVA_HOME, and in the folder of development kits, where the file `release` has the version.
+    The one on the PATH counts as 17, the oldest that any adapter needs.
     """
     on_path = shutil.which("java")
     if oldest <= OLDEST_JAVA:
@@ -566,9 +568,7 @@ def build_folder(java: Path, cache: Path) -> Path:
 
 
 def _missing_programs(*programs: str) -> str | None:
-    """Return the programs that are not on the PATH, as the end of a sentence; Maven finds a
-    compiler by JAVA_HOME too.
-    """
+    """Return the programs missing on the PATH, as the end of a sentence. Maven also finds a compiler by JAVA_HOME."""
     by_home = Path(os.environ.get("JAVA_HOME", ""), "bin", "javac")
     absent = [one for one in programs if shutil.which(one) is None and not (one == "javac" and by_home.is_file())]
     if not absent:
@@ -578,7 +578,7 @@ def _missing_programs(*programs: str) -> str | None:
 
 
 def _python_of(environment: Path) -> Path:
-    """Return the Python of an environment."""
+    """Return the path of Python in an environment."""
     return environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
@@ -588,7 +588,7 @@ def _digest(*texts: str) -> str:
 
 
 def _ask(command: Sequence[str]) -> str:
-    """Return the output of a client of a package registry. Raises InputError if it fails or is not installed."""
+    """Return the output of a package registry's client. Raises InputError if it fails or is not installed."""
     try:
         asked = subprocess.run(command, capture_output=True, text=True, timeout=BUILD_SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -600,7 +600,7 @@ def _ask(command: Sequence[str]) -> str:
 
 
 def _search(pattern: str, text: str) -> str:
-    """Return the group of a pattern in a client's output. Raises InputError if it is not there."""
+    """Return the first group of a pattern in a client's output. Raises InputError if the pattern does not match."""
     if (found := re.search(pattern, text)) is None:
         raise InputError(f"a package registry answered without a version: {text[:500]}")
     return found[1]

@@ -204,7 +204,7 @@ class EngineProcess:
         return self._stderr.text()
 
     def last_words(self) -> str:
-        """Return the same as a part of a message."""
+        """Return the recent standard error as the end of a message; "" if there is none."""
         words = self.stderr()
         return f"; on its standard error: {words}" if words else ""
 
@@ -231,7 +231,7 @@ class EngineProcess:
     def _ended(self, seconds: float) -> list[psutil.Process]:
         """Kill all processes that the engine has started; return those that still run after the seconds.
 
-        A killed process is adopted only when its parent has ended too, so what there is to wait for changes on the way.
+        A killed process is adopted only when its parent has ended too, so the processes to wait for change meanwhile.
         """
         deadline = time.monotonic() + seconds
         while True:
@@ -348,9 +348,9 @@ Part: TypeAlias = tuple[str, ...]
 class Losses:
     """The queries that an engine answered, and the operators of the queries on which it was lost.
 
-    skips: whether a query is not asked where the engine passed the time limit on two with the same operators, or never
-    came back from queries with one of its operators, or two. False where cases are shrunk or drawn, since another case
-    with the operators may be answered.
+    skips: whether to skip a query if the engine passed the time limit on two queries with the same operators, or never
+    answered queries with one operator, or pair of operators, of this query. It is False while cases are shrunk or
+    drawn, because another case with the operators may be answered.
     """
 
     skips: bool = False
@@ -387,7 +387,7 @@ class Losses:
 
 @lru_cache(maxsize=10_000)
 def parts(language: str, text: str) -> tuple[Part, ...]:
-    """Return the operators of a query, and all pairs of them; a window is named with what it measures."""
+    """Return the operators of a query, and all pairs of them. A window's name includes its attribute's kind."""
     query = LANGUAGES[language].syntax.parse(text)
     names = set(LANGUAGES[language].syntax.constructs(query))
     if language in INTERPRETATIONS:
@@ -418,9 +418,9 @@ class Engine:
     """The process of an engine, which runs cases; a context manager, so that no process is left behind.
 
     The first start has to succeed (InputError otherwise). Later ones count as restarts, of which limits.restarts are
-    allowed, those before this one included; after that a case is not run. twice has what is wrong with each case that
-    was answered a second time, by its id: that is seen only when the next case is asked, or at the end. losses: which
-    queries engines of the same command did not come back from, which is shared with others of them.
+    allowed, those before this one included; after that a case is not run. twice: by case id, what is wrong with cases
+    that were answered a second time; this is noticed only at the next case, or at the end. losses: the queries on which
+    engines of the same command were lost; they share this record.
     """
 
     def __init__(
@@ -447,13 +447,13 @@ class Engine:
             raise InputError(f"the engine did not start: {' '.join(argv)}: {detail}") from None
 
     def run(self, case: Case, then: Case | None = None) -> CaseResult:
-        """Same as `answer`, but keep only a few of the wrong matches."""
+        """Return the result of a case as `answer` does, but keep only a few of the wrong matches."""
         return _limit_wrong_matches(self.answer(case, then))
 
     def answer(self, case: Case, then: Case | None = None) -> CaseResult:
         """Return the result of a case, with the output that the engine claims.
 
-        then: the next case, if known; its message is prepared while the engine answers this one.
+        then: the next case, if known. Its message is prepared while the engine works on this one.
         """
         self._then = then
         claims = claims_of_json(self.info.claims, case.language)
@@ -535,7 +535,9 @@ class Engine:
         raise EngineFailure("protocol", f"wrote a line that answers no request: {excerpt(text)}")
 
     def _is_second(self, answer: dict[str, Any], text: bytes) -> bool:
-        """Return whether the process has answered the case before; if so it is ended, for it may have more lines."""
+        """Return whether a line answers an earlier case again. If so the process is ended, because it may send more
+        lines.
+        """
         if answer["id"] not in self._answered:
             return False
         self.twice[answer["id"]] = f"answered twice; the second time it wrote: {excerpt(text)}"
@@ -557,7 +559,7 @@ class Engine:
     def _ask(self, case: Case) -> protocol.Answer | ProtocolBreach | None:
         """Return the answer; None if a second answer to an earlier case came in its place. Raises EngineFailure.
 
-        A line that answers the case, but is wrong in itself, is the fault of this answer: the process goes on.
+        A line that answers the case, but is invalid, counts as a wrong answer, and the process goes on.
         """
         assert self._process is not None
         text = self._process.ask(self._message(case), self.limits.run_seconds, self._prepare)
@@ -609,7 +611,7 @@ class Engine:
 
 
 def _wrong(error: InputError, text: bytes) -> str:
-    """Return a message with the error in a line, and the beginning of the line."""
+    """Return a message with the error in a line and the beginning of that line."""
     return f"{protocol.bounded(error.message)}{WROTE}{excerpt(text)}"
 
 

@@ -4,7 +4,7 @@ The axes are identified stage by stage. A stage starts with the hypotheses that 
 every value of the stage's axes. The next question is on a shortest stream on which two of the best hypotheses differ;
 among these, it is the one that splits the hypotheses best. Then queries with several operators confirm the result. At
 last the best hypothesis is compared with hypotheses that differ from it in one axis, over the questions of all stages,
-and random questions probe its values. A value whose check did not fit into the number of questions stays open.
+and random questions probe its values. A value stays open if the number of questions did not suffice to check it.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ INTERRUPTED = "interrupted"
 class Answered:
     """A question with its answer and the axes that it tests; no axes if it confirms the whole profile.
 
-    settles: whether two hypotheses differ on the question, perhaps in an axis that it was not meant to test.
+    settles: whether two hypotheses predict different answers, perhaps because of an axis that it was not meant to test.
     """
 
     question: EngineQuestion
@@ -92,12 +92,12 @@ class Answered:
 class Identification:
     """The state of an identification: the remaining hypotheses, and all answers.
 
-    most: questions, at most. left: the remaining hypotheses, the best one first. skipped: kinds of questions that are
-    not asked any more. interrupted: whether a KeyboardInterrupt ended it; the findings are then those of the completed
-    stages. errors: for each kind of question, how often the answer was no set of matches and no value predicts an
-    error. probed: the number of answers to random questions. unsettled: hypotheses that explain as many answers as the
-    best one, while no question was left to separate them. unchecked: axes whose value, once found, had no further
-    question. unput: queries that were not put to the engine any more, because it was gone.
+    most: the greatest number of questions. left: the remaining hypotheses, the best one first. skipped: kinds of
+    questions that are not asked any more. interrupted: whether a KeyboardInterrupt ended it; the findings are then
+    those of the completed stages. errors: for each kind of question, how often the answer was no set of matches and no
+    value predicts an error. probed: the number of answers to random questions. unsettled: hypotheses that explain as
+    many answers as the best one, while no question was left to separate them. unchecked: axes whose value, once found,
+    had no further question. unput: queries that the engine was not asked any more, because it had stopped.
     """
 
     predictor: Predictor
@@ -181,7 +181,7 @@ class Identification:
         return {kind: values for kind, values in fitting.items() if not union <= {*values}}  # one of all says nothing
 
     def kinds(self, question: EngineQuestion) -> set[str]:
-        """Return the types of the attributes that a question's query reads, as its events have them."""
+        """Return the types of the attributes that a question's query reads, given the values in its events."""
         return kinds_compared(self.predictor.language.name, question.query, schema_of_values(question))
 
     def values_of(self, name: str) -> tuple[str, ...]:
@@ -189,7 +189,7 @@ class Identification:
         return self.predictor.interpretation.axes[name].values
 
     def opened(self, name: str, finding: AxisFinding) -> AxisFinding:
-        """Return a finding without its value if a question that may refute it could not be asked any more."""
+        """Return a finding without its value if a question that might refute it could no longer be asked."""
         rivals = {one[name] for one in self.unsettled} - {self.left[0][name]}
         if finding.value is None or not (rivals or name in self.unchecked):
             return finding
@@ -198,13 +198,11 @@ class Identification:
         return replace(finding, value=None, alike=tuple(value for value in values if value in possible))
 
     def unexplained(self, found: Mapping[str, AxisFinding], told: Iterable[Answered]) -> dict[str, EngineQuestion]:
-        """Return the axes to open: those of the operators of a question that no values that are left explain.
+        """Return the axes whose values must be left open: an answer about their operators is explained by no remaining
+        value.
 
-        Each axis comes with the question, on whose answer its value bears. The unnamed meaning may be that of any of
-        its operators. An axis without a value excuses an answer if it has others that are not explained, to queries
-        without the operator in question.
-
-        told: answers to questions that are not among those of the stages.
+        Each axis comes with a question whose answer depends on it. told: further answers, to questions that belong to
+        no stage.
         """
         wrong = self.unexplained_by(found, [*self.answered, *told])
         unfit = [name for name, finding in found.items() if finding.value is None and not finding.alike]
@@ -226,7 +224,7 @@ class Identification:
         return opened
 
     def unexplained_by(self, found: Mapping[str, AxisFinding], answered: Iterable[Answered]) -> list[Answered]:
-        """Return the answers that no values that are left explain, those to queries of few operators first."""
+        """Return the answers that no remaining values explain, beginning with queries of few operators."""
         parse, operators = self.predictor.language.syntax.parse, self.predictor.interpretation.operators
         wrong = (one for one in self.wrong(self.left[0], answered) if not self.is_explained(one, found))
         ranked = [(len(operators(parse(one.question.query))), one) for one in wrong]
@@ -234,9 +232,10 @@ class Identification:
         return [one for _, one in ranked]
 
     def is_explained(self, one: Answered, found: Mapping[str, AxisFinding]) -> bool:
-        """Return whether some combination of the values that are left explains an answer.
+        """Return whether some combination of remaining values explains an answer.
 
-        Of an axis without a value these are all values. Of more than COMBINED combinations none is tried.
+        An axis without a remaining value may have any of its values. If there are more than COMBINED combinations, none
+        is tried.
         """
         names = [axis.name for axis in self.predictor.axes_of(one.question.query)]
         left = [self.left[0][name] for name in names]
@@ -251,7 +250,7 @@ class Identification:
         return any(self.predictor.answer(one.question, point) == one.answer for point in points)
 
     def _end_step(self) -> None:
-        """Store the certain findings until the next step has ended."""
+        """Store the findings that are certain at this step, for use if the next step is interrupted."""
         self._ended = len(self.answered), list(self.left)
 
     def identify(self, stage: Stage) -> None:
@@ -286,10 +285,10 @@ class Identification:
         self.keep(stage, best, asked - least >= FITS * asked)
 
     def request_answer(self, question: EngineQuestion) -> EngineAnswer | None:
-        """Ask the engine a question; return its answer, or None if that is no evidence.
+        """Ask the engine a question and return its answer; None if it proves nothing.
 
-        A skip is no evidence. An error is evidence only if a remaining hypothesis, or one near it, predicts one.
-        The query is not asked again after a skip, or after ERRORS answers that are no evidence.
+        A skip proves nothing. An error does only if a remaining hypothesis, or one that differs from it in one axis,
+        predicts it. The query is not asked again after a skip, or after ERRORS such answers.
         """
         answer = self.ask(question)
         said = not isinstance(answer, str) or (answer == "error" and self.may_be_error(question))
@@ -306,10 +305,11 @@ class Identification:
         return any(self.predictor.answer(question, c) == "error" for c in near)
 
     def look_everywhere(self, stage: Stage, best: Choices, first: int) -> None:
-        """Ask some questions with each query of a stage on which all its values agree.
+        """Ask some questions, with each query of a stage, whose answers are the same for all values of the stage's
+        axes.
 
-        The engine may have a semantics that none of the values describes. first: the number of the first answer about
-        the stage.
+        A wrong answer shows that the engine has a meaning that none of the values describes. first: the number of the
+        first answer about the stage.
         """
         asked = {(one.question.query, one.question.key) for one in self.answered[first:]}
         for template in stage.templates:
@@ -325,7 +325,9 @@ class Identification:
                     self.answered.append(Answered(question, answer, stage.axes))
 
     def confirm(self, stage: Stage) -> None:
-        """Ask a question per template on which the remaining hypotheses differ from each other or the definition."""
+        """Ask one question for each template, on which the remaining hypotheses, or the best one and the definition,
+        differ.
+        """
         for template in stage.templates:
             pool = Pool((template,), self.skipped)
             question = pool.splitting(self.left, self.predictor) or pool.splitting(
@@ -340,7 +342,9 @@ class Identification:
             self.left = [c for c in self.left if self.predictor.answer(question, c) == answer] or self.left
 
     def expanded(self, stage: Stage) -> Iterator[Choices]:
-        """Return the remaining hypotheses with every value of the stage's axes, the nearest to the definition first."""
+        """Return the remaining hypotheses combined with all values of the stage's axes, the nearest to the definition
+        first.
+        """
         axes = [self.predictor.interpretation.axes[name] for name in stage.axes]
         chosen = list(product(*(axis.values for axis in axes)))
         chosen.sort(key=lambda values: sum(v != axis.default for v, axis in zip(values, axes, strict=True)))
@@ -349,7 +353,9 @@ class Identification:
                 yield dict(hypothesis) | dict(zip(stage.axes, values, strict=True))
 
     def keep(self, stage: Stage, best: list[Choices], fit: bool) -> None:
-        """Keep the best hypotheses, except those that differ from the definition in an axis without visible effect."""
+        """Keep the best hypotheses, but drop those that differ from the definition in an axis on which no answer
+        depends.
+        """
         for name in stage.axes if fit else ():
             axis = self.predictor.interpretation.axes[name]
             beside = Counter(values_beside(hypothesis, name) for hypothesis in best)
@@ -358,7 +364,7 @@ class Identification:
         self.left = choose_varied(best, CARRIED)
 
     def settle(self, stages: Sequence[Stage]) -> None:
-        """Ask questions until none distinguishes the best hypothesis from the others that explain as many answers."""
+        """Ask questions until none separates the best hypothesis from the others that explain as many answers."""
         pool = Pool((template for stage in stages for template in stage.templates), self.skipped)
         alike: set[tuple[str, ...]] = set()  # the values of pairs of hypotheses that no question distinguishes
         self.left = self.best()
@@ -378,10 +384,10 @@ class Identification:
                 self.left = self.best()
 
     def corroborate(self, stages: Sequence[Stage]) -> bool:
-        """Ask more questions with each query about a value that is not the definition's, in turn.
+        """For each query, ask more questions about the axes that have another value than the definition's.
 
-        Return whether an answer contradicts a value. The engine's meaning may be near to a value and differ from it on
-        few streams.
+        Return whether an answer contradicts a value. The engine's meaning may be close to a value and differ from it
+        only on few streams.
         """
         best, contradicted = self.left[0], False
         asked = {(one.question.query, one.question.key) for one in self.answered}
@@ -405,10 +411,10 @@ class Identification:
         return contradicted
 
     def separate(self, stages: Sequence[Stage]) -> None:
-        """Ask at most APART questions that separate the best hypothesis from others that explain all clear answers too.
+        """Ask at most APART questions that separate the best hypothesis from the others that explain all clear answers.
 
-        An answer is clear if it depends on no axis without a value. Such an axis may have spoilt the answers that
-        separate two hypotheses. Therefore only questions with clear answers are asked.
+        An answer is clear if it does not depend on an axis without a value. Answers that do depend on one say nothing
+        about the other axes, so only questions with clear answers are asked.
         """
         asked = {(one.question.query, one.question.key) for one in self.answered}
         pool = Pool((template for stage in stages for template in stage.templates), self.skipped)
@@ -430,13 +436,14 @@ class Identification:
                 self.left = self.best()
 
     def probe(self) -> tuple[dict[str, EngineQuestion], list[Answered]]:
-        """Ask random questions, about the values that are not the definition's if there are some.
+        """Ask random questions about the axes whose values differ from the definition's; about all axes if none
+        differs.
 
-        Return what refutes values, by axis, and the answers that no values that are left explain, made smaller. If a
-        hypothesis that differs in one axis explains all answers, it takes the place of the best one. Else such an
-        answer refutes all values that it may contradict, unless operators of other axes may have it from an unnamed
-        meaning. The shapes of the language have several operators each, and are asked whatever the values. Queries
-        with an axis without a value are left out.
+        Return for each axis a question that refutes its value, and the unexplained answers, shrunk. If a hypothesis
+        that differs in one axis explains all answers, it becomes the best one. Otherwise an unexplained answer refutes
+        every value that it may contradict, unless an operator of another axis may have an unnamed meaning. The shapes
+        of the language (queries of several operators) are always asked. Queries that depend on an axis without a value
+        are left out.
         """
         best, default, found = self.left[0], self.predictor.default, self.findings()
         unfit = {name for name, finding in found.items() if finding.value is None and not finding.alike}
@@ -482,9 +489,9 @@ class Identification:
     def suspects(self, question: EngineQuestion, about: Collection[str]) -> set[str]:
         """Return the axes whose values a small question with a wrong answer may refute.
 
-        A value that is not the definition's is a suspect if it bears on the query: the query has its operators, or it
-        changes the answer on a stream of such events. If there is none, the suspects are the axes that the answer
-        depends on, first those of operators that the wrong answer needs.
+        A value that differs from the definition's is a suspect if the query has its operators, or if it changes an
+        answer on a stream of these events. If there is no such value, the suspects are the axes on which the answer
+        depends; axes with operators come before axes of all queries.
         """
         axes = [axis for axis in self.predictor.axes_of(question.query) if axis.name in about]
         events = list({repr(event): dict(event) for event in question.events}.values())
@@ -497,7 +504,9 @@ class Identification:
         return {axis.name for axis in depending if axis.operators} or {axis.name for axis in depending}
 
     def shrunk(self, wrong: Answered, findings: Mapping[str, AxisFinding], most: int) -> Answered:
-        """Return a smaller question with an answer that no values that are left explain; it asks at most `most`."""
+        """Return a smaller question whose answer no remaining values explain. It asks the engine at most `most`
+        questions.
+        """
         language, found, best = self.predictor.language, wrong, self.left[0]
         end = self.probed + most
 
@@ -520,7 +529,7 @@ class Identification:
         return found
 
     def random_questions(self) -> Iterator[EngineQuestion]:
-        """Yield random questions with operators of the answered queries."""
+        """Yield random questions with operators of the queries answered so far."""
         parse, interpretation = self.predictor.language.syntax.parse, self.predictor.interpretation
         used = (interpretation.operators(parse(one.question.query)) for one in self.answered)
         return random_questions(self.predictor, frozenset[str]().union(*used))
@@ -528,8 +537,8 @@ class Identification:
     def best(self) -> list[Choices]:
         """Hill-climb from the best remaining hypothesis; return the hypotheses that explain the most answers.
 
-        A step changes one axis. If no step explains more, it changes two axes that bear on unexplained answers, also
-        starting from the definition's values: two values that fit together may both be wrong beside a third one.
+        A step changes one axis. If no step explains more, it changes two axes on which unexplained answers depend, also
+        starting from the definition's values: two values may fit together and both be wrong, given a third one.
         """
         first = min(self.left, key=self.misses)
         while True:
@@ -553,14 +562,14 @@ class Identification:
             first = better
 
     def neighbours(self, hypothesis: Choices, names: Iterable[str]) -> Iterator[Choices]:
-        """Yield the hypotheses that differ from one in one of these axes."""
+        """Yield the hypotheses that differ from this one in one of these axes."""
         for name in names:
             for value in self.predictor.interpretation.axes[name].values:
                 if value != hypothesis[name]:
                     yield {**hypothesis, name: value}
 
     def misses(self, hypothesis: Choices, most: int | None = None) -> int:
-        """Return the number of answers that a hypothesis does not explain; stop counting above `most`."""
+        """Return the number of answers that a hypothesis fails to explain; stop counting above `most`."""
         key = tuple(hypothesis.values())
         counted, wrong = self._counted.get(key, (0, 0))
         while counted < len(self.answered) and (most is None or wrong <= most):
@@ -571,7 +580,7 @@ class Identification:
         return wrong
 
     def seen(self) -> list[str]:
-        """Return the names of the axes that bear on an answered query."""
+        """Return the names of the axes that affect some query answered so far."""
         queries = {one.question.query for one in self.answered}
         found = {axis.name for query in queries for axis in self.predictor.axes_of(query)}
         return [name for name in self.predictor.interpretation.axes if name in found]
@@ -579,7 +588,7 @@ class Identification:
     def findings(self) -> dict[str, AxisFinding]:
         """Return the findings for each axis that affects an answer to a question about it.
 
-        If no value of an axis fits, the answers that depend on it do not count for other axes that have independent
+        If no value of an axis fits, answers that depend on it do not count for other axes, as far as these have other
         answers.
         """
         about = {name: found for name in self.seen() if (found := self.about(name))}
@@ -600,7 +609,7 @@ class Identification:
         return {name: self.finding(name, found, about[name], unfit - {name}) for name, found in clear.items()}
 
     def unasked(self, stages: Iterable[Stage], found: Collection[str]) -> dict[str, str]:
-        """Return why each axis of these stages that has no finding has none, in a phrase."""
+        """Return, for each axis of these stages without a finding, a phrase that says why it has none."""
         own: dict[str, list[Template]] = {}
         for stage in stages:
             for name in stage.axes:
@@ -619,7 +628,7 @@ class Identification:
         return SAME_ANSWERS
 
     def is_torn(self, name: str, unfit: Iterable[str], answered: Sequence[Answered]) -> bool:
-        """Return whether a question about this axis and one of `unfit` has an answer that nothing explains.
+        """Return whether a question about this axis and one of `unfit` has an unexplained answer.
 
         Then it is unknown which of the two axes has the unnamed meaning.
         """
@@ -627,10 +636,11 @@ class Identification:
         return any(name in one.axes and other in one.axes for one in wrong for other in unfit)
 
     def doubts(self, name: str, unfit: Collection[str]) -> list[Answered]:
-        """Return the answers about an axis of `unfit` that may refute a value that is not the definition's.
+        """Return the answers about axes of `unfit` that may refute this axis's value, if that differs from the
+        definition's.
 
-        They are unexplained, depend on the value, and are about operators that questions about the value have too. The
-        unnamed meaning may then be that of either axis.
+        These answers are unexplained, depend on the value, and share operators with the questions about it. So the
+        unnamed meaning may belong to either axis.
         """
         best = self.left[0]
         if best[name] == self.predictor.default[name]:
@@ -641,14 +651,14 @@ class Identification:
         return [one for one in self.wrong(best, about) if self.depends(name, one)]
 
     def always_empty(self) -> bool:
-        """Return whether no answer has matches, although several should have some."""
+        """Return whether all answers are without matches, although several should have some."""
         due = [one for one in self.answered if self.predictor.answer(one.question, self.predictor.default)]
         return len(due) >= EMPTY and all(one.answer == frozenset() for one in self.answered)
 
     def finding(
         self, name: str, mine: Sequence[Answered], every: Sequence[Answered], unfit: Collection[str]
     ) -> AxisFinding:
-        """Return the finding about an axis from these answers.
+        """Return the finding about an axis, given the answers about it.
 
         unfit: other axes without a fitting value.
         """
@@ -686,7 +696,8 @@ class Identification:
     def complete(self, name: str, hypothesis: Choices, answered: Sequence[Answered]) -> Choices | None:
         """Return a hypothesis with this value of an axis and few other changes that explains all answers.
 
-        Each step mends a wrong answer. Two values that fit together may both be wrong, beside an axis that has none.
+        Each step explains one more wrong answer. Two values may fit together and both be wrong, given an axis without a
+        value.
         """
         wrong = self.wrong(hypothesis, answered)
         for _ in range(STEPS):
@@ -705,11 +716,11 @@ class Identification:
         return None if wrong else hypothesis
 
     def is_other(self, hypothesis: Choices, rival: Choices) -> bool:
-        """Return whether two hypotheses differ in an answer, or in one axis only; else they are the same finding."""
+        """Return whether two hypotheses count as two findings: they differ in some answer, or in one axis only."""
         return sum(hypothesis[name] != rival[name] for name in hypothesis) < 2 or not self.are_same(hypothesis, rival)
 
     def are_same(self, hypothesis: Choices, rival: Choices) -> bool:
-        """Return whether two hypotheses give the same answers to all questions that were answered."""
+        """Return whether two hypotheses predict the same answers to all questions asked so far."""
         answer = self.predictor.answer
         return all(answer(one.question, hypothesis) == answer(one.question, rival) for one in self.answered)
 
@@ -718,11 +729,11 @@ class Identification:
         return [one for one in answered if self.predictor.answer(one.question, hypothesis) != one.answer]
 
     def misfit(self, answered: Sequence[Answered]) -> float:
-        """Return the part of the answers that the best hypothesis does not explain."""
+        """Return the share of these answers that the best hypothesis fails to explain."""
         return len(self.wrong(self.left[0], answered)) / len(answered)
 
     def about(self, name: str) -> list[Answered]:
-        """Return the answers to questions about an axis, or about no axis, that depend on the value of the axis.
+        """Return the answers that depend on an axis's value, to questions about this axis or about no particular axis.
 
         The result includes the answers to questions about it that the best hypothesis does not explain.
         """
@@ -734,21 +745,23 @@ class Identification:
         ]
 
     def depends(self, name: str, one: Answered) -> bool:
-        """Return whether the values of an axis give different answers to a question, with the other axes as found."""
+        """Return whether values of an axis predict different answers to a question, given the values found for the
+        other axes.
+        """
         values = self.predictor.interpretation.axes[name].values
         return len({self.predictor.answer(one.question, {**self.left[0], name: value}) for value in values}) > 1
 
     def without(self, unfit: Iterable[str], answered: list[Answered]) -> list[Answered]:
-        """Return the answers that no axis of `unfit` changes; all answers if none remain."""
+        """Return the answers that depend on no axis of `unfit`; all answers if there are none."""
         return [one for one in answered if not self.is_blurred(unfit, one)] or answered
 
     def is_blurred(self, unfit: Iterable[str], one: Answered) -> bool:
-        """Return whether an answer depends on an axis of `unfit`, which has no fitting value."""
+        """Return whether an answer depends on an axis of `unfit`, an axis without a fitting value."""
         return any(self.depends(other, one) for other in unfit)
 
 
 def random_questions(predictor: Predictor, used: Collection[str]) -> Iterator[EngineQuestion]:
-    """Yield questions with these operators alone: the shapes of the language, then random ones of each profile."""
+    """Yield questions with only these operators: first the shapes of the language, then random ones of each profile."""
     language, interpretation = predictor.language, predictor.interpretation
     operators = interpretation.operators
     for query, shape in interpretation.shapes:
@@ -773,7 +786,7 @@ def types_of(question: EngineQuestion) -> tuple[str, ...]:
 
 
 def has_times(event: Event) -> bool:
-    """Return whether an attribute is a point in time, which JSON has as a string."""
+    """Return whether an attribute of an event is a point in time, which JSON represents as a string."""
     return any(isinstance(value, datetime) for value in event.attributes.values())
 
 
@@ -785,8 +798,8 @@ def values_beside(hypothesis: Choices, name: str) -> tuple[str, ...]:
 def choose_varied(hypotheses: Sequence[Choices], most: int) -> list[Choices]:
     """Return the first hypotheses, preferring those with a value that no earlier one has in its axis.
 
-    Of these, those come first whose axis has the fewest values so far: an axis of many values that fit would otherwise
-    leave no place for the others.
+    Hypotheses whose axis has the fewest values so far come first; otherwise an axis with many fitting values would
+    crowd out the others.
     """
     known: dict[str, set[str]] = {}
     ranked = list[tuple[int, Choices]]()
@@ -799,10 +812,11 @@ def choose_varied(hypotheses: Sequence[Choices], most: int) -> list[Choices]:
 
 
 class Need:
-    """The questions that are still needed to tell a hypothesis from its rival: other queries, and matches of one alone.
+    """The questions that are still needed to separate a hypothesis from its rival.
 
-    telling: the questions that separate the two and were answered; queries: theirs; number: how many there are, where
-    one on a stream of all letters, of `whole`, counts for each event that separates them.
+    It needs CORROBORATING separating questions, other queries, and a match of each that the other lacks. telling: the
+    answered questions that separate the two. queries: their queries. number: their number; a question on a stream of
+    all letters (in `whole`) counts once for each event that separates the two.
     """
 
     def __init__(
@@ -829,7 +843,7 @@ class Need:
         return 1 if isinstance(one, str) or isinstance(other, str) else len({*one} ^ {*other})
 
     def count_met(self, question: EngineQuestion) -> int:
-        """Return how many needs a question meets, from 0 to 4; 0 if it does not separate the two."""
+        """Return how many needs a question meets, from 0 to 4. It is 0 if the question does not separate the two."""
         if self.predictor.answer(question, self.hypothesis) == self.predictor.answer(question, self.rival):
             return 0
         few = self.number < CORROBORATING
@@ -838,10 +852,10 @@ class Need:
 
 
 class Pool:
-    """The questions of a stage that were not asked yet, by the length of their streams.
+    """The questions of a stage that were not asked yet, grouped by the length of their streams.
 
-    A stream of all letters of a template whose matches have one event counts as one of that event: it asks about all
-    of them at once. whole: these streams.
+    If the matches of a template have one event, its stream of all letters counts as one event long, because it asks
+    about all letters at once. whole: these streams.
     """
 
     def __init__(self, templates: Iterable[Template], skipped: set[tuple[str, bool]]) -> None:
@@ -858,13 +872,13 @@ class Pool:
             Random(0).shuffle(same_length)
 
     def unskipped(self) -> list[EngineQuestion]:
-        """Return the questions of kinds that the engine has not skipped, the shortest first."""
+        """Return the questions of the kinds that the engine answers, the shortest first."""
         every = (question for length in sorted(self.by_length) for question in self.by_length[length])
         return [question for question in every if question.kind not in self.skipped]
 
     def richest(self, hypothesis: Choices, predictor: Predictor) -> EngineQuestion | None:
-        """Return the question of at most RICH events with the most matches for the hypothesis, the
-        shortest of these.
+        """Return the question with the most matches by a hypothesis, of those with at most RICH events; of several the
+        shortest.
         """
         short = [q for q in self.unskipped() if len(q.events) <= RICH]
         if not short:
@@ -872,13 +886,13 @@ class Pool:
         return max(short, key=lambda question: len(predictor.answer(question, hypothesis)))
 
     def matched(self, predictor: Predictor, most: int) -> list[EngineQuestion]:
-        """Return the shortest questions to which the definition has a match."""
+        """Return the shortest questions for which the definition has a match."""
         return list(islice((q for q in self.unskipped() if predictor.answer(q, predictor.default)), most))
 
     def unmatched(self, hypothesis: Choices, predictor: Predictor) -> list[EngineQuestion]:
-        """Return up to UNMATCHED questions to which neither the definition nor a hypothesis has a match.
+        """Return up to UNMATCHED questions for which neither the definition nor a hypothesis has a match.
 
-        On events of the same types in this order the definition has one, so that values alone decide.
+        The definition does have one for other events of these types in this order, so only the values matter.
         """
         every = self.unskipped()
         with_match = {types_of(question) for question in every if predictor.answer(question, predictor.default)}
@@ -889,10 +903,11 @@ class Pool:
     def further(
         self, hypothesis: Choices, predictor: Predictor, most: int = FURTHER, unmatched: bool = True
     ) -> list[EngineQuestion]:
-        """Choose at most `most` long questions of a template: those with the most matches, and perhaps one without any.
+        """Choose at most `most` long questions of a template: those with the most matches, and perhaps one without a
+        match.
 
-        The definition has the most matches where the events of all steps come repeatedly. There an engine that
-        reports few of them shows which. Of a template whose matches have one event the stream of all letters suffices.
+        Most matches occur where events of all steps are repeated. If an engine reports only a few of them, it shows
+        there which. If the matches of a template have one event, the stream of all letters suffices.
         """
         if self.whole:
             return [question for question in self.whole if question.kind not in self.skipped]
@@ -908,10 +923,10 @@ class Pool:
     def corroborating(
         self, hypothesis: Choices, names: Iterable[str], answered: Sequence[Answered], predictor: Predictor
     ) -> EngineQuestion | None:
-        """Take out of the pool a shortest question that tests one of these axes; None if there is none.
+        """Remove from the pool a shortest question that tests one of these axes, and return it; None if there is none.
 
-        Up to CORROBORATING questions of each query separate each value from that of the hypothesis: some by a match
-        that only the value has, some by a match that only the hypothesis has.
+        For each query, up to CORROBORATING questions separate each other value from the hypothesis's value: some by a
+        match that only the other value has, some by a match that only the hypothesis has.
         """
         axes = (predictor.interpretation.axes[name] for name in names)
         rivals = [{**hypothesis, axis.name: v} for axis in axes for v in axis.values if v != hypothesis[axis.name]]
@@ -941,7 +956,7 @@ class Pool:
         """Remove from the pool a shortest question on which two hypotheses differ, and return it; None if there is
         none.
 
-        without: queries that are excluded. exceeding: whether the first must have a match that the other lacks.
+        without: excluded queries. exceeding: whether the first hypothesis must have a match that the other lacks.
         """
         place = self._find(one, other, predictor, without, exceeding)
         return None if place is None else self.by_length[place[0]].pop(place[1])
@@ -954,7 +969,7 @@ class Pool:
         without: Container[str] = (),
         exceeding: bool = False,
     ) -> tuple[int, int] | None:
-        """Return where `between` finds its question: the length, and the number among those of this length."""
+        """Return the length of the question that `between` would find, and its index among questions of this length."""
         for length in sorted(self.by_length):
             for number, question in enumerate(self.by_length[length]):
                 if (
@@ -968,10 +983,9 @@ class Pool:
         return None
 
     def splitting(self, hypotheses: Sequence[Choices], predictor: Predictor) -> EngineQuestion | None:
-        """Remove and return the shortest question found on which the hypotheses differ, preferring the best split; None
-        if none.
+        """Remove and return a shortest question on which the hypotheses differ, of these the one with the best split.
 
-        It is taken out of the pool.
+        Return None if there is none.
         """
         if len(hypotheses) < 2:
             return None
@@ -1017,10 +1031,10 @@ BESIDE = {
 
 @dataclass(frozen=True)
 class AxisSeparation:
-    """A value of an axis, and a shortest question about it that the definition answers differently.
+    """A value of an axis, and a shortest question that the definition answers differently.
 
-    question: None if no question separates the two. beside: the other choices of both engines. expected, given: the
-    sorted matches of the definition, and of an engine with the value; the word "error" for an error.
+    question: None if no question separates the two. beside: the other choices that both sides share. expected, given:
+    the sorted matches of the definition, and of an engine with the value; the word "error" for an error.
     """
 
     axis: str
@@ -1071,9 +1085,10 @@ def identified(
     limits: Limits = Limits(),
     progress: Progress = lambda what, done, total: None,
 ) -> EngineProfile:
-    """Identify the semantics of the engine that a command starts, in a language, or else in the first one it speaks.
+    """Identify the semantics of the engine that a command starts.
 
-    Raises InputError if it does not start, or does not support the language.
+    language: None for the first one that the engine speaks. Raises InputError if the engine does not start, or does not
+    support the language.
     """
     with Engine(argv, limits, losses=Losses(skips=True)) as engine:
         languages = [name for name in engine.info.languages if name in STAGES]
@@ -1147,14 +1162,17 @@ def identified(
 
 
 def all_alike(errors: Sequence[str]) -> bool:
-    """Return whether the first answers are the same error, apart from the text of the query; "" stands for no error."""
+    """Return whether the first answers are all the same error, ignoring the text of the query; "" stands for no
+    error.
+    """
     return len(errors) == ALIKE_ERRORS and bool(errors[0]) and len(set(errors)) == 1
 
 
 def remarks_on(empty: bool, malformed: Sequence[str], broken: Sequence[str], answers: int) -> tuple[str, ...]:
-    """Return sentences about all answers: whether there are any answers or matches, and how many have a wrong form.
+    """Return sentences about the answers as a whole: whether there are any answers or matches, and how many are
+    malformed.
 
-    broken: for each question answered by an error or by nothing, its query and the problem.
+    broken: for each question without a proper answer, its query and the problem.
     """
     remarks = []
     if not answers:
@@ -1169,7 +1187,7 @@ def remarks_on(empty: bool, malformed: Sequence[str], broken: Sequence[str], ans
 
 
 def schema_of_values(question: EngineQuestion) -> dict[str, dict[str, str]]:
-    """Return for each type of events the types of their attributes; an attribute has one type in all of them."""
+    """Return for each type of events the types of their attributes. An attribute has the same type in all of them."""
     kinds: dict[str, str] = {}
     for name, value in ((name, value) for event in question.events for name, value in event.items()):
         kind = "timestamp" if name == "time" and isinstance(value, str) else TYPES[type(value)]
@@ -1179,7 +1197,7 @@ def schema_of_values(question: EngineQuestion) -> dict[str, dict[str, str]]:
 
 
 def schema_for(language: str, question: EngineQuestion) -> dict[str, Any] | None:
-    """Return a schema that the query and the events fit, as JSON; None if there is none."""
+    """Return, as JSON, a schema that fits the query and the events; None if there is none."""
     plugin = LANGUAGES[language]
     phi = plugin.syntax.parse(question.query)
     for more in ({}, {"x": "int", "s": "string", "z": "float"}):

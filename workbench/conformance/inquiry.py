@@ -1,8 +1,8 @@
 """Ask an engine about likely causes: on streams where a cause shows, and on streams that distinguish two causes.
 
-The cases of a suite suggest a cause. Before it is named, the engine gets the questions by which `identify` would find
-it. On some of them the cause changes the answer. On others it differs from another choice that fits all answers so far.
-Random questions come last. The judgement then uses these answers too.
+The cases of a suite suggest a cause. Before it is reported, the engine gets the questions by which `identify` would
+find it. Some show the cause itself. Others separate it from another choice that fits all answers so far. Random
+questions come last. The judgement then uses these answers too.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ ROUNDS = 8  # times that a search is made again, without the choices that fell
 
 @dataclass
 class Inquiry:
-    """Asks an engine about choices of a language. origin: the case that gives questions output, schema and place."""
+    """Asks an engine questions about choices of a language. origin: the case that gives them output, schema and
+    place.
+    """
 
     peeler: Peeler
     choices: Choices
@@ -52,15 +54,17 @@ class Inquiry:
 
     @cached_property
     def pool(self) -> Pool:
-        """Return the questions that were not asked."""
+        """Return the questions that have not been asked."""
         return Pool((t for stage in STAGES.get(self.choices.language, ()) for t in stage.templates), set())
 
     def point(self, chosen: Sequence[Choice]) -> Point:
-        """Return the value of every axis for an engine with these choices."""
+        """Return the values of all axes for an engine with these choices."""
         return {**self.predictor.default, **self.choices.held, **dict(chosen)}
 
     def show(self, choice: Choice, beside: Sequence[Choice]) -> None:
-        """Ask a few questions whose answer the choice changes: of different queries, with a match more and one less."""
+        """Ask a few questions whose answer the choice changes: with different queries, one with and one without a match
+        more.
+        """
         others = [other for other in beside if other != choice]
         with_it, queries = [*others, choice], set[str]()
         for _ in range(SHOWING):
@@ -74,7 +78,7 @@ class Inquiry:
                 self.ask(question)
 
     def separate(self, choice: Choice, rival: Choice, beside: Sequence[Choice]) -> None:
-        """Ask questions that a choice and its rival answer differently, until one is answered."""
+        """Ask questions that separate a choice from its rival, until the engine answers one."""
         others = [other for other in beside if other != choice]
         for _ in range(SEPARATING):
             question = self.between([*others, choice], [*others, rival], set())
@@ -84,7 +88,7 @@ class Inquiry:
     def identify(self) -> tuple[list[list[Choice]], list[Elements]]:
         """Return the choices that `identify` finds, and the operators of axes without a value.
 
-        Expected and open choices are left out. Each choice comes with those that no question separates from it.
+        Expected and open choices are left out. Each choice comes with the choices that no question separates from it.
 
         It finds choices that have an effect only together, such as a filter that decides which events a sequence takes.
         """
@@ -112,10 +116,10 @@ class Inquiry:
         return chosen, [frozenset([name]) for name in (*unfit, *(BOUNDED[name] for name in unfit & BOUNDED.keys()))]
 
     def look_beside(self, choice: Choice, beside: Sequence[Choice]) -> None:
-        """Ask each query of a choice's axis on streams on which the choice may make no difference.
+        """Ask each query of a choice's axis on streams on which the choice need not change the answer.
 
-        The engine may have a meaning without a name that agrees with the choice wherever the choice makes a difference.
-        That meaning may also be about another axis of the same operators, so each query of these has one question.
+        The engine may have an unnamed meaning that agrees with the choice wherever the choice changes the answer. That
+        meaning may also concern another axis of the same operators, so each query of those gets one question.
         """
         name, axes = choice[0], self.predictor.interpretation.axes
         if name in self.choices.looked:
@@ -140,7 +144,7 @@ class Inquiry:
     def probe(self, judge: ChoiceScorer, chosen: Sequence[Choice]) -> None:
         """Ask random questions with operators of the answered cases, on which one of these choices changes the answer.
 
-        They were not chosen for a value, so they expose an engine whose meaning is near to a value but differs from it.
+        They were not selected for a value, so they expose an engine whose meaning is close to a value but different.
         """
         used = frozenset[str]().union(*(self.choices.elements(one.case) for one in judge.answers if one.given))
         number = 0
@@ -153,7 +157,7 @@ class Inquiry:
                 number += self.ask(question)
 
     def telling_apart(self, choice: Choice, rival: Choice, beside: Sequence[Choice]) -> str:
-        """Return a query and a stream, as text, that would distinguish a choice from its rival; "" if none is known."""
+        """Return, as text, a query and a stream that would separate a choice from its rival; "" if none is known."""
         others = [other for other in beside if other != choice]
         pool = Pool((t for stage in STAGES.get(self.choices.language, ()) for t in stage.templates), set())
         one, other = self.point([*others, choice]), self.point([*others, rival])
@@ -164,13 +168,15 @@ class Inquiry:
     def between(
         self, one: Sequence[Choice], other: Sequence[Choice], without: set[str], exceeding: bool = False
     ) -> EngineQuestion | None:
-        """Return a shortest question on which two engines differ; None if there is none, or no more may be asked."""
+        """Return a shortest question that separates two engines; None if there is none, or the limit of questions is
+        reached.
+        """
         if self.peeler.stopped or len(self.asked) >= MOST:
             return None
         return self.pool.between(self.point(one), self.point(other), self.predictor, without, exceeding)
 
     def ask(self, question: EngineQuestion) -> bool:
-        """Ask the engine a question, and store its answer; return whether there is one."""
+        """Ask the engine a question and store its answer. Return whether it answered."""
         language = LANGUAGES[self.choices.language]
         with suppress(CerifyError):
             result = self.peeler.result(language.syntax.parse(question.query), question.S, self.origin)

@@ -1,13 +1,13 @@
 """The judgement of causes: whether choices of another semantics really give what an engine answered.
 
-A choice is suspected because it predicts some wrong answers. That is weak evidence: near any meaning there are others
-that agree with it on many streams, and an engine may mean something that no axis has. So a choice is judged on every
-case whose predicted answer changes when the choice is taken back. If the engine answered one of these otherwise,
-rightly or wrongly, the answer contradicts the choice. More evidence can therefore only take a name away. A wrong name
-costs a reader more than none, so even one contradiction counts.
+A choice is suspected because it predicts some wrong answers. That is weak evidence: other meanings agree with it on
+many streams, and an engine may have a meaning that is a value of no axis. So a choice is judged on every case whose
+predicted answer depends on it. If the engine answered such a case differently, rightly or wrongly, the answer
+contradicts the choice. So further evidence can only reject choices. A wrong cause misleads a reader more than a missing
+one, so a single contradiction is enough.
 
-Choices are judged together, as an engine may have several. An answer that no choice explains says nothing, as another
-fault may have spoilt it.
+Choices are judged together, because an engine may have several. An answer that no choice explains is ignored, because
+another fault may have caused it.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ class Weight:
 
     @property
     def stands(self) -> bool:
-        """Return whether the choice gives some wrong answers, and contradicts none."""
+        """Return whether the choice explains some wrong answers and contradicts none."""
         return any(one.wrong for one in self.for_) and not self.against
 
     @property
     def share_against(self) -> float:
-        """Return the share of the answers that contradict the choice; 2.0, above all shares, if it explains no wrong
-        one.
+        """Return the share of the answers that contradict the choice; 2.0, above every share, if it explains no wrong
+        answer.
         """
         if not any(one.wrong for one in self.for_):
             return 2.0
@@ -64,9 +64,9 @@ class Weight:
 class ChoiceScorer:
     """Weighs choices of a language by all answers of an engine.
 
-    results: those of all cases in the language, including cases that were run while failures were shrunk. unexplained:
-    the elements of failures that no choice explains; see `Excuses`. unfit: the operators of axes without a value that
-    explains the answers to questions about them.
+    results: the results of all cases in the language, including cases that were run while failures were shrunk.
+    unexplained: the elements of failures that no choice explains; see `Excuses`. unfit: the operators of axes of which
+    no value explains the answers.
     """
 
     choices: Choices
@@ -88,13 +88,13 @@ class ChoiceScorer:
         self._bearing.clear()
 
     def bearing(self, axis: str) -> list[AnsweredCase]:
-        """Return the answers to cases whose queries an axis bears on."""
+        """Return the answers to cases whose queries an axis can affect."""
         if axis not in self._bearing:
             self._bearing[axis] = [one for one in self.answers if self.choices.concerns(one.case, [axis])]
         return self._bearing[axis]
 
     def weigh(self, choice: Choice, beside: Iterable[Choice]) -> Weight:
-        """Return the evidence for and against a choice, beside others: the answers that it changes.
+        """Return the evidence for and against a choice, given other choices: the answers that it changes.
 
         An error that neither predicts is no evidence, nor is an operator that never has a match.
         """
@@ -114,9 +114,10 @@ class ChoiceScorer:
         return weight
 
     def excuses(self, choice: Choice, case: Case) -> bool:
-        """Return whether a case has another fault that no choice explains and that does not concern the axis.
+        """Return whether a case has another fault, which no choice explains and which does not concern the choice's
+        axis.
 
-        An axis that bears on every query is excused by operators alone that have an axis without a value.
+        For an axis that affects every query, only operators of axes without a fitting value count as such faults.
         """
         own = set(AXES[self.choices.language][choice[0]].operators)
         present = self.choices.elements(case)
@@ -126,15 +127,17 @@ class ChoiceScorer:
     def speaks(self, choice: Choice) -> bool:
         """Return whether the engine reports a match for some query with the operators of the axis.
 
-        A construct that never answers gives the empty answers of many choices, and is none of them.
+        A construct without any matches gives the same empty answers as many choices, but is not explained by them.
         """
         given = (isinstance(one.given, frozenset) and bool(one.given) for one in self.bearing(choice[0]))
         return self.choices.silencing or sum(given) >= NONEMPTY
 
     def confirm(self, chosen: Sequence[Choice], *, helped: bool = False) -> list[Choice]:
-        """Judge the choices together; drop the one with the most answers against it until all stand, and return these.
+        """Judge the choices together: drop the one with the most answers against it until all are accepted; return the
+        rest.
 
-        helped: whether choices that give right answers alone, and contradict none, help to judge the others.
+        helped: whether dropped choices that explain some right answers, and contradict none, are still assumed when
+        judging others.
         """
         left = [choice for choice in chosen if self.speaks(choice)]
         helpers: list[Choice] = []
@@ -149,7 +152,8 @@ class ChoiceScorer:
         return [choice for choice in left if not self.is_strange(choice, left)]
 
     def climb(self) -> list[Choice]:
-        """Return choices that together give most answers, by a greedy search in which each adds at least one answer.
+        """Return choices that together explain most answers, by a greedy search in which each explains at least one
+        more.
 
         Some choices have an effect only together, so no smallest case suggests them.
         """
@@ -169,9 +173,9 @@ class ChoiceScorer:
             right |= {id(o): self.expected(o, list(taken.items())) == o.given for o in self.bearing(best[0])}
 
     def confirm_climbs(self, found: Sequence[Choice], rounds: int) -> list[list[Choice]]:
-        """Return what stands of choices that a climb found, and of further climbs.
+        """Return the accepted choices among those that `climb` found, and among those of further climbs.
 
-        Each further climb goes without the choice of the one before that most answers contradict.
+        Each further climb excludes the choice of the previous one that most answers contradict.
         """
         stands = [self.confirm(found, helped=True)]
         for _ in range(rounds):
@@ -185,7 +189,7 @@ class ChoiceScorer:
         return stands
 
     def is_strange(self, choice: Choice, beside: Sequence[Choice]) -> bool:
-        """Return whether a question about a choice's axis has a wrong answer that the choices do not give.
+        """Return whether a question about a choice's axis has a wrong answer that the choices do not explain.
 
         Then the engine's meaning is close to this value but different.
         """
@@ -199,10 +203,7 @@ class ChoiceScorer:
         )
 
     def alike(self, choice: Choice, beside: Sequence[Choice]) -> list[Choice]:
-        """Return the choices that no answer distinguishes from this one, beside the given others.
-
-        They change at least one answer, and each that is not excused they give as this one does.
-        """
+        """Return the choices that no answer distinguishes from this one, given other choices."""
         others = [other for other in beside if other != choice]
         taken = {axis for axis, _ in others}
         first = self.weigh(choice, beside).for_
@@ -229,11 +230,11 @@ class ChoiceScorer:
         return False
 
     def failing_under(self, chosen: Sequence[Choice]) -> int:
-        """Return how many of the answers would be wrong if these choices were expected."""
+        """Return how many of the answers would be wrong if these choices were the expected ones."""
         return sum(self.expected(one, chosen) != one.given for one in self.answers)
 
     def expected(self, one: AnsweredCase, chosen: Sequence[Choice]) -> Given:
-        """Return the answer expected under these choices; the definition's answer where they are not modelled."""
+        """Return the answer expected under these choices; the definition's if the choices are not modelled."""
         found = self.choices.answer(one.case, chosen)
         return frozenset(one.case.matches) if found is None else found
 
@@ -247,7 +248,9 @@ def answer_of(result: CaseResult) -> AnsweredCase | None:
 
 
 def silent_operators(results: Sequence[CaseResult], least: int) -> list[str]:
-    """Return the operators for whose queries the engine never reports a match, although `least` of these have some."""
+    """Return the operators for whose queries the engine never reports a match, although `least` of the queries have
+    one.
+    """
     with_matches: dict[str, int] = {}
     answered: set[str] = set()
     for result in results:

@@ -1,4 +1,4 @@
-"""The data of a conformance run: cases, the result of each, and the defects found."""
+"""The data of a conformance run: cases, their results, and the defects found."""
 
 from __future__ import annotations
 
@@ -69,9 +69,10 @@ class Case:
 
 
 def of_output(found: Iterable[Match], language: str, output: str) -> list[Match]:
-    """Sort the matches; in a language with results keep only what `output` asks for.
+    """Sort the matches. In a language with results keep only the part that `output` names.
 
-    matches: the positions. positions: where they are reported, without events. groups: the results, at position 0.
+    "matches" keeps the positions; "positions" where matches are reported, without events; "groups" the results, at
+    position 0.
     """
     if LANGUAGES[language].results:
         match output:
@@ -85,7 +86,7 @@ def of_output(found: Iterable[Match], language: str, output: str) -> list[Match]
 
 
 def evaluated_output(output: str) -> Literal["matches", "valuations"]:
-    """Return the output to request from an evaluator, so that `of_output` can convert it."""
+    """Return the output to request from an evaluator so that `of_output` can convert it."""
     return "matches" if output == "matches" else "valuations"
 
 
@@ -103,12 +104,11 @@ def kinds_compared(language: str, query: str, schema: Json | None) -> set[str]:
 
 @dataclass(frozen=True)
 class CaseResult:
-    """The result of one case: the engine's matches if it gave some, otherwise a sentence about why not.
+    """The result of a case: the engine's matches, or else a sentence that says why there are none.
 
-    second: the matches by the plain definition, where these were computed: of a disputed case they contradict the
-    expected ones, of a failed one they are the same. stderr: the beginning and the end of what the engine
-    wrote on standard error meanwhile, of a case that it did not pass; translation: the query in the engine's own terms,
-    as its answer to such a case has it.
+    second: the matches by the plain definition, if computed: for a disputed case they contradict the expected ones, for
+    a failed case they equal them. stderr: for a case that did not pass, the beginning and the end of the engine's
+    standard error. translation: the query in the engine's own terms, if its answer gives it.
     """
 
     case: Case
@@ -127,8 +127,8 @@ class DefectCause:
 
     alike: other choices, each as "axis=value", that give the same answers to all questions. apart: a query and a stream
     that would distinguish the first of them, which the engine does not claim; "" if none is known. now, then: the
-    number of wrong answers without the choice, and with it; both are 0 if not counted. alone: how many it explains by
-    itself; needed: the choices of other defects that the others need too, each as "axis=value".
+    number of wrong answers without the choice, and with it; both are 0 if not counted. alone: the number of answers
+    that it explains by itself. needed: choices of other defects, each as "axis=value", that the other answers need too.
     """
 
     axis: str
@@ -152,14 +152,14 @@ class DefectCause:
 class Defect:
     """One way in which an engine differs from the semantics.
 
-    kind: what is wrong with its answers; operators: without any one of these the answer to the smallest case is right.
-    result: what the engine did on the smallest case found; original: on the case of the suite that this was found from;
-    variants: on the smallest cases of other kinds or operators that have the same cause. cases: the ids of the failing
-    cases that it explains. causes: the likely ones, the best first. description: what is wrong in a sentence, where
-    that has nothing to do with the operators, or what is nearly a cause. why: an explanation of the difference.
-    stopped: why the search for a smaller case or a cause ended early, "" if it did not. held: the choices of a policy
-    or a reading by which its cases are judged, by axis; bearing: the axes of these that change the expected matches of
-    the smallest case. baseline: whether all its cases fail in the same way in a baseline; "" without one.
+    kind: what is wrong with its answers. operators: the smallest case needs each of them to fail. result: the engine's
+    result on the smallest case found. original: its result on the suite's case from which that was found. variants: its
+    results on the smallest cases of other kinds or operators with the same cause. cases: the ids of the failing cases
+    that it explains. causes: the likely ones, the best first. description: a sentence about a fault that does not
+    depend on the operators, or about a cause that nearly fits. why: an explanation of the difference. stopped: why the
+    search for a smaller case or a cause ended early, "" if it did not. held: the choices of a policy or a reading by
+    which its cases are judged, by axis; bearing: the axes of these that change the expected matches of the smallest
+    case. baseline: whether all its cases fail in the same way in a baseline; "" without one.
     """
 
     id: str
@@ -179,12 +179,12 @@ class Defect:
 
     @property
     def language(self) -> str:
-        """Return the name of the language of its cases."""
+        """Return the name of the defect's language."""
         return self.result.case.language
 
     @property
     def likeliest(self) -> tuple[str, str] | None:
-        """Return the axis and the value of its likeliest cause; None if none is known."""
+        """Return the axis and the value of the likeliest cause; None if no cause is known."""
         return (self.causes[0].axis, self.causes[0].value) if self.causes else None
 
 
@@ -192,13 +192,13 @@ class Defect:
 class Report:
     """The report of a conformance run.
 
-    unasked: how many cases there were in languages that the engine does not speak; they have no result. disputed: the
-    cases, of the suite and met while shrinking, about which cerify contradicts itself. known: the ids of the failing
-    cases that fail in the same way in a baseline. ended: why the run ended early, "" if it did not. held_to: the
-    choices that the engine is entitled to, as text; "" for the semantics as it is. command: what starts the engine;
-    engine_options: those of `cerify conform` that name it, if it was named.
-    options: those of `cerify conform` that say what is expected of which cases. warnings: what is wrong in the
-    claims. unjudged: the ids of failed cases that were not judged again by the plain definition, as the time was over.
+    unasked: the number of cases in languages that the engine does not speak; they have no result. disputed: the cases,
+    of the suite or found while shrinking, on which cerify contradicts itself. known: the ids of the failing cases that
+    fail in the same way in a baseline. ended: why the run ended early, "" if it did not. held_to: the choices that the
+    engine is entitled to, as text; "" for the semantics as it is. command: what starts the engine; engine_options:
+    those of `cerify conform` that name it, if it was named. options: the options of `cerify conform` that select cases
+    and expectations. warnings: what is wrong in the claims. unjudged: the ids of failed cases that were not judged
+    again by the plain definition, because time ran out.
     """
 
     engine: str
@@ -231,12 +231,12 @@ class Report:
 
     @property
     def failing(self) -> frozenset[str]:
-        """Return the ids of the cases that did not pass by the engine's fault, or that could not be run."""
+        """Return the ids of the cases that failed through the engine's fault, or could not be run."""
         return frozenset(result.case.id for result in self.results if result.outcome in FAILURES)
 
     @property
     def unexplained(self) -> tuple[str, ...]:
-        """Return the ids of the failing cases that were asked and that no defect explains."""
+        """Return the ids of failing cases that were run and that no defect explains."""
         explained = {id_ for defect in self.defects for id_ in defect.cases}
         wrong = (r.case.id for r in self.results if r.outcome in FAILURES and r.outcome != "not_run")
         return tuple(id_ for id_ in wrong if id_ not in explained)
@@ -260,7 +260,7 @@ UNANSWERED: dict[Outcome, FailureKind] = {
 
 
 def kinds_of(result: CaseResult) -> frozenset[FailureKind]:
-    """Return the kinds of a result's difference; none if it passed, was skipped, or is disputed."""
+    """Return the kinds of difference in a result; none if it passed, was skipped, or is disputed."""
     if result.outcome in UNANSWERED:
         return frozenset({UNANSWERED[result.outcome]})
     if result.outcome != "failed":
@@ -316,7 +316,7 @@ def plural(number: int, noun: str) -> str:
 
 
 def count_of(names: Sequence[str], most: int) -> str:
-    """Return the first names, and the number of the others."""
+    """Return the first names as text, with the number of the others."""
     rest = len(names) - most
     return ", ".join(names[:most]) + (f" and {rest:,} more" if rest > 0 else "")
 
@@ -330,7 +330,7 @@ def unasked_sentence(report: Report) -> str:
 
 
 def unjudged_sentence(report: Report) -> str:
-    """Return one sentence about the failed cases that were not judged again; empty if all were."""
+    """Return a sentence about the failed cases that were not judged again; empty if all were."""
     if not report.unjudged:
         return ""
     number = plural(len(report.unjudged), "failed case")
@@ -361,7 +361,7 @@ def difference(expected: set[Match], got: set[Match]) -> str:
 def format_matches(matches: Collection[Match], most: int = 6, beside: Collection[Match] = ()) -> str:
     """Return some matches as text: events, position, bindings and result of each.
 
-    beside: what they are compared with. A match of these with the same text is told apart by the match numbers.
+    beside: the matches with which they are compared. Match numbers are added where two would have the same text.
     """
     others: dict[str, set[Match]] = {}
     for match in beside:

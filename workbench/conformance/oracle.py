@@ -1,4 +1,4 @@
-"""The expected answers: the semantics, with the choices that the engine is entitled to."""
+"""Compute the expected answers: those of the semantics, with the choices that the engine is entitled to."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Oracle:
 
     @property
     def is_decided(self) -> bool:
-        """Return whether the expected matches are those of the built-in suites."""
+        """Return whether the expected matches are the ones in the built-in suites."""
         return self.reading == DECIDED and not any(self.choices.values())
 
     @property
@@ -76,7 +76,7 @@ class Oracle:
         return {name: value for name, value in chosen.items() if value != known[name].default}
 
     def matches(self, case: Case, query: Any, S: Stream) -> Sequence[Match]:
-        """Return the expected matches. Raises Unsupported, BudgetExceeded."""
+        """Return the expected matches for a case. Raises Unsupported, BudgetExceeded."""
         language = LANGUAGES[case.language]
         if self.choices.get(case.language):
             found = answer(case.language, language.syntax.show(query), S, self.find_choices(case.language), case.output)
@@ -87,7 +87,7 @@ class Oracle:
         return of_output(language.evaluators.matches(query, S, DENOTATIONAL, options), case.language, case.output)
 
     def expecting(self, case: Case) -> Case:
-        """Return a case of a suite with its expected matches; unchanged if they cannot be computed."""
+        """Return a case of a suite with its expected matches. It is unchanged if they cannot be computed."""
         if not self.concerns(case.language):
             return case
         with suppress(CerifyError):
@@ -128,13 +128,12 @@ PROFILE = 1
 
 @dataclass(frozen=True)
 class AxisFinding:
-    """The result for one axis, found from the engine's answers.
+    """What the engine's answers say about one axis.
 
-    value: the one that explains most answers; None if none explains them. alike: other values that explain as many,
-    and that none of the questions asked distinguished. answers: how many answers bear on the axis; explained: how many
-    of them the value explains; exception: the question of those that it does not with the fewest events, and the
-    shortest query.
-    by_type: if no value explains all, but some explain those about each type of attributes, these by the type.
+    value: the value that explains most answers; None if none does. alike: other values that explain as many, and that
+    no question asked distinguished from it. answers: the number of answers that depend on the axis. explained: how many
+    of them the value explains. exception: of the other questions, the one with the fewest events and the shortest
+    query. by_type: if no value explains all answers, the values that explain those about each type of attributes.
     """
 
     value: str | None
@@ -167,7 +166,7 @@ class EngineProfile:
     """The semantics of an engine in one language.
 
     stopped: why the questions ended early, "" if they did not. remarks: sentences about the answers as a whole.
-    not_asked: for each axis that no answer bears on, why.
+    not_asked: for each axis that affects no answer, the reason.
     """
 
     name: str
@@ -194,7 +193,8 @@ class EngineProfile:
 
 
 def merged(axes: Mapping[str, AxisFinding], known: Mapping[str, str]) -> dict[str, AxisFinding]:
-    """Return the findings, those of axes as window@time and window@events as one, window, where all of them agree.
+    """Return the findings, with the axes of one base (window@time, window@events) merged into that base where all
+    agree.
 
     known: the base of each axis of the language by its name. If an axis has the name of the base, nothing is merged.
     """
@@ -238,7 +238,9 @@ def read_policies(paths: Iterable[Path]) -> dict[str, Mapping[str, str]]:
 
 
 def read_policy(path: Path) -> Mapping[str, Mapping[str, str]]:
-    """Return the value of each axis by language: from a profile, or from several, a line each. Raises InputError."""
+    """Return the value of each axis by language, from a file with one profile, or several, one a line. Raises
+    InputError.
+    """
     try:
         profiles = [parse_json(text_of(path), str(path))]
     except InputError:
@@ -253,7 +255,7 @@ def read_policy(path: Path) -> Mapping[str, Mapping[str, str]]:
 
 
 def _checked(profile: Any, path: Path) -> tuple[str, dict[str, str]]:
-    """Return the language of a profile, and its values other than the defaults."""
+    """Return the language of a profile, and its values that differ from the defaults."""
     if not isinstance(profile, dict) or not isinstance(profile.get("axes"), dict):
         raise InputError(f'{path} is not a profile: it has no "axes"; `cerify identify --json` writes one')
     if (version := profile.get("profile", PROFILE)) != PROFILE:
@@ -290,8 +292,9 @@ CLAUSES = Budget(valuations=50_000)
 def second_opinion(
     language: str, query: Any, S: Stream, output: Output, budget: Budget = CLAUSES
 ) -> frozenset[Match] | None:
-    """Return the matches of a parsed query by the plain definition; None if the language has none,
-    or the budget ends.
+    """Return the matches of a parsed query by the plain definition.
+
+    Return None if the language has none, or if the budget is used up.
     """
     if language not in LANGUAGES:
         return None
@@ -305,7 +308,7 @@ def second_opinion(
 class SecondOpinionIn:
     """Computes `second_opinion` in one language, in the form that campaigns need.
 
-    less: the output that is compared in place of matches with their results; None for these.
+    less: the output to compare, in place of matches with results; None for these.
     """
 
     language: str

@@ -1,10 +1,9 @@
-"""From failing cases to defects: what each failure depends on, and the smallest case that still depends on it.
+"""Reduce failing cases to defects: find what each failure depends on, and the smallest case that still depends on it.
 
-A failure is blamed on the elements (operators, absent values) without any one of which the answer is right. One that
-is blamed on none has several causes, of which each does without the elements of the others: it is taken apart.
-Failures of one kind that are blamed on the same elements are one defect. Its smallest case is searched among cases that
-are blamed on them as well, so that the search does not lead from one defect to another, and a defect that is
-everywhere hides none.
+A failure is blamed on elements (operators, absent values): if any one of them is removed, the answer is right. A
+failure that is blamed on no element has several independent causes; it is divided into them. Failures of one kind that
+are blamed on the same elements are one defect. Its smallest case is searched only among cases blamed on the same
+elements. So the search does not drift from one defect to another, and a frequent defect does not hide a rare one.
 """
 
 from __future__ import annotations
@@ -108,7 +107,7 @@ def has_only(language: Language[Any], query: Any, S: Stream, allowed: Elements) 
 
 
 def _inside(P: Predicate | Term) -> Iterator[str]:
-    """Yield the operators in a predicate, except conjunctions and comparisons, since every filter has them."""
+    """Yield the operators in a predicate, except conjunctions and comparisons, which every filter has."""
     match P:
         case Both(left, right):
             yield from (*_inside(left), *_inside(right))
@@ -133,15 +132,15 @@ def _inside(P: Predicate | Term) -> Iterator[str]:
 
 
 def _lacking(event: Event, read: set[str], S: Stream) -> set[str]:
-    """Return the read attributes that the event could have but lacks."""
+    """Return the attributes that the query reads and that the event lacks, although it could have them."""
     declared = read if S.schema is None else read & set(S.schema.types.get(event.type, ()))
     return declared - set(event.attributes)
 
 
 def without(language: Language[Any], query: Any, S: Stream, element: str, thorough: bool = False) -> Iterator[Pair]:
-    """Yield queries and streams without this element that are otherwise as similar as possible.
+    """Yield queries and streams without this element, otherwise as similar as possible.
 
-    thorough: also those with one more event changed, or one reduction that keeps all other elements.
+    thorough: also try to change one more event, or to make one reduction that keeps all other elements.
     """
     if (operations := operations_of(language)) is None:
         return
@@ -166,7 +165,7 @@ def without(language: Language[Any], query: Any, S: Stream, element: str, thorou
 
 
 def _cut(language: Language[Any], query: Q, name: str) -> Iterator[Q]:
-    """Yield the query with an operand in place of each operator of that name, in several ways."""
+    """Yield the query with each operator of that name replaced by an operand, in several ways."""
     number = sum(language.syntax.operator_of(node) == name for node in language.syntax.subterms(query))
     most = max(
         len(language.syntax.children(n))
@@ -187,14 +186,16 @@ def _cut(language: Language[Any], query: Q, name: str) -> Iterator[Q]:
 
 
 def _bound_otherwise(operations: QueryOperations[Q], query: Q) -> Iterator[Q]:
-    """Yield the query with event types in place of variables; a variable may then be unbound."""
+    """Yield the query with event types in place of variables. A variable may then be unbound."""
     types = sorted(set(operations.types(query)))
     for variable in sorted(set(operations.names(query)) - set(types)):
         yield from (renamed(operations, query, variable, R) for R in types)
 
 
 def of_another_type(operations: QueryOperations[Q], query: Q, S: Stream) -> Iterator[tuple[Q, Stream]]:
-    """Yield the query and the stream with a new event type for one name of the query, and for some of the events."""
+    """Yield the query and the stream with one name of the query, and the type of some events, replaced by a new
+    type.
+    """
     used = {*operations.names(query), *(event.type for event in S), *(S.schema.types if S.schema is not None else ())}
     new = next(name for name in TYPES if name not in used)
     schema = S.schema
@@ -208,7 +209,9 @@ def of_another_type(operations: QueryOperations[Q], query: Q, S: Stream) -> Iter
 
 
 def _tuned(operations: QueryOperations[Q], query: Q, S: Stream) -> Iterator[Q]:
-    """Return the query with values of the stream for its constants, since other tests divide values elsewhere."""
+    """Yield the query with numbers of the stream as its constants, because then its tests divide the values
+    elsewhere.
+    """
     if not operations.constants(query):
         return
     values = {v for event in S for v in event.attributes.values() if isinstance(v, int | float) and type(v) is not bool}
@@ -217,7 +220,7 @@ def _tuned(operations: QueryOperations[Q], query: Q, S: Stream) -> Iterator[Q]:
 
 
 def _filled(read: set[str], S: Stream) -> Iterator[Stream]:
-    """Yield the stream with values in place of absent ones: values of other events, and the simplest."""
+    """Yield the stream with absent values filled in: by values of other events, or by the simplest ones."""
     present = {a: {e.attributes[a] for e in S if a in e.attributes} for a in read}
     for number in range(3):
         events = []
@@ -239,10 +242,10 @@ CANONICAL_TYPES, VARIABLES, ATTRIBUTES = "ABCDEFGH", "XYZUVW", "xyzuvw"
 
 
 def canonical(language: Language[Any], query: Any, S: Stream) -> tuple[Any, Stream]:
-    """Return the query and the stream with the names A, B, ... for types, X, Y, ... for variables, x, y, ... for
-    attributes.
+    """Return the query and the stream with canonical names.
 
-    Raises ParseError or IllFormed if the query is not valid with these names.
+    Types become A, B, …, variables X, Y, …, attributes x, y, … Raises ParseError or IllFormed if the query is not valid
+    then.
     """
     text = language.syntax.show(query)
     names = renaming(language, text, query, S)
@@ -259,12 +262,14 @@ def canonical(language: Language[Any], query: Any, S: Stream) -> tuple[Any, Stre
 
 
 def _unquoted(word: str) -> str:
-    """Return a name as it is without the quotes that one with blanks has."""
+    """Return a name without quotation marks."""
     return word[1:-1] if word[0] == '"' else word
 
 
 def renaming(language: Language[Any], text: str, query: Any, S: Stream) -> dict[str, str]:
-    """Return the map from the names in a query and a stream to canonical ones; empty if two names would become one."""
+    """Return a mapping of the names in a query and a stream to canonical ones; empty if two names would become
+    equal.
+    """
     operations = operations_of(language)
     if operations is None:
         return {}
@@ -313,7 +318,9 @@ TURNED: dict[FailureKind, tuple[FailureKind, ...]] = {"missing": ("extra",), "ex
 
 @dataclass(frozen=True)
 class Signature:
-    """The kind of a failure, the elements that cause it, and the class of its error, if it is one."""
+    """A signature: the kind of a failure, the elements to blame for it, and the class of its error if it is an
+    error.
+    """
 
     language: str
     kind: FailureKind
@@ -323,7 +330,7 @@ class Signature:
 
 @dataclass(frozen=True)
 class Failing:
-    """A query and a stream with a wrong answer of one kind, and the case of the suite that they come from."""
+    """A query and a stream that fail in one way, and the case of the suite from which they come."""
 
     kind: FailureKind
     query: Any
@@ -338,9 +345,10 @@ class Failing:
 
 @dataclass(frozen=True)
 class Kernel:
-    """The smallest case of a signature, the engine's result on it, and the ids of the cases with this signature.
+    """A kernel: the smallest case of a signature, the engine's result on it, and the ids of the cases with this
+    signature.
 
-    variants: the results of the smallest cases of other signatures that are the same defect.
+    variants: the results on the smallest cases of other signatures of the same defect.
     """
 
     signature: Signature
@@ -358,8 +366,9 @@ class Peeler:
     stopped: why no more cases are run, "" while they are. disputed: results on which cerify contradicts itself.
     shrinks: whether it is now shrinking cases, for which a share of the watch's time is reserved. announce: called with
     the first case of each signature as soon as it is known, perhaps minutes before the smallest one. explains: whether
-    a known cause gives a wrong answer; such a case is skipped. late: the operators and the shortest query of questions
-    without an answer; once these have used their time, longer ones with all of the operators are not asked.
+    a known cause explains a wrong answer; such a case is skipped. late: for sets of operators, the length of the
+    shortest query without an answer in time; once such questions have used up their time, longer queries with these
+    operators are not asked.
     """
 
     ask: Ask
@@ -378,10 +387,10 @@ class Peeler:
     def kernels(
         self, failures: Iterable[CaseResult], progress: Callable[[int, int], None] = lambda d, t: None
     ) -> list[Kernel]:
-        """Return the defects behind the failures, each with the cases that it explains, in no particular order.
+        """Return the kernels behind the failures, each with the cases that it explains, in no particular order.
 
-        Failures without an answer come last, since their questions may use up the time. Called again, as after an
-        interrupt, it returns what it found before.
+        Failures without an answer come last, because their questions may use up the time. A second call, after an
+        interrupt, returns the kernels found before it.
         """
         if self._kernels_found is not None:
             return self._kernels_found
@@ -392,9 +401,10 @@ class Peeler:
         return self._kernels_found
 
     def kernels_beside(self, failures: Iterable[CaseResult], explains: Callable[[CaseResult], bool]) -> list[Kernel]:
-        """Return the defects behind failures that no known cause explains; skip cases that a found defect explains.
+        """Return the kernels of failures that no known cause explains. Skip cases that a kernel found meanwhile
+        explains.
 
-        A case that gets smaller may end in a common defect; that defect is skipped once it is known.
+        Shrinking a case may lead to a common defect, which is skipped once it is known.
         """
         self._kernels_found, self.explains = None, explains
         try:
@@ -419,7 +429,9 @@ class Peeler:
         return self._reduced(groups)
 
     def _signatures_in_time(self, result: CaseResult) -> dict[Signature, Failing]:
-        """Return the signatures of a failure; none after the time is over, or after an interrupt, kept in `stopped`."""
+        """Return the signatures of a failure; none once the time is over or the user has interrupted (see
+        `stopped`).
+        """
         self.watch.allow()
         try:
             return self.signatures(result) or self._unasked(result, {})
@@ -432,7 +444,7 @@ class Peeler:
             self.watch.allow_all()
 
     def stop(self, error: BaseException) -> None:
-        """Ask no more questions, because the time is over or the user interrupted."""
+        """Stop asking questions, because time is over or the user interrupted."""
         interrupted = isinstance(error, KeyboardInterrupt)
         self.stopped = self.stopped or (INTERRUPTED if interrupted else str(error))
         if interrupted:
@@ -452,7 +464,9 @@ class Peeler:
         return found
 
     def _at_once(self, result: CaseResult, groups: Mapping[Signature, Sequence[Failing]]) -> dict[Signature, Failing]:
-        """Return a signature of the case's feature, whatever its query; used after an interrupt, when seconds count."""
+        """Return a signature with the case's feature to blame, whatever its query. This is fast, for use after an
+        interrupt.
+        """
         found: dict[Signature, Failing] = {}
         for kind in kinds_of(result):
             own = Signature(result.case.language, kind, frozenset({result.case.feature}))
@@ -464,8 +478,9 @@ class Peeler:
         return found
 
     def _unasked(self, result: CaseResult, known: Mapping[Signature, Sequence[Failing]]) -> dict[Signature, Failing]:
-        """Return, without questions, a known signature that fits each kind of the failure, or one with all of its
-        elements.
+        """Return, without asking the engine, a signature for each kind of the failure.
+
+        It is a known one that fits, or else one that blames all elements of the case.
         """
         if self.watch.interrupted:
             return self._at_once(result, known)
@@ -500,7 +515,7 @@ class Peeler:
         return found
 
     def _failing_without(self, failing: Failing, element: str, thorough: bool = False) -> Failing | None:
-        """Return a case without the element that fails in the same way; None if the element is needed."""
+        """Return a case without the element that fails in the same way; None if the failure needs the element."""
         language = LANGUAGES[failing.origin.case.language]
         for query, S in without(language, failing.query, failing.S, element, thorough):
             if self.fails(query, S, failing):
@@ -508,16 +523,16 @@ class Peeler:
         return None
 
     def fails(self, query: Any, S: Stream, like: Failing) -> bool:
-        """Return whether the answer is wrong in the same way on this query and stream."""
+        """Return whether the engine fails in the same way on this query and stream."""
         result = self.result(query, S, like.origin.case)
         if result is None or like.kind not in kinds_of(result) or not _same_error(result, like):
             return False
         return not self.explains(result)
 
     def result(self, query: Any, S: Stream, origin: Case) -> CaseResult | None:
-        """Return the engine's result on a query and a stream, run at most once.
+        """Return the engine's result on a query and a stream; each is run at most once.
 
-        None if the definition has no answer, or no more questions are asked.
+        Return None if the definition has no answer, or if no more questions may be asked.
         """
         key = _question(query, S, origin)
         if key not in self.answered:
@@ -556,7 +571,7 @@ class Peeler:
     # --- the smallest case --------------------------------------------------------------------------------------------
 
     def _reduced(self, groups: dict[Signature, list[Failing]]) -> list[Kernel]:
-        """Return a kernel for each signature that is not one of fewer elements in a larger context."""
+        """Return the kernels, without those whose failure is that of a kernel with fewer elements in a larger query."""
         kernels: dict[Signature, Kernel] = {}
         explained: dict[Signature, Signature] = {}
         for signature in sorted(
@@ -577,8 +592,10 @@ class Peeler:
     def _final(
         self, signature: Signature, group: Sequence[Failing], kernels: Iterable[Signature]
     ) -> tuple[Signature, Failing, Signature | None]:
-        """Return the signature of the smallest case of another one, this case, and a known
-        signature that explains it.
+        """Return the final signature, after shrinking, of a group of cases; its smallest case; and a known signature
+        for it.
+
+        The last is None if no known signature explains the case.
         """
         if self.stopped:
             return signature, min(group, key=lambda f: len(f.S)), None
@@ -596,9 +613,9 @@ class Peeler:
             self.watch.allow_all()
 
     def _shrunk_at_once(self, signature: Signature, small: Failing) -> tuple[Signature, Failing, Signature | None]:
-        """Return a signature of the shrunk case, the case, and None, without time to see on which elements it depends.
+        """Shrink without testing on which elements the failure depends, because time is short.
 
-        The case shrinks as long as it fails, and is blamed on what is left of the elements.
+        Return a signature that blames the elements left, the shrunk case, and None.
         """
         self.watch.allow()
         small = self._shrunk(small, frozenset())
@@ -606,15 +623,15 @@ class Peeler:
         return Signature(signature.language, small.kind, signature.blamed & left, small.error), small, None
 
     def _is_derived(self, failing: Failing) -> bool:
-        """Return whether the query has a derived operator, which may fail because of one in its expansion."""
+        """Return whether the query has a derived operator, which may fail because of an operator in its expansion."""
         with suppress(CerifyError):
             return bool(LANGUAGES[failing.origin.case.language].syntax.expanded(failing.query) != failing.query)
         return False
 
     def _turned_back(self, small: Failing) -> Failing:
-        """Remove an operator that turns a missing match into an extra one, or the reverse, if there is one.
+        """Remove operators that only turn a missing match into an extra one, or the reverse, and return the case.
 
-        The failure that is left is blamed on the other elements; there has to be one.
+        The remaining failure must be blamed on the other elements.
         """
         language = LANGUAGES[small.origin.case.language]
         blamed = self._blamed(small)
@@ -629,7 +646,7 @@ class Peeler:
         return small
 
     def _explaining(self, signature: Signature, small: Failing, known: Iterable[Signature]) -> Signature | None:
-        """Return a known signature that explains the smallest case of this one; None if there is none."""
+        """Return a known signature that explains the smallest case of this one; None if none does."""
         candidates = [other for other in known if other.language == signature.language]
         if signature in candidates:
             return signature
@@ -640,7 +657,7 @@ class Peeler:
         )
 
     def _general(self, signature: Signature, small: Failing, known: Iterable[Signature]) -> Signature | None:
-        """Return a signature of fewer elements that the case also has, without the others."""
+        """Return a known signature with fewer elements to which the case can be reduced; None if there is none."""
         for other in known:
             if _is_of_fewer(other, signature):
                 smaller = self._shrunk(small, other.blamed)
@@ -650,9 +667,10 @@ class Peeler:
         return None
 
     def _of_other_types(self, signature: Signature, small: Failing, known: Iterable[Signature]) -> Signature | None:
-        """Return a known signature with fewer elements that the case has once one of two equal types is renamed.
+        """Return a known signature with fewer elements that the case has after one of two equal types is renamed.
 
-        In `(A FILTER A.x > 0) OR A` the filter is needed since both sides are equal without it; in `A OR B` it is not.
+        In `(A FILTER A.x > 0) OR A` the filter is needed, because both sides are equal without it; in `A OR B` no
+        filter is needed.
         """
         language = LANGUAGES[signature.language]
         if (operations := operations_of(language)) is None or len(small.S) > MOST_RETYPED:
@@ -670,7 +688,9 @@ class Peeler:
         return None
 
     def _written_out(self, small: Failing, known: Iterable[Signature]) -> Signature | None:
-        """Return a signature that the case has with its derived operators expanded."""
+        """Return a known signature that the case has after its derived operators are expanded; None if there is
+        none.
+        """
         with suppress(CerifyError):
             written = LANGUAGES[small.origin.case.language].syntax.expanded(small.query)
             if written != small.query and self.fails(written, small.S, small):
@@ -679,7 +699,7 @@ class Peeler:
         return None
 
     def _blamed(self, failing: Failing, thorough: bool = False) -> Elements:
-        """Return the elements each of whose removal makes the answer right."""
+        """Return the elements to blame: if any one of them is removed, the answer is right."""
         present = elements(LANGUAGES[failing.origin.case.language], failing.query, failing.S)
         return frozenset(e for e in present if self._failing_without(failing, e, thorough) is None)
 
@@ -717,7 +737,7 @@ class Peeler:
         return best
 
     def _canonize(self, failing: Failing) -> CaseResult:
-        """Return the engine's result on the case with canonical names; on the case itself if that fails differently."""
+        """Return the engine's result on the case with canonical names; with its own names if that fails differently."""
         origin = failing.origin.case
         language = LANGUAGES[origin.language]
         if self.watch.interrupted:
@@ -735,7 +755,7 @@ class Peeler:
 def assigned(
     groups: dict[Signature, list[Failing]], explained: dict[Signature, Signature]
 ) -> dict[Signature, tuple[str, ...]]:
-    """Return the case ids of each remaining signature. If a case has several, the rarest one gets it."""
+    """Return the ids of the cases of each remaining signature. A case with several counts for the rarest one."""
     behind: dict[str, set[Signature]] = {}
     for signature, group in groups.items():
         for failing in group:
@@ -754,8 +774,8 @@ def assigned(
 def clustered(kernels: Iterable[Kernel]) -> list[Kernel]:
     """Merge the kernels that need two or more operators and share the outermost one.
 
-    The outermost operator is the wrong one, and the others are needed to see it. A kernel of one operator is not
-    merged, nor are kernels that differ in needed elements other than operators.
+    The outermost operator is probably the wrong one, and the others only make it visible. Kernels of one operator are
+    not merged, nor kernels that differ in other elements than operators.
     """
     found: dict[Any, Kernel] = {}
     for kernel in sorted(kernels, key=lambda k: (*_order(k.signature), k.result.case.id)):
@@ -778,7 +798,7 @@ def _cluster(kernel: Kernel) -> Any:
 
 
 def _is_of_fewer(other: Signature, signature: Signature) -> bool:
-    """Return whether another signature has some of the elements of this one, and differs in nothing else."""
+    """Return whether another signature has fewer of the same elements and is otherwise equal."""
     return (
         bool(other.blamed) and other.blamed < signature.blamed and replace(other, blamed=signature.blamed) == signature
     )
@@ -805,14 +825,14 @@ ERROR_CLASS = re.compile(rf"[^:]*{REFUSER}(?:: (?!Code:)\w+(?=: ))?(?:: Code: \d
 
 
 def error_class(result: CaseResult) -> str:
-    """Return the code of an error and, if its message begins so, who refused, the exception's name and its code.
+    """Return the code of an error with the stable beginning of its message; "" for no error.
 
-    As "internal: the engine refuses the query: ChdbError: Code: 43"; "" for no error.
+    Example: "internal: the engine refuses the query: ChdbError: Code: 43".
     """
     found = ERROR_CLASS.match(result.detail) if result.outcome == "error" else None
     return found[0] if found else ""
 
 
 def _same_error(result: CaseResult, like: Failing) -> bool:
-    """Return whether an error is of the same class; other failures have none."""
+    """Return whether both are errors of one class; True for failures of other kinds."""
     return result.outcome != "error" or error_class(result) == error_class(like.origin)

@@ -1,9 +1,9 @@
 """Predict the answers of an engine whose semantics is a point in independent axes.
 
-`AXES` has for each language its axes by name; a hypothesis maps some of them to values, and the others have their
-default. `answer` interprets a query as an engine with these choices would. At the default of every axis it gives the
-matches of the definition, with which it shares the syntax, the events and the helpers of one clause, and a property
-test compares the two.
+`AXES` has for each language its axes by name. A hypothesis maps some axes to values; the others have their default.
+`answer` interprets a query as an engine with these choices would. With the default of every axis it returns the matches
+of the definition; a property test compares the two. They share the syntax, the events and the helpers of single
+clauses.
 """
 
 from __future__ import annotations
@@ -63,10 +63,11 @@ def answer(
     output: AnswerOutput = "matches",
     budget: Budget = BUDGET,
 ) -> MatchesAnswer | Failed:
-    """Return the answer of an engine with these choices to a query; unnamed axes have their default.
+    """Return the answer of an engine with these choices to a query. Axes without a choice have their default.
 
-    Failed where such an engine reports an error. Raises ParseError and IllFormed for the query, InputError for an axis
-    or value that does not exist, Unsupported where a choice is not modelled for the query, and BudgetExceeded.
+    The answer is Failed if such an engine reports an error. Raises ParseError and IllFormed for the query, InputError
+    for an axis or value that does not exist, Unsupported where a choice is not modelled for the query, and
+    BudgetExceeded.
     """
     interpretation = interpretation_of(language)
     choices = choices_of(hypothesis, interpretation.axes)
@@ -91,7 +92,7 @@ Chosen: TypeAlias = tuple[str, ...] | str
 
 @dataclass(frozen=True)
 class Parsed:
-    """A query as a tree, the axes that bear on it, and the values of these."""
+    """A parsed query, the axes that can affect its matches, and the values of these axes."""
 
     phi: Any
     bearing: list[Axis]
@@ -110,15 +111,17 @@ class MatchPredictor:
         self._matches: dict[tuple[Any, ...], frozenset[Match] | Unanswered] = {}
 
     def axes_of(self, query: str) -> list[Axis]:
-        """Return the axes that bear on a query."""
+        """Return the axes that can affect the matches of a query."""
         return self._parse(query).bearing
 
     def choose_values(self, query: str, choices: Choices) -> Chosen:
-        """Return the values of the axes that concern a query; they determine an engine's answer to it."""
+        """Return the values of the axes that can affect a query; they determine the engine's answer."""
         return self._parse(query).values(choices)
 
     def classes(self, query: str, hypotheses: Iterable[Choices]) -> list[tuple[Choices, int]]:
-        """Return a representative of each class of hypotheses with equal answers to a query, and the class's size."""
+        """Group hypotheses by their values for a query; return one hypothesis of each class, and the size of
+        the class.
+        """
         found: dict[Chosen, list[Choices]] = {}
         for hypothesis in hypotheses:
             found.setdefault(self.choose_values(query, hypothesis), []).append(hypothesis)
@@ -129,8 +132,7 @@ class MatchPredictor:
     ) -> frozenset[Match] | Unanswered:
         """Return the matches over a stream that an engine with these choices reports.
 
-        name: identifies the stream among those that were asked about, so that answers can be remembered.
-        Raises ParseError, IllFormed.
+        name: a key for the stream, under which answers are cached. Raises ParseError, IllFormed.
         """
         parsed = self._parse(query)
         key = query, name, output, parsed.values(choices)
@@ -142,7 +144,7 @@ class MatchPredictor:
     def _reported(
         self, parsed: Parsed, query: str, S: Stream, name: str, choices: Mapping[str, str], output: AnswerOutput
     ) -> frozenset[Match] | Unanswered:
-        """Return the matches of the parts of a query that are reported."""
+        """Return those matches of a query that the engine reports (see the axes about reporting)."""
         try:
             parts = self.interpretation.parts(parsed.phi, choices)
         except BudgetExceeded:
@@ -169,7 +171,7 @@ class MatchPredictor:
         choices: Mapping[str, str],
         output: AnswerOutput,
     ) -> list[Match] | Unanswered:
-        """Return the matches before it is decided which are reported, computed once for all such decisions."""
+        """Return all matches of a query, before the choice of which to report. They are cached for all such choices."""
         with suppress(Unsupported):
             if not moves_events(S, choices.get(EVENT_ORDER.name, EVENT_ORDER.default)):
                 choices = {**choices, EVENT_ORDER.name: EVENT_ORDER.default} if EVENT_ORDER.name in choices else choices
@@ -206,14 +208,14 @@ EngineAnswer: TypeAlias = (
 
 
 class Predictor(MatchPredictor):
-    """Predicts the answers of hypotheses about one language to questions."""
+    """Predicts how engines with given choices answer questions."""
 
     def __init__(self, language: str) -> None:
         super().__init__(language)
         self._answers: dict[tuple[object, ...], EngineAnswer] = {}
 
     def compare_rows(self) -> None:
-        """Compare matches by position and events only, for an engine that shows neither labels nor measures."""
+        """Compare matches only by position and events, for an engine that shows neither labels nor measures."""
         self.interpretation = replace(self.interpretation, compared="matches")
 
     def answer(self, question: EngineQuestion, choices: Choices) -> EngineAnswer:
@@ -230,7 +232,7 @@ class Predictor(MatchPredictor):
         return not isinstance(mine, str) and not isinstance(other, str) and bool(mine - other)
 
     def compared_part(self, matches: Iterable[Match]) -> EngineAnswer:
-        """Return the part of the matches of an answer that a profile compares."""
+        """Return the parts of matches that a profile compares: with or without bindings and results."""
         if self.interpretation.compared == "matches":
             return frozenset((m.at, m.events) for m in matches)
         return frozenset(matches)

@@ -84,13 +84,13 @@ def summary(report: Report) -> Json:
 
 
 def announced_json(kind: FailureKind, operators: Sequence[str], result: CaseResult) -> Json:
-    """Return the JSON that a long run prints for a kind of failure, before it is shrunk."""
+    """Return the JSON that a long run prints for a new kind of failure, before shrinking it."""
     case = {"language": result.case.language, "case": result.case.id}
     return {"found": {**case, "signature": {"kind": kind, "operators": list(operators)}, **result_json(result)}}
 
 
 def announced_text(operators: Sequence[str], result: CaseResult) -> str:
-    """Return the line that a long run prints for a kind of failure, before it is shrunk."""
+    """Return the line that a long run prints for a new kind of failure, before shrinking it."""
     case = result.case
     events = " ".join(event_text(event) for event in case.events) or "no events"
     name = " with ".join(operators) or LANGUAGES[case.language].title
@@ -99,7 +99,7 @@ def announced_text(operators: Sequence[str], result: CaseResult) -> str:
 
 
 def defect_json(defect: Defect, report: Report) -> Json:
-    """Return a defect, as schemas/defects.json describes it."""
+    """Return a defect as JSON, in the form of schemas/defects.json."""
     case = defect.result.case
     got = defect.result.matches
     return {
@@ -127,7 +127,7 @@ def defect_json(defect: Defect, report: Report) -> Json:
 
 
 def cause_json(cause: DefectCause) -> Json:
-    """Return a cause, with the number of cases that fail under it, and the choices that fit as well."""
+    """Return a cause as JSON, with the number of cases that fail under it, and the choices that fit equally well."""
     found: Json = {"axis": cause.axis, "value": cause.value, "explains": cause.explains, "of": cause.of}
     if cause.now:
         found["failing"] = {"now": cause.now, "then": cause.then}
@@ -153,10 +153,7 @@ def rerun(defect: Defect, report: Report) -> str:
 
 
 def again(defect: Defect, report: Report) -> list[str]:
-    """Return shell commands that show a defect again, and print the expected matches if they are the definition's.
-
-    They are not for a query of several lines, which is in the file that the first line names.
-    """
+    """Return shell commands that show a defect again."""
     shows = not defect.bearing and "\n" not in defect.result.case.query.strip()
     return [rerun(defect, report), *([match_command(defect.result.case)] if shows else [])]
 
@@ -250,13 +247,15 @@ def defect_text(defect: Defect, report: Report) -> Iterator[str]:
 
 
 def labelled(label: str, text: str) -> Iterator[str]:
-    """Yield the lines of a text, the first after the label; all are indented, so that none looks like the report's."""
+    """Yield the lines of a text, the first one after the label. All are indented, to set them off from the report's
+    own.
+    """
     for number, line in enumerate(text.splitlines()):
         yield f"  {'' if number else label:9} {printable(line)}".rstrip()
 
 
 def _heading(text: str) -> Iterator[str]:
-    """Yield a text that is not indented, but for its further lines."""
+    """Yield a text whose first line is not indented; further lines are."""
     first, _, rest = text.partition("\n")
     yield printable(first)
     yield from labelled("", rest)
@@ -268,7 +267,7 @@ def title(defect: Defect) -> str:
 
 
 def cause_text(defect: Defect) -> str:
-    """Return the likely cause in a sentence, with the meaning of the axis's value; "" if none is known."""
+    """Return a sentence about the likely cause, with the meaning of the axis's value; "" if no cause is known."""
     if not defect.causes:
         return ""
     first = defect.causes[0]
@@ -299,7 +298,7 @@ def alike_text(defect: Defect, report: Report) -> str:
 
 
 def axis_says(defect: Defect, cause: DefectCause) -> str:
-    """Explain the meaning of the cause's value of its axis, and of the definition's value."""
+    """Return text that explains the cause's value of its axis, and the definition's value."""
     known = AXES.get(defect.language, {})
     axis = known.get(cause.axis) or next((axis for axis in known.values() if axis.base == cause.axis), None)
     if axis is None:
@@ -315,7 +314,7 @@ def axis_says(defect: Defect, cause: DefectCause) -> str:
 
 
 def entitled(defect: Defect, cause: DefectCause) -> str:
-    """Return the options of `cerify conform` that expect the engine's choice, and those already given."""
+    """Return the options of `cerify conform` that would accept the engine's choice, and the options already given."""
     held = {**defect.held, cause.axis: cause.value}
     readings = choices() if "reading" in LANGUAGES[defect.language].settings else {}
     if all(value in readings.get(axis, ()) for axis, value in held.items()):
@@ -325,7 +324,7 @@ def entitled(defect: Defect, cause: DefectCause) -> str:
 
 
 def event_text(event: dict[str, Any]) -> str:
-    """Return an event of the protocol in one line."""
+    """Return an event of the protocol as one line."""
     rest = {key: value for key, value in event.items() if key != "type"}
     return printable(f"{event.get('type', '')} {json.dumps(rest, ensure_ascii=False) if rest else ''}".strip())
 
@@ -355,7 +354,7 @@ def issue_text(defect: Defect, report: Report) -> str:
 
 
 def verdict(report: Report) -> str:
-    """Return the last line: the totals, and what they mean."""
+    """Return the last line of the report: the totals, and what they mean."""
     totals, not_run = report.totals, report.totals["not_run"]
     failures = sum(totals[outcome] for outcome in FAILURES) - not_run - totals["timeout"]
     if failures and report.failing <= report.known:
@@ -391,7 +390,7 @@ def disputed_text(result: CaseResult) -> Iterator[str]:
 
 
 def skips(report: Report) -> Iterator[tuple[str, int]]:
-    """Yield the reasons for which cases were skipped, with their number, the most frequent first."""
+    """Yield the reasons for skipped cases, each with its number, the most frequent first."""
     number: dict[str, int] = {}
     for result in report.results:
         if result.outcome == "skipped":
@@ -421,7 +420,7 @@ KEYS: dict[Presence, str] = {"common": "in common", "missing": "missing", "extra
 
 
 def render(report: Report) -> str:
-    """Return the page of a conformance run."""
+    """Return the HTML page of a conformance run."""
     return page(
         "conformance/report.html",
         report=report,
@@ -439,7 +438,7 @@ def render(report: Report) -> str:
 
 
 def html_summary(report: Report) -> dict[str, int]:
-    """Return the run in the four parts that a bar shows: passed, failed, other and skipped."""
+    """Return the counts for the four parts of a bar: passed, failed, other and skipped."""
     return _parts(report.totals)
 
 
@@ -456,7 +455,7 @@ def _parts(totals: Counter[Outcome]) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class FeatureView:
-    """A feature, the outcomes of its cases, and the first defect that one of them shows, if any."""
+    """A feature, the outcomes of its cases, and the first defect among these, if any."""
 
     name: str
     parts: dict[str, int]
@@ -534,7 +533,7 @@ def rows_of(result: CaseResult) -> list[Row]:
 
 
 def reasons(report: Report) -> Iterator[tuple[Outcome, str, list[str]]]:
-    """Yield each outcome other than pass and fail, each reason for it, and the ids of its cases."""
+    """Yield each outcome other than passed and failed, each reason for it, and the ids of its cases."""
     groups: dict[tuple[Outcome, str], list[str]] = {}
     for result in report.results:
         groups.setdefault((result.outcome, result.detail), []).append(result.case.id)
@@ -553,10 +552,9 @@ def _value(value: Any) -> str:
 
 
 def junit(report: Report) -> str:
-    """Return the XML: a test suite, with a test case for each case; a wrong answer is a failure, no answer an error.
+    """Return the run in JUnit's XML: a test suite, with a test case for each case.
 
-    Failures known from a baseline are skipped, with a message. Characters that are not printable are escaped; XML
-    allows no others.
+    A wrong answer is a failure; a missing answer is an error.
     """
     totals = report.totals
     failures = sum(1 for one in report.results if one.outcome == "failed" and one.case.id not in report.known)
@@ -578,7 +576,7 @@ def junit(report: Report) -> str:
 
 
 def _case(root: ET.Element, result: CaseResult, defect: str | None, known: bool) -> None:
-    """Add a failed or passed case with its JSON and, if it failed, the defect that explains it."""
+    """Add a failed or passed case to the XML, with its JSON and, if it failed, the defect that explains it."""
     case = result.case
     name = f"{case.id}: {case.query}"
     element = ET.SubElement(
@@ -603,8 +601,9 @@ GREEN, AMBER, RED = "#2b7a3d", "#8a6100", "#a8323a"
 
 
 def badge(report: Report) -> str:
-    """Return the SVG of the badge: the share of claimed cases that passed, the number of defects, and whether choices
-    are declared.
+    """Return the SVG of the badge.
+
+    It shows the share of claimed cases that passed, the number of defects, and whether choices are declared.
     """
     share = 100 * report.totals["passed"] // max(1, report.claimed)
     defects = f", {plural(len(report.defects), 'defect')}" if report.defects else ""
@@ -642,7 +641,7 @@ SUMMARY: Mapping[str, type | tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class Stored:
-    """A stored output of `cerify conform --json`: the summary, and the object of each case by its id."""
+    """A stored output of `cerify conform --json`: the summary, and the objects of the cases by id."""
 
     summary: dict[str, Any]
     cases: dict[str, dict[str, Any]]
@@ -654,7 +653,7 @@ class Stored:
 
 
 def read_stored(path: Path) -> Stored:
-    """Return the run in a file. Raises InputError."""
+    """Return the stored run in a file. Raises InputError."""
     lines = [(where, parse_json(text, where)) for text, where in lines_of(path)]
     if not lines:
         raise InputError(f"{path} is empty: {GIVE}")
@@ -668,7 +667,7 @@ def read_stored(path: Path) -> Stored:
 
 
 def _require(obj: Any, fields: Mapping[str, type | tuple[type, ...]], where: str) -> None:
-    """Raise InputError for a field that is missing or of another type; the message names it."""
+    """Raise InputError if a field is missing or has another type. The message names the field."""
     for name, types in fields.items():
         value = obj
         for part in name.split("."):
@@ -678,7 +677,7 @@ def _require(obj: Any, fields: Mapping[str, type | tuple[type, ...]], where: str
 
 
 def against(report: Report, baseline: Stored) -> Report:
-    """Return the report with failing cases marked as known if a baseline has the same outcome and answer for them.
+    """Return the report with failing cases marked as known, if a baseline has the same outcome and answer for them.
 
     A defect is new if it has other cases too. New defects come first, and the numbers follow this order.
     """
@@ -700,7 +699,7 @@ def against(report: Report, baseline: Stored) -> Report:
 
 @dataclass(frozen=True)
 class TrendPoint:
-    """One run of a trend: the engine, its counts, the ids that no longer fail, and the ids that fail anew.
+    """A run in a trend: the engine, its counts, the ids that were fixed, and the ids that newly fail.
 
     held_to: the choices by which it was judged, "" if by the definition.
     """
@@ -714,7 +713,7 @@ class TrendPoint:
     broken: frozenset[str]
 
     def json(self) -> dict[str, Any]:
-        """Return the step as one object."""
+        """Return the run of the trend as one object."""
         return {
             "engine": self.engine,
             "held_to": self.held_to or None,

@@ -1,10 +1,10 @@
-"""Causes of an engine's answers to rules. They are searched rule by rule; further questions decide between them.
+"""Search for the causes of an engine's answers to rules, rule by rule; further questions decide between them.
 
-A rule has few test logs. A choice that gives all of its answers may hide another one, and some choices give the same
-answers. So a few choices that together give the answers to a rule are taken as a guess. Each guess with one choice
-more, or with another one in the place of one of them, is a rival. If a rival gives all answers too, the engine is asked
-about a log on which it differs from the guess, which its answer confirms or refutes. An answer of another rule changes
-nothing: a rule that no choices explain leaves the causes of the others as they are.
+A rule has few test logs. A choice that predicts all of its answers may hide another one, and several choices may
+predict the same answers. So a few choices that together predict a rule's answers are only a guess. Each guess with one
+choice added, or one choice replaced, is a rival. If a rival predicts all answers too, the engine is asked about a log
+on which the two differ; its answer confirms or refutes the guess. Rules are independent: an unexplained rule does not
+affect the causes of others.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 
 @dataclass
 class RuleInquiry:
-    """The search for the choices of an engine that give its answers to one rule.
+    """The search for the choices by which an engine answers one rule.
 
-    results: those of the rule's test logs. asked: those of further logs. alike: for each choice of the guess the
-    choices that no known log tells from it. stopped: why the search ended early, "" if it did not.
+    results: on the rule's test logs. asked: on further logs. alike: for each choice of the guess, the choices that no
+    known log distinguishes from it. stopped: why the search ended early, "" if it did not.
     """
 
     peeler: Peeler
@@ -60,12 +60,12 @@ class RuleInquiry:
 
     @cached_property
     def axes(self) -> list[str]:
-        """Return the names of the axes that bear on the rule."""
+        """Return the names of the axes that can affect the rule."""
         case = self.results[0].case
         return [axis for axis in AXES[self.choices.language] if self.choices.concerns(case, [axis])]
 
     def search(self) -> None:
-        """Find the guess, and ask about its rivals until none is left; what was found until the time ends stays."""
+        """Find a guess, and ask about its rivals until none is left. When time runs out, the guess so far is kept."""
         try:
             self.guess = self._fit()
             while self._asks_about_rivals():
@@ -77,7 +77,7 @@ class RuleInquiry:
         self.guess = self._confirmed(self.guess)
 
     def adopt(self, choices: Iterable[Choice]) -> None:
-        """Take, for a search that ended early, those choices of other rules that the answers to this one confirm."""
+        """After a search that ended early, adopt those choices of other rules that the answers to this rule confirm."""
         self.choices.watch, self.stopped = Watch(), self.stopped or self.peeler.stopped
         by_axis = {axis: value for axis, value in choices if axis in self.axes}
         self.guess = self.guess or self._confirmed(frozenset(by_axis.items()))
@@ -85,7 +85,7 @@ class RuleInquiry:
     # --- guesses ------------------------------------------------------------------------------------------------------
 
     def predicts(self, guess: Guess, one: AnsweredCase) -> bool:
-        """Return whether an engine with these choices gives an answer; True where they are not modelled."""
+        """Return whether these choices predict the engine's answer. Return True if they are not modelled."""
         key = id(one), guess
         if key not in self._predicted:
             self._predicted[key] = self.choices.answer(one.case, guess)
@@ -95,14 +95,14 @@ class RuleInquiry:
         return sum(not self.predicts(guess, one) for one in self.answers)
 
     def _near(self, guess: Guess) -> Iterator[Guess]:
-        """Yield the guesses with one choice more, or another value of an axis."""
+        """Yield the guesses that have one choice more, or another value of an axis."""
         for axis in self.axes:
             left = frozenset(choice for choice in guess if choice[0] != axis)
             expected = self.choices.held.get(axis, AXES[self.choices.language][axis].default)
             yield from (left | {(axis, v)} for v in AXES[self.choices.language][axis].values if v != expected)
 
     def _fit(self) -> Guess:
-        """Return the fewest choices found with which most answers are right, by a search along a beam."""
+        """Return the fewest choices found that predict most answers, by a beam search."""
         best: Guess = frozenset()
         beam, seen, idle = [best], {best}, 0
         rank: dict[Guess, tuple[int, int]] = {best: (self._wrong(best), 0)}
@@ -123,11 +123,9 @@ class RuleInquiry:
         return best
 
     def _confirmed(self, guess: Guess) -> Guess:
-        """Return the choices that answers need, and that no answer contradicts beside the others.
+        """Return the choices of a guess that some answers need, and that none contradicts, given the others.
 
-        The answer may be right: one of two choices can hide what the other does.
-
-        Return none if they do not give most of the wrong answers together.
+        The needing answer may be right: one of two choices can hide the effect of the other.
         """
         while True:
             for choice in sorted(guess):
@@ -146,9 +144,9 @@ class RuleInquiry:
     # --- rivals -------------------------------------------------------------------------------------------------------
 
     def _rivals(self) -> list[Guess]:
-        """Return the guesses near to the guess that give no fewer answers.
+        """Return the guesses close to the guess that predict at least the same answers.
 
-        They have one choice more, another choice in the place of one, or another value of its axis and one choice more.
+        They have one choice more, one choice replaced, or one axis with another value and one choice more.
         """
         near = list(self._near(self.guess))
         for choice in sorted(self.guess):
@@ -161,7 +159,7 @@ class RuleInquiry:
 
     @cached_property
     def _logs(self) -> list[Case]:
-        """Return logs of the rule that may be asked about, the shortest first."""
+        """Return logs on which the engine may be asked about the rule, the shortest first."""
         origin, language = self.results[0].case, LANGUAGES[self.choices.language]
         query = language.syntax.parse(origin.query)
         found: list[Case] = []
@@ -172,7 +170,7 @@ class RuleInquiry:
         return found
 
     def _asks_about_rivals(self) -> bool:
-        """Ask about logs on which rivals differ from the guess; return whether an answer refutes the guess."""
+        """Ask about logs on which rivals differ from the guess. Return whether an answer refutes the guess."""
         rivals = self._rivals()
         same: list[Guess] = []
         while rivals and len(self.asked) < MOST_ASKED:
@@ -195,7 +193,7 @@ class RuleInquiry:
         return False
 
     def _ask(self, case: Case) -> CaseResult | None:
-        """Return the engine's answer to a log; None if it has none, or was asked before."""
+        """Ask the engine about a log and store its answer; return None if it has none, or was asked before."""
         if len(self.asked) >= MOST_ASKED:
             return None
         result = None
@@ -214,17 +212,17 @@ class RuleInquiry:
     # --- what a choice explains ---------------------------------------------------------------------------------------
 
     def explains(self, result: CaseResult, guess: Guess | None = None) -> bool:
-        """Return whether choices, those of the guess if none are given, give the engine's wrong answer."""
+        """Return whether choices (by default the guess) predict the engine's wrong answer."""
         return self.choices.reproduces(self.guess if guess is None else guess, result)
 
     def cases_of(self, choice: Choice) -> list[CaseResult]:
-        """Return the wrong answers that need a choice beside the others, or that it gives alone."""
+        """Return the wrong answers that need a choice in addition to the others, or that it predicts alone."""
         wrong = [one for one in (*self.results, *self.asked) if one.outcome in FAILURES and self.explains(one)]
         rest = self.guess - {choice}
         return [one for one in wrong if not self.explains(one, rest) or self.explains(one, frozenset({choice}))]
 
     def shrunk(self, choice: Choice, result: CaseResult) -> CaseResult:
-        """Return an answer on fewer events that the guess gives with a choice, and not without it."""
+        """Remove events from a wrong answer as long as the guess predicts it only with this choice."""
         language, alone = LANGUAGES[self.choices.language], frozenset({choice})
         query, place = language.syntax.parse(result.case.query), 0
         events = list(stream_of(result.case))
@@ -245,7 +243,7 @@ class RuleInquiry:
 
 
 def _answer_of(result: CaseResult) -> AnsweredCase | None:
-    """Return the matches that an engine gave; None for an error, which no choice gives."""
+    """Return the matches that an engine reported; None for an error, which no choice predicts."""
     answer = answer_of(result)
     return None if answer is None or answer.given == "error" else answer
 
@@ -253,9 +251,9 @@ def _answer_of(result: CaseResult) -> AnsweredCase | None:
 def defects_of_rules(
     peeler: Peeler, results: Sequence[CaseResult], progress: Progress
 ) -> tuple[list[Defect], list[CaseResult]]:
-    """Return the defects behind the answers to rules, one for each cause, and the results that were asked in addition.
+    """Return the defects behind the answers to rules, one for each cause, and the results of additional questions.
 
-    A defect has the wrong answers of all rules with its cause; what has none is a defect of its rule.
+    A defect has the wrong answers of all rules with this cause. Unexplained answers are a defect of their rule.
     """
     rules: dict[tuple[str, str], list[CaseResult]] = {}
     for result in results:
@@ -283,7 +281,7 @@ def defects_of_rules(
 
 
 def _agree(inquiries: Sequence[RuleInquiry]) -> None:
-    """Replace choices that the answers to their rule do not decide by those that another rule's answers decide."""
+    """Replace choices on which the answers to a rule do not decide by choices that another rule's answers confirm."""
     decided = {c for one in inquiries for c in one.guess if not one.alike.get(c)}
     for inquiry in inquiries:
         for choice in sorted(inquiry.guess - decided):
@@ -294,7 +292,7 @@ def _agree(inquiries: Sequence[RuleInquiry]) -> None:
 
 
 def _defect_of_choice(choice: Choice, inquiries: Sequence[RuleInquiry]) -> Defect | None:
-    """Return the defect of a choice in all rules; None if no wrong answer needs it."""
+    """Return the defect of one choice in all rules; None if no wrong answer needs the choice."""
     of = [(one, result) for one in inquiries if choice in one.guess for result in one.cases_of(choice)]
     if not of:
         return None
@@ -323,7 +321,7 @@ def _defect_of_choice(choice: Choice, inquiries: Sequence[RuleInquiry]) -> Defec
 
 
 def _without_cause(peeler: Peeler, inquiries: Sequence[RuleInquiry]) -> list[Defect]:
-    """Return the defects of answers that no choices give: of matches for each rule, of errors by what they say."""
+    """Return the defects of unexplained answers: wrong matches grouped by rule, errors grouped by message."""
     found: list[Defect] = []
     others: list[tuple[RuleInquiry, CaseResult]] = []
     for inquiry in inquiries:

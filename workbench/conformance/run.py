@@ -1,4 +1,4 @@
-"""A conformance run: every case is run, and the failures are explained by as few defects as found."""
+"""Run every case of a conformance suite, and explain the failures by as few defects as can be found."""
 
 from __future__ import annotations
 
@@ -81,17 +81,14 @@ def conform(
       ['passed', 'passed', 'passed']
 
     argv: the command and its arguments. It speaks the protocol of cerify.protocol on its standard input and output.
-    cases: as `cerify.conformance.cases.load` returns them; load(None) is the built-in suite.
-    suite: the name of the suite, for the report.
-    limits: how long the engine may take for an answer, and how large an answer may be.
-    progress: called with the name of a step, how much of it is done, and how much there is.
-    diagnosis_seconds: how long failing cases are judged again, and smaller cases and causes are searched; then the
-    report has what was found.
-    oracle: what the right answers are: those of the definition, or of other choices that the engine is held to.
-    announce: called with each kind of failure as soon as it is found: with the kind, the operators that it depends on,
-    and a case that is perhaps not yet the smallest.
-    by_rule: whether the cases are test logs of rules, several of each: then causes are searched rule by rule, with
-    further logs, whose results are in the report too.
+    cases: as `cerify.conformance.cases.load` returns them; load(None) is the built-in suite. suite: the name of the
+    suite, for the report. limits: how long the engine may take for an answer, and how large an answer may be. progress:
+    called with the name of a step, how much of it is done, and how much there is. diagnosis_seconds: the time for
+    judging failing cases again and for searching smaller cases and causes. oracle: what the right answers are: by the
+    definition, or by other choices that the engine is entitled to. announce: called with each kind of failure as soon
+    as it is found: with the kind, the operators that it depends on, and a case that is perhaps not yet the smallest.
+    by_rule: whether the cases are test logs of rules: then causes are searched rule by rule, with further logs. The
+    report includes the results on these.
 
     A failure is shrunk, and failures with one cause are one defect of the report. A KeyboardInterrupt ends the run
     early; what was found until then is in the report. Raises InputError if the engine does not start.
@@ -147,7 +144,7 @@ def conform(
 def _diagnosed(
     engine: Engine, peeler: Peeler, failures: Sequence[CaseResult], results: Sequence[CaseResult], progress: Progress
 ) -> list[Defect]:
-    """Return the defects behind failures; after an interrupt those found until then, and the engine is ended."""
+    """Return the defects behind failures. After an interrupt return the defects found so far, and end the engine."""
     try:
         defects = defects_behind(peeler, failures, results, progress)
     except KeyboardInterrupt as interrupt:  # between two searches: once more, with the answers there are
@@ -164,10 +161,10 @@ def _diagnosed(
 def judge_all_again(
     results: Sequence[CaseResult], oracle: Oracle, watch: Watch
 ) -> tuple[list[CaseResult], list[str], str]:
-    """Return the results, the failed ones judged again by the definition; the ids of those that were not, because the
-    share JUDGING of the time was over; and why this ended early, "" if it did not.
+    """Judge the failed results again by the definition, shortest queries and streams first.
 
-    The cases with the shortest queries and streams come first.
+    Return the results; the ids of those that were not judged again because the share JUDGING of the time was over; and
+    why this ended early, "" if it did not.
     """
     judged: dict[str, CaseResult] = {}
     due = [result for result in results if result.outcome == "failed" and not oracle.concerns(result.case.language)]
@@ -189,9 +186,9 @@ def judge_all_again(
 
 
 def same_error(results: Sequence[CaseResult]) -> Defect | None:
-    """Return the single defect of an engine whose answers to all cases are the same error; None for other engines.
+    """Return the single defect of an engine that answers all cases with the same error; None for other engines.
 
-    The errors may differ in numbers, in quoted text and in the case's id.
+    Errors count as the same if they differ only in numbers, quoted text, or the case's id.
     """
     asked = [result for result in results if result.outcome not in ("skipped", "not_run")]
     texts = ((r.outcome, r.detail.partition("\n")[0].replace(r.case.id, "")) for r in asked)
@@ -211,7 +208,7 @@ def same_error(results: Sequence[CaseResult]) -> Defect | None:
 
 
 def unsteady(defect: Defect, run: Callable[[Case], CaseResult]) -> Defect:
-    """Return the defect, marked as unsteady if the engine now gives another answer to it."""
+    """Run the defect's case again; return the defect, marked as unsteady if the engine now answers differently."""
     for before in (defect.original, defect.result):
         for _ in range(ASKED_AGAIN if before.outcome == "failed" else 0):
             now = run(before.case)
@@ -227,7 +224,7 @@ def _nothing_asked(case: Case, query: Any, S: Stream) -> CaseResult:
 
 
 def run_all(engine: Engine, cases: Sequence[Case], oracle: Oracle, progress: Progress) -> tuple[list[CaseResult], str]:
-    """Return the result of each case, and why the run ended early; "" if it did not."""
+    """Return the result of each case, and why the run ended early ("" if it did not)."""
     results: list[CaseResult] = []
     ended = ""
     try:
@@ -242,7 +239,9 @@ def run_all(engine: Engine, cases: Sequence[Case], oracle: Oracle, progress: Pro
 
 
 def reconsidered(result: CaseResult, oracle: Oracle = Oracle()) -> CaseResult:
-    """Return the result, disputed if the suite's matches differ from those of the definition, or of the plain one."""
+    """Return the result, marked as disputed if the suite's matches differ from the definition or the plain
+    definition.
+    """
     if result.outcome != "failed" or oracle.concerns(result.case.language):
         return result
     case = result.case
@@ -259,9 +258,10 @@ def reconsidered(result: CaseResult, oracle: Oracle = Oracle()) -> CaseResult:
 
 
 def judged_again(result: CaseResult, phi: Any, S: Stream, oracle: Oracle = Oracle()) -> CaseResult:
-    """Return the result, disputed if the plain definition contradicts the definition.
+    """Return the result, marked as disputed if the plain definition contradicts the definition.
 
-    The plain definition is that of the semantics, so that an engine which is held to other choices is not judged again.
+    An engine that is entitled to other choices is not judged again, because the plain definition has only the
+    semantics.
     """
     case = result.case
     if result.outcome != "failed" or oracle.concerns(result.case.language):
@@ -275,7 +275,7 @@ def judged_again(result: CaseResult, phi: Any, S: Stream, oracle: Oracle = Oracl
 
 
 def disputed_by(result: CaseResult, by: str, second: Collection[Match]) -> CaseResult:
-    """Return the result as disputed, because the second matches contradict the expected ones."""
+    """Return the result as disputed: the second opinion contradicts the expected matches."""
     expected = format_matches(result.case.matches) or "nothing"
     given = format_matches(sorted(second)) or "nothing"
     detail = f"cerify contradicts itself: it expects {expected}, and {by} gives {given}"
@@ -294,7 +294,8 @@ OTHERS = ("Z", "Other", "Nothing")  # names for a type that the query does not n
 class StreamSearch:
     """The results of an engine on short streams: the number of streams, the wrong answers, and why it ended early.
 
-    disputed: the answers where the plain definition contradicts the expected matches; the engine is not at fault.
+    disputed: the answers for which the plain definition contradicts the expected matches; these are not the engine's
+    fault.
     """
 
     asked: int
@@ -311,7 +312,7 @@ class StreamSearch:
 
 
 def events_of(language: Language[Any], query: Any) -> list[Event]:
-    """Return the events for short streams: of each type of the query, and one other, with some attribute values.
+    """Return the events for short streams: of each type of the query and one other type, with some attribute values.
 
     The values are the query's own constants and their neighbours, as far as there is room.
     """
@@ -341,8 +342,8 @@ def _values(constants: Sequence[Value]) -> list[Value]:
 
 
 def all_streams(events: Sequence[Event], longest: int, timed: bool) -> Iterator[Stream]:
-    """Yield all streams of at most this number of events, the shortest first; timed: the event at position
-    i is at second i.
+    """Yield all streams of at most this number of events, the shortest first. timed: the event at position i is at
+    second i.
     """
     for length in range(1, longest + 1):
         for chosen in product(events, repeat=length):

@@ -1,9 +1,9 @@
 """Write MATCH_RECOGNIZE and WINDOW as SQL statements that show the matches of a clause, and read the matches from their
 rows.
 
-A row of the table has its position in the column PLACE, by which rows that tie in ORDER BY are ordered. For
-MATCH_RECOGNIZE one statement shows the rows of each match with MATCH_NUMBER and CLASSIFIER, another one the clause's
-own rows with its measures. For WINDOW there is one: each row has its measures, and the rows of its match.
+Each row of the table has its position in the column PLACE, which breaks ties in ORDER BY. For MATCH_RECOGNIZE one
+statement returns the rows of each match with MATCH_NUMBER and CLASSIFIER, and another the clause's own rows with its
+measures. For WINDOW a single statement returns each row with its measures and the rows of its match.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ Key: TypeAlias = tuple[Any, ...]
 
 
 def columns(S: Stream) -> dict[str, str]:
-    """Return the SQL types of the columns of a stream's table, that of the positions first."""
+    """Return the SQL types of the columns of a stream's table, with that of the position first."""
     schema = S.schema or Schema.from_events(S)
     types = {name: TYPES[schema.attributes.get(name, "string")] for name in columns_of(S)}
     return {PLACE: TYPES["int"], **types}
@@ -68,9 +68,8 @@ def values(S: Stream) -> Iterator[list[Any]]:
 def build_clauses(q: MatchRecognize, length: int) -> list[MatchRecognize]:
     """Return the clauses to send for a table of that length.
 
-    For MATCH_RECOGNIZE: one that shows the labels of all rows, and, if there are measures, one that shows these. For
-    WINDOW: one with further measures, which are the number of rows of the match, and the position and the label of
-    each.
+    For MATCH_RECOGNIZE: one that returns the labels of all rows and, if there are measures, one that returns these. For
+    WINDOW: one with additional measures, for the number of rows of the match and the position and label of each.
     """
     for e in q.partition:
         if not isinstance(e, rows.RowColumn):
@@ -107,13 +106,13 @@ def select(table: str, q: MatchRecognize) -> str:
 
 
 def _included(p: Any) -> Any:
-    """Return the pattern without exclusions."""
+    """Return the pattern with excluded parts included."""
     below = [_included(one) for one in trees.children(p)]
     return below[0] if isinstance(p, rows.Exclusion) else trees.rebuilt(p, below) if below else p
 
 
 def message(case: Case) -> protocol.Json | None:
-    """Return the fields of a run message for engines that speak SQL; None for another language, or without a clause."""
+    """Return the fields of a run message for engines that speak SQL; None for other languages, or without a clause."""
     if (q := _clause(case)) is None:
         return None
     try:
@@ -139,7 +138,7 @@ def _clause(case: Case) -> MatchRecognize | None:
 
 
 def _with_table(S: Stream) -> str:
-    """Return the table as a named subquery; each value has a CAST, since engines infer the types of literals
+    """Return the table as a named subquery. Each value has a CAST, because engines infer types of literals
     differently.
     """
     types = columns(S)
@@ -156,7 +155,9 @@ def literal(value: Any) -> str:
 
 
 def answer(case: Case, tables: Sequence[protocol.Json]) -> protocol.Json:
-    """Return the matches in the results of the statements, as an answer. Raises InputError if the results show none."""
+    """Return the matches in the results of the statements, as an answer. Raises InputError for results of
+    another form.
+    """
     if (q := _clause(case)) is None:
         raise InputError("the answer has tables, but the query is not in MATCH_RECOGNIZE")
     try:
@@ -167,18 +168,18 @@ def answer(case: Case, tables: Sequence[protocol.Json]) -> protocol.Json:
 
 
 def _rows(table: protocol.Json) -> Iterator[Row]:
-    """Return the rows of a result by the names of its columns. Raises ValueError, BudgetExceeded."""
+    """Return the rows of a result as mappings from column names. Raises ValueError, BudgetExceeded."""
     columns = names(table)
     return (dict(zip(columns, row, strict=True)) for row in timed_items(table["rows"]))
 
 
 def names(table: protocol.Json) -> list[str]:
-    """Return the names of the columns of a result in lower case."""
+    """Return the column names of a result in lower case."""
     return [name.lower() for name in table["columns"]]
 
 
 def matches(q: MatchRecognize, results: Sequence[Sequence[Row]]) -> list[NumberedMatch]:
-    """Return the matches that the rows of the clauses from `build_clauses` show. Raises Unsupported, KeyError."""
+    """Return the matches, given the rows that the clauses of `build_clauses` returned. Raises Unsupported, KeyError."""
     if q.window is not None:
         return sorted(_in_windows(q, results[0]))
     found = labelled(q, results[0])
@@ -186,7 +187,7 @@ def matches(q: MatchRecognize, results: Sequence[Sequence[Row]]) -> list[Numbere
 
 
 def labelled(q: MatchRecognize, found: Sequence[Row]) -> dict[Key, NumberedMatch]:
-    """Return the matches by partition and number, from rows with their labels."""
+    """Return the matches by partition and number, given rows with labels."""
     grouped: dict[Key, list[Row]] = {}
     for row in found:
         grouped.setdefault(_key(q, row), []).append(row)
@@ -220,9 +221,9 @@ def _in_windows(q: MatchRecognize, found: Sequence[Row]) -> Iterator[NumberedMat
 
 
 def with_results(q: MatchRecognize, found: dict[Key, NumberedMatch], shown: Sequence[Row]) -> dict[Key, NumberedMatch]:
-    """Return the matches with the measures as their results, from the rows of the clause itself.
+    """Return the matches with measures as their results, given the rows of the clause itself.
 
-    Raises Unsupported where a row belongs to no match.
+    Raises Unsupported if a row belongs to no match.
     """
     names = [one.name for one in q.measures]
     values: dict[Key, dict[str, list[Any]]] = {key: {name: [] for name in names} for key in found}

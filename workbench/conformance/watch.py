@@ -1,4 +1,4 @@
-"""Limit the search for causes: at a time limit or an interrupt it ends with the results so far."""
+"""Limit the search for causes. At a time limit or an interrupt it ends with the results so far."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ OVER = "the search for smaller cases and causes stopped"
 
 
 class DiagnosisStopped(Exception):
-    """Raised when the search for causes and smaller cases is over; the message says why."""
+    """Raised when the whole search for causes and smaller cases must end; the message says why."""
 
 
 class AllowanceOver(DiagnosisStopped):
-    """Raised when the search for one smaller case has used its share of time; other searches continue."""
+    """Raised when the search for one smaller case has used its share of time; other searches go on."""
 
 
 @dataclass
 class Watch:
     """The clock of a search.
 
-    seconds: how long the whole search may take. shrinking: the share of them for smaller cases; the rest is for causes.
-    allowance: the seconds of the processor for the search of one case. stopped: why the search is over, "" as long as
-    it goes on. clock: what counts the seconds.
+    seconds: the time for the whole search. shrinking: the share of it for smaller cases; the rest is for causes.
+    allowance: the processor seconds for the search of one case. stopped: why the search is over, "" while it goes on.
+    clock: returns the time in seconds.
 
     Example: watch = Watch(300.0); watch.check()
     """
@@ -46,11 +46,11 @@ class Watch:
         self._until = time.process_time() + self.allowance
 
     def allow_all(self) -> None:
-        """End the search of a case: no allowance applies after it."""
+        """End the search of a case; no allowance applies afterwards."""
         self._until = math.inf
 
     def seconds_left(self, share: float = 1.0) -> float:
-        """Return the seconds until this share of the time is over; not positive if it is."""
+        """Return the seconds until this share of the time is over; 0 or less afterwards."""
         return share * self.seconds - (self.clock() - self._started)
 
     def check(self, share: float = 1.0) -> None:

@@ -25,7 +25,7 @@ MODULES = {"cel": chains, "sase": sase_chains}
 
 
 def answer(run: Json, search: Search) -> dict[str, Any]:
-    """Return the answer to a message *run*, with the patterns that OpenCEP was given as Python source."""
+    """Return the answer to a message *run*, with the Python source of the patterns given to OpenCEP."""
     sources: list[str] = []
     try:
         reply: dict[str, Any] = {"id": run["id"], "matches": matches(run, search, sources)}

@@ -1,8 +1,8 @@
 """CEL as patterns: the syntax tree in JSON that the protocol sends, as alternatives of steps with conditions.
 
-Of a formula there are one or more alternatives, as OR is distributed. An alternative is a tree of SEQ and AND over
-leaves; a leaf takes one event, or in a Kleene closure some events, of one type. It is labelled with the variables that
-bind it. Conditions are code over the events that leaves have taken.
+A formula has one or more alternatives, because OR is distributed. An alternative is a tree of SEQ and AND over leaves;
+a leaf takes one event, or in a Kleene closure some events, of one type. It is labelled with the variables that bind it.
+Conditions are code over the events that leaves have taken.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ class NotExpressible(Exception):
 class Leaf:
     """A step that takes one event of a type, or, with least, from `least` to `most` of them, of any number if None.
 
-    absent: it takes none, and none that satisfies its conditions is between its neighbours.
+    absent: it takes no event; no event between its neighbours may satisfy its conditions.
     """
 
     type: str
@@ -57,7 +57,9 @@ class PatternOperator:
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition on the events of leaves. One on a single Kleene closure has to be true of each of its events."""
+    """A condition on the events of leaves. A condition on a single Kleene closure must be true of each of its
+    events.
+    """
 
     names: tuple[str, ...]
     code: Code
@@ -65,7 +67,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Alternative:
-    """A pattern: its steps, its conditions, and the pairs of leaves between which no event may be."""
+    """A pattern: its steps, its conditions, and the pairs of leaves that must be adjacent in the stream."""
 
     root: PatternOperator
     conditions: tuple[Condition, ...] = ()
@@ -79,7 +81,7 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Window:
-    """The outermost window: the seconds between the first and the last event, or their positions' distance."""
+    """The outermost window: the greatest distance between the first and the last event, in seconds or in positions."""
 
     width: int
     of_time: bool

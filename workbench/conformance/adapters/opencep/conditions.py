@@ -14,19 +14,19 @@ COMPARE = {"=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 
 @dataclass(frozen=True)
 class Code:
-    """An expression, and what it evaluates to; no text of a query is executed."""
+    """An expression as Python source, and the function that evaluates it. No text of a query is executed."""
 
     source: str
     value: Callable[[Taken], Any]
 
 
 def constant(value: Any) -> Code:
-    """Return the value itself."""
+    """Return code for a constant."""
     return Code(repr(value), lambda taken: value)
 
 
 def value_of_name(name: str) -> Code:
-    """Return code that gives the value of the name."""
+    """Return code that reads the value of this name."""
     return Code(name, lambda taken: taken[name])
 
 
@@ -36,7 +36,7 @@ def attribute(event: Code, name: str) -> Code:
 
 
 def call(function: Callable[..., Any], *arguments: Code) -> Code:
-    """Return the function of the arguments."""
+    """Return code for a call of the function."""
     source = f"{function.__name__}({', '.join(one.source for one in arguments)})"
     return Code(source, lambda taken: function(*(one.value(taken) for one in arguments)))
 
@@ -57,7 +57,7 @@ def complement(test: Code) -> Code:
 
 
 def every(test: Code, ranges: Mapping[str, Code]) -> Code:
-    """Return whether the test holds for each choice of a value of each range, under its name."""
+    """Return code that tests a condition for every choice of values from the ranges, each under its name."""
     if not ranges:
         return test
     loops = " ".join(f"for {name} in {values.source}" for name, values in ranges.items())
@@ -70,7 +70,7 @@ def every(test: Code, ranges: Mapping[str, Code]) -> Code:
 
 
 def compare(left: Any, comparator: str, right: Any) -> bool:
-    """Return the comparison; false for an absent value, for two kinds, and for an order of truth values."""
+    """Return code for a comparison. It is false for an absent value, values of two kinds, or an order of Booleans."""
     if left is None or right is None or _kind(left) != _kind(right):
         return False
     if isinstance(left, bool) and comparator not in ("=", "!="):
@@ -88,14 +88,12 @@ def one_of(value: Any, values: Sequence[Any]) -> bool:
 
 
 def events(*taken: Any) -> list[Json]:
-    """Return code for the events of steps; those of a closure are a list, or come one by one if the condition is on it
-    alone.
-    """
+    """Return the events of steps as one list. A closure has a list of events; a step has one event."""
     return [event for some in taken for event in (some if isinstance(some, list) else [some])]
 
 
 def at(some: Sequence[Json], place: int) -> Json:
-    """Return the event at a place, counted from the end if it is negative; one without attributes if there is none."""
+    """Return the event at a place, counted from the end if negative; if there is none, an event without attributes."""
     return some[place] if len(some) >= abs(place) else {}
 
 
@@ -105,7 +103,7 @@ def beginnings(some: Sequence[Json], least: int) -> list[Sequence[Json]]:
 
 
 def agree(some: Sequence[Json], name: str) -> bool:
-    """Return whether each event has the value of the one before it."""
+    """Return whether each event has the same value as the event before it."""
     return all(compare(one.get(name), "=", other.get(name)) for one, other in pairwise(some))
 
 
@@ -113,7 +111,10 @@ FUNCTIONS = {one.__name__: one for one in (compare, one_of, events, at, beginnin
 
 
 def predicate(tree: Json, value: Callable[[Json], Code]) -> Code:
-    """Return a predicate on single events; value: that of an attribute or a reference. Raises ValueError for others."""
+    """Return a predicate on single events as code. value: makes code for an attribute or a reference.
+
+    Raises ValueError for other predicates.
+    """
 
     def term(side: str) -> Code:
         found = tree[side]

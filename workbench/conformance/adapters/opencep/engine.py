@@ -1,4 +1,6 @@
-"""OpenCEP, to be imported when its checkout is on the path: a pattern over a stream, and when each match is reported."""
+"""OpenCEP, to be imported when its checkout is on the path: search a pattern in a stream, with the time of each
+report.
+"""
 
 import collections
 import collections.abc
@@ -67,7 +69,7 @@ class Input(InputStream):
 
 
 class Output(OutputStream):
-    """Stores the matches, each with the position at which it was added."""
+    """Stores each match with the position at which it was reported."""
 
     def __init__(self, source: Input) -> None:
         self.source = source
@@ -81,7 +83,7 @@ class Output(OutputStream):
 
 
 def taken_events(payload: Any) -> Any:
-    """Return the event of a step, for a closure the list of its events."""
+    """Return the event of a step; for a closure the list of its events."""
     return [one["event"] for one in payload] if isinstance(payload, list) else payload["event"]
 
 
@@ -93,7 +95,7 @@ def function(names: Sequence[str], code: Code) -> Callable[..., bool]:
 def search(
     pattern: Alternative, window: Window | None, events: Sequence[Json], seconds: Sequence[float]
 ) -> list[Match]:
-    """Return the matches of one pattern, by OpenCEP."""
+    """Return the matches of one pattern that OpenCEP reports."""
     stream = Input(events, seconds)
     output = Output(stream)
     names = sys.modules[__name__]  # of OpenCEP, and the functions of this module

@@ -1,4 +1,4 @@
-"""Patterns by the names of OpenCEP: as objects of OpenCEP, or as the Python source that makes these."""
+"""Patterns written with the names of OpenCEP: as objects of OpenCEP, or as the Python source that makes them."""
 
 from typing import Any
 
@@ -9,14 +9,14 @@ UNBOUNDED = 1_000_000  # the days of a pattern without a window
 
 
 class Source(str):
-    """Python source, which is written unchanged."""
+    """Python source code, to be written unchanged."""
 
     def __repr__(self) -> str:
         return str(self)
 
 
 class Sources:
-    """Stands for the names of OpenCEP; each call returns its own source."""
+    """Stands in for the names of OpenCEP; each call returns its own source code."""
 
     def __getattr__(self, name: str) -> Any:
         def call(*arguments: Any, **named: Any) -> Source:
@@ -27,7 +27,7 @@ class Sources:
     taken_events = Source("taken_events")
 
     def function(self, names: tuple[str, ...], code: Code) -> Source:
-        """Return the function of the events of each name."""
+        """Return the source of a function on the events of these names."""
         return Source(f"lambda {', '.join(names)}: {code.source}")
 
 
@@ -37,8 +37,10 @@ def source(pattern: Alternative, window: Window | None) -> str:
 
 
 def build_pattern(pattern: Alternative, window: Window | None, names: Any) -> Any:
-    """Return the pattern; names: those of OpenCEP, timedelta, `taken_events`, which reads a payload, and `function`, of
-    a condition.
+    """Return the pattern as an object.
+
+    names: the names of OpenCEP, timedelta, `taken_events`, which reads a payload, and `function`, which makes a
+    condition.
     """
     conditions = names.AndCondition(*(_condition(one, names) for one in pattern.conditions))
     width = names.timedelta(days=UNBOUNDED) if window is None else names.timedelta(seconds=window.width)
@@ -62,7 +64,7 @@ def _condition(condition: Condition, names: Any) -> Any:
 
 
 def _runs(pattern: Alternative) -> list[list[str]]:
-    """Return the longest sequences of leaves that are contiguous."""
+    """Return the longest sequences of leaves that must be adjacent in the stream."""
     runs: list[list[str]] = []
     names = [leaf.name for leaf in pattern.leaves]
     for first, second in sorted(set(pattern.contiguous), key=lambda pair: names.index(pair[0])):

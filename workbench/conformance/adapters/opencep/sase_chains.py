@@ -64,9 +64,7 @@ def _leaf(component: Json, number: int) -> Leaf:
 
 
 def _equivalence(attribute: str, leaves: Sequence[Leaf]) -> list[Condition]:
-    """Translate [attribute]: each event has the value of the event before; an absent one has that of the last before
-    it.
-    """
+    """Translate [attribute]: each event has the same value as the event before it, skipping absent components."""
     taken = [leaf for leaf in leaves if not leaf.absent]
     if len(taken) == 1 and taken[0].closure:
         raise NotExpressible("a condition on a Kleene closure must be on each of its events")
@@ -85,7 +83,9 @@ def _agreeing(one: Leaf, of_one: Code, other: Leaf, attribute: str) -> Condition
 
 
 def _condition(tree: Json, leaves: Sequence[Leaf], of: Mapping[str, Leaf]) -> Condition:
-    """Translate a conjunct of WHERE, tested with the events of its last component, the negated one if there is one."""
+    """Translate a conjunct of WHERE. It is tested with the events of its last component, or of the negated one if it
+    has one.
+    """
     references = [node for node in nodes(tree) if node["node"] == "Reference"]
     names = {of[node["variable"]].name for node in references}
     mentioned = [leaf for leaf in leaves if leaf.name in names]

@@ -15,7 +15,7 @@ CLAIMS = {
 
 
 def block_test(run: RunMessage, chain: Chain, step: int) -> Any:
-    """Return the predicate of a step: its own conditions, and those across steps that its event decides."""
+    """Return the predicate of a step: its own conditions, and the cross-step conditions that its event completes."""
     events, key = run.values, chain.key
 
     def test(event: Any, history: Any) -> bool:
@@ -72,7 +72,7 @@ def forbidding(run: RunMessage, absence: Absence) -> Any:
 
 
 def search(run: RunMessage, chain: Chain) -> list[Found]:
-    """Return the matches that the engine completes, each at the event that completes it."""
+    """Return the matches that the engine reports, each at the event that completes it."""
     from bobocep.cep.action.handler import BoboActionHandlerBlocking
     from bobocep.cep.phenom.phenom import BoboPhenomenon
     from bobocep.setup.simple import BoboSetupSimple

@@ -37,7 +37,7 @@ class ChdbDatabase:
         self._session.query("INSERT INTO log FORMAT JSONEachRow " + "\n".join(rows))
 
     def ask(self, query: str) -> list[list[Any]]:
-        """Return the rows of a query. Raises AdapterProblem for one that ClickHouse refuses."""
+        """Return the rows of a query. Raises AdapterProblem if ClickHouse refuses the query."""
         try:
             text = str(self._session.query(query, "JSONCompactEachRow"))
         except Exception as error:
@@ -125,7 +125,7 @@ def call_of(tree: Json, mode: str | None) -> str:
 def columns_of(events: list[Json], tree: Json) -> dict[str, str]:
     """Return the types of the columns, all but type and time nullable. Raises Skip for values of several types.
 
-    What the query names and no event has is a column of NULL.
+    An attribute of the query that no event has becomes a column of NULL.
     """
     kinds: dict[str, set[type]] = defaultdict(set)
     for event in events:

@@ -145,7 +145,7 @@ def fact_of(event: dict[str, Any], place: int, time: float, slots: set[str]) -> 
 
 
 def search(run: RunMessage, chain: Chain) -> list[Found]:
-    """Return the firings of the rule, each reported at its last event."""
+    """Return the matches that the rule fires for, each reported at its last event."""
     import clips
 
     rule = ChainRule(chain)

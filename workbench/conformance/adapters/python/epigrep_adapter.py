@@ -69,7 +69,7 @@ def pattern_of(chain: Chain, first: bool) -> dict[str, Any]:
 
 
 def bound(transition: dict[str, Any], width: float) -> None:
-    """Bound the time of a transition; of several bounds the least counts."""
+    """Add an upper bound to the time of a transition; the least of several bounds applies."""
     old = transition["max_elapsed"]
     transition["max_elapsed"] = int(width) if old is None else min(old, int(width))
 
@@ -99,8 +99,8 @@ def times_of(run: RunMessage, chain: Chain) -> list[int]:
 
 
 def partition_of(event: dict[str, Any], key: str | None) -> str | None:
-    """Return the partition of an event: its key, the same for equal numbers; None for an event without a key, which is
-    in no match.
+    """Return the partition of an event: its key, with equal numbers alike. Return None without a key: no match
+    has it.
     """
     if key is None:
         return "all"

@@ -2,8 +2,8 @@
 
     python eql_adapter.py
 
-A chain of CEL becomes `sequence by k with maxspan=10s [A where …] …`. Of EQL the engine is asked with the syntax of
-Elasticsearch; what it answers is to be held against the reading ENDGAME of cerify.semantics.eql.reading.
+A chain of CEL becomes `sequence by k with maxspan=10s [A where …] …`. The engine gets EQL in Elasticsearch's syntax.
+Its answers should be judged by the reading ENDGAME of cerify.semantics.eql.reading.
 """
 
 import json
@@ -50,7 +50,9 @@ def rule_of(chain: Chain) -> str:
 
 
 def runs_of(step: ChainStep) -> int:
-    """Return the number of events of a step; its clause is repeated, as the Python engine has no `with runs`."""
+    """Return the number of events of a step. Its clause is repeated that often, because the Python engine lacks `with
+    runs`.
+    """
     if step.least != step.most:
         raise Skip("EQL repeats a step a fixed number of times")
     return step.least
@@ -127,7 +129,7 @@ def search(run: RunMessage, chain: Chain) -> list[Found]:
 
 
 def divided(places: list[int], chain: Chain) -> list[list[int]]:
-    """Return the events of a sequence step by step; a step with runs has several."""
+    """Return the events of a sequence grouped by step; a step with runs has several."""
     rest = iter(places)
     return [[next(rest) for _ in range(step.least)] for step in chain.steps]
 

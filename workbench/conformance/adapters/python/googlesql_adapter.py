@@ -2,11 +2,11 @@
 
     python googlesql_adapter.py [--longest]
 
-The package brings the implementation as WebAssembly. A clause is written anew from its tree, in GoogleSQL: what this
-has no words for, and what the analyzer refuses, is skipped. Measures are aggregates over the rows of a match, so that
-one of them shows the rows with their labels. An empty match has no rows, so that the place of one follows from the
-order of the matches: where a pattern accepts no rows, there is a match at each place where one may begin. With
-`--longest` each clause gets `OPTIONS (use_longest_match = TRUE)`, else those that have it.
+The package brings the implementation as WebAssembly. A clause is written from its tree in GoogleSQL; clauses that
+GoogleSQL cannot express, or that the analyzer refuses, are skipped. Measures are aggregates over the rows of a match,
+so one of them returns the rows with their labels. An empty match has no rows, so its place follows from the order of
+the matches: if a pattern accepts no rows, a match begins at each place where one may. With `--longest` every clause
+gets `OPTIONS (use_longest_match = TRUE)`.
 """
 
 import json
@@ -70,7 +70,7 @@ def accepts_no_rows(tree: Json) -> bool:
 
 
 def expression_of(tree: Json, variable: str | None) -> str:
-    """Return an expression; variable is the one whose condition it is, None in a measure."""
+    """Return an expression. variable: the variable whose condition it belongs to, None in a measure."""
     def inside(part: str) -> str:
         return expression_of(tree[part], variable)
 
@@ -150,7 +150,7 @@ def argument_of(tree: Json) -> str:
 
 
 def column_of(tree: Json, variable: str | None) -> str:
-    """Return a column: in DEFINE that of the current row, in a measure that of the last one."""
+    """Return a column: of the current row in DEFINE, of the last row in a measure."""
     if variable is None:
         return f"LAST({argument_of(tree)})"
     if tree["variable"] not in (None, variable):
@@ -326,7 +326,7 @@ def with_empty(partitions: dict[str, list[Json]], orders: list[Json], skip: str,
 
 
 def match_of(one: Json, empty_at: int | None, names: list[str]) -> Json:
-    """Return a match in the form of the protocol, from the object of its row."""
+    """Return a match in the form of the protocol, from the JSON object of its row."""
     taken = sorted(one["cerify_rows"] or [], key=lambda row: int(row["r"]))
     events = [int(row["p"]) for row in taken]
     bindings: dict[str, list[int]] = {}

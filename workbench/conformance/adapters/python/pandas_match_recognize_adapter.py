@@ -33,7 +33,7 @@ def frame_of(run: RunMessage) -> Any:
 
 
 def tables(run: RunMessage) -> Json:
-    """Return the answer: a table for each of the statements."""
+    """Return the answer: one table for each statement."""
     from pandas_match_recognize import match_recognize
 
     if run.tree is None or "sql" not in run.message:

@@ -80,7 +80,7 @@ class DeclaredQuery:
         return f"CREATE STREAM S {{ {', '.join(events)} }}"
 
     def query_text(self) -> str:
-        """Return the query."""
+        """Return the text of the query."""
         tree, chosen, strategy = self.tree, "*", ""
         if tree["node"] == "Project":
             bound = self.labels(tree["phi"])
@@ -151,7 +151,7 @@ class DeclaredQuery:
                 raise skip(f"no {other} inside a formula")
 
     def bound(self, tree: Json, phi: str) -> str:
-        """Return a formula with a variable."""
+        """Return a formula with its events bound to a variable."""
         if tree["variable"] in self.types:
             raise skip("AS cannot bind the name of an event type")
         return f"({phi} AS {self.name(tree['variable'])})"
@@ -168,7 +168,7 @@ class DeclaredQuery:
         return f"({' OR '.join(f'({between.join(one)})' for one in rounds)})"
 
     def filtered(self, tree: Json, phi: str) -> str:
-        """Return a formula with a filter, or without it if it is true of every match."""
+        """Return a formula with a filter; without it if every match satisfies it."""
         condition = self.condition(tree["condition"], self.labels(tree["phi"]))
         return phi if condition is None else f"({phi} FILTER {condition})"
 
@@ -187,7 +187,7 @@ class DeclaredQuery:
         return f"{self.name(tree['variable'])}[{self.truth(tree['predicate'], types)}]"
 
     def truth(self, tree: Json, types: set[str]) -> str:
-        """Return a predicate on events of these types."""
+        """Return a predicate on events of these types, as text."""
         match tree["node"]:
             case "Both" | "Either" as node:
                 word = "AND" if node == "Both" else "OR"
@@ -224,7 +224,7 @@ class DeclaredQuery:
         return "string" if kinds == {"string"} else "number"
 
     def term(self, tree: Json) -> str:
-        """Return a value."""
+        """Return the text of a term."""
         if tree["node"] == "Attribute":
             return self.attribute(tree["name"])
         if tree["node"] == "Constant":
@@ -242,7 +242,7 @@ class DeclaredQuery:
         return repr(value)
 
     def window_text(self) -> str:
-        """Return the window: n EVENTS spans n + 1 positions."""
+        """Return the text of the window. A window of n EVENTS spans n + 1 positions."""
         if len(self.windows) > 1:
             raise skip("a query has one window")
         for window in self.windows:
@@ -255,7 +255,7 @@ class DeclaredQuery:
         return ""
 
     def times(self) -> list[int]:
-        """Return the time of each event in nanoseconds; positions where no window is of time."""
+        """Return the time of each event in nanoseconds; its position if no window is on time."""
         if not any(window["node"] == "TimeWindow" for window in self.windows):
             return list(range(len(self.run.events)))
         seconds = self.run.seconds()
@@ -265,7 +265,7 @@ class DeclaredQuery:
 
 
 def server_of_process() -> Any:
-    """Return a new server on its fixed port; if another process has the port, wait for at most ten seconds."""
+    """Return a new server on its fixed port. If another process has the port, wait up to ten seconds."""
     import pycer
 
     for left in range(100, -1, -1):

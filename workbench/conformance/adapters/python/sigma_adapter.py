@@ -41,14 +41,14 @@ def converted(run: RunMessage, backend: Any) -> tuple[Any, str]:
 
 
 def rules_of(run: RunMessage) -> Any:
-    """Return the rules of a query as pySigma parses them."""
+    """Return the rules of a query as parsed by pySigma."""
     from sigma.collection import SigmaCollection
 
     return SigmaCollection.from_yaml(run.query)
 
 
 def correlation_of(rules: Any) -> Any:
-    """Return the correlation that raises alerts. Raises Skip if there is none, or other rules raise some too."""
+    """Return the correlation that raises alerts. Raises Skip if there is none, or if other rules raise alerts too."""
     from sigma.correlations import SigmaCorrelationRule
 
     raising = [rule for rule in rules.rules if rule._output]
@@ -62,7 +62,7 @@ def correlation_of(rules: Any) -> Any:
 def columns_of(run: RunMessage) -> list[str]:
     """Return the columns of the table: the fields of events and of the rules.
 
-    Raises Skip for two that differ only in case, as databases do not tell their names apart.
+    Raises Skip for two that differ only in case, because databases ignore case in names.
     """
     names = dict.fromkeys(name for event in run.events for name in event if name not in ("type", "time"))
     aliases: dict[str, None] = {}  # of which a converter may write a column; one in another case is no other field
@@ -93,20 +93,20 @@ def fields_in(detection: Any) -> Iterable[str]:
 
 
 def is_number(name: str, run: RunMessage) -> bool:
-    """Return whether a column holds numbers in the log; if the log has no value, whether it is the suite's `size`."""
+    """Return whether a column holds numbers in the log. Without values there, only the suite's `size` does."""
     values = [event[name] for event in run.events if event.get(name) is not None]
     return all(isinstance(value, int | float) for value in values) if values else name == "size"
 
 
 def by_groups(rule: Any, rows: Rows) -> Iterable[Json]:
-    """Return the groups in the rows of an answer."""
+    """Return the matches for the groups in the rows of an answer."""
     for row in rows:
         group = {name: row.get(name) for name in rule.group_by or []}
         yield {"at": 0, "events": [], "result": {"rule": str(rule.name or rule.title), "group": group}}
 
 
 def failing(error: Exception) -> AdapterProblem:
-    """Return the error of an engine that refuses the query."""
+    """Return the error to report when an engine refuses the query."""
     return AdapterProblem(f"the engine refuses the query: {type(error).__name__}: {error}"[:600])
 
 
@@ -116,7 +116,7 @@ def failing(error: Exception) -> AdapterProblem:
 def on_sqlite(run: RunMessage) -> Iterable[Json]:
     """Return where the query of the SQLite converter raises alerts: the last event of each window.
 
-    Columns have types, as in Zircolite, for which it writes: `4625` and `'4625'` are equal in a column with a type only.
+    Columns have types, as in Zircolite, the converter's target: `4625` and `'4625'` are equal only in a typed column.
     """
     from sigma.backends.sqlite import sqliteBackend
 
@@ -151,7 +151,7 @@ def _searches(pattern: str, value: object) -> bool:
 
 
 def on_duckdb(run: RunMessage) -> Iterable[Json]:
-    """Return the groups that the query of the DuckDB converter has."""
+    """Return the groups that the query of the DuckDB converter finds."""
     import duckdb
     from sigma_backend_duckdb.backend import DuckDBBackend
 
@@ -174,7 +174,7 @@ def on_duckdb(run: RunMessage) -> Iterable[Json]:
 
 
 def on_clickhouse(run: RunMessage) -> Iterable[Json]:
-    """Return the groups that the query of the ClickHouse converter has; it looks for keywords in `full_log`."""
+    """Return the groups that the query of the ClickHouse converter finds; it looks for keywords in `full_log`."""
     from sigma.backends.clickhouse import ClickhouseBackend
 
     rule, query = converted(run, ClickhouseBackend())
@@ -205,7 +205,7 @@ def _session() -> Any:
 
 
 def on_eql(run: RunMessage) -> Iterable[Json]:
-    """Return the matches, by the Python engine, of the EQL that the Elasticsearch converter writes."""
+    """Return the matches that the Python engine finds for the Elasticsearch converter's EQL."""
     import contextlib
 
     import eql
@@ -248,7 +248,7 @@ def nested(fields: Json) -> Json:
 def on_rsigma(run: RunMessage) -> Iterable[Json]:
     """Return where rsigma raises the alerts of the correlation; it takes times in whole seconds.
 
-    It knows the alerts of a rule by the rule's id alone, so that each rule gets its name as its id.
+    It names alerts only by the rule's id, so each rule gets its name as its id.
     """
     import yaml
     from sigma.exceptions import SigmaError
@@ -296,7 +296,7 @@ def instants(run: RunMessage) -> list[int]:
 
 
 def distinct(found: Iterable[Json], output: str) -> list[Json]:
-    """Return the answers, each once, in the form of the output."""
+    """Return the answers without duplicates, in the form of the output."""
     if output == "positions":
         found = [{"at": one["at"], "events": []} for one in found]
     return list({json.dumps(one, sort_keys=True): one for one in found}.values())

@@ -2,8 +2,8 @@
 
     python stix2_adapter.py
 
-An event is an observation of one object, seen once and at one instant. The matcher's answer to a user is its first
-binding; here it is asked for all of them, which its listener has.
+An event is an observation of one object, seen once and at one instant. For users the matcher returns only its first
+binding; here all bindings are read from its listener.
 """
 
 import json

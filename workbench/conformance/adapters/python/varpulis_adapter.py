@@ -2,9 +2,9 @@
 
     python varpulis_adapter.py PROGRAM
 
-PROGRAM is built from adapters/rust/varpulis; it gets a pattern with events on a line, and answers with the matches.
-The engine reports a match with an event that comes after it if at all, so that the stream is ended by an event that no
-query names, whose matches are reported at the last event of the stream.
+PROGRAM is built from adapters/rust/varpulis; it gets a pattern with events on a line, and answers with the matches. The
+engine may report a match only at a later event. So the stream ends with an event that no query names; its matches are
+reported at the last real event.
 """
 
 import json
@@ -60,7 +60,7 @@ def pattern_of(tree: Json) -> Json:
 
 
 def add_condition(tree: Json, steps: dict[str, Json], pattern: Json) -> None:
-    """Add a conjunct to the step whose event decides it."""
+    """Add a conjunct to the step whose event completes it."""
     if tree["node"] == "Equivalence" and pattern["partition"] is None:
         pattern["partition"] = tree["attribute"]
         return
@@ -88,7 +88,7 @@ def add_condition(tree: Json, steps: dict[str, Json], pattern: Json) -> None:
 
 
 class Varpulis:
-    """The program in Rust, which answers one line with one line."""
+    """The program in Rust, which answers each line with a line."""
 
     def __init__(self, program: str) -> None:
         self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -125,11 +125,11 @@ class Varpulis:
         return found
 
     def processor_time(self) -> float:
-        """Return the processor time of the program, which has one thread, in seconds; 0 on a system without its clock."""
+        """Return the processor time of the single-threaded program in seconds; 0 if the system does not measure it."""
         return time.clock_gettime(~self.process.pid << 3 | 2) if sys.platform == "linux" else 0.0
 
     def ask(self, question: Json) -> Any:
-        """Return the answer to a line. Raises AdapterProblem where the program has ended."""
+        """Return the answer to a line. Raises AdapterProblem if the program has ended."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps(question) + "\n")
