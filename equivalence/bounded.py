@@ -497,7 +497,7 @@ def compare(
                 model = solver.model() if _checked(solver, deadline) == z3.sat else model
                 return replayed(phi, psi, S.stream(model, n + 1), one_way, level, True, budget)
             if answer != z3.unsat:
-                return Undecided(f"z3 returned unknown for streams of {n + 1} events; shorter ones do not differ")
+                return Undecided(f"z3 could not decide streams of {n + 1} events; shorter streams do not differ")
             solver.pop()
             reached = n + 1
     except (Unsupported, BudgetExceeded) as error:

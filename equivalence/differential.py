@@ -644,7 +644,7 @@ class Checkpoint:
             if obj.get(key) != value:
                 raise InputError(
                     f"{self.path} belongs to another campaign: {key} is {obj.get(key)!r} there and {value!r} here; "
-                    "ask for the same, or give a new file"
+                    "use the same value, or give a new file"
                 )
 
     def _foreign(self) -> InputError:

@@ -201,9 +201,9 @@ def within_events(A: CEA, count: int, budget: Budget) -> CEA:
 
 SELECTS = "it compares all runs that are under way: put it around a smaller part, or use fewer of +, OR and : in it"
 ADVICE: dict[type[cel.Formula | core.Formula], str] = {
-    cel.And: "its operands multiply: ask for less in one of them",
-    cel.All: "its operands multiply: put fewer under one ALL, and ; between those whose order is known",
-    cel.Unless: "all ways to what must not happen are followed at once: make the right operand shorter",
+    cel.And: "the states of its operands multiply: make one of them smaller",
+    cel.All: "the states of its operands multiply: put fewer under one ALL, and join those in a known order by ;",
+    cel.Unless: "all partial matches of the right operand are followed at once: make it shorter",
     cel.Next: SELECTS,
     cel.Last: SELECTS,
     cel.Max: SELECTS,
@@ -211,8 +211,8 @@ ADVICE: dict[type[cel.Formula | core.Formula], str] = {
     core.CoreLast: SELECTS,
     core.CoreMax: SELECTS,
     core.CoreSeq: "both sides read the whole stream, and multiply: put the strategy around the whole sequence",
-    core.CorePlus: "rounds that are over may still be undecided: put the strategy around the iteration, or the filter",
-    cel.Within: "it counts events here: put the window around the whole formula, where it need not",
+    core.CorePlus: "finished rounds may stay undecided: put the strategy around the iteration, or the filter",
+    cel.Within: "the window counts events here: put it around the whole formula, where it does not",
 }
 _OPERATORS = {**CEL, **CORE_CEL}
 OTHERWISE = "write it with fewer alternatives"

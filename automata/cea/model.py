@@ -231,7 +231,7 @@ def reachable_cea(
 MARKED: Marks = frozenset({"•"})
 
 ADVICE = (
-    "which +, OR and : inside each other make, and what ; and ALL join to them: use fewer of these, begin with START, "
+    "caused by +, OR and : inside each other, and by ; and ALL around them: use fewer of these, begin with START, "
     "or evaluate by the definition (the evaluator denotational) on short streams, or allow more: Budget(states=...)"
 )
 

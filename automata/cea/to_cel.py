@@ -443,7 +443,7 @@ class _Rewriting:
         for _, mask in self.types:
             rest &= ~mask
         if rest:
-            does = "marks" if kind.marks else "skips here and there"
+            does = "marks" if kind.marks else "skips at some states"
             raise Unsupported(
                 f"the automaton {does} events of types that it does not name, and CEL has no formula for such an "
                 "event; give the schema of the streams"

@@ -65,7 +65,7 @@ class ReadableExpressionEvaluator(Evaluator):
         state = json.loads(data)
         position = int(state["position"])
         if not 0 <= position < LATEST:
-            raise ValueError("the position is negative, or no event has it")
+            raise ValueError("the position is negative, or beyond the stream")
         self._machine.resume(state["machine"], position)
         self.position = position
 

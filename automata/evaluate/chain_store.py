@@ -117,12 +117,12 @@ class ChainStore(CountStore):
 
     def _load(self, arrays: dict[str, NDArray[Any]], position: int) -> None:
         counters, rows, home = (arrays[name] for name in ("counters", "rows", "home"))
-        require(all(a.dtype == np.int64 for a in (counters, rows, home)), "an array is of another type")
-        require(counters.shape == (kernels.COUNTERS,) and (counters >= 0).all(), "the counters have no such shape")
-        require(rows.ndim == 2 and rows.shape[1] == self._length, "a table has no such shape")
-        require(home.shape == (len(rows), self.HOME) and (home >= -1).all(), "a table has no such shape")
-        require((home[:, kernels.COUNT] <= position).all(), "there were not so many events")
-        require(((rows >= 0) & (rows < max(1, position))).all(), "an event lies in the future")
+        require(all(a.dtype == np.int64 for a in (counters, rows, home)), "an array has the wrong type")
+        require(counters.shape == (kernels.COUNTERS,) and (counters >= 0).all(), "the counters have the wrong shape")
+        require(rows.ndim == 2 and rows.shape[1] == self._length, "a table has the wrong shape")
+        require(home.shape == (len(rows), self.HOME) and (home >= -1).all(), "a table has the wrong shape")
+        require((home[:, kernels.COUNT] <= position).all(), "a count of events is too large")
+        require(((rows >= 0) & (rows < max(1, position))).all(), "an event is after the saved position")
         self.counters, self.rows, self.home = counters, np.ascontiguousarray(rows), np.ascontiguousarray(home)
 
     def compact(self, bound: int) -> NDArray[np.bool_]:
@@ -175,7 +175,7 @@ class EarliestStore(ChainStore):
 
     def _load(self, arrays: dict[str, NDArray[Any]], position: int) -> None:
         super()._load(arrays, position)
-        require((self.home[:, kernels.COUNT] < self._length).all(), "there are not so many places")
+        require((self.home[:, kernels.COUNT] < self._length).all(), "a count of places is too large")
 
     def compact(self, bound: int) -> NDArray[np.bool_]:
         """Forget the keys without an event. Return for each key whether it still has any."""
@@ -234,9 +234,9 @@ class ValuesStore(ChainStore):
     def _load(self, arrays: dict[str, NDArray[Any]], position: int) -> None:
         super()._load(arrays | {"rows": arrays["rows"] >> 1}, position)
         names, kinds = arrays["names"], arrays["kinds"]
-        require(names.dtype == np.int32 and kinds.dtype == np.int32, "an array is of another type")
-        require(names.shape == kinds.shape == self.rows.shape, "a table has no such shape")
-        require((self.home[:, kernels.COUNT :] <= self._length).all(), "there are not so many places")
+        require(names.dtype == np.int32 and kinds.dtype == np.int32, "an array has the wrong type")
+        require(names.shape == kinds.shape == self.rows.shape, "a table has the wrong shape")
+        require((self.home[:, kernels.COUNT :] <= self._length).all(), "a count of places is too large")
         require(
             (names >= UNEQUAL).all() and ((kinds >= 0) & (kinds < max(1, self.members.size))).all(),
             "a number is out of range",
@@ -343,17 +343,17 @@ class RunsStore(CountStore):
 
     def _load(self, arrays: dict[str, NDArray[Any]], position: int) -> None:
         counters, tree, ring, taken, home = (arrays[n] for n in ("counters", "tree", "rows", "taken", "home"))
-        require(all(a.dtype == np.int64 for a in (counters, tree, ring, taken, home)), "an array is of another type")
-        require(counters.shape == (kernels.COUNTERS,) and (counters >= 0).all(), "the counters have no such shape")
+        require(all(a.dtype == np.int64 for a in (counters, tree, ring, taken, home)), "an array has the wrong type")
+        require(counters.shape == (kernels.COUNTERS,) and (counters >= 0).all(), "the counters have the wrong shape")
         made, kept = int(counters[kernels.NODES_MADE]), int(counters[kernels.KEPT_FROM])
-        require(tree.shape == (kernels.RUN_NODE, made - kept), "the nodes differ in number")
-        require(ring.ndim == 2 and ring.shape[1] == self._length, "a table has no such shape")
-        require(taken.shape == (len(ring), self._lengths.size) and (taken >= 0).all(), "a table has no such shape")
-        require(home.shape == (len(ring), 2) and (home >= -1).all(), "a table has no such shape")
-        require(((ring >= 0) & (ring < max(1, made))).all(), "a node lies in the future")
+        require(tree.shape == (kernels.RUN_NODE, made - kept), "the number of nodes is wrong")
+        require(ring.ndim == 2 and ring.shape[1] == self._length, "a table has the wrong shape")
+        require(taken.shape == (len(ring), self._lengths.size) and (taken >= 0).all(), "a table has the wrong shape")
+        require(home.shape == (len(ring), 2) and (home >= -1).all(), "a table has the wrong shape")
+        require(((ring >= 0) & (ring < max(1, made))).all(), "a node is after the saved position")
         numbers = np.arange(kept, made)
         links = tree[[kernels.BEFORE, kernels.BASE]]
-        require((links < numbers).all(), "a node lies in the future")
+        require((links < numbers).all(), "a node is after the saved position")
         require((tree[[kernels.EVENT, kernels.FIRST, kernels.FIRST_OF_BASE]] < position).all(), "an event does")
         self.counters, self.tree = counters, enlarged(tree, made - kept, made - kept + POSITIONS // 64)
         self.ring, self.taken, self.home = map(np.ascontiguousarray, (ring, taken, home))

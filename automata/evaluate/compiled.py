@@ -288,8 +288,8 @@ class CompiledState(AutomatonEvaluator):
         fresh = self.fresh()
         fresh.cache = TransitionCache(self.automaton.anew())  # so that its states are numbered as in the saved state
         types, growth = list(map(int, header["types"])), list(map(int, header["growth"]))
-        require(growth == sorted(set(growth)), "the types are not in steps")
-        require(max(growth, default=0) == len(set(types)), "the types are not in steps")
+        require(growth == sorted(set(growth)), "the steps of the types are damaged")
+        require(max(growth, default=0) == len(set(types)), "the steps of the types are damaged")
         fresh.grow(types, growth)
         require(np.array_equal(fresh.tables.step, arrays["step"]), "the tables of the automaton differ")
         fresh.position = int(header["position"])
@@ -303,7 +303,7 @@ class CompiledState(AutomatonEvaluator):
         if fresh.scope.values:
             fresh.values.load(int(header["room"]), header["values"])
             fresh.value_kind.kind = str(header["kind"])
-            require(not fresh.values_used()[fresh.values.free].any(), "the value of an event has no number")
+            require(not fresh.values_used()[fresh.values.free].any(), "the number of a value is missing")
         if fresh.scope.key_events is not None:
             fresh.key_window.load(arrays["last_keys"], arrays["last_positions"], fresh.keys.size, fresh.position)
         for i, (window, clock) in enumerate(zip(fresh.range_windows, header["clocks"], strict=True)):
@@ -638,7 +638,7 @@ class CompiledCoreEvaluator(CoreEvaluator, CompiledEvaluator):
 
     def _load_rest(self, arrays: dict[str, NDArray[Any]]) -> None:
         last = arrays["last"]
-        require(last.dtype == np.int64 and last.shape[1:] == (3,), "the last roots have no such shape")
+        require(last.dtype == np.int64 and last.shape[1:] == (3,), "the last roots have the wrong shape")
         lists = np.maximum(last[:, 1], ~last[:, 1])
         require(((last[:, 1] != 0) & (lists < self.store.nodes)).all(), "a root is out of range")
         self.last = last

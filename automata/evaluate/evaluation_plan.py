@@ -385,7 +385,9 @@ class _Decorrelator:
                 return self._checked(phi, _equal(a), rounds)
             case cel.Within(psi, window) if isinstance(window, ValueWindow):
                 if not analyze_bindings(psi).binds:
-                    return self._refuse("what this window is around may bind nothing, and is then not in it", phi)
+                    return self._refuse(
+                        "the formula in this window may bind no event, and then it is not in the window", phi
+                    )
                 return self._checked(phi, window, rounds)
             case cel.Project(L, psi):
                 below = self._decorrelate(psi, rounds)
@@ -413,7 +415,7 @@ class _Decorrelator:
                     phi,
                 )
             case cel.PerKey():
-                return self._refuse("PER KEY stands inside, and what it is around would have to be filtered", phi)
+                return self._refuse("PER KEY is inside, and its operand would have to be filtered first", phi)
             case cel.Derived():
                 return self._decorrelate(phi.expansion, rounds)
             case _:
@@ -496,7 +498,7 @@ class _Decorrelator:
 
     def _require_unary(self, psi: Formula, why: str) -> None:
         if not compilable(psi):
-            self._refuse(f"{why}, so this formula would have to be filtered across events before", psi)
+            self._refuse(f"{why}, so cross-event filters would have to be applied to this formula first", psi)
 
     def _refuse(self, why: str, phi: Formula) -> Formula:
         self.refused = self.refused or Unsupported(why, phi.span)

@@ -64,14 +64,14 @@ class KeyedStore(TreeStore):
 
     def _load(self, arrays: dict[str, NDArray[Any]], position: int) -> None:
         tree, counters, rows, home = (arrays[name] for name in ("tree", "counters", "rows", "home"))
-        require(tree.dtype == NODE and counters.dtype == np.int64, "an array is of another type")
-        require(rows.dtype == np.int32 and home.dtype == np.int64, "an array is of another type")
+        require(tree.dtype == NODE and counters.dtype == np.int64, "an array has the wrong type")
+        require(rows.dtype == np.int32 and home.dtype == np.int64, "an array has the wrong type")
         tree = tree.view(NODE)
-        require(rows.ndim == 3 and rows.shape[1:] == self.rows.shape[1:], "a table has no such shape")
-        require(home.shape == (len(rows), kernels.HOME), "a table has no such shape")
+        require(rows.ndim == 3 and rows.shape[1:] == self.rows.shape[1:], "a table has the wrong shape")
+        require(home.shape == (len(rows), kernels.HOME), "a table has the wrong shape")
         require(
             counters.shape == (kernels.COUNTERS,) and counters[kernels.NODES_MADE] == tree.size >= 1,
-            "the nodes differ in number",
+            "the number of nodes is wrong",
         )
         require_tree(tree, position)
         stream = int(counters[kernels.STREAMS])

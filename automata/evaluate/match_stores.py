@@ -77,25 +77,25 @@ class UnwindowedStore(MatchStore):
 
     def _load(self, arrays: dict[str, NDArray[Any]], position: int) -> None:
         tree, refs, runs, eras = (arrays[name] for name in ("tree", "refs", "runs", "eras"))
-        require(tree.dtype == refs.dtype == np.int32, "an array is of another type")
-        require(runs.dtype == eras.dtype == np.int64, "an array is of another type")
+        require(tree.dtype == refs.dtype == np.int32, "an array has the wrong type")
+        require(runs.dtype == eras.dtype == np.int64, "an array has the wrong type")
         require(tree.ndim == 2 and len(tree) == len(self.tree) and tree.shape[1] >= 1, "there are no nodes")
-        require(refs.shape == self.refs.shape and runs.shape == self.runs.shape, "a table has no such shape")
+        require(refs.shape == self.refs.shape and runs.shape == self.runs.shape, "a table has the wrong shape")
         require(((runs >= 0) & (runs <= CAP)).all(), "a number is out of range")
         nodes = tree.shape[1]
         lists = np.maximum(refs, ~refs)
         require((lists < nodes).all() and (refs < 0).sum() <= 1, "a list is out of range")
         child, following = tree[CHILD, 1:], tree[NEXT, 1:]
         for links in (child, following):
-            require((np.maximum(links, ~links) <= np.arange(nodes - 1)).all(), "a node is not above what it leads to")
+            require((np.maximum(links, ~links) <= np.arange(nodes - 1)).all(), "a node is not above its children")
         require((child != 0).all() and ((following >= 0) | (child > 0)).all(), "a node has no children")
-        require((following != -1).all(), "a union is of one list")
-        require(eras.ndim == 2 and eras.shape[1] == 2 and len(eras) >= 1, "the eras have no such shape")
-        require((np.diff(eras, axis=0) >= [0, ERA]).all() and (eras % [1, ERA] == 0).all(), "the eras do not follow")
+        require((following != -1).all(), "a union has only one list")
+        require(eras.ndim == 2 and eras.shape[1] == 2 and len(eras) >= 1, "the eras have the wrong shape")
+        require((np.diff(eras, axis=0) >= [0, ERA]).all() and (eras % [1, ERA] == 0).all(), "the eras are out of order")
         require(eras[0].tolist() == [0, 0] and eras[-1, 0] <= nodes, "the eras are out of range")
-        require((eras[:, 1] <= position).all() and (tree[POSITION] >= 0).all(), "a node lies in the future")
+        require((eras[:, 1] <= position).all() and (tree[POSITION] >= 0).all(), "a node is after the saved position")
         self.tree, self._nodes, self.refs, self.runs, self.eras = np.ascontiguousarray(tree), nodes, refs, runs, eras
-        require((self.positions[1:] < max(position, 1)).all(), "a node lies in the future")
+        require((self.positions[1:] < max(position, 1)).all(), "a node is after the saved position")
         self._exact = -1, []
 
     def _compact(self, bound: int) -> NDArray[np.bool_]:
@@ -300,8 +300,9 @@ def require_tree(tree: NDArray[Any], position: int) -> None:
     below, inner = np.arange(1, tree.size), slice(1, None)
     children = tree["left"][inner], np.maximum(tree["right"][inner], 0)
     require(all(((c >= 0) & (c < below)).all() for c in children), "a node is not above its children")
-    require((tree["event"][1:] < position).all(), "a node lies in the future")  # the terminator has no position
-    require((tree["floor"] <= position).all(), "a node lies in the future")
+    # the terminator has no position
+    require((tree["event"][1:] < position).all(), "a node is after the saved position")
+    require((tree["floor"] <= position).all(), "a node is after the saved position")
 
 
 class WindowedStore(TreeStore):
@@ -357,21 +358,21 @@ class WindowedStore(TreeStore):
     def _load(self, arrays: dict[str, NDArray[Any]], position: int) -> None:
         tree, counters, rows = (arrays[name] for name in ("tree", "counters", "rows"))
         slot, first, keys = (arrays[name] for name in ("slot", "first", "keys"))
-        require(tree.dtype == NODE and counters.dtype == np.int64, "an array is of another type")
+        require(tree.dtype == NODE and counters.dtype == np.int64, "an array has the wrong type")
         tree = tree.view(NODE)
-        require(all(a.dtype == np.int32 for a in (rows, slot, first, keys)), "an array is of another type")
+        require(all(a.dtype == np.int32 for a in (rows, slot, first, keys)), "an array has the wrong type")
         states = self.slot.size
-        require(rows.ndim == 3 and rows.shape[1:] == self.rows.shape[1:], "a table has no such shape")
-        require(all(a.shape == (states,) for a in (slot, first, keys)), "a table has no such shape")
+        require(rows.ndim == 3 and rows.shape[1:] == self.rows.shape[1:], "a table has the wrong shape")
+        require(all(a.shape == (states,) for a in (slot, first, keys)), "a table has the wrong shape")
         require(
             counters.shape == (scoped_kernels.COUNTERS,) and counters[scoped_kernels.NODES_MADE] == tree.size >= 1,
-            "the nodes differ in number",
+            "the number of nodes is wrong",
         )
         require(-1 <= counters[scoped_kernels.UNMARKED] < states, "a state is out of range")
         require_tree(tree, position)
         require(((slot >= -1) & (slot < states)).all(), "a slot is out of range")
         members = scoped_kernels.in_slots(rows, slot, first, keys, tree.size)
-        require(members == counters[scoped_kernels.MEMBERS], "the keys of a slot are not right")
+        require(members == counters[scoped_kernels.MEMBERS], "the keys of a slot are wrong")
         self.tree, self.counters, self.rows = tree, counters, np.ascontiguousarray(rows)
         self.slot, self.first, self.keys = slot, first, keys
 

@@ -227,10 +227,10 @@ class KeyWindowState:
 
     def load(self, keys: NDArray[Any], positions: NDArray[Any], size: int, position: int) -> None:
         """Continue from saved arrays. Raises ValueError if they do not fit `size` keys before the position."""
-        require(keys.dtype == np.int64 and positions.dtype == np.int64, "an array is of another type")
+        require(keys.dtype == np.int64 and positions.dtype == np.int64, "an array has the wrong type")
         require(keys.ndim == 1 and keys.shape == positions.shape, "a window of events of a key is damaged")
         require(((keys >= 0) & (keys < size)).all(), "the number of a key is out of range")
-        require(((positions >= 0) & (positions < position)).all(), "an event lies in the future")
+        require(((positions >= 0) & (positions < position)).all(), "an event is after the saved position")
         self.keys, self.positions = keys, positions
 
 

@@ -293,7 +293,7 @@ class Programs:
 
     def refuse(self, what: str) -> None:
         """Record why a condition has no program."""
-        why = f"the compiled evaluator does not carry {what}; use the readable one"
+        why = f"the compiled evaluator does not support {what}; use the readable one"
         self.refused = self.refused or Unsupported(why)
 
 
@@ -417,7 +417,7 @@ class ColumnEncoder:
         times, there = self._floats(table[TIME])
         steps = np.diff(times, prepend=self._last)
         if not (there.all() and np.isfinite(times).all() and (steps >= 0).all()):
-            self._refuse("the times have to be there, and to ascend, for the compiled evaluator; sort the stream")
+            self._refuse("the compiled evaluator needs a time for each event, in ascending order; sort the stream")
         if times.size:
             self._last = times[-1]
         return times
@@ -487,7 +487,7 @@ class ColumnEncoder:
         if kind in ("int", "timestamp"):
             extremes = pc.min_max(column).as_py()
             if extremes["min"] is not None and not (extremes["min"] > -op.EXACT and extremes["max"] < op.EXACT):
-                self._refuse("a number beyond 2^53, which the compiled evaluator does not carry exactly")
+                self._refuse("a number beyond 2^53, which the compiled evaluator cannot represent exactly")
                 return np.zeros(len(column)), there
         if column.null_count:
             column = column.fill_null(0)

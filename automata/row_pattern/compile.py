@@ -316,7 +316,7 @@ def why_not(q: MatchRecognize) -> Unsupported | None:
     """Return why a clause needs more than columns to be decided; None if columns suffice."""
     for one in q.define:
         if (e := _beyond_columns(q, one.variable)) is not None:
-            message = f"the condition of {one.variable} looks at what the match has so far, not at columns alone"
+            message = f"the condition of {one.variable} depends on the match so far, not only on columns"
             return Unsupported(message, e.span or one.span)
     return None
 
@@ -344,7 +344,7 @@ def why_not_compiled(q: MatchRecognize, budget: Budget) -> Unsupported | None:
     states = len(compile_pattern(searched_pattern(q), budget).places) * (last_place(q) + 1)
     if states <= MOST_STATES:
         return None
-    message = f"the automaton of the pattern has {states} states, and the compiled loops carry {MOST_STATES}"
+    message = f"the automaton of the pattern has {states} states, but the compiled loops support only {MOST_STATES}"
     return Unsupported(message, q.pattern.span)
 
 
@@ -541,7 +541,7 @@ def _term(e: rows.Expression, own: Collection[str]) -> pred.Term:
             return pred.Attribute(name)
         case rows.RowColumn(_, A) if A is not None and A not in own:
             raise Unsupported(
-                "only conditions on the current row are translated, and this one looks at another row", e.span
+                "only conditions on the current row are translated; this one looks at another row", e.span
             )
         case _:
             raise Unsupported("only conditions on columns of the current row are translated", e.span)
@@ -583,4 +583,6 @@ def _value(term: pred.Term) -> rows.Expression:
         case pred.Constant(value):
             return rows.RowConstant(value)
         case pred.Arithmetic():
-            raise Unsupported("arithmetic is not translated to SQL, whose division of whole numbers drops the rest")
+            raise Unsupported(
+                "arithmetic is not translated to SQL, because its division of whole numbers drops the remainder"
+            )

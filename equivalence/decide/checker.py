@@ -65,7 +65,7 @@ def _flaw(certificate: Certificate, budget: Budget) -> str | None:
             check_time()
             if not _are_joined(x_, y_, relation):
                 before, after = (", ".join(map(_format_states, pair)) for pair in ((x, y), (x_, y_)))
-                return f"the pair {before} steps to {after}, which nothing joins"
+                return f"the pair {before} steps to {after}, which the pairs do not make equal"
     return None
 
 
@@ -156,10 +156,10 @@ def _expression_flaw(certificate: Certificate, budget: Budget) -> str | None:
     if (event := unlisted(A.alphabet.predicates, listed, certificate.schema)) is not None:
         return f"the predicate algebra does not list the type of {event}"
     if any(len(x) != 1 or len(y) != 1 for x, y in certificate.relation):
-        return "a pair is not of one state each"
+        return "a pair must have one state of each automaton"
     related = {(x[0], y[0]) for x, y in certificate.relation}
     if (0, 0) not in related:
-        return "the two initial states are not related"
+        return "the two initial states are not a listed pair"
     for p, q in timed_items(sorted(related)):
         if p >= len(A.following) or q >= len(B.following):
             return f"the pair {p}, {q} names a state that the automata do not have"
@@ -169,5 +169,5 @@ def _expression_flaw(certificate: Certificate, budget: Budget) -> str | None:
         for a in letters.intersection(A.alphabet.coming if (p, q) != (0, 0) else range(len(A.alphabet.types))):
             after = A.step(p, a, NOBODY), B.step(q, a, NOBODY)
             if after not in related:
-                return f"the pair {p}, {q} steps to {after[0]}, {after[1]}, which are not related"
+                return f"the pair {p}, {q} steps to {after[0]}, {after[1]}, which is not a listed pair"
     return None

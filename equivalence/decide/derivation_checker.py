@@ -87,7 +87,7 @@ class DerivationCheck:
                     raise RuleFails("the rule `rename` is used for formulas that differ in more than names")
                 self.follow(part, left, right, claim, level)
             case _:
-                raise RuleFails(f"the rule {by.rule!r} does not fit what it is used for")
+                raise RuleFails(f"the rule {by.rule!r} does not apply to these formulas")
 
     def _check_decided(
         self, leaf: Certificate | None, phi: cel.Formula, psi: cel.Formula, claim: Claim, level: Level
@@ -145,7 +145,7 @@ class DerivationCheck:
                 level = "valuations"
             case cel.PerKey(_, names), cel.PerKey(_, others):
                 if {*names} != {*others}:
-                    raise RuleFails("two keys are of different attributes")
+                    raise RuleFails("the two PER KEY have different attributes")
             case cel.And(), cel.And():
                 level = "valuations"
             case cel.Unless(), cel.Unless():

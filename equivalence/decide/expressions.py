@@ -210,7 +210,9 @@ def _over_a_few(E: expr.Expression, schema: Schema | None, budget: Budget) -> St
     A = compile_expression(over_values(E, schema, values_for(E, E), budget), schema, budget)
     events = types_under(A.alphabet, schema, budget)
     if (word := accepted_word(A, events, budget)) is None:
-        raise Unsupported("no history with a few values was found on which it takes place; there may be others", E.span)
+        raise Unsupported(
+            "no history over a few values was found on which the expression takes place; others may exist", E.span
+        )
     return stream_of(word, events, schema)
 
 
@@ -280,7 +282,7 @@ def _searched(
         word = separate(A, B, shown, budget)
     if word is None:
         return Undecided(
-            "z3 returned unknown for an event type that matters; compare attributes with values in the masks"
+            "z3 could not decide whether an event type is possible; compare attributes with constants in the masks"
         )
     return replay_expressions(E, F, stream_of(word, events, schema), claim, shortest, budget)
 

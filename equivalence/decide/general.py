@@ -43,7 +43,7 @@ def compare_formulas(
     verdict = _compare(phi, psi, claim, level, schema, order, bound, budget)
     if isinstance(verdict, Different) and not has_order(verdict.stream, order):
         return Undecided(
-            f"they differ on a stream whose times are not in the order {order}; of others nothing is known"
+            f"they differ on a stream whose times are not in the order {order}; other streams are undecided"
         )
     return verdict
 
@@ -91,7 +91,7 @@ def _compare(
     except BudgetExceeded as error:
         reason = reason if error.message in reason else f"{reason}; {error.message}"
     if bound == 0:
-        return Undecided(f"{reason}; with a bound of 0 no stream is looked at")
+        return Undecided(f"{reason}; with a bound of 0 no stream is searched")
     try:
         from cerify.equivalence.bounded import compare  # it needs z3
 

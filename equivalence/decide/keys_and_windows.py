@@ -86,14 +86,14 @@ WHOLE = HIDDEN + "match"  # the variable that holds a whole match while it is fi
 NOTHING = Not(pred.Anything())
 LONGEST = 4 * 10**11  # seconds, which is more than between any two timestamps
 WIDEST = 2**65  # more than between any two whole numbers of 64 bits
-BACKWARDS = "a window is inside another operator, and times may go back; ask for --order non-decreasing"
+BACKWARDS = "a window is inside another operator, and times may decrease; use --order non-decreasing"
 ELSEWHERE = (
     "is around a part of a match that ends before the match may: on the left of ; or :, under + or ALL, or on the "
     "right of UNLESS"
 )
 NOT_BOUND = "a filter compares events of a variable that may hold no event"
-NO_TIMES = "no stream was found with such times and keys: the order of times, or a filter on them, is too tight"
-UNKNOWN_EVENT = "z3 returned unknown for an event type that matters; write the filters without arithmetic"
+NO_TIMES = "no stream with these times and keys was found: the order of times, or a filter on them, may exclude it"
+UNKNOWN_EVENT = "z3 could not decide whether an event type is possible; write the filters without arithmetic"
 ALTERNATIVES = 64  # into which a formula is taken apart
 CASES = 256  # combinations of pieces of the values of keys
 
@@ -625,7 +625,7 @@ class Reduction:
                 self._require_last(phi, psi, "WITHIN", ends)
                 if not flat and name != TIME:
                     raise Unsupported(
-                        f"a window on {name} is inside another operator, and its values may go back", phi.span
+                        f"a window on {name} is inside another operator, and its values may decrease", phi.span
                     )
                 if not flat and self.order == "any":
                     raise Unsupported(BACKWARDS, phi.span)

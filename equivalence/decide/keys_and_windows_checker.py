@@ -336,7 +336,9 @@ class UnaryReading:
     def part(self, phi: cel.Within, width: int | float) -> cel.Formula:
         """Return a window on a part, as variables for its first and last event; all its events have a time."""
         if self.order == "any" or self.compared.type_of(TIME) == "float" or not width >= 0:
-            raise NotProved("a window is on a part of a match, and times may go back, are rounded, or it has no width")
+            raise NotProved(
+                "a window is on a part of a match, and times may decrease or are rounded, or the window has no width"
+            )
         body = _with_all_in(self.unary(phi.phi, Place(False, False)), self.has_time())
         self.parts.append(width)
         number = len(self.parts) - 1
@@ -358,7 +360,9 @@ class UnaryReading:
                 return self.part(phi, width)
             self._require_end(phi, place)
             if not place.alone and (name != TIME or self.order == "any"):
-                raise NotProved("a window is under an operator that looks at other matches, and its values may go back")
+                raise NotProved(
+                    "a window is under an operator that looks at other matches, and its values may decrease"
+                )
             if not width >= 0:
                 raise NotProved("a window has no width")
             return _with_all_in(self.unary(phi.phi, place), self.is_near(name, self.compared.widths[name].index(width)))
@@ -526,9 +530,9 @@ def flaw_in_cases(certificate: Certificate, budget: Budget) -> str | None:
     given = {tuple(sorted(case.keys)): case for case in certificate.cases}
     for case in certificate.cases:
         if dict(case.keys).keys() != compared.tests.keys():
-            return "a case is of other keys than the queries have"
+            return "a case has other keys than the queries"
         if any(t is not None and len(t) != len(compared.tests[k]) for k, t in case.keys):
-            return "a case is of other tests than the queries have"
+            return "a case has other tests than the queries"
     choices = [[None, *sorted(compared.find_truths(key))] for key in compared.tests]
     for chosen in product(*choices):
         if tuple(sorted(zip(compared.tests, chosen, strict=True))) not in given:
@@ -793,7 +797,7 @@ def _check_relation(
             x_ = from_x.get((type_, marks), frozenset())
             y_ = from_y.get((type_, marks), frozenset())
             if not _are_equal(x_, y_, pairs.get(after, [])):
-                raise NotProved("a pair steps to two sets of states that nothing joins")
+                raise NotProved("a pair steps to two sets of states that the pairs do not make equal")
 
 
 def _are_equal(x: States, y: States, known: Sequence[tuple[States, States]]) -> bool:

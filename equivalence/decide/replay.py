@@ -143,7 +143,8 @@ def _failure(left: MatchRecognize, right: MatchRecognize, S: Stream, error: IllF
     if len(failed) != 1:
         return ""
     table = ", ".join("(" + ", ".join(f"{name} = {v}" for name, v in event.attributes.items()) + ")" for event in S)
-    return f"on the table {table} the {failed[0]} ends in an error, which is no difference: {error.message}; "
+    said = f"on the table {table} the {failed[0]} ends in an error, which does not count as a difference"
+    return f"{said}: {error.message}; "
 
 
 def difference_on(

@@ -75,7 +75,7 @@ def _flaw(certificate: Certificate, budget: Budget) -> str | None:
         if any(number >= len(clauses.conditions) for letter in fact.rows for number, _ in letter):
             return f"fact {i} names a condition that the clauses do not have; they have {len(clauses.conditions)}"
         if not solver.holds(fact):
-            return f"fact {i} is not shown: a partition may have such rows"
+            return f"fact {i} is not proved: a partition may have such rows"
     return _Followed(certificate, facts, clauses, budget).difference()
 
 

@@ -420,7 +420,7 @@ class SymbolicRows:
                 if value != value:
                     return _point(NAN, 0)
                 if abs(value) > sys.float_info.max:
-                    raise Unsupported("a number beyond binary64, or infinity, is compared with")
+                    raise Unsupported("a condition compares with infinity, or with a number beyond binary64")
                 return _point(NUMBER, Fraction(value))
             case str():
                 return _point(TEXT, self.texts.index(value)) if value in self.texts else _unknown(f"text {value}")

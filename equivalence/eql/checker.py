@@ -55,7 +55,7 @@ def find_flaw(certificate: Certificate, left: eql.EqlQuery, right: eql.EqlQuery,
         return f"the letters number {len(filters)} filters, from 0 on"
     if (missing := events.beyond(letters)) is not None:
         shown = ", ".join(eql.show_filter(filters[number]) for number in missing) or "none"
-        return f"the letters do not list an event that passes just these filters: {shown}"
+        return f"the letters do not list an event that passes exactly these filters: {shown}"
     rules = _RunRule(left, mine), _RunRule(right, theirs)
     return _difference(rules, letters, windowed, certificate, budget)
 

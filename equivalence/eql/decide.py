@@ -252,8 +252,8 @@ class _Comparison:
         if differs is not None:
             return differs
         if not (exact and self.has_all_keys):
-            return Undecided("a condition is not decided exactly, and no log was found that tells the rules apart")
-        return Same("no log of one key tells the rules apart", self._sorted)
+            return Undecided("a condition cannot be decided exactly, and no log was found on which the rules differ")
+        return Same("the rules agree on all logs of one key", self._sorted)
 
     def _over_keys(self, arrays: bool, key: PartialKey) -> Different | Undecided | None:
         """Compare the rules over the letters of one value of the key.
@@ -269,7 +269,9 @@ class _Comparison:
             if isinstance(found, Different):
                 return found
             if found is None and not alphabet.exact:
-                found = Undecided("a condition is not decided exactly, and no log was found that tells the rules apart")
+                found = Undecided(
+                    "a condition cannot be decided exactly, and no log was found on which the rules differ"
+                )
             differs = found if differs is None else differs
         return differs
 
@@ -519,7 +521,7 @@ class _Comparison:
             found = self.difference(events)
             if found is not None:
                 return self._shortened(events)
-        return Undecided("these rules are not followed over all logs, and no log was found that tells them apart")
+        return Undecided("these rules cannot be compared on all logs, and no log was found on which they differ")
 
     def _along_keys(self) -> Iterator[list[Event]]:
         """Yield logs on which one of the rules fires, for each value of its key, with other keys' fields free."""

@@ -248,7 +248,7 @@ def eql_to_sase(query: eql.EqlQuery) -> sase.SaseQuery:
     """
     plain = _PlainRule.from_query(query, "SASE+")
     if plain.keys_by_step is not None:
-        raise Unsupported("keys that differ by step: [attribute] is one attribute of all events", plain.span)
+        raise Unsupported("the keys differ by step, but [attribute] is one attribute of all events", plain.span)
     if len(plain.steps) > 2:
         raise Unsupported(
             "in EQL a later sequence replaces an earlier one, and SASE+ cannot say that no sequence comes in between: "

@@ -454,12 +454,12 @@ def as_cel_condition(condition: core.Condition) -> cel.Condition:
 # refused; the streams on which the languages differ there are in docs/guide/translations.md.
 
 REFUSED: Mapping[type[cel.Formula], str] = {
-    cel.Start: "START asks where a match begins; core-CEL knows no beginning of the stream",
-    cel.And: "AND asks for the same valuation on both sides; core-CEL has no conjunction of formulas",
+    cel.Start: "START tests where a match begins; core-CEL cannot refer to the beginning of the stream",
+    cel.And: "AND needs the same valuation on both sides; core-CEL has no conjunction of formulas",
     cel.All: "ALL lets matches overlap; in core-CEL one comes after the other",
-    cel.Unless: "UNLESS asks for what did not happen; core-CEL has no negation of formulas",
+    cel.Unless: "UNLESS requires absent events; core-CEL has no negation of formulas",
     cel.Within: "WITHIN compares the first event of a match with the last; core-CEL has no name for these",
-    cel.PartitionBy: "PARTITION BY compares each two events of a match; core-CEL has no name for them all",
+    cel.PartitionBy: "PARTITION BY compares all events of a match; core-CEL has no name for them together",
     cel.PerKey: "PER KEY looks at the events of one key at a time; core-CEL looks at the whole stream",
 }
 CORE_CHOICES: Mapping[type[cel.Next | cel.Last | cel.Max], type[Choice]] = {

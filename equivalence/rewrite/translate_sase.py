@@ -133,7 +133,7 @@ def _require_plain(q: sase.SaseQuery, layout: EdgeLayout) -> None:
     if q.returned.non_overlap:
         raise Unsupported("NON-OVERLAP compares matches with each other", q.returned.span)
     if q.source is not None:
-        raise Unsupported("FROM reads the results of another query; the other language reads the stream alone", q.span)
+        raise Unsupported("FROM reads the results of another query; the other language reads only the stream", q.span)
     for c in _conjuncts(q):
         if c.underlined:
             raise Unsupported(
@@ -218,7 +218,10 @@ def sase_to_cel(q: sase.Tree, reading: Reading = DECIDED) -> cel.Formula:
         case sase.Program(queries):
             if len(queries) == 1:
                 return sase_to_cel(queries[0], reading)
-            raise Unsupported("queries that read each other's results: CEL reads the stream alone", queries[0].span)
+            raise Unsupported(
+                "queries that read each other's results cannot be translated: CEL reads only the stream",
+                queries[0].span,
+            )
         case _:
             assert_never(q)
 

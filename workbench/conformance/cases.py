@@ -56,7 +56,7 @@ def load(name: str | None, seconds: float = SECONDS) -> list[Case]:
         paths = built_in.values() if name is None else [(built_in | named)[name]]
         return [case for path in paths for case in _built_in(path)]
     if not Path(name).is_file():
-        raise InputError(f"no suite {name!r}: neither a file nor one of {', '.join(built_in | named)}")
+        raise InputError(f"there is no suite {name!r}: give a file, or one of {', '.join(built_in | named)}")
     cases: dict[str, tuple[Case, str]] = {}
     until = time.monotonic() + SUITE_SECONDS
     for text, where in lines_of(Path(name)):
@@ -88,7 +88,7 @@ def case_of_line(text: str, where: str, seconds: float = SECONDS) -> Case:
         raise InputError(f"{where}: a case is a JSON object")
     for field, kind in FIELDS.items():
         if not isinstance(obj.get(field), kind):
-            raise InputError(f"{where}: the field {field!r} is missing, or no {kind.__name__}")
+            raise InputError(f"{where}: the field {field!r} is missing, or not of the type {kind.__name__}")
     message = {key: obj[key] for key in ("id", "language", "query", "schema", "events", "output") if key in obj}
     protocol.checked({"cmd": "run", **message}, "run", where)
     language = LANGUAGES[obj["language"]]
@@ -313,7 +313,7 @@ class Claims:
         if self.output is not None and not LANGUAGES[language].results and output not in self.output:
             return f"it does not claim the output {output}"
         if self.ordered_time and not in_order(S):
-            return "it claims streams in the order of time only"
+            return "it claims only streams in the order of time"
         if self.predicates is not None:
             tree = tree_of_text(language, query) if isinstance(query, str) else tree_of(query)
             left = frozenset() if tree is None else predicates_of(tree) - self.predicates

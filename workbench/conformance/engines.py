@@ -592,10 +592,10 @@ def _ask(command: Sequence[str]) -> str:
     try:
         asked = subprocess.run(command, capture_output=True, text=True, timeout=BUILD_SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise InputError(f"a package registry cannot be asked: {error}") from None
+        raise InputError(f"a package registry did not answer: {error}") from None
     if asked.returncode != 0:
         output = (asked.stdout + asked.stderr)[-2000:]
-        raise InputError(f"a package registry cannot be asked: {' '.join(command)}\n{output}")
+        raise InputError(f"a package registry did not answer: {' '.join(command)}\n{output}")
     return asked.stdout
 
 

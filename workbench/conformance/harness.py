@@ -596,7 +596,7 @@ class Engine:
             if not isinstance(obj, dict) or obj.get("id") != case.id:
                 if self._is_second(protocol.checked(obj, "answer", "the answer"), text):
                     return None
-                raise InputError(f"the answer has the id {obj['id']!r}, where {case.id!r} was asked")
+                raise InputError(f"the answer has the id {obj['id']!r}, but the question has {case.id!r}")
         except InputError as error:
             raise EngineFailure("protocol", _wrong(error, text)) from None
         self._answered.add(case.id)

@@ -70,8 +70,8 @@ SKIPPED = "the engine skips all questions about it"
 ERRONEOUS = "the engine answers its questions with errors"
 USED_UP = "the questions were used up"
 ENDED = "the questions ended before"
-UNANSWERED = "no answer to its questions tells its values apart"
-SAME_ANSWERS = "beside what was found, its values give the same answers to all questions"
+UNANSWERED = "no answer to its questions distinguishes its values"
+SAME_ANSWERS = "given the other findings, its values predict the same answers to all questions"
 INTERRUPTED = "interrupted"
 
 

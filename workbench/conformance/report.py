@@ -281,7 +281,7 @@ def cause_text(defect: Defect) -> str:
         if some:
             text += f" ({how}: {', '.join(f'{c.axis}={c.value} {c.explains}' for c in some)})"
     if first.alike:
-        text += f"\nor {' or '.join(first.alike)}: nothing that was asked tells them apart"
+        text += f"\nor {' or '.join(first.alike)}: no question asked distinguishes them"
         text += f"; {first.apart} would" if first.apart else ""
     if says := axis_says(defect, first):
         text += f"\n{says}"

@@ -39,7 +39,9 @@ def parse_call(text: str) -> ClickHouseCall:
     with errors_in(text):
         found = _CALL.search(text)
         if found is None:
-            raise ParseError("no call of windowFunnel, sequenceMatch or sequenceCount", Span(0, len(text)))
+            raise ParseError(
+                "there is no call of windowFunnel, sequenceMatch or sequenceCount; paste one", Span(0, len(text))
+            )
         if (other := _CALL.search(text, found.end())) is not None:
             raise Unsupported("there are two calls; translate one at a time", Span(*other.span()))
         parameters, after = _arguments(text, found.end())
@@ -56,7 +58,7 @@ def parse_call(text: str) -> ClickHouseCall:
         if not re.fullmatch(r"[A-Za-z_]\w*", time):
             inner = re.search(r"\(\s*([A-Za-z_]\w*)\s*[,)]", time)  # toDateTime(time)
             if inner is None:
-                raise Unsupported("the first argument is a column of times", arguments[0][1])
+                raise Unsupported("the first argument must be a column of times", arguments[0][1])
             time = inner[1]
         by = None if grouped is None else grouped[1].strip('`"')
         names = {name.lower(): name for name in ("windowFunnel", "sequenceMatch", "sequenceCount")}
@@ -118,7 +120,7 @@ def _equal_texts(condition: rows.Expression) -> Iterator[tuple[str, str]]:
 def _step(condition: rows.Expression, column: str, span: Span) -> FunnelStep:
     types = [text for name, text in _equal_texts(condition) if name == column]
     if not types:
-        raise Unsupported(f"each condition is to name an event type, as {column} = 'view'", span)
+        raise Unsupported(f"each condition must name an event type, as {column} = 'view'", span)
     if len(set(types)) > 1:
         raise Unsupported("the condition is never true: an event has one type", span)
     others = [part for part in _conjuncts(condition) if (column, types[0]) not in _equal_texts(part)]

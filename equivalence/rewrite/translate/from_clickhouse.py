@@ -90,7 +90,7 @@ def call_to_cel(text: str) -> TranslatedCall:
                 "sequenceCount counts matches that do not overlap, but CEL reports all; use --to row-pattern"
             )
         steps = steps_of(call)
-        order = "in sequenceMatch rows of equal times keep the order in which they are read, which is any"
+        order = "in sequenceMatch rows of equal times keep the order in which they are read, which can be any"
         question = FunnelQuestion(tuple(steps[number - 1] for number in numbers), call.by)
         return TranslatedCall(query_text(question, ()), (order, *_about_columns(call), *_about_nulls(steps)))
 
@@ -194,7 +194,7 @@ def _sequence_to_rows(call: ClickHouseCall, parts: Sequence[SequencePart]) -> Tr
         f"PATTERN ({' '.join(pattern)}) DEFINE {', '.join(define)})"
     )
     parse_clause(query)
-    told = ["in sequenceMatch rows of equal times keep the order in which they are read, which is any"]
+    told = ["in sequenceMatch rows of equal times keep the order in which they are read, which can be any"]
     if any(isinstance(part, TimeClause) for part in parts):
         told.append(f"{call.time} is to be a column of numbers, such as seconds")
     told.append("a row of which one condition is NULL is hidden from all steps; here it is hidden from that step alone")

@@ -44,7 +44,7 @@ def chain_query(question: FunnelQuestion, types: Sequence[str]) -> cel.Formula:
     for step in steps:
         if step.type is None and len(types) > MOST_TYPES:
             raise Unsupported(
-                f"the step {step.text} has no type, and CEL names each of the {len(types)} types there are"
+                f"the step {step.text} has no type, so CEL would have to name each of the {len(types)} types there are"
             )
     variables, phi = _chain(question, types)
     if question.order == "strict":

@@ -59,7 +59,7 @@ def funnel_sql(
     if dialect not in DIALECTS:
         raise IllFormed(f"no dialect {dialect!r}{did_you_mean(dialect, DIALECTS)}; there is {', '.join(DIALECTS)}")
     if question.mode is not None and dialect != "clickhouse":
-        raise Unsupported(f"the mode {question.mode} is a function of ClickHouse alone")
+        raise Unsupported(f"the mode {question.mode} exists only in ClickHouse")
     if question.window is not None and isinstance(question.window.window, EventWindow):
         raise Unsupported("a window of EVENTS counts the events of all keys: in SQL a row has no such number")
     if dialect == "clickhouse":
@@ -87,7 +87,7 @@ def _window_funnel(question: FunnelQuestion, table: str) -> FunnelSql:
     name = _quoted(axis, "clickhouse")
     call = f"windowFunnel({', '.join([str(width), *modes])})(\n        {', '.join([name, *conditions])}\n    )"
     where = [f"{_quoted(question.by, 'clickhouse')} IS NOT NULL"] if question.by is not None else []
-    differences = [f"rows without {axis} are to be left out: windowFunnel takes no NULL there"]
+    differences = [f"rows without {axis} must be left out: windowFunnel accepts no NULL there"]
     if axis == TIME:
         differences.append(
             f"{axis} is a DateTime: write toDateTime(…) around a DateTime64, which windowFunnel refuses or counts in "
@@ -96,7 +96,9 @@ def _window_funnel(question: FunnelQuestion, table: str) -> FunnelSql:
     if question.mode is not None:
         pass  # the mode says what rows of equal times are
     elif question.order == "strict":
-        differences.append(f"rows go by {axis}: CEL means the same of events in the order of their times")
+        differences.append(
+            f"rows are ordered by {axis}: CEL gives the same levels for events in the order of their times"
+        )
     else:
         differences.append(
             f"rows of equal {axis} are in any order: B and A of one instant are a chain A ; B here and none in CEL; "
@@ -157,11 +159,13 @@ def _window_functions(question: FunnelQuestion, dialect: Dialect, table: str, po
     query = _select(question, f"step_{n}", f"CASE {cases} ELSE 0 END AS level", [], dialect)
     differences = []
     if strict:
-        differences.append(f"rows go by {TIME}: CEL means the same of events in the order of their times")
+        differences.append(
+            f"rows are ordered by {TIME}: CEL gives the same levels for events in the order of their times"
+        )
     elif position is None:
         differences.append("rows of equal time are in any order: name a column that orders the rows (--position)")
     if axis is not None and axis != order:
-        differences.append(f"{axis} is not to go back from one row of a key to the next")
+        differences.append(f"{axis} must not decrease from one row of a key to the next")
     if question.by is not None:
         differences.append("keys of level 0 may be left out: rows of no step are not read")
     return FunnelSql(f"WITH {', '.join(parts)}\n{query}", tuple(differences))

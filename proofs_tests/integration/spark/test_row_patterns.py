@@ -186,7 +186,7 @@ def test_the_plan_is_shown(spark: SparkSession) -> None:
     assert lines[0] == "partitions  by symbol, in one shuffle"
     assert "evaluator   kernel" in lines
     memory = describe(ticks(spark, "a"), CLAUSE.replace("price >", "FIRST(price) >"))
-    assert "evaluator   automaton; not kernel: the condition of UP looks at what the match has so far" in memory
+    assert "evaluator   automaton; not kernel: the condition of UP depends on the match so far" in memory
 
 
 def test_a_column_with_the_name_of_the_number_of_a_row(spark: SparkSession) -> None:

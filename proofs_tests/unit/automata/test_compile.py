@@ -326,7 +326,7 @@ EXPLODING = {
     "MAX": (f"MAX((A OR B)+ ; A ; {FAR.replace(':', ';')})", "compares all runs"),
     "ALL": ("((A ; B) WITHIN 500 EVENTS) ALL ((C ; D) WITHIN 500 EVENTS)", "its operands multiply"),
     "AND": (" AND ".join(f"({' : '.join(['A'] * n)}):+" for n in (3, 7, 8, 11, 13, 17)), "its operands multiply"),
-    "UNLESS": (f"A UNLESS (B : {FAR})", "make the right operand shorter"),
+    "UNLESS": (f"A UNLESS (B : {FAR})", "are followed at once: make it shorter"),
     "WITHIN": ("A ; ((B ; C) WITHIN 1000000 EVENTS)", "around the whole formula"),
 }
 TRY = r"evaluate by the definition .* on short streams, or allow more: Budget\(states=...\)"

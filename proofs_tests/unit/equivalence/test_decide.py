@@ -348,7 +348,10 @@ def test_pairs_that_are_repeated_cost_nothing() -> None:
 def test_a_pair_of_many_states_of_expressions_is_not_multiplied_out() -> None:
     certificate = Certificate.from_json(kept("[]", "event-expression"))
     many = tuple(range(100_000))
-    assert expression_flaw(replace(certificate, relation=((many, many),))) == "a pair is not of one state each"
+    assert (
+        expression_flaw(replace(certificate, relation=((many, many),)))
+        == "a pair must have one state of each automaton"
+    )
 
 
 def test_a_certificate_is_checked_by_the_checker_of_its_language() -> None:

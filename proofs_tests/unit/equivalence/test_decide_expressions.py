@@ -152,7 +152,7 @@ def test_whether_it_takes_place_at_all() -> None:
     joined = shortest_history(parse("prior(a(X, Y), b(X), b(Y)) and X != Y"), ORDERS)
     assert joined is not None
     assert len(joined) == 3
-    with pytest.raises(Unsupported, match="no history with a few values"):
+    with pytest.raises(Unsupported, match="no history over a few values"):
         shortest_history(parse("a(X) and b(X)"), ORDERS)
 
 

@@ -310,7 +310,7 @@ def test_a_line_that_was_cut_off_is_asked_again_and_one_that_is_there_twice_coun
 def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "campaign.jsonl"
     interrupted(5, path)
-    with pytest.raises(InputError, match="seed is 2 there and 3 here; ask for the same, or give a new file"):
+    with pytest.raises(InputError, match="seed is 2 there and 3 here; use the same value, or give a new file"):
         small(right, two_faults, cases=5, seed=3, resume=path)
     with pytest.raises(InputError, match="tested is 'two_faults against right' there"):
         small(right, by_automaton, cases=5, seed=2, resume=path)

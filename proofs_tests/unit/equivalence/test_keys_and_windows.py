@@ -104,7 +104,7 @@ def test_windows_inside_other_operators_hold_for_the_order_that_the_certificate_
     read = Certificate.from_json(verdict.certificate.to_json())
     assert read == verdict.certificate
     assert flaw(read) is None
-    assert "values may go back" in str(flaw(replace(read, order="any")))
+    assert "values may decrease" in str(flaw(replace(read, order="any")))
 
 
 def test_what_needs_an_order_of_times_is_not_decided_for_any() -> None:
@@ -175,7 +175,7 @@ def test_nan_is_a_key_of_nothing() -> None:
         ("(A ; (B OR C)+) FILTER A.k = B.k", "a filter compares events of a variable that may hold no event"),
         ("(A ; B PER KEY [k]) FILTER A.k = B.j", "PER KEY is by k, which is compared with another attribute"),
         ("(A ; B) FILTER A.x < B.x", "a filter compares events in another way than by equal keys"),
-        ("NXT((A ; B) WITHIN 5 [x])", "its values may go back"),
+        ("NXT((A ; B) WITHIN 5 [x])", "its values may decrease"),
         ("PROJECT[A](A ; B) WITHIN 1 day", "WITHIN is around PROJECT"),
         ("(PROJECT[X](A) PARTITION BY [k]) ; B", "which may leave out all events of a part"),
     ],

@@ -266,7 +266,7 @@ def test_a_column_of_floats_is_not_divided_as_whole_numbers_are(left: str, right
 @pytest.mark.parametrize(
     ("left", "right", "reason"),
     [
-        ("PATTERN (A+ B) DEFINE B AS B.x > FIRST(A.x)", "PATTERN (A B)", "looks at what the match has so far"),
+        ("PATTERN (A+ B) DEFINE B AS B.x > FIRST(A.x)", "PATTERN (A B)", "depends on the match so far"),
         ("PARTITION BY k PATTERN (A B)", "PATTERN (A B)", "partition or order"),
         ("ORDER BY x PATTERN (A B)", "ORDER BY x DESC PATTERN (A B)", "partition or order the rows differently"),
         ("AFTER MATCH SKIP TO A PATTERN (A B)", "PATTERN (A B)", "continue the search at different rows"),
@@ -306,7 +306,7 @@ FALLING = ("PATTERN (A B) DEFINE A AS x > 1, B AS PREV(x) > 1", "PATTERN (A B) D
             },
             "continue the search at different rows",
         ),
-        ({"left": "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS SUM(x) > 1)"}, "looks at what the match has so far"),
+        ({"left": "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS SUM(x) > 1)"}, "depends on the match so far"),
         ({"right": "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS NOPE.x > 1)"}, "NOPE"),
         ({"right": "MATCH_RECOGNIZE (PATTERN (A B) DEFINE A AS x > 2)"}, "not shown|may differ"),
     ],
@@ -617,7 +617,7 @@ def test_where_none_is_found_it_is_undecided() -> None:
     found = asked(LABELS, TURNED)
     assert found == Undecided(
         "no difference on tables of up to 4 rows over a few values; "
-        "the condition of B looks at what the match has so far, not at columns alone"
+        "the condition of B depends on the match so far, not only on columns"
     )
     assert "up to 1 row over" in asked(LABELS, TURNED, bound=1).reason  # type: ignore[union-attr]
     assert "up to 2 rows" in asked(LABELS, TURNED, bound=2).reason  # type: ignore[union-attr]
@@ -626,7 +626,7 @@ def test_where_none_is_found_it_is_undecided() -> None:
 
 def test_an_error_of_one_alone_is_named() -> None:
     left, right = (f"AFTER MATCH SKIP TO B PATTERN (A B{q}) DEFINE A AS x = 1, B AS x = 2" for q in ("?", "??"))
-    said = "; on the table (x = 1), (x = 2) the right ends in an error, which is no difference: no row of match 1 is"
+    said = "; on the table (x = 1), (x = 2) the right ends in an error, which does not count as a difference: no row"
     assert said in asked(left, right).reason  # type: ignore[union-attr]
     assert "error" not in asked(left, left + " AND SUM(x) > 0").reason  # type: ignore[union-attr]
 

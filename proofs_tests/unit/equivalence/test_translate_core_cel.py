@@ -337,12 +337,12 @@ def test_what_is_written_to_core_cel(query: str, translation: str) -> None:
 CORE_REFUSED = {
     # name: query, the obvious formula of core-CEL, a stream where they differ, what the error says
     "PROJECT": ("PROJECT[A](A ; B)", "A AS x ; B AS y", stream("A B"), "PROJECT leaves events out"),
-    "START": ("START(A)", "A AS x", stream("B A"), "START asks where a match begins"),
-    "AND": ("A IN X AND A", "A AS x", stream("A"), "AND asks for the same valuation"),
+    "START": ("START(A)", "A AS x", stream("B A"), "START tests where a match begins"),
+    "AND": ("A IN X AND A", "A AS x", stream("A"), "AND needs the same valuation"),
     "ALL": ("A ALL A", "A AS x ; A AS y", stream("A"), "ALL lets matches overlap"),
-    "UNLESS": ("A UNLESS B", "A AS x", stream("B A"), "UNLESS asks for what did not happen"),
+    "UNLESS": ("A UNLESS B", "A AS x", stream("B A"), "UNLESS requires absent events"),
     "WITHIN": ("(A ; B) WITHIN 2 EVENTS", "A AS x ; B AS y", stream("A C B"), "WITHIN compares the first event"),
-    "PARTITION BY": ("A+ PARTITION BY [a]", "(A AS x)+", stream("A A", a=[1, 2]), "PARTITION BY compares each two"),
+    "PARTITION BY": ("A+ PARTITION BY [a]", "(A AS x)+", stream("A A", a=[1, 2]), "PARTITION BY compares all events"),
     "gaps in a contiguous sequence": ("(A ; B) : C", "STRICT(A AS x ; B AS y ; C AS z)", stream("A D B C"), "gaps"),
     "gaps in a contiguous iteration": ("(A ; B):+", "STRICT((A AS x ; B AS y)+)", stream("A D B A B"), "gaps"),
     "NXT after a sequence": ("A ; NXT(B ; C)", "A AS x ; NXT(B AS y ; C AS z)", stream("B A B C"), "NXT after a ;"),

@@ -101,7 +101,7 @@ def test_a_plug_in_takes_options_of_its_own() -> None:
 # ---- carried ----
 # Every evaluator carries every query of the built-in suites, but for what its language documents.
 
-COLUMNS_ALONE = "looks at what the match has so far, not at columns alone"  # of MATCH_RECOGNIZE, in compiled loops
+COLUMNS_ALONE = "depends on the match so far, not only on columns"  # of MATCH_RECOGNIZE, in compiled loops
 
 
 def refusal(language: str, query: str, output: str, evaluator: str) -> Unsupported | None:

@@ -102,7 +102,7 @@ def test_without_a_proof_no_certificate_is_written(run, tmp_path) -> None:  # ty
 
 def test_with_a_bound_of_0_nothing_is_looked_at_and_the_answer_says_so(run) -> None:  # type: ignore[no-untyped-def]
     code, said, _ = run("equiv", "A+ FILTER A.x <= A.x", "A+", "--bound", "0")
-    assert (code, "with a bound of 0 no stream is looked at" in said) == (3, True)
+    assert (code, "with a bound of 0 no stream is searched" in said) == (3, True)
 
 
 def test_nan_is_a_text_in_json(run) -> None:  # type: ignore[no-untyped-def]

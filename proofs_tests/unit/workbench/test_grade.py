@@ -579,7 +579,7 @@ READERS = ((), ("--json",), ("mine",), ("mine", "A"), ("--show", "mine"), ("--st
         ("cel", ["A ; ;"], "answer 1 to 'mine': ';' is not expected here"),
         ("cel", ["A ; B", "A ; C"], "answer 2 to 'mine': unknown event type C; the schema has A, B"),
         ("row-pattern", ["PATTERN (A B)"], "answer 1 to 'mine': a clause is MATCH_RECOGNIZE (...)"),
-        ("row-pattern", [BY_LABELS], "answer 1 to 'mine': the condition of B looks at what the match has so far"),
+        ("row-pattern", [BY_LABELS], "answer 1 to 'mine': the condition of B depends on the match so far"),
         ("core-cel", ["(A AS s)+ ; B AS b FILTER s.x < b.x"], "answer 1 to 'mine': s may hold no event"),
     ],
 )

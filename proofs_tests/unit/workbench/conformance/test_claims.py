@@ -169,7 +169,7 @@ def test_outputs_and_the_order_of_time() -> None:
     claims = claims_of_json({"cel": {"output": ["matches"], "ordered_time": True}}, "cel")
     assert claims.why_not(case("A", output="valuations")) == "it does not claim the output valuations"
     backwards = [{"type": "A", "time": 2}, {"type": "A", "time": 1}]
-    assert claims.why_not(case("A", backwards)) == "it claims streams in the order of time only"
+    assert claims.why_not(case("A", backwards)) == "it claims only streams in the order of time"
     assert claims.why_not(case("A", backwards[::-1])) == ""
     assert in_order([Event("A", {"time": 1}), Event("B"), Event("A", {"time": 1})])
 
