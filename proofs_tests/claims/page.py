@@ -54,6 +54,11 @@ say so.
 """
 TOTALS = "| paper |"  # how the table of totals begins, here and in the README
 
+# Where a text is cut into clauses: between sentences, and before a range of cases such as "all streams".
+_CLAUSES = re.compile(
+    r"(?<! ); |\. (?=[A-Z])(?:Reading: )?|: (?=[a-z0-9])|, (?=(?:and )?(?:all|on all|at each|in all|every) )"
+)
+
 _checked: dict[str, dict[str, Any]] = {}
 
 
@@ -101,7 +106,8 @@ def _of(paper: str) -> Iterator[str]:
     yield ""
     looked = {claim.id: _looked_at(quick(claim.id)) for claim in of_paper(paper)}
     for note, text in (notes := _notes(looked.values())).items():
-        yield f"- {note}: {escaped(text)}"
+        others = {name: said for name, said in notes.items() if name != note}
+        yield f"- {note}: {escaped(_with_notes(text, others))}"
     yield from ([""] if notes else [])
     yield "| id | claim | status | evidence | what was looked at |"
     yield "|---|---|---|---|---|"
@@ -125,22 +131,22 @@ def _looked_at(found: dict[str, Any]) -> str:
 
 
 def _notes(texts: Iterable[str]) -> dict[str, str]:
-    """Return the readings and clauses that several texts share, by name, if naming them makes the page shorter.
+    """Name the readings, clauses and ranges of cases that several texts share, if that makes the page shorter.
 
-    What is shared as a whole has one name, and its clauses have none for its sake.
+    A reading that is shared as a whole gets one name, and its clauses do not count for it.
     """
     texts = list(texts)
     whole = _shared(part for text in texts for part in re.split(r"\. (?:Reading|In Coq): ", text))
     named = re.compile("|".join(map(re.escape, sorted(whole, key=len, reverse=True))) or "(?!)")
     rest = (named.sub("`", text) for text in texts)  # the sign stands for a name
-    clauses = (re.split(r"(?<! ); |\. (?=[A-Z])(?:Reading: )?|: (?=[a-z0-9])", text) for text in rest)
+    clauses = (_CLAUSES.split(text) for text in rest)
     shared = [*whole, *_shared(clause for some in clauses for clause in some)]
     return {f"N{k}": clause for k, clause in enumerate(sorted(shared, key=lambda clause: -len(clause)), 1)}
 
 
 def _shared(clauses: Iterable[str]) -> list[str]:
     words = {clause: (len(clause.split()), k) for clause, k in Counter(clauses).items() if "`" not in clause}
-    return [clause for clause, (n, k) in words.items() if n >= 7 and (k - 1) * n > 9]
+    return [clause for clause, (n, k) in words.items() if n >= 5 and (k - 1) * n > 3]
 
 
 def _with_notes(text: str, notes: dict[str, str]) -> str:
