@@ -1,4 +1,4 @@
-"""The answer of a worker for the rows of some keys: the matches of a query in each key's stream, with key and ids."""
+"""Compute the answer of a worker for the rows of some keys: the matches in each key's stream, with key and ids."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ def answer_batches(
     on_error: OnError = "fail",
     predicates: Predicates = NO_PREDICATES,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of the answer for some rows, grouped by key, in their order; query is a Query as JSON.
+    """Yield the batches of the answer for some rows, which are grouped by key and in order.
 
-    on_error: "fail" raises the errors of rows and keys. With "aside" the answer also has the columns KIND, MESSAGE and
-    ROW, and contains the rows and keys that are set aside.
+    query: a SparkQuery as JSON. on_error: "fail" raises the errors of rows and keys. With "aside" the answer also has
+    the columns KIND, MESSAGE and ROW, and contains the rows and keys that were set aside.
     """
     with serialize_error():
         parsed = SparkQuery.from_json(query, predicates)
@@ -88,8 +88,9 @@ def batches_of(tables: list[pa.Table]) -> Iterator[pa.RecordBatch]:
 
 
 def answer_fields(schema: pa.Schema, columns: Columns, output: Output, results: bool) -> pa.Schema:
-    """Return the columns of the answer for rows of a schema, with those of "aside"; results: whether matches have
-    results.
+    """Return the columns of the answer for rows of a schema, including those for on_error="aside".
+
+    results: whether matches have results.
     """
     place = pa.int64() if columns.id is None else schema.field(columns.id).type
     match output:
@@ -105,7 +106,7 @@ def answer_fields(schema: pa.Schema, columns: Columns, output: Output, results: 
 
 
 def _with_aside(tables: list[pa.Table], valid: ValidRows | None, fields: pa.Schema | None) -> list[pa.Table]:
-    """Return the rows of the answer; with valid and fields, also what has been set aside."""
+    """Return the rows of the answer; if valid and fields are given, also the rows that were set aside."""
     if valid is None or fields is None:
         return tables
     found = []
@@ -117,7 +118,7 @@ def _with_aside(tables: list[pa.Table], valid: ValidRows | None, fields: pa.Sche
 
 
 def _aside(invalid: Invalid, columns: Columns, fields: pa.Schema) -> pa.Table:
-    """Return rows that are set aside as rows of the answer."""
+    """Return rows that were set aside, in the form of rows of the answer."""
     n, rows, row = invalid.rows.num_rows, invalid.rows, fields.field(ROW).type
     parts = {name: rows.column(name) for name in columns.keys} | {KIND: pa.repeat(invalid.reason, n)}
     parts[MESSAGE] = pa.repeat(pa.scalar(invalid.message, pa.string()), n)
@@ -132,7 +133,7 @@ def number_columns(number: int) -> tuple[Decimal | None, str]:
 
 
 def counts(numbers: NDArray[Any]) -> dict[str, pa.Array]:
-    """Return numbers of matches as the columns of an answer."""
+    """Return numbers of matches as columns of an answer."""
     if numbers.dtype != object:
         return {
             "count": pa.array(numbers).cast(pa.decimal128(DIGITS, 0)),
@@ -146,7 +147,7 @@ def counts(numbers: NDArray[Any]) -> dict[str, pa.Array]:
 class Reader(ABC):
     """Makes the tables of an answer, for the streams of a task in turn.
 
-    valid: where a key that fails is set aside; else its error is raised.
+    valid: where failed keys are set aside; None to raise their errors.
     """
 
     @abstractmethod
@@ -159,7 +160,9 @@ class Reader(ABC):
 
 
 class OneByOne(Reader):
-    """Reads each stream with its own run; streams that are complete in the rows of one call go to `whole` together."""
+    """Reads each stream with its own run, except that streams complete in the rows of one call are read together by
+    `whole`.
+    """
 
     def __init__(self, make: Make, output: Output, valid: ValidRows | None, whole: SaseStreams | None) -> None:
         self._make, self._output, self._valid, self._whole = make, output, valid, whole
@@ -184,7 +187,9 @@ class OneByOne(Reader):
         return self._try(Answering.finish)
 
     def _read_whole(self, rows: RowsOfKeys, begin: int, end: int) -> list[pa.Table]:
-        """Answer the streams from `begin` to before `end` by a table, or by none if they must be read one by one."""
+        """Return the answer for the streams from begin to end - 1 as one table; None if they must be read one
+        by one.
+        """
         if self._whole is None or end - begin < 2:
             return []
         firsts = rows.firsts[begin:end]
@@ -236,14 +241,14 @@ class OneByOne(Reader):
 
 
 class _FailedStreams(Failures):
-    """The failed streams among some rows. failed: whether the last stream of the rows before has failed."""
+    """The streams that failed among some rows. failed: whether the last stream of the previous rows failed."""
 
     def __init__(self, rows: RowsOfKeys, valid: ValidRows | None, failed: bool) -> None:
         self._rows, self._valid = rows, valid
         self.streams = {0} if failed and rows.before else set()
 
     def add(self, stream: int, error: CerifyError) -> None:
-        """See Failures."""
+        """Record that a stream failed with this error; see Failures."""
         key = self._rows.key(stream)
         _place(error, key)
         if self._valid is None:
@@ -290,7 +295,7 @@ class Together(Reader):
         return [pa.table(self._last | counts(np.array([self._number], object)))]
 
     def _count(self, rows: RowsOfKeys, first: Longs, failures: Failures) -> list[pa.Table]:
-        """Return the numbers of matches of the ended streams; the number of the last stream is kept."""
+        """Return the numbers of matches of the streams that ended; the number of the last stream is kept for later."""
         before = [] if rows.before else self.finish()
         totals: NDArray[Any] = np.zeros(len(first), np.int64)
         if rows.before:
@@ -334,7 +339,7 @@ class Together(Reader):
 
 
 def _added(totals: NDArray[Any], streams: Longs, numbers: NDArray[Any]) -> NDArray[Any]:
-    """Return the totals of streams with the numbers of these streams, which ascend, added."""
+    """Return the totals of streams with new numbers added. The numbers of the streams ascend."""
     if not len(streams):
         return totals
     begins = np.flatnonzero(np.diff(streams, prepend=-1))
@@ -408,7 +413,7 @@ class Answering:
 
 
 class _Ids:
-    """The ids of the events of a stream by position, as far back as matches need; kind is their type."""
+    """The ids of a stream's events by position, as far back as matches need them. kind: the type of the ids."""
 
     def __init__(self, kind: pa.DataType) -> None:
         self.kind, self._first = kind, 0

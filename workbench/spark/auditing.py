@@ -1,4 +1,4 @@
-"""The pieces of the log around some divergences, from the first event of a match to the last."""
+"""Cut the log into pieces around divergences, each from the first event of a match to the last."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ class Divergence:
     """A verdict on the log, by its columns.
 
     piece: the part of the log around it, if that part alone shows the divergence. about: the match that is due there,
-    or not due. reported_at: the position at which it was reported. disputed: the plain definition has other matches
-    over the piece than the interpreter, so that cerify is wrong there.
+    or not due. reported_at: the position at which it was reported. disputed: the plain definition and the interpreter
+    have different matches over the piece, so cerify itself is wrong there.
     """
 
     verdict: Mapping[str, Any]
@@ -69,12 +69,12 @@ class Divergence:
 
 
 def struct_of(columns: Columns) -> Column:
-    """Return the place of an event in the order, as one column."""
+    """Return an event's place in the order as a single column."""
     return F.struct(*map(column, columns.order))
 
 
 def sampled(verdicts: DataFrame, keys: Sequence[str], size: int) -> list[dict[str, Any]]:
-    """Return at most `size` verdicts for each kind and number of events, of as many keys as possible."""
+    """Return at most `size` verdicts for each kind and number of events, from as many keys as possible."""
     anyhow = F.xxhash64(*(column(name) for name in verdicts.columns if name != "times"))
     group = [F.col("kind"), F.size("events")]
     of_key = F.row_number().over(Window.partitionBy(*group, *map(column, keys)).orderBy(anyhow))
@@ -84,7 +84,7 @@ def sampled(verdicts: DataFrame, keys: Sequence[str], size: int) -> list[dict[st
 
 
 def beside(rows: Sequence[Mapping[str, Any]], reported: DataFrame, keys: Sequence[str]) -> list[dict[str, Any]]:
-    """Return some reports of each key of the verdicts, right or wrong, as rows like verdicts."""
+    """Return some reports of each key in the verdicts, right or wrong, as rows like verdicts."""
     wanted = {tuple(row[name] for name in keys) for row in rows}
     some = reported
     if keys:
@@ -149,7 +149,7 @@ def _divergence(
 
 
 def _select_events(named: Sequence[bool]) -> list[int]:
-    """Return the indices of the events of a piece: those named, and the last ones of the others."""
+    """Return the indices of the events of a piece: all named events, and the last ones of the others."""
     others = [i for i, is_named in enumerate(named) if not is_named]
     room = max(0, LONGEST - sum(named))
     return sorted(
@@ -160,7 +160,7 @@ def _select_events(named: Sequence[bool]) -> list[int]:
 def _spans(
     rows: Sequence[Mapping[str, Any]], events: DataFrame, columns: Columns, id_: str
 ) -> dict[int, tuple[list[Any], pa.Table]]:
-    """Return for each verdict the events of its key from the first to the last that it names: their ids and table."""
+    """Return for each verdict the ids and the table of its key's events, from the first named event to the last."""
     keys = list(columns.keys)
     named = [
         (*(row[name] for name in keys), number, one)
@@ -225,9 +225,9 @@ malformed   what was reported has no key, no event or no events; or an event tha
 def verdicts(due: DataFrame, reported: DataFrame, places: DataFrame, keys: Sequence[str]) -> DataFrame:
     """Return a row for each divergence: the keys, kind, at, events, reported_at and times.
 
-    due and reported have the keys, `at` and `events`, ids of events; places has the keys, the `id` of each event, and
-    its `place` in the order. `at` is where the match is due, null where it is not; `reported_at` where it was reported,
-    null where it was not; `times` how often. What was reported is compared as a set of events.
+    due, reported: the keys, `at` and `events` (ids of events). places: the keys, the `id` of each event, and its
+    `place` in the order. In the result, `at` is the event where the match is due, null if it is not due; `reported_at`
+    where it was reported, null if it was not; `times` how often. Reports are compared as sets of events.
     """
     names = [*keys, "events"]
     broken = reduce(or_, (column(name).isNull() for name in [*names, "at"]))
@@ -257,7 +257,7 @@ def verdicts(due: DataFrame, reported: DataFrame, places: DataFrame, keys: Seque
 
 
 def _verdicts(id_: T.DataType) -> Column:
-    """Return the verdicts on one set of events: a missing and an extra position make a pair."""
+    """Return the verdicts on one set of events. A missing position and an extra one make a pair."""
     paired = F.least(F.size("missing"), F.size("extra"))
 
     def verdict(kind: str, at: Column | None, reported: Column | None, times: Column) -> Column:
@@ -291,9 +291,9 @@ def _from(name: str, start: Column) -> Column:
 
 
 def _ordered(found: DataFrame, places: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """Return the verdicts; `late` becomes `early` where it is, and verdicts with events not in the log `malformed`.
+    """Return the verdicts, with `late` changed to `early` where needed, and `malformed` for events that the log lacks.
 
-    The log is read once to look up the events that such verdicts name.
+    The log is read once, to look up the events of such verdicts.
     """
     named = F.concat(
         _tag_ids("due", F.array("at")), _tag_ids("reported", F.array("reported_at")), _tag_ids("", F.col("events"))
@@ -325,7 +325,7 @@ def _in_order(name: str) -> Column:
 
 
 def reports(reported: DataFrame, keys: Sequence[str], id_: T.DataType) -> DataFrame:
-    """Return the reports, their ids cast to the type of the log. Raises InputError if a column is missing."""
+    """Return the reports, with their ids cast to the type in the log. Raises InputError if a column is missing."""
     names = [*keys, "at", "events"]
     if missing := [name for name in names if name not in reported.columns]:
         raise InputError(
@@ -351,7 +351,7 @@ EXAMPLES = 3  # verdicts shown without a known cause, for each kind and types of
 
 @dataclass(frozen=True)
 class ExplainedRows:
-    """Divergences that a wrong semantics explains; sampled: their number; verdicts: some of them."""
+    """Divergences that one wrong semantics explains. sampled: their number. verdicts: some of them."""
 
     cause: LogCause
     kinds: tuple[str, ...]
@@ -361,7 +361,7 @@ class ExplainedRows:
 
 @dataclass(frozen=True)
 class Unexplained:
-    """Divergences of one kind and of matches with the same event types, which no known wrong semantics explains.
+    """Divergences of one kind, about matches with the same event types, that no known wrong semantics explains.
 
     piece: the smallest part of the log that shows one, without irrelevant events; None if there is none.
     """
@@ -389,7 +389,7 @@ class Findings:
 class Audit:
     """An engine's reports about a log, compared with the matches of the query.
 
-    verdicts has a row for each divergence: see cerify.spark.auditing.
+    verdicts: a row for each divergence, see cerify.spark.auditing.
     """
 
     verdicts: DataFrame
@@ -427,8 +427,8 @@ class Audit:
         )
 
     def _evidence(self, found: Sequence[Divergence], others: Sequence[Divergence]) -> list[Evidence]:
-        """Yield the divergences that a semantics could explain, the smallest first, each with other
-        pieces of its key.
+        """Yield the divergences that a semantics could explain, the smallest first, each with other pieces of
+        its key.
         """
         of_key: dict[tuple[Any, ...], list[Piece]] = {}
         for other in others:
@@ -453,7 +453,7 @@ def audit(
     budget: Budget = Budget(),
     **names: Unpack[EventColumns],
 ) -> Audit:
-    """Return the audit of what an engine reported about a log of events, whose columns are named as for `match`.
+    """Return the audit of an engine's reports about a log of events. The log's columns are named as for `match`.
 
     reported has the columns of the key, `at`, the id of the event at which a match was reported, and `events`, the ids
     of its events in any order. Raises ParseError, IllFormed, Unsupported and InputError.
@@ -515,7 +515,7 @@ MEANING = {
 
 @dataclass(frozen=True)
 class AuditView:
-    """A finding as it is shown: a headline, the smallest case, and verdicts of the log."""
+    """A finding as shown to the user: a headline, the smallest case, and verdicts on the log."""
 
     title: str
     note: str
@@ -527,7 +527,7 @@ class AuditView:
 
     @property
     def sentence(self) -> str:
-        """Describe how the report on the small case differs from the meaning."""
+        """Return a sentence that says how the report on the small case differs from the meaning."""
         return difference(_matches(self.expected), _matches(self.reported)) or "the same matches, reported again"
 
     @property

@@ -1,4 +1,4 @@
-"""The matches of a query over a data frame, a stream for each key, a task for each partition of the data."""
+"""Find the matches of a query over a data frame: a stream for each key, a task for each partition of the data."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ ONE_TASK = 'without partition_by all rows go through one task with on_error="asi
 
 
 class MatchOptions(ColumnNames, total=False):
-    """Keyword arguments of match, which documents them."""
+    """The keyword arguments of `match`, which documents them."""
 
     schema: Schema | None
     types: str | Collection[str] | None
@@ -63,32 +63,31 @@ def match(df: DataFrame, query: str, **options: Unpack[MatchOptions]) -> DataFra
     """Return the matches of a query over the rows of a data frame, as a data frame.
 
     The columns are named by order_by (required), partition_by, type_col and id_col. The rows are read in the order of
-    order_by. With partition_by each key is a stream of its own, in which positions and windows count; rows without a
-    key are in no stream, and observation, if given, counts them. type_col, "type" by default, is the type of an event.
-    Events are identified by the column id_col, or else by their positions in their stream; with keep, one column or
-    several, by structs of id_col, if given, and their values in these. attributes are columns of the caller's own by
-    the names that the query has for them. A column may be given as a Column, or be a field of a
-    struct, as "payload.user". time_unit ("s", "ms", "us", "ns") is the unit of times that are whole numbers since 1970,
-    in the column `time` or else the first one of order_by; without it they are seconds.
+    order_by. With partition_by each key is a stream of its own, with its own positions and windows. Rows without a key
+    are in no stream; observation, if given, counts them. type_col, "type" by default, is the type of an event. Events
+    are identified by the column id_col, or else by their positions in their stream; with keep, one column or several,
+    by structs of id_col, if given, and their values in these. attributes maps names of attributes in the query to
+    columns. A column may be given as a Column, or be a field of a struct, as "payload.user". time_unit ("s", "ms",
+    "us", "ns") is the unit of times that are whole numbers since 1970, in the column `time` or else the first one of
+    order_by; without it they are seconds.
 
     output is the kind of row in the answer: one for each match ("matches"), one for each match and assignment of its
     variables ("valuations"), one for each event of a match ("events"), or one for each stream with its number of
     matches ("count").
 
-    A comparison that is never true by the types of the columns is a QueryWarning, with strict an error. types are the
-    event types that there can be, so that another one in the query is an error; sample is a number of rows, whose types
-    are read for the same purpose, and a query that names another one gets a warning. A schema has the types too.
+    A comparison that can never be true, given the types of the columns, is a QueryWarning, with strict an error. types
+    are the possible event types; any other type in the query is an error. sample is a number of rows to read types
+    from; any other type in the query gives a warning. A schema has the types too.
 
-    predicates are functions that a query of CEL names, as for cerify.match; each worker gets them, pickled. They may
-    look at all columns that can be attributes. A query that names one is evaluated by the definition, each key by
-    itself.
+    predicates are functions for a query of CEL, as for cerify.match; each worker gets them, pickled. They may read all
+    columns that can be attributes. A query that names one is evaluated by the definition, each key by itself.
 
-    on_error: with "fail", an invalid row or a key that fails is an error of the action that reads it. With "aside" the
+    on_error: with "fail", an invalid row or a failing key is an error of the action that reads it. With "aside" the
     answer also contains these rows and keys, with the reason in the column `kind`; `matches` and `malformed` select
     from it. observation then counts the rows of the answer by kind.
 
-    clustered: Spark moves the rows to their keys only if it does not know that they are there already, as after a
-    groupBy or repartition by the key, or in a bucketed table. The answer is the same in any case.
+    clustered: whether Spark may skip the shuffle if it knows that the rows are already grouped by key, as after a
+    groupBy or repartition by the key, or in a bucketed table. The answer is the same.
 
     Raises ParseError, IllFormed, Unsupported and InputError. Errors in the rows are raised by the action that reads
     them; put the action into `worker_errors()` to have them as errors of cerify.
@@ -126,7 +125,7 @@ def match(df: DataFrame, query: str, **options: Unpack[MatchOptions]) -> DataFra
 
 @dataclass(frozen=True)
 class Prepared:
-    """The checked arguments of match; df has the columns that they name, and answer is the schema of the answer."""
+    """The checked arguments of match. df has the columns that they name; answer is the schema of the answer."""
 
     df: DataFrame
     query: SparkQuery
@@ -183,19 +182,21 @@ def query_for(
 
 
 def with_named_predicates(query: SparkQuery) -> SparkQuery:
-    """Return the query, checked, with only the predicates that it names. Raises as query_for does."""
+    """Return the query, checked, with only those predicates that it names. Raises as query_for does."""
     parsed = query.parsed
     names = {one.name for one in find_named_atoms(parsed)} if query.predicates and query.language == DEFAULT else set()
     return replace(query, predicates={name: query.predicates[name] for name in sorted(names)})
 
 
 def count_kinds(*kinds: str) -> list[Column]:
-    """Return the numbers of rows of an answer by kind."""
+    """Return an expression for the numbers of rows in an answer, by kind."""
     return [F.count_if(F.col(KIND) == kind).alias(kind) for kind in kinds]
 
 
 def _group_rows(df: DataFrame, columns: Columns, clustered: bool) -> DataFrame:
-    """Return all rows, grouped by key and sorted; those without a key are spread over the tasks, to be set aside."""
+    """Return all rows, grouped by key and sorted. Rows without a key are spread over the tasks, to be set aside
+    there.
+    """
     some = df.select(*map(column, columns.all_columns))
     order = [*map(column, columns.order)]
     if not columns.keys:
@@ -207,7 +208,9 @@ def _group_rows(df: DataFrame, columns: Columns, clustered: bool) -> DataFrame:
 
 
 def _with_aside(df: DataFrame, answer: T.StructType, columns: Columns) -> T.StructType:
-    """Return the schema of an answer with set-aside rows. Raises InputError if a key column has a reserved name."""
+    """Return the schema of an answer that includes rows set aside. Raises InputError if a key column has a reserved
+    name.
+    """
     if taken := [name for name in (KIND, MESSAGE, ROW) if name in answer.names]:
         raise InputError(f"the answer has a column {taken[0]!r}; rename the column of the key")
     row = T.StructType([T.StructField(name, df.schema[name].dataType) for name in columns.all_columns])
@@ -216,7 +219,9 @@ def _with_aside(df: DataFrame, answer: T.StructType, columns: Columns) -> T.Stru
 
 
 def answer_schema(rows: T.StructType, query: SparkQuery, columns: Columns, output: Output) -> T.StructType:
-    """Return the schema of an answer. Raises InputError if a column of the key has the name of another column."""
+    """Return the schema of an answer. Raises InputError if a key column has the name of another column of the
+    answer.
+    """
     place = T.LongType() if columns.id is None else rows[columns.id].dataType
     places = T.ArrayType(place)
     fields: dict[str, T.DataType]
@@ -245,8 +250,8 @@ def by_key(
 ) -> DataFrame:
     """Return the rows grouped by key and sorted, after a shuffle.
 
-    spread: by what to divide rows between tasks besides; the same for all rows of a key. clustered: Spark shuffles only
-    if it does not know the rows to be clustered by the key. For this it numbers the rows of each key, an operator that
+    spread: further columns for dividing rows between tasks; equal for all rows of a key. clustered: whether Spark may
+    skip the shuffle if it knows that rows are clustered by key. This numbers the rows of each key, an operator that
     buffers them.
     """
     # By the keys alone Spark makes no shuffle of a table that has as many buckets of them, and then reads the table

@@ -1,8 +1,7 @@
 """Differential testing as a Spark job: workers judge ranges of cases, and write their verdicts as Parquet.
 
-The folder lists the ranges that are done, so that an interrupted campaign resumes: only unfinished ranges are judged
-again. A worker that dies fails Spark's job, not the campaign: the remaining ranges are submitted again; see
-fuzzing/limits.py.
+The folder lists the finished ranges, so an interrupted campaign resumes with the others. If a worker dies, Spark's job
+fails, but not the campaign: the remaining ranges are submitted again.
 """
 
 from __future__ import annotations
@@ -134,8 +133,8 @@ class Folder:
     def opened(self, job: Job, size: int) -> Iterator[int]:
         """Begin a campaign in a new folder, or resume one with the same plan; return the size of the ranges.
 
-        No other process may have it open meanwhile. Raises InputError if one has, or the folder is that of another
-        campaign, or cannot be used.
+        Raises InputError if another process has the folder open, if it belongs to another campaign, or if it cannot be
+        used.
         """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -150,7 +149,7 @@ class Folder:
                 raise InputError(f"cannot use the folder {self.path}: {error}") from None
 
     def _begun(self, job: Job, size: int) -> int:
-        """Remove the files of a killed call; return the size of the ranges."""
+        """Remove the files left by a killed call; return the size of the ranges."""
         self.begun.mkdir(exist_ok=True)
         if not (self.path / "plan.parquet").exists():
             write([{"plan": job.text(), "range": size}], PLAN, self.path / "plan.parquet")
@@ -161,7 +160,7 @@ class Folder:
         return size
 
     def plan(self) -> tuple[Job, int]:
-        """Return the plan, and the size of a range. Raises InputError."""
+        """Return the job, and the size of a range. Raises InputError."""
         try:
             row = pq.read_table(self.path / "plan.parquet", schema=PLAN).to_pylist()[0]
             return Job.of_text(row["plan"]), row["range"]
@@ -173,13 +172,13 @@ class Folder:
         return {_range(path) for path in (self.path / "ranges").glob("*.parquet")}
 
     def commit(self, begin: int, end: int, counts: Iterable[Row], verdicts: Mapping[str, Sequence[Row]]) -> None:
-        """Write the files of a range; the last one marks it as finished."""
+        """Write the files of a range. Writing the last one marks the range as finished."""
         for outcome, rows in verdicts.items():
             write(rows, VERDICTS, self.path / "verdicts" / f"outcome={outcome}" / _name(begin, end))
         write(counts, COUNTS, self.path / "ranges" / _name(begin, end))
 
     def counts(self) -> pa.Table:
-        """Return the rows of COUNTS of all finished ranges."""
+        """Return the rows of the table COUNTS for all finished ranges."""
         files = [self.path / "ranges" / _name(*ends) for ends in sorted(self.done())]
         return pa.concat_tables([COUNTS.empty_table(), *(pq.ParquetFile(file).read() for file in files)])
 
@@ -193,7 +192,7 @@ class Folder:
         return pa.concat_tables([empty, *tables])
 
     def rows(self, outcome: str, numbers: Sequence[int]) -> list[Row]:
-        """Return the full rows of the cases of that outcome with these indices among them."""
+        """Return the full rows of those cases with this outcome that have these indices."""
         folder = self.path / "verdicts" / f"outcome={outcome}"
         rows: dict[int, Row] = {}
         at, wanted = 0, sorted(numbers)
@@ -295,7 +294,7 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 @contextlib.contextmanager
 def limited_memory(mebibytes: int | None) -> Iterator[None]:
-    """Limit the further memory of this process inside, where the system can; None for no limit."""
+    """Limit, in this context, the additional memory of this process, if the system supports that; None for no limit."""
     try:
         import resource
     except ImportError:
@@ -313,10 +312,10 @@ def limited_memory(mebibytes: int | None) -> Iterator[None]:
 
 
 class Notes:
-    """The notes of a worker on the range that it judges, a context manager; a range that is done has no notes.
+    """The notes of a worker on the range that it judges, as a context manager. A finished range has no notes.
 
-    run: a name for this call of the campaign; the deaths of workers of other calls do not count. watched: seconds after
-    which the worker exits, if a case runs in spite of its time limit.
+    run: a name for this call of the campaign; deaths of workers in other calls do not count. watched: the seconds after
+    which the worker exits if a case exceeds its time limit.
     """
 
     def __init__(self, path: Path, run: str, watched: float) -> None:
@@ -329,7 +328,7 @@ class Notes:
         self._stacks = self._trace.open("w")
 
     def begin(self, index: int, evaluator: str) -> None:
-        """Record the case and the evaluator that is called next."""
+        """Record the case and the evaluator that will be called next."""
         os.pwrite(self._file, json.dumps([self._run, index, evaluator]).ljust(200).encode(), 0)
         if time.monotonic() - self._armed > REARMED:
             self._armed = time.monotonic()
@@ -349,7 +348,7 @@ class Notes:
         self._stacks.close()
 
     def _read_deaths(self) -> None:
-        """Read the deaths of workers in this range, and record that of the worker that left notes."""
+        """Read the deaths of workers in this range; add the death of the worker that left notes."""
         died = self._lines(self._died)
         for run, index, evaluator in self._lines(self._path):
             hung = self._trace.exists() and self._trace.stat().st_size > 0
@@ -375,7 +374,7 @@ class Notes:
 
 @dataclass
 class Limited:
-    """An evaluator with limits, for the cases of one range. seconds: None if it has a limit of its own."""
+    """An evaluator with limits, for the cases of one range. seconds: None if the evaluator has its own limit."""
 
     name: str
     evaluator: Evaluator
@@ -424,8 +423,8 @@ class Work:
     ranges: tuple[tuple[int, int], ...]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Judge the ranges with these indices; yield a row DONE for each, `ended` with the reason
-        to stop the campaign.
+        """Judge the ranges with these indices. Yield a row DONE for each; its field `ended` says why to stop the
+        campaign.
         """
         for batch in batches:
             for number in batch.column("id").to_pylist():
@@ -461,7 +460,7 @@ class Work:
 
 @cache
 def prepared(text: str) -> Job:
-    """Return the job, after importing and compiling its evaluators in this process."""
+    """Return the job, after importing and compiling its evaluators."""
     share_compiled()
     job = Job.of_text(text)
     for part in job.parts:  # so that no case is charged for imports and compilation
@@ -477,7 +476,7 @@ def prepared(text: str) -> Job:
 
 @dataclass
 class Tally:
-    """The results of a range: the number of cases and seconds by outcome, and the cases stored in full."""
+    """The results of a range: the number of cases and the seconds by outcome, and the cases that are stored in full."""
 
     cases: Counter[tuple[str | None, ...]] = field(default_factory=Counter)
     seconds: Counter[tuple[str | None, ...]] = field(default_factory=Counter)
@@ -491,7 +490,7 @@ class Tally:
         self.seconds[key] += verdict.seconds  # type: ignore[assignment]
 
     def counts(self, begin: int, end: int) -> list[Row]:
-        """Return the rows of the range."""
+        """Return the rows for the table COUNTS of a range."""
         names = ("begin", "end", "language", "profile", "evaluator", "output", "outcome", "reason", "cases", "seconds")
         keys = sorted(self.cases, key=lambda key: [value or "" for value in key])
         return [dict(zip(names, (begin, end, *k, self.cases[k], self.seconds[k]), strict=True)) for k in keys]
@@ -516,7 +515,7 @@ def judged(job: Job, notes: Notes, begin: int, end: int) -> Tally:
 def _judge_one(
     job: Job, index: int, notes: Notes, definition: Limited, evaluators: Mapping[str, Limited], tally: Tally
 ) -> Outcome:
-    """Return the worst outcome of one case."""
+    """Judge one case, and return the worst outcome."""
     part, phi, S, outputs = _make_case(job, index, notes)
     for limited in (definition, *evaluators.values()):
         limited.index = index
@@ -558,7 +557,7 @@ def _evaluators(job: Job, part: PlanShare, notes: Notes) -> tuple[Limited, dict[
 
 @cache
 def started(argv: tuple[str, ...], seconds: float, memory: int, restarts: int) -> Engine:
-    """Return the engine of this process, shared by its tasks, and closed when the process exits."""
+    """Return the engine of this process. Its tasks share it, and it is closed when the process exits."""
     engine = Engine(argv, Limits(run_seconds=seconds, memory=memory * 2**20, restarts=restarts))
     atexit.register(engine.close)
     for number in (signal.SIGTERM, signal.SIGHUP):  # Spark kills workers by these, and atexit does not run
@@ -589,7 +588,7 @@ def row_of(
     name: str,
     verdict: Verdict,
 ) -> dict[str, Any]:
-    """Return the row VERDICTS of a case; query is null if none was generated."""
+    """Return a case as a row of VERDICTS. The query is null if none could be generated."""
     why = None
     if (
         output is not None
@@ -617,7 +616,7 @@ def row_of(
 
 
 def _detail(verdict: Verdict) -> str:
-    """Return the failure of an evaluator, the second opinion on a disputed case, or the reason for no answer."""
+    """Return the details of a verdict: a failure, the second opinion on a disputed case, or why there is no answer."""
     if verdict.second is not None:
         return f"the plain definition gives {format_matches(sorted(verdict.second), 20) or 'nothing'}"
     failed = next((given for given in (verdict.expected, verdict.got) if isinstance(given, str)), None)
@@ -702,8 +701,9 @@ def sample(disagreed: pa.Table) -> list[int]:
 
 
 def _shrunk(job: Job, full: Row, evaluator: Evaluator) -> dict[str, Any]:
-    """Return the row SHRUNK of a disagreement; it is not shrunk if not reproduced, or if its evaluator killed its
-    process.
+    """Return a disagreement as a row of SHRUNK.
+
+    It is not shrunk if it could not be reproduced, or if its evaluator killed its process.
     """
     index, output, name = full["case"], full["output"], full["evaluator"]
     found = dict(full) | {"found": full["query"], "note": None}
@@ -736,8 +736,8 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Ran:
-    """The result of a call of campaign: the cases done before and by it, its seconds, dead workers, and why it stopped
-    early.
+    """The result of a call of `campaign`: the cases done before and by it, its seconds, dead workers, and why it
+    stopped early.
     """
 
     before: int
@@ -757,9 +757,11 @@ def campaign(
     size: int = RANGE,
     progress: Progress = lambda done: None,
 ) -> Ran:
-    """Judge the `cases` cases from `first` on that the folder does not have, and shrink a sample of the disagreements.
+    """Judge those of `cases` cases, from `first` on, that are not in the folder yet, and shrink a sample of the
+    disagreements.
 
-    session is called only if a case is left. size: the cases of a range, if the folder is new. Raises InputError.
+    session: called only if a case is left to judge. size: the number of cases in a range, for a new folder. Raises
+    InputError.
     """
     begun, folder = time.monotonic(), Folder(path)
     with folder.opened(job, size) as size:
@@ -799,7 +801,7 @@ def missing(done: set[Range], begin: int, end: int, size: int) -> list[Range]:
 
 
 def _run_ranges(spark: SparkSession, work: Work, look: Callable[[], None]) -> str | None:
-    """Judge the ranges on workers, a task for each; return the reason to stop the campaign, or None."""
+    """Judge the ranges on workers, with a task for each. Return the reason to stop the campaign, or None."""
     tasks = spark.range(0, len(work.ranges), 1, len(work.ranges)).mapInArrow(work, DONE_SQL)
 
     def collected() -> str | None:

@@ -40,10 +40,10 @@ BAR: dict[Outcome, str] = {
 class CampaignVerdicts:
     """The verdicts of a campaign, read from its folder.
 
-    totals: the number of cases by their worst outcome. by_language: the same for each language and profile.
-    by_evaluator: the outcomes of each evaluator. reasons: why an evaluator does not evaluate a query. causes: the
-    causes of disagreements by evaluator. sample: shrunk disagreements. over: cases over a budget. disputed: cases on
-    which cerify contradicts itself. seconds: of all workers; of_evaluators: of each evaluator.
+    totals: the number of cases by worst outcome. by_language: these numbers for each language and profile.
+    by_evaluator: the outcomes of each evaluator. reasons: why evaluators did not evaluate queries. causes: the causes
+    of disagreements by evaluator. sample: shrunk disagreements. over: cases over a budget. disputed: cases on which
+    cerify contradicts itself. seconds: the time of all workers. of_evaluators: the time of each evaluator.
     """
 
     job: Job
@@ -75,12 +75,12 @@ class CampaignVerdicts:
 
     @property
     def per_second(self) -> float:
-        """Return the cases per second of a worker, which is one core."""
+        """Return the number of cases per second and worker. A worker uses one core."""
         return self.cases / self.seconds if self.seconds else 0.0
 
     @cached_property
     def groups(self) -> dict[tuple[str, str, str], list[Row]]:
-        """Return the sample by language, evaluator and cause, the smallest case of each first."""
+        """Return the sample grouped by language, evaluator and cause, each group with its smallest case first."""
         found: dict[tuple[str, str, str], list[Row]] = {}
         for row in sorted(self.sample, key=lambda row: (len(row["query"]) + len(row["stream"]), row["case"])):
             found.setdefault((row["language"], row["evaluator"], row["cause"]), []).append(row)
@@ -106,7 +106,7 @@ class CampaignVerdicts:
         }
 
     def disagreements(self) -> list[dict[str, Any]]:
-        """Return the sample, an object for each."""
+        """Return the sample of disagreements as a list of objects."""
         return [
             {
                 **picked(row, "case", "language", "evaluator", "cause", "output", "query"),

@@ -1,4 +1,4 @@
-"""The cuts of a stream without keys into chunks, with the numbers of events of each chunk.
+"""Cut a stream without keys into chunks, and count the events of each chunk.
 
 The cuts are values of the first column that orders the events, so this column alone determines the chunk of an event.
 They are chosen from a sample. The events of each chunk are then counted exactly, since positions count from the first
@@ -47,10 +47,11 @@ OrderValue: TypeAlias = Any
 
 @dataclass(frozen=True)
 class Cuts:
-    """Chunk c owns the events from starts[c-1] up to, not including, starts[c], and reads those from lows[c-1] on.
+    """Cuts into chunks. Chunk c owns the events from starts[c-1] up to, but not including, starts[c], and reads from
+    lows[c-1] on.
 
-    first: the position of its first own event. before: the number of events it reads before that. owned: the number of
-    events it owns.
+    For each chunk: first is the position of its first own event, before the number of events that it reads before that,
+    and owned the number of events that it owns.
     """
 
     starts: tuple[OrderValue, ...] = ()
@@ -66,9 +67,9 @@ class Cuts:
 
 
 def cuts_of(df: DataFrame, columns: Columns, reach: ReachBounds, parts: int) -> Cuts | None:
-    """Return cuts into at most `parts` chunks, which together read fewer foreign events than there are events.
+    """Return cuts into at most `parts` chunks that read fewer foreign events than there are events.
 
-    None if the reach has a width on an attribute other than the first one that orders the events.
+    Return None if the reach has a width on an attribute other than the first one that orders the events.
     """
     widths = [width_in_places(df, columns, a, width) for a, width in reach.widths]
     if None in widths:
@@ -95,7 +96,9 @@ def cuts_of(df: DataFrame, columns: Columns, reach: ReachBounds, parts: int) -> 
 
 
 def even_cuts(df: DataFrame, columns: Columns, parts: int) -> Cuts:
-    """Return cuts into at most `parts` chunks of about the same size, which read only their own events; not counted."""
+    """Return cuts into at most `parts` chunks of about equal size that read only their own events, which are not
+    counted.
+    """
     starts = tuple(starts_of(_sampled(df, place_of(df, columns), parts)[0], parts))
     nothing = (0,) * (len(starts) + 1)
     return Cuts(starts, starts, nothing, nothing, nothing)
@@ -120,14 +123,14 @@ def spread(place: Column, starts: Sequence[OrderValue], lows: Sequence[OrderValu
 
 
 def place_of(df: DataFrame, columns: Columns) -> Column:
-    """Return the place of an event by the first column of the order; microseconds for times."""
+    """Return the place of an event in the order, by its first column; for times in microseconds."""
     name = columns.order[0]
     place: Column = utc_micros(df.schema, name) if isinstance(df.schema[name].dataType, TIMES) else column(name)
     return place
 
 
 def in_chunks(df: DataFrame, columns: Columns, cuts: Cuts) -> DataFrame:
-    """Return the rows, each in all chunks that read it; a sorted partition for each chunk."""
+    """Return each row in all chunks that read it, with one sorted partition for each chunk."""
     chunk, last = spread(place_of(df, columns), cuts.starts, cuts.lows)
     if cuts.lows == cuts.starts:
         some = df.withColumn(CHUNK, chunk)
@@ -148,7 +151,7 @@ def _at_most(place: Column, values: list[OrderValue], base: int = 0) -> Column:
 
 
 def _sampled(df: DataFrame, place: Column, parts: int) -> tuple[list[OrderValue], float]:
-    """Return a sample of the places, ascending, and the number of events for each place of it."""
+    """Return a sample of the places, ascending, and how many events each place of it stands for."""
     name = "place"
     rows = df.count()
     places = df.select(place.alias(name))
@@ -235,10 +238,10 @@ MATCHES = 1 << 40  # greatest number of matches of a chunk with output="events"
 
 
 class ChunkRun(SparkRun):
-    """A run over a chunk that reports the matches at the events which the chunk owns.
+    """A run over a chunk that reports only the matches at events that the chunk owns.
 
-    before: the number of leading events that the chunk reads but does not own. owned: the number of events it owns.
-    by: added to each position.
+    before: the number of leading events that the chunk reads but does not own. owned: the number of events it owns. by:
+    the number added to each position.
     """
 
     def __init__(self, run: SparkRun, before: int, owned: int, by: int) -> None:
@@ -246,18 +249,18 @@ class ChunkRun(SparkRun):
         self._read = 0
 
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
-        """Return the matches that these events complete, if reported at an event that the chunk owns."""
+        """Read events; return the matches that they complete at events that the chunk owns."""
         own = self._select_own(table)
         return self._own_matches(self._run.push(own)) if own.num_rows else NOTHING
 
     def count(self, table: pa.Table, classes: Classes | None = None) -> int:
-        """Return the number of these matches."""
+        """Read events; return the number of matches that they complete at events that the chunk owns."""
         own = self._select_own(table)
         return self._run.count(own) if own.num_rows else 0
 
     def finish(self) -> pa.Table:
-        """Return the matches that the end of the chunk completes. Raises InputError if the number of rows is not as
-        counted.
+        """Return the matches that the end of the chunk completes. Raises InputError if the number of rows differs from
+        the count.
         """
         if self._read != self._before + self._owned:
             raise InputError(
@@ -272,7 +275,7 @@ class ChunkRun(SparkRun):
         return self._run.reaches
 
     def _select_own(self, table: pa.Table) -> pa.Table:
-        """Return the events that the chunk owns; the run reads the others, which come before, without a report."""
+        """Return the events that the chunk owns. The run reads the earlier ones without reporting matches."""
         foreign = max(0, min(table.num_rows, self._before - self._read))
         self._read += table.num_rows
         if foreign:
@@ -306,7 +309,7 @@ def chunk_of(batches: Iterator[pa.RecordBatch]) -> tuple[int, Iterator[pa.Record
 
 
 def _numbered(found: pa.Table, output: Output, chunk: int) -> pa.Table:
-    """Return the events of matches, the matches numbered differently from those of all other chunks."""
+    """Return the events of matches. The matches get numbers that differ from those of all other chunks."""
     if output != "events" or not found.num_rows:
         return found
     return found.set_column(0, "match", pc.add(found["match"], chunk * MATCHES))
@@ -314,7 +317,7 @@ def _numbered(found: pa.Table, output: Output, chunk: int) -> pa.Table:
 
 @dataclass(frozen=True)
 class Begins:
-    """Stores for each chunk its first state, the position of its first event, and its number of events."""
+    """For each chunk its first state, the position of its first event, and its number of events."""
 
     states: tuple[int, ...]
     first: tuple[int, ...]
@@ -322,7 +325,7 @@ class Begins:
 
 
 class Continued(ExpressionRun):
-    """A run that starts in a given state of the automaton."""
+    """A run that starts in a given state of an automaton."""
 
     def __init__(self, A: DFA, state: int) -> None:
         super().__init__(CompiledRunner([A]))
@@ -332,10 +335,9 @@ class Continued(ExpressionRun):
 def composed(
     df: DataFrame, query: SparkQuery, columns: Columns, output: Output, budget: Budget, answer: T.StructType, parts: int
 ) -> DataFrame | None:
-    """Return the answer, by composition of chunks; None if the query does not compose, or has too many states.
-
-    The queries are event expressions, and numbers of matches. The chunks are read twice: first for the effect of each
-    on every state, which gives the state in which each begins; then for the matches. Numbers need the first pass only.
+    """Return the answer, by composition of chunks; None if the query does not compose, or has too many states. The
+    chunks are read twice: first for the effect of each on every state, which gives the state in which each begins; then
+    for the matches. Numbers need the first pass only.
     """
     text = query.to_json()
     expression = query.plugin.takes_place
@@ -357,7 +359,7 @@ def composed(
 
 
 def composition(effects: dict[int, Effect], cuts: Cuts) -> tuple[tuple[int, ...], int]:
-    """Return the first state of each chunk (of an expression), and the number of matches of all chunks."""
+    """Return the first state of each chunk (for an expression), and the number of matches of all chunks together."""
     runs, states, number = NOTHING_READ, [], 0
     for c in range(cuts.chunks):
         states.append(min(runs, default=0))  # of an expression there is one
@@ -370,7 +372,7 @@ def composition(effects: dict[int, Effect], cuts: Cuts) -> tuple[tuple[int, ...]
 def _effects(
     batches: Iterator[pa.RecordBatch], query: str, columns: Columns, budget: Budget
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the effect of a chunk, as JSON; null if it follows too many states, or too large numbers."""
+    """Yield the effect of a chunk as JSON; null if it has too many states, or too large numbers."""
     with serialize_error():
         c, rows = chunk_of(batches)
         if c < 0:
@@ -385,7 +387,7 @@ def _effects(
 def _answered(
     batches: Iterator[pa.RecordBatch], query: str, columns: Columns, output: Output, budget: Budget, begins: Begins
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of the answer for a chunk whose first state is known."""
+    """Yield the batches of the answer for a chunk, given its first state."""
     with serialize_error():
         c, rows = chunk_of(batches)
         if c >= 0:
@@ -400,9 +402,8 @@ def _answered(
 def unpartitioned(
     df: DataFrame, query: SparkQuery, columns: Columns, output: Output, budget: Budget, answer: T.StructType
 ) -> DataFrame:
-    """Return the answer of a query over rows without a key, which are one stream. df has the needed columns only.
-
-    Runs jobs that count the rows; errors in the rows are raised when the answer is read.
+    """Return the answer of a query over rows without a key, which are one stream. df must have only the needed
+    columns.
     """
     parts = int(df.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
     found: DataFrame | None = None
@@ -433,7 +434,7 @@ def _in_one_task(
 def by_reach(
     df: DataFrame, query: SparkQuery, columns: Columns, output: Output, budget: Budget, answer: T.StructType, cuts: Cuts
 ) -> DataFrame:
-    """Return the answer, a partition for each chunk; with output="count" the sum over the chunks."""
+    """Return the answer, with a partition for each chunk; with output="count" the sum over the chunks."""
     task = partial(_chunk_answered, query=query.to_json(), columns=columns, output=output, budget=budget, cuts=cuts)
     parts = map_in_arrow(in_chunks(df, columns, cuts), task, answer)
     return parts.repartition(1).mapInArrow(_sum, answer) if output == "count" else parts
@@ -449,7 +450,7 @@ def _sum(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _chunk_answered(
     batches: Iterator[pa.RecordBatch], query: str, columns: Columns, output: Output, budget: Budget, cuts: Cuts
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of the answer for a chunk, which is a partition."""
+    """Yield the batches of the answer for one chunk, which is a partition."""
     with serialize_error():
         parsed = SparkQuery.from_json(query)
         c, rows = chunk_of(batches)

@@ -1,4 +1,4 @@
-"""The columns of a data frame that a query needs; no others are read and shuffled."""
+"""Find the columns of a data frame that a query needs; only these are read and shuffled."""
 
 from __future__ import annotations
 
@@ -106,7 +106,8 @@ def columns_of(
 
 
 def _attributes(rows: T.StructType, query: SparkQuery, listed: Sequence[str]) -> tuple[list[str], bool]:
-    """Return the columns of attributes of the query, in the order of the rows, and whether it uses the time of events.
+    """Return the columns for the attributes of the query, in the order of the rows, and whether it uses the time of
+    events.
 
     Raises InputError for a column that is missing, or has a wrong type.
     """
@@ -160,7 +161,7 @@ def value_type(kind: T.DataType) -> ValueType | None:
 
 
 def _near(rows: T.StructType, name: str) -> str:
-    """Return the end of a message about an attribute without a column."""
+    """Return the end of a message about an attribute that has no column."""
     if made := _of_list(rows, name):
         return f"; it asks for elements of a list: give attributes={{{name!r}: {made}}}"
     if same := fields_named(rows, name):
@@ -169,7 +170,7 @@ def _near(rows: T.StructType, name: str) -> str:
 
 
 def _of_list(rows: T.StructType, name: str) -> str:
-    """Return the Column for an attribute such as "tags.any.new" or "tags.count"; "" if no list is meant."""
+    """Return the Column for an attribute such as "tags.any.new" or "tags.count"; "" if it does not concern a list."""
     lists = [one.name for one in rows if isinstance(one.dataType, T.ArrayType)]
     if (asked := asked_element(name, lists)) is not None:
         known, keys, text = asked
@@ -180,7 +181,7 @@ def _of_list(rows: T.StructType, name: str) -> str:
 
 
 def near_column(rows: T.StructType, name: str) -> str:
-    """Return the end of a message about a missing column: the column or field that may be meant."""
+    """Return the end of a message about a missing column: the column or field that the user may have meant."""
     found = fields(rows)
     if name in found:
         return "; it is a field of a struct, so select it as a column first"
@@ -201,8 +202,8 @@ def fields_named(schema: T.StructType, name: str) -> list[str]:
 
 
 def fields(schema: T.StructType, lists: bool = False) -> dict[str, tuple[T.StructField, str]]:
-    """Return the fields of structs, and of structs in arrays if lists is true, with their expressions in Spark SQL, by
-    their paths.
+    """Return the fields of structs by path, with their expressions in Spark SQL; if lists, also those of structs in
+    arrays.
     """
     found = dict[str, tuple[T.StructField, str]]()
     pending = [(one.name, quoted(one.name), one.dataType) for one in schema]
@@ -225,7 +226,7 @@ def selected(df: DataFrame, columns: Columns) -> DataFrame:
 
 
 def keyless(df: DataFrame, name: str) -> Any:
-    """Return whether a row lacks a column of the key: null, or NaN."""
+    """Return an expression: whether a row has no value (null or NaN) in a column of the key."""
     nothing = column(name).isNull()
     return (
         nothing | F.isnan(column(name)) if isinstance(df.schema[name].dataType, T.FloatType | T.DoubleType) else nothing
@@ -238,10 +239,7 @@ def column(name: str) -> Any:
 
 
 def utc_micros(rows: T.StructType, name: str) -> Any:
-    """Return the microseconds from 1970 in UTC to the times of a column, whatever the zone of the session is.
-
-    A cast to `timestamp` would take a date, and a time without zone, to be one of that zone.
-    """
+    """Return the times of a column in microseconds since 1970 in UTC, whatever the zone of the session is."""
     if isinstance(rows[name].dataType, T.TimestampType):
         return F.unix_micros(column(name))
     since = column(name).cast("timestamp_ntz") - F.lit("1970-01-01").cast("timestamp_ntz")
@@ -254,7 +252,7 @@ def quoted(name: str) -> str:
 
 
 def _certain(query: SparkQuery) -> set[str]:
-    """Return the attributes that the data must have; none for a program of SASE+."""
+    """Return the attributes that the data must have; for a program of SASE+ none."""
     if query.plugin.positional or isinstance(query.parsed, sase.Program):
         return set()
     nodes = list(_nodes(query.parsed))
@@ -266,7 +264,7 @@ def _certain(query: SparkQuery) -> set[str]:
 
 
 def mentioned(query: Any) -> tuple[set[str], bool]:
-    """Return all names in a query that can be names of attributes, and whether the query uses the time of events."""
+    """Return all names in a query that may be attributes, and whether the query uses the time of events."""
     named, timed = set[str](), False
     for node in _nodes(query):
         timed = timed or isinstance(node, TIMED)
@@ -285,14 +283,15 @@ def event_types(query: Any) -> set[str]:
 
 
 def with_paths(schema: T.StructType) -> T.StructType:
-    """Return the schema with the fields of structs as columns, which are named by their paths."""
+    """Return the schema with fields of structs as columns, named by their paths."""
     inner = [T.StructField(path, of.dataType) for path, (of, _) in fields(schema).items() if path not in schema.names]
     return T.StructType([*schema, *inner])
 
 
 def fields_used(rows: T.StructType, query: SparkQuery) -> dict[str, tuple[T.StructField, str]]:
-    """Return the fields of structs that a query uses as attributes, as `fields` has them; of structs in an array only
-    EQL has fields, which are arrays.
+    """Return the fields of structs that a query uses as attributes, in the form of `fields`.
+
+    Only EQL uses fields of structs in an array, as arrays.
     """
     named = mentioned(query.parsed)[0] | (set() if query.schema is None else set(query.schema.attributes))
     inner = fields(rows, query.language == "eql").items()
@@ -306,7 +305,7 @@ def with_fields(df: DataFrame, query: SparkQuery) -> DataFrame:
 
 
 def map_in_arrow(df: DataFrame, task: Task, answer: T.StructType | str) -> DataFrame:
-    """Return what DataFrame.mapInArrow does, which takes a name with a dot for the field of a struct (PySpark 4.3)."""
+    """Return DataFrame.mapInArrow(task), also if names have dots, which it reads as fields of structs (PySpark 4.3)."""
     names = df.columns
     if not any("." in name for name in names):
         return df.mapInArrow(task, answer)
@@ -350,7 +349,7 @@ def _require(rows: T.StructType, name: str, purpose: str, listed: Sequence[str])
 
 
 def require_sortable(schema: T.StructType, name: str) -> None:
-    """Raise InputError for a column by which rows are not grouped and ordered."""
+    """Raise InputError for a column by which Spark cannot group and order rows."""
     _require_kind(schema, name, ATOMIC, "rows are grouped and ordered by atomic values")
     kind = schema[name].dataType
     if isinstance(kind, T.StringType) and kind != T.StringType():
@@ -374,7 +373,7 @@ SORT_ORDER = re.compile(r"(ASC|DESC) NULLS (FIRST|LAST)( AS .*)?'>$")  # the end
 
 
 class EventNames(TypedDict, total=False):
-    """Keyword arguments of match and match_stream that name columns of events; match documents them."""
+    """Keyword arguments of match and match_stream that name columns of events. `match` documents them."""
 
     type_col: ColumnName | None
     id_col: ColumnName | None
@@ -383,7 +382,7 @@ class EventNames(TypedDict, total=False):
 
 
 class ColumnNames(EventNames, total=False):
-    """Keyword arguments of match that name columns; it documents them."""
+    """Keyword arguments of match that name columns. `match` documents them."""
 
     order_by: Required[ColumnName | Sequence[ColumnName]]
     partition_by: ColumnName | Sequence[ColumnName] | None
@@ -391,7 +390,7 @@ class ColumnNames(EventNames, total=False):
 
 
 def with_named(df: DataFrame, names: Mapping[str, Any]) -> tuple[DataFrame, dict[str, Any]]:
-    """Return the data frame with a column for each name of ColumnNames, and the arguments of columns_of.
+    """Return the data frame with a column for each argument of ColumnNames, and the arguments for columns_of.
 
     A Column has the name that Spark gives it, see Column.alias, and takes the place of a column of this name. Raises
     InputError as `resolved` does.
@@ -414,9 +413,9 @@ def with_named(df: DataFrame, names: Mapping[str, Any]) -> tuple[DataFrame, dict
 
 
 def _with_times(df: DataFrame, order: Sequence[str], unit: TimeUnit) -> DataFrame:
-    """Return the data frame with the timestamps that numbers of this unit since 1970 are, in the column `time`.
+    """Return the data frame with numbers since 1970, in this unit, converted to timestamps in the column `time`.
 
-    The numbers are those of the column `time`, or else of the first one of the order. Raises IllFormed, InputError.
+    The numbers are in the column `time`, or else in the first column of the order. Raises IllFormed, InputError.
     """
     TimeReading(unit)  # raises
     name = TIME if TIME in df.columns else next(iter(order), TIME)
@@ -445,7 +444,9 @@ def _with_times(df: DataFrame, order: Sequence[str], unit: TimeUnit) -> DataFram
 
 
 def _time_of_fraction(name: str, per: int) -> Column:
-    """Return the timestamp, in microseconds, of a float in units of 1/`per` seconds, as files are read."""
+    """Return the timestamp of a float that counts 1/`per` seconds, with microseconds, as readers of files
+    compute it.
+    """
     number = column(name).cast("double")
     ticks = number * (10**6 / per) if per <= 10**6 else number / (per / 10**6)
     problem = F.concat(F.lit(f"column {name}: "), number.cast("string"), F.lit(" is outside the years 1 to 9999"))
@@ -457,11 +458,10 @@ def _time_of_fraction(name: str, per: int) -> Column:
 def resolved(
     rows: T.StructType, names: Mapping[str, Any], name_of: Callable[[Column], str]
 ) -> tuple[dict[str, Any], dict[str, ColumnName]]:
-    """Return the arguments of columns_of, and by its name each column that has to be added: a Column, or the path to a
-    field.
+    """Return the arguments for columns_of, and by name the columns to add: each a Column, or the path to a field.
 
-    name_of is the name that Spark gives to a Column. Raises InputError for a field that there is not, a name that two
-    columns would have, and a sort order in place of a Column.
+    name_of is the name that Spark gives to a Column. Raises InputError for a missing field, for a name of two columns,
+    and for a sort order in place of a Column.
     """
     added: dict[str, ColumnName] = {}
 
@@ -501,7 +501,7 @@ def resolved(
 def kept_columns(
     rows: T.StructType, names: Mapping[str, Any], name_of: Callable[[Column], str]
 ) -> dict[str, ColumnName]:
-    """Return id_col and the columns `keep` by the names of their values in the answer; nothing without `keep`.
+    """Return id_col and the columns `keep` by the names of their values in the answer; empty without `keep`.
 
     Raises InputError for a missing column, and for two of one name; IllFormed where the answer has no events.
     """
@@ -520,7 +520,7 @@ def kept_columns(
 
 
 def list_columns(purpose: str, given: ColumnName | Sequence[ColumnName] | None) -> Sequence[ColumnName]:
-    """Return the names of columns in an argument that names one or several. Raises IllFormed."""
+    """Return the names in an argument that names one column or several. Raises IllFormed."""
     if given is None:
         return ()
     require_kind(purpose, given, ColumnName | list | tuple, "a column, or a list of them")
@@ -543,9 +543,7 @@ def sql_path(rows: T.StructType, path: str) -> str:
 
 
 def _value(purpose: str, one: Column) -> Column:
-    """Return the Column. Raises InputError for a sort order, which has no values; Spark says so only when rows are
-    read.
-    """
+    """Return the Column. Raises InputError for a sort order, which Spark would refuse only when rows are read."""
     if SORT_ORDER.search(str(one)):
         raise InputError(
             f"{purpose}: {one} is a sort order, but rows are always read in ascending order; give a "
@@ -562,9 +560,8 @@ def _value(purpose: str, one: Column) -> Column:
 class KnownTypes:
     """The event types of the data.
 
-    types: all that there can be, one or several, or None; a query that names another one is ill-formed. sample: the
-    number of rows whose types are read, by a job; a query that names one which these do not have gets a warning.
-    strict: warnings are errors.
+    types: all possible types, one or several, or None; any other type makes a query ill-formed. sample: the number of
+    rows from which a job reads types; any other type in a query gives a warning. strict: whether warnings are errors.
     """
 
     types: str | Collection[str] | None = None
@@ -584,9 +581,9 @@ def warn_of_misfits(df: DataFrame, query: SparkQuery, columns: Columns, known: K
 
 
 def tolerated(df: DataFrame, query: SparkQuery, columns: Columns, known: KnownTypes) -> list[Problem]:
-    """Return the problems of a query over a data frame that are warned of.
+    """Return the problems of a query over a data frame that only give a warning.
 
-    Raises IllFormed for one that is an error: a type that is not among known.types, and with known.strict each.
+    Raises IllFormed for a type that is not in known.types, and with known.strict for every problem.
     """
     with errors_in(query.text):
         found = list(problems(df.schema, query, columns, types_of(df, columns, known)))
@@ -597,7 +594,7 @@ def tolerated(df: DataFrame, query: SparkQuery, columns: Columns, known: KnownTy
 
 
 def types_of(df: DataFrame, columns: Columns, known: KnownTypes) -> Collection[str] | None:
-    """Return the given event types, or those of a sample of the rows; None for neither."""
+    """Return the given event types, or those in a sample of the rows; None without either."""
     if known.types is None and known.sample:
         rows = df.select(column(columns.type)).limit(known.sample).distinct().collect()
         return sorted(row[0] for row in rows if row[0])
@@ -607,7 +604,7 @@ def types_of(df: DataFrame, columns: Columns, known: KnownTypes) -> Collection[s
 def problems(
     rows: T.StructType, query: SparkQuery, columns: Columns, types: Collection[str] | None = None
 ) -> Iterator[Problem]:
-    """Yield problems of the query with the types of the columns, and with the event types if they are known."""
+    """Yield the problems of a query, given the types of the columns, and the event types if they are known."""
     attributes: dict[str, ValueType] = {}
     for one in rows:
         kind = one.dataType

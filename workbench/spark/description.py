@@ -1,4 +1,4 @@
-"""How a query would run over a data frame: in how many tasks, what is shuffled, and what is kept; no row is read."""
+"""Describe how a query would run over a data frame: the tasks, what is shuffled, and what is kept. No row is read."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ OWN = ("watermark", "observe")  # the options of match_stream that do not concer
 def describe(df: DataFrame, query: str, **options: Any) -> str:
     """Describe in some lines how a query would run over a data frame.
 
-    The options are those of `match`, or, where the data frame is a streaming one, of `match_stream`; a clause
-    MATCH_RECOGNIZE has none. Raises as these do. No row is read, except with the option `sample`.
+    The options are those of `match`, or of `match_stream` for a streaming data frame; a clause MATCH_RECOGNIZE has
+    none. Raises what these raise. Rows are read only for the option `sample`.
     """
     require_frame(df)
     if re.match(r"\s*MATCH_RECOGNIZE\b", query, re.IGNORECASE):
@@ -84,7 +84,7 @@ def _described_stream(prepared: PreparedStream) -> dict[str, str]:
 
 
 def _tasks(given: Prepared) -> str:
-    """Return the division of the rows between tasks, and why there is no finer one."""
+    """Return how rows are divided between tasks, and why they are not divided further."""
     parts = given.df.sparkSession.conf.get("spark.sql.shuffle.partitions")
     if given.columns.keys:
         how = "rows stay where Spark knows them to be clustered by the key" if given.clustered else "shuffled by key"
@@ -104,7 +104,7 @@ def _tasks(given: Prepared) -> str:
 
 
 def _evaluation(query: SparkQuery, budget: Budget, counts: bool) -> str:
-    """Describe the part of a stream that is kept in memory while it is read, with the reason."""
+    """Return a sentence about the part of a stream that is kept in memory while it is read, with the reason."""
     with errors_in(query.text):
         run = query.plugin.evaluators.streamed(query.parsed, query.schema, Options(query.output, budget))
     if isinstance(run, Unsupported):
@@ -127,7 +127,7 @@ COSTS = {"rows": T.LongType(), "matches": T.DoubleType(), "seconds": T.DoubleTyp
 
 
 def key_costs(df: DataFrame, query: str, **options: Unpack[MatchOptions]) -> DataFrame:
-    """Return the cost of each key, one row for each, the slowest ones first.
+    """Return the cost of each key, one row a key, the slowest first.
 
     The columns are those of the key; `rows`; `matches`, their number, rounded beyond 15 digits; `seconds`, the time in
     which a worker evaluates the key by itself; and `error`, the message where the evaluation fails, else null. The

@@ -1,7 +1,7 @@
-"""Blobs: rows of one key as one binary value, an Arrow record batch in the IPC format without its schema.
+"""Pack rows of one key into a blob: an Arrow record batch in the IPC format without its schema.
 
-Spark passes rows to a stateful processor in Python one by one, as Python objects. So the rows of a task are packed by
-key before the shuffle, and what the processor yields is unpacked after it; the types remain those of Arrow.
+Spark passes rows to a stateful processor in Python one by one, as Python objects. So rows are packed by key before the
+shuffle, and the processor's results are unpacked after it. The types remain those of Arrow.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def unpacked(rows: Iterable[bytes], schema: pa.Schema) -> pa.Table:
 
 
 def key_name(i: int) -> str:
-    """Return the name of the i-th column of the key between Spark's operators."""
+    """Return the name that the i-th column of the key has between Spark's operators."""
     return f"k{i}"
 
 
@@ -119,7 +119,7 @@ def _by_key(table: pa.Table, keys: Sequence[str]) -> pa.RecordBatch:
 
 
 def _one_zero(values: pa.Array) -> pa.Array:
-    """Return the column of a key, with 0.0 for -0.0: Spark's store of states has them as two keys."""
+    """Return the column of a key with -0.0 replaced by 0.0, because Spark's store of states distinguishes them."""
     return pc.add(values, pa.scalar(0, values.type)) if pa.types.is_floating(values.type) else values
 
 
@@ -140,21 +140,21 @@ class Resumable(SparkRun):
         """Return the position of the next event."""
 
     def settle(self, watermark: int) -> pa.Table:
-        """Return the matches that are certain as all events before the watermark, in microseconds, have been read."""
+        """Return the matches that are certain once all events before the watermark (in microseconds) have been read."""
         return NOTHING
 
     @property
     def due(self) -> int | None:
-        """Return the time, in microseconds, after which `settle` has more to do; None if it has not."""
+        """Return the time, in microseconds, after which `settle` will have matches; None if there is none."""
         return None
 
     @abstractmethod
     def save(self) -> bytes:
-        """Return the state of the run, for `restore`; no more than later matches need."""
+        """Return the state of the run for `restore`. It contains only what later matches need."""
 
     @abstractmethod
     def reachable(self) -> NDArray[np.int64]:
-        """Return, after `save`, a superset of the positions that later matches may have, ascending."""
+        """Return, after `save`, a superset of the positions in later matches, ascending."""
 
 
 class Compiled(ABC):
@@ -166,7 +166,7 @@ class Compiled(ABC):
 
     @abstractmethod
     def restore(self, saved: bytes) -> Resumable:
-        """Return the saved run. Raises InputError for the state of another query, or for no state."""
+        """Return the saved run. Raises InputError for the state of another query, or for an invalid state."""
 
     @property
     @abstractmethod
@@ -181,11 +181,11 @@ class Compiled(ABC):
     @property
     @abstractmethod
     def is_memoryless(self) -> bool:
-        """Return whether, once a window has passed all events of a run, a new run finds the same matches."""
+        """Return whether a new run finds the same matches as a run whose events are all outside every window."""
 
 
 class ResumableCel(CelRun, Resumable):
-    """A run whose saved state has no events outside its windows."""
+    """A run whose saved state has only events inside its windows."""
 
     @property
     def position(self) -> int:
@@ -212,18 +212,18 @@ class CompiledCel(Compiled):
         self._evaluator = evaluator
 
     def start(self) -> ResumableCel:
-        """Return a run with a new evaluator of the automaton."""
+        """Return a run with a new evaluator of the same automaton."""
         return ResumableCel(self._evaluator.fresh())
 
     def restore(self, saved: bytes) -> ResumableCel:
-        """Return the saved run. Raises InputError for the state of another formula, or for no state."""
+        """Return the saved run. Raises InputError for the state of another formula, or for an invalid state."""
         E = self._evaluator.fresh()
         E.restore(saved)
         return ResumableCel(E)
 
     @property
     def state(self) -> str:
-        """Return the partial matches, and their bounds."""
+        """Return a phrase for the saved contents: the partial matches and their bounds."""
         scope = self._evaluator.scope
         bounded = scope.events is not None or scope.widths
         return f"partial matches{' within the window' if bounded else ', which no window bounds'}"
@@ -235,15 +235,15 @@ class CompiledCel(Compiled):
 
     @property
     def is_memoryless(self) -> bool:
-        """Return whether is_memoryless holds for the automaton."""
+        """Return whether `is_memoryless` holds for the automaton."""
         return is_memoryless(self._evaluator.automaton.A)
 
 
 def is_memoryless(A: CEA) -> bool:
     """Return whether a match depends on no events before its first, and is reported at its last event.
 
-    This holds if a run that has marked nothing stays in an initial state, whatever it reads. After an interval without
-    events that is longer than a window on values the state of the automaton is then that of a new one.
+    This holds if a run without marks stays in an initial state, whatever it reads. Then, after a gap longer than every
+    window on values, the automaton is in the state of a new one.
     """
     stays = {t.source for t in A.transitions if not t.marks and t.predicate == Anything() and t.source == t.target}
     moves = {t.source for t in A.transitions if not t.marks and t.source != t.target}
@@ -251,7 +251,7 @@ def is_memoryless(A: CEA) -> bool:
 
 
 class ResumableExpression(ExpressionRun, Resumable):
-    """One state of one automaton."""
+    """A run that consists of one state of one automaton."""
 
     def __init__(self, evaluator: CompiledRunner, automaton: str, state: int = 0, position: int = 0) -> None:
         super().__init__(evaluator)
@@ -268,7 +268,7 @@ class ResumableExpression(ExpressionRun, Resumable):
         return seal(EXPRESSION, self._automaton, json.dumps({"state": state, "position": self._position}).encode())
 
     def reachable(self) -> NDArray[np.int64]:
-        """Return no positions: a match is the event at which the expression takes place."""
+        """Return no positions, because a match is a single event at which the expression takes place."""
         return np.empty(0, np.int64)
 
 
@@ -284,7 +284,7 @@ class CompiledExpression(Compiled):
         return ResumableExpression(self._evaluator, self._automaton)
 
     def restore(self, saved: bytes) -> ResumableExpression:
-        """Return the saved run. Raises InputError for the state of another expression, or for no state."""
+        """Return the saved run. Raises InputError for the state of another expression, or for an invalid state."""
         fields = json.loads(unseal(saved, EXPRESSION, self._automaton))
         state, position = int(fields["state"]), int(fields["position"])
         if not 0 <= state < self._states:
@@ -308,10 +308,10 @@ class CompiledExpression(Compiled):
 
 
 class ResumableWindow(Resumable):
-    """A run whose state is the rows that a later match may have; the first row has the position `first`.
+    """A run whose state is the rows that later matches may contain; the first row has the position `first`.
 
-    ahead: the seconds after a match whose events decide it, or None; then the matches at the rows from the position
-    `settled` on are not decided yet.
+    ahead: the seconds after a match in which events may still refute it, or None. If given, matches at the rows from
+    the position `settled` on are still open.
     """
 
     def __init__(
@@ -334,7 +334,7 @@ class ResumableWindow(Resumable):
         return self._first + (0 if self._rows is None else self._rows.num_rows)
 
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
-        """Return the matches at these events. The rows of the window before are evaluated again, before the events."""
+        """Read events and return their matches. The rows of the window before are evaluated again with them."""
         before = 0 if self._rows is None else self._rows.num_rows
         self._rows = table if self._rows is None else pa.concat_tables([self._rows, table])
         if self._ahead is not None:
@@ -344,7 +344,7 @@ class ResumableWindow(Resumable):
         return found
 
     def settle(self, watermark: int) -> pa.Table:
-        """Return the matches whose windows ahead the watermark has passed."""
+        """Return the matches that no event after the watermark can refute any more."""
         if self.due is None or self.due >= watermark:
             return NOTHING
         before, ends = self._settled - self._first, self._ends()
@@ -357,25 +357,25 @@ class ResumableWindow(Resumable):
 
     @property
     def due(self) -> int | None:
-        """Return the end of the window ahead of the first row that is not settled."""
+        """Return the time until which events can refute matches at the first open row."""
         ends = self._ends()[self._settled - self._first :]
         return int(ends[0]) if len(ends) else None
 
     def _ends(self) -> NDArray[np.int64]:
-        """Return, in microseconds, the ends of the windows ahead of the rows; of none if nothing ahead decides."""
+        """Return, in microseconds, until when events can refute matches at each row; empty if `ahead` is None."""
         if self._ahead is None or self._rows is None or not self._rows.num_rows:
             return np.empty(0, np.int64)
         return np.asarray(micros(self._rows[TIME])) + self._width
 
     def _matches(self, begin: int, end: int) -> pa.Table:
-        """Return the matches at the rows from begin to before end."""
+        """Return the matches at the rows begin to end - 1."""
         run = start(self._query, self._budget)
         found = pa.concat_tables([run.push(self._rows), run.finish()])
         among = pc.and_(pc.greater_equal(found["at"], begin), pc.less(found["at"], end))
         return shift_positions(found.filter(among), self._first)
 
     def _delete(self, old: int) -> None:
-        """Delete the first rows."""
+        """Delete the first `old` rows."""
         assert self._rows is not None
         self._rows, self._first = self._rows.slice(old), self._first + old
 
@@ -397,7 +397,7 @@ class ResumableWindow(Resumable):
 class CompiledWindow(Compiled):
     """A query with its reach, whose widths are all on the attribute that orders the rows.
 
-    So every query with a bounded window streams, also where the state of its evaluator cannot be saved: the rows of the
+    So every query with a bounded window can stream, even if its evaluator's state cannot be saved: the rows of the
     window are evaluated again.
     """
 
@@ -410,7 +410,7 @@ class CompiledWindow(Compiled):
         return ResumableWindow(self._query, self._budget, self._reach, self.ahead)
 
     def restore(self, saved: bytes) -> ResumableWindow:
-        """Return the saved run. Raises InputError for the state of another query, or for no state."""
+        """Return the saved run. Raises InputError for the state of another query, or for an invalid state."""
         rows = pa.ipc.open_stream(unseal(saved, WINDOW, self._query.identity)).read_all()
         first, settled = (int(rows.schema.metadata.get(name, 0)) for name in (POSITION, SETTLED))
         saved_rows = rows if rows.num_columns else None
@@ -429,12 +429,12 @@ class CompiledWindow(Compiled):
 
     @property
     def is_memoryless(self) -> bool:
-        """Return True unless the reach has a number of events."""
+        """Return True unless the reach counts events."""
         return self._reach.events == 1
 
 
 def _old(rows: pa.Table, reach: ReachBounds) -> int:
-    """Return the number of leading rows that no later match can have, since all windows have passed them."""
+    """Return the number of leading rows that no later match can contain, because all windows have passed them."""
     kept = min(rows.num_rows, reach.events - 1)
     for name, width in reach.widths:
         kept = max(kept, rows.num_rows - _before(rows[name], width))
@@ -454,7 +454,7 @@ def _before(values: pa.ChunkedArray, width: Width) -> int:
 
 @lru_cache(QUERIES)
 def compiled(text: str, clock: str = TIME, budget: Budget = Budget()) -> Compiled:
-    """Return the compiled query of this JSON, cached; its rows are ordered by the attribute clock.
+    """Return the compiled query of this JSON, cached. clock: the attribute that orders the rows.
 
     Raises ParseError, IllFormed, Unsupported, BudgetExceeded.
     """
@@ -515,7 +515,7 @@ class StreamPlan:
 
     @property
     def clock(self) -> str:
-        """Return the name of the event time in the query: `time`, or that of an attribute."""
+        """Return the name that the event time has in the query: `time`, or an attribute."""
         return TIME if self.columns.time == self.event_time else self.event_time
 
     @cached_property
@@ -525,13 +525,13 @@ class StreamPlan:
 
     @cached_property
     def order(self) -> list[str]:
-        """Return the columns that order events. Events that agree on all of them are equal for the query."""
+        """Return the columns that order events. Events that are equal in all of them are interchangeable."""
         ids = () if self.columns.id is None else (self.columns.id,)
         return [*dict.fromkeys((*self.columns.order, *ids, *self.columns.all_columns))]
 
     @cached_property
     def idle_timeout(self) -> int | None:
-        """Return the microseconds without an event after which a key needs no state; None if it always needs one."""
+        """Return after how many microseconds without an event a key needs no state; None if it always needs one."""
         widths = self.compiled.widths
         if self.clock not in widths or not self.compiled.is_memoryless:
             return None
@@ -539,7 +539,9 @@ class StreamPlan:
 
     @cached_property
     def fingerprint(self) -> bytes:
-        """Return a hash of all that the state of a key depends on: the parsed query, and the columns that it needs."""
+        """Return a hash of everything on which a key's state depends: the parsed query, and the columns that it
+        needs.
+        """
         parts = [self.query.identity, asdict(self.columns), self._types]
         return sha256(json.dumps(parts, sort_keys=True).encode()).digest()[:16]
 
@@ -577,7 +579,7 @@ PIECE = 65_536  # events evaluated at a time
 
 
 class Ids:
-    """The ids of the events that later matches may have, by their positions in a run."""
+    """The ids of the events that later matches may contain, by their positions in a run."""
 
     def __init__(self, kind: pa.DataType, saved: bytes | None = None) -> None:
         self._schema = pa.schema([(POSITION_FIELD, pa.int64()), (ID, kind)])
@@ -595,16 +597,16 @@ class Ids:
         return map_positions(matches, ids.type, lambda positions: ids.take(pa.array(np.searchsorted(known, positions))))
 
     def save(self, reachable: NDArray[np.int64]) -> bytes:
-        """Remove the ids of all other positions; return those of these positions as a blob."""
+        """Return the ids of these positions as a blob, and remove all others."""
         self._ids = self._ids.filter(pa.array(np.isin(self._ids[POSITION_FIELD].to_numpy(), reachable)))
         return packed(self._ids)
 
 
 def split_invalid_rows(plan: StreamPlan, rows: pa.Table, watermark: int) -> tuple[pa.Table, Mapping[str, pa.Table]]:
-    """Return the valid rows, and the invalid rows by the first reason that applies. The watermark is in microseconds.
+    """Return the valid rows, and the invalid rows grouped by the first reason that applies.
 
-    Invalid rows are in no stream: without a key, time or type, not in the schema, or late. They are returned, not
-    dropped.
+    Invalid rows are in no stream: without a key, time or type, not in the schema, or late. The watermark is in
+    microseconds.
     """
     good, invalid = split(rows, _masks(plan, rows, watermark))
     reasons = dict.fromkeys(reason for reason, _ in invalid)
@@ -624,13 +626,13 @@ def _masks(plan: StreamPlan, rows: pa.Table, watermark: int) -> Iterator[tuple[s
 
 @dataclass(frozen=True)
 class KeyState:
-    """The state of a key, without its rows that wait for the watermark, which are called held.
+    """The state of a key, except its rows that wait for the watermark (the held rows).
 
-    plan: the fingerprint of the query and its columns. first: the time of the earliest row held, or that after which
-    the run has more matches; last: that of the
-    latest row evaluated; both in microseconds. began: the number of events before the first one of the run; position:
-    the number of events evaluated. run: the saved run. ids: the ids of the events that later matches may have. timer:
-    the watermark, in milliseconds, at which the key is visited if no event comes before.
+    plan: the fingerprint of the query and its columns. first: the time of the earliest held row, or the time after
+    which the run has more matches. last: the time of the latest evaluated row. Both are in microseconds. began: the
+    number of events before the first one of the run; position: the number of events evaluated. run: the saved run. ids:
+    the ids of the events that later matches may contain. timer: the watermark, in milliseconds, at which to visit the
+    key if no event comes earlier.
     """
 
     plan: bytes
@@ -646,7 +648,7 @@ class KeyState:
 def received(
     plan: StreamPlan, kept: KeyState, rows: pa.Table, watermark: int
 ) -> tuple[KeyState, pa.Table, Mapping[str, pa.Table]]:
-    """Return the state after receiving some rows, the rows that wait, and the invalid rows by their reason.
+    """Return the state after receiving some rows, the rows that wait, and the invalid rows by reason.
 
     Here and below the watermark is in microseconds; 0 if there is none yet.
     """
@@ -658,7 +660,7 @@ def received(
 
 
 def is_due(kept: KeyState, watermark: int) -> bool:
-    """Return whether the watermark has passed the time of a waiting row, or of matches."""
+    """Return whether the watermark has passed the time of a waiting row, or the time after which matches are due."""
     return kept.first is not None and watermark > 0 and kept.first < watermark
 
 
@@ -701,7 +703,7 @@ def evaluated(
 
 
 def _sorted(rows: pa.Table, names: list[str]) -> pa.Table:
-    """Return the rows ordered by these columns, a struct by its fields; lists have no order."""
+    """Return the rows ordered by these columns. A struct is compared field by field; lists have no order."""
     flat = rows.select(names)
     while any(pa.types.is_struct(field.type) for field in flat.schema):
         flat = flat.flatten()
@@ -711,7 +713,7 @@ def _sorted(rows: pa.Table, names: list[str]) -> pa.Table:
 
 
 def remembered(plan: StreamPlan, kept: KeyState, watermark: int) -> KeyState | None:
-    """Return the state to keep at this watermark; None if a new key has the same one."""
+    """Return the state to keep at this watermark; None if it equals that of a new key."""
     wake = wakes(plan, kept)
     if kept.first is not None or kept.run is None or wake is None or watermark < wake * MILLISECOND:
         return kept
@@ -721,8 +723,8 @@ def remembered(plan: StreamPlan, kept: KeyState, watermark: int) -> KeyState | N
 
 
 def wakes(plan: StreamPlan, kept: KeyState) -> int | None:
-    """Return the watermark, in milliseconds, at which to visit the key if no event comes before; None if there is no
-    need.
+    """Return the watermark, in milliseconds, at which to visit the key if no event comes earlier; None if not
+    needed.
     """
     if kept.first is not None:
         time = kept.first
@@ -734,7 +736,9 @@ def wakes(plan: StreamPlan, kept: KeyState) -> int | None:
 
 
 def same_plan(plan: StreamPlan, kept: KeyState) -> KeyState:
-    """Return the state, also if the previous release wrote it. Raises InputError for the state of another query."""
+    """Return the state, converted if the previous release wrote it. Raises InputError for the state of another
+    query.
+    """
     if kept.plan != plan.fingerprint:
         raise InputError(
             "the checkpoint belongs to another query or other columns; continue with its own query, or "
@@ -760,7 +764,7 @@ PIECE_SIZE = 8_192  # rows of a blob
 class KeyOperator:
     """Reads and writes the two states of the current key.
 
-    held: its rows that wait for the watermark, as Arrow IPC, a list of them. kept: its KeyState.
+    held: the list of rows that wait for the watermark, as Arrow IPC. kept: the KeyState.
     """
 
     def __init__(self, plan: StreamPlan, handle: StatefulProcessorHandle, held: ListState, kept: ValueState) -> None:
@@ -768,7 +772,7 @@ class KeyOperator:
         self._handle, self._held, self._kept = handle, held, kept
 
     def process_rows(self, key: Any, rows: Iterable[Any], watermark: int) -> Iterator[Row]:
-        """Yield the rows of the answer for blobs of rows of the key. The watermark is in milliseconds."""
+        """Yield the rows of the answer, given blobs of rows of the key. The watermark is in milliseconds."""
         plan, passed = self._plan, watermark * MILLISECOND
         with serialize_error():
             before = self._state()
@@ -785,7 +789,7 @@ class KeyOperator:
                 self._keep(before, kept)
 
     def wake(self, key: Any, timer: int, watermark: int) -> Iterator[Row]:
-        """Yield the rows of the answer when the watermark, in milliseconds, has passed a timer of the key."""
+        """Yield the rows of the answer after the watermark (in milliseconds) has passed a timer of the key."""
         passed = watermark * MILLISECOND
         with serialize_error():
             kept = self._state()

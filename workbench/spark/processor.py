@@ -1,7 +1,7 @@
 """The stateful operator of match_stream, which Spark calls for each key.
 
-Spark starts a Python process for each batch to ask for the states alone, so this module imports key_operator.py, and
-with it the evaluators, only when rows are read.
+Spark starts a Python process for each batch only to ask for the states. So this module imports the evaluators only when
+rows are read.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Processor(StatefulProcessor):
         self._keys: KeyOperator | None = None
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        """Declare the states. Spark calls it first."""
+        """Declare the states. Spark calls this first."""
         self._handle = handle
         self._held = handle.getListState(HELD, HELD_SCHEMA)
         self._kept = handle.getValueState(KEPT, KEPT_SCHEMA)
@@ -45,8 +45,8 @@ class Processor(StatefulProcessor):
     def handleExpiredTimer(
         self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo
     ) -> Iterator[Row]:
-        """Return the rows of the answer for a key whose timer the watermark has passed; called after the rows of the
-        batch.
+        """Return the rows of the answer for a key whose timer the watermark has passed. Spark calls it after the
+        batch's rows.
         """
         return self._operator().wake(key, expiredTimerInfo.getExpiryTimeInMs(), timerValues.getCurrentWatermarkInMs())
 

@@ -1,4 +1,4 @@
-"""SQL's MATCH_RECOGNIZE over a data frame, as a data frame; Spark SQL has no such clause."""
+"""Evaluate SQL's MATCH_RECOGNIZE over a data frame, because Spark SQL has no such clause."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ PARTITION, PLACE = "cerify_partition", "\0cerify_place"  # the latter stands bes
 class RowQuery:
     """A clause as plain data for workers.
 
-    names: the columns of the data frame. columns: those of PARTITION BY and ORDER BY. read: those that conditions and
-    measures calculate with. first, measures, others: the columns of the output in their order, measures with their
-    types, and with the column whose values they are, or None. longest: the most rows of a partition.
+    names: the columns of the data frame. columns: those of PARTITION BY and ORDER BY. read: the columns that conditions
+    and measures use. first, measures, others: the columns of the output in order; measures have types, and the column
+    from which they only choose values, or None. longest: the greatest number of rows in a partition.
     """
 
     text: str
@@ -77,14 +77,14 @@ class RowQuery:
 
     @property
     def number(self) -> str:
-        """Return a new name, not one of the data frame's, for the column with the numbers of the partitions."""
+        """Return a new column name that the data frame does not have, for the numbers of the partitions."""
         return unused(PARTITION, self.names)
 
     @property
     def clause(self) -> MatchRecognize:
-        """Return the clause over the read columns, which are named by numbers, and the number of the partition.
+        """Return the clause over the read columns, which are renamed to numbers, and the partition's number.
 
-        A measure that only chooses rows is one of their places in the table, so that columns of all types have it.
+        A measure that only chooses rows returns their places in the table, so it can have a column of any type.
         """
         return _clause(self.text, self.names, self.read)
 
@@ -99,14 +99,16 @@ def _clause(text: str, names: tuple[str, ...], read: tuple[str, ...]) -> MatchRe
 
 
 def with_places(q: MatchRecognize) -> MatchRecognize:
-    """Return the clause with the column PLACE in place of the column in a measure that only chooses rows."""
+    """Return the clause with the column PLACE instead of the real column in each measure that only chooses rows."""
     return replace(
         q, measures=tuple(replace(one, expression=_split_chosen_column(one.expression)[0]) for one in q.measures)
     )
 
 
 def _split_chosen_column(e: syntax.Expression) -> tuple[syntax.Expression, str | None]:
-    """Return an expression that only chooses rows over the column PLACE, and its column; others with None."""
+    """Return an expression that only chooses rows, rewritten to the column PLACE, and its real column; else None with
+    it.
+    """
     match e:
         case syntax.RowColumn():
             return replace(e, name=PLACE, quoted=True), e.name
@@ -125,7 +127,7 @@ def output_rows(batches: Iterable[pa.RecordBatch], query: RowQuery) -> Iterator[
 
 
 def whole_partitions(batches: Iterable[pa.RecordBatch], query: RowQuery) -> Iterator[pa.Table]:
-    """Yield the rows with the numbers of their partitions, some whole partitions at a time.
+    """Yield blocks of whole partitions: their rows, with the numbers of the partitions.
 
     Raises InputError for two rows with the same place in the order, and BudgetExceeded for too long a partition.
     """
@@ -181,7 +183,7 @@ def _answered(table: pa.Table, query: RowQuery) -> Iterator[pa.RecordBatch]:
 
 
 def _stream(table: pa.Table, query: RowQuery) -> Stream:
-    """Return the read columns as those of a stream. Raises InputError for a time outside Python's range."""
+    """Return the read columns as a stream. Raises InputError for a time outside Python's range."""
     columns = {
         TYPE: pa.DictionaryArray.from_arrays(np.zeros(len(table), np.int32), [ROW]),
         PARTITION: table[query.number],
@@ -205,7 +207,7 @@ def _measure(
     type_: RowType | None,
     column: str | None,
 ) -> pa.Array:
-    """Return the values of the measure of an output. Raises InputError for one that its type cannot hold."""
+    """Return the values of one measure of an output. Raises InputError for a value that its type cannot hold."""
     values = made.measure(output.clause.measures[0].expression)
     if values is None:
         values = _row_by_row(output, automaton, made.block)
@@ -226,7 +228,7 @@ def _measure(
 
 
 def _row_by_row(output: RegisterOutput, automaton: Automaton, block: LabelArrays) -> list[Any]:
-    """Return the values of a measure by registers, if columns cannot hold them."""
+    """Return the values of a measure computed row by row, for values that columns cannot hold."""
     found = block.matches(automaton, np.arange(len(output.S)), output.clause.window is not None)
     return [value for match in found for _, (value,) in output.measured(match)]
 
@@ -249,7 +251,7 @@ class Recognition:
     """A clause for data frames of one schema.
 
     output: the schema of its output table. order: the columns of ORDER BY, each with whether it descends, and whether
-    its NULLs come first. moved: the columns sent to workers. why_not: as in Plan.
+    its NULLs come first. moved: the columns sent to workers. why_not: why other evaluators were not chosen, as in Plan.
     """
 
     query: RowQuery
@@ -264,10 +266,10 @@ def match_recognize(
 ) -> DataFrame:
     """Return the output table of MATCH_RECOGNIZE over the rows of a data frame, as a data frame.
 
-    clause: the text from MATCH_RECOGNIZE to its closing parenthesis. Columns that are shown as they are have the types
-    of the data frame, and so have measures that only choose rows, as FIRST(A.x), or list them, as ARRAY_AGG(A.x);
-    others are BIGINT, DOUBLE, STRING, BOOLEAN, TIMESTAMP or an interval. Rows that are NULL in PARTITION BY are a
-    partition. A partition is gathered in a task, up to partition_rows rows. clustered is as for `match`.
+    clause: the text from MATCH_RECOGNIZE to its closing parenthesis. Unchanged columns have the types of the data
+    frame, and so do measures that only choose rows, such as FIRST(A.x), or list them, such as ARRAY_AGG(A.x). Other
+    measures are BIGINT, DOUBLE, STRING, BOOLEAN, TIMESTAMP or an interval. Rows with NULL in PARTITION BY form a
+    partition. A partition is gathered in one task, up to partition_rows rows. clustered is as for `match`.
 
     Raises ParseError, IllFormed, Unsupported and InputError before any row is read. Errors in the rows are raised by
     the action that reads them, as those of `match`: two rows of a partition with the same place in the order, a
@@ -308,7 +310,7 @@ def described_clause(df: DataFrame, clause: str) -> dict[str, str]:
 
 
 def _require_at_rest(df: DataFrame) -> None:
-    """Raise InputError for a streaming data frame, whose rows Spark does not sort."""
+    """Raise InputError for a streaming data frame, because Spark does not sort its rows."""
     if df.isStreaming:
         raise InputError(
             "match_recognize reads data at rest, since a partition of a stream has no end; write the stream to a table "
@@ -380,7 +382,7 @@ def recognition(schema: T.StructType, clause: str, budget: Budget = Budget(), lo
 
 
 def _find_read_columns(q: MatchRecognize, schema: T.StructType) -> tuple[str, ...]:
-    """Return the columns that conditions and measures use. Raises InputError for an unsupported type."""
+    """Return the columns that conditions and measures read. Raises InputError for an unsupported type."""
     nodes = (node for e in q.expressions for node in subtrees(e))
     found = [node for node in nodes if isinstance(node, syntax.RowColumn) and node.name != PLACE]
     for node in found:
@@ -392,7 +394,7 @@ def _find_read_columns(q: MatchRecognize, schema: T.StructType) -> tuple[str, ..
 
 
 def _require_distinct(q: MatchRecognize, schema: T.StructType, moved: Sequence[str], shown: Sequence[str]) -> None:
-    """Raise InputError for two columns of one name in the data frame, or in the output."""
+    """Raise InputError if two columns of the data frame, or of the output, have the same name."""
     for name in moved:
         if (times := schema.names.count(name)) > 1:
             raise InputError(f"there are {times} columns {name!r}; the columns are {', '.join(schema.names)}")

@@ -1,4 +1,4 @@
-"""A run: the evaluation of a query over one stream of Arrow tables; and the table of its matches."""
+"""Evaluate a query over one stream of Arrow tables (a run), and make the table of its matches."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ Classes: TypeAlias = NDArray[np.int32]
 class SparkRun(ABC):
     """The evaluation of a query over one stream; positions count from its first event.
 
-    The tables that are pushed have the columns of Stream.table: "type" and one for each attribute. streams: whether a
-    match is reported by the push that completes it; else the events are gathered, and `finish` reports all matches.
+    The tables that are pushed have the columns of Stream.table: "type" and one for each attribute. streams: whether
+    each match is reported by the push that completes it. Otherwise events are gathered, and `finish` reports all
+    matches.
     """
 
     streams: ClassVar[bool] = True
@@ -48,12 +49,12 @@ class SparkRun(ABC):
         return len(self.push(table, classes))
 
     def classes(self, table: pa.Table) -> Classes | None:
-        """Return the classes of events, of one stream or several; None if the run does not classify events."""
+        """Return the classes of events, in one stream or several; None if the run does not classify events."""
         return None
 
     @property
     def ascending(self) -> Mapping[str, bool]:
-        """Return the attributes whose values must not decrease, each with whether every event must have a value."""
+        """Return the attributes whose values must not decrease; for each, whether every event needs a value."""
         return {}
 
     def finish(self) -> pa.Table:
@@ -66,12 +67,12 @@ class SparkRun(ABC):
 
     @property
     def reaches(self) -> int:
-        """Return the least position that a match not yet reported may have."""
+        """Return the least position in matches that are not yet reported."""
         return 0
 
 
 def of_events(at: pa.ChunkedArray | pa.Array, events: pa.ChunkedArray | pa.Array) -> pa.Table:
-    """Return the table of matches without bindings and results."""
+    """Return a table of matches without bindings and results."""
     rest = [pa.nulls(len(at), kind) for kind in RESULT.types[2:]]
     return pa.table([at, events.cast(POSITIONS), *rest], schema=RESULT)
 
@@ -88,7 +89,7 @@ def match_schema(place: pa.DataType) -> pa.Schema:
 
 
 def map_positions(matches: pa.Table, place: pa.DataType, identify: PositionMap) -> pa.Table:
-    """Return the matches with identifiers of the type `place`, which `identify` gives, in place of positions."""
+    """Return the matches with identifiers of type `place` instead of positions. `identify` maps positions to them."""
     at, events, bindings, result = (matches[name].combine_chunks() for name in RESULT.names)
     schema = match_schema(place)
     if bindings.null_count:  # a query without bindings: all are null
@@ -102,7 +103,7 @@ def map_positions(matches: pa.Table, place: pa.DataType, identify: PositionMap) 
 
 
 def shift_positions(matches: pa.Table, by: int) -> pa.Table:
-    """Return the matches of a run with `by`, the position of its first event in the stream, added to all positions."""
+    """Return the matches of a run with `by` added to all positions: the position of its first event in the stream."""
     return map_positions(matches, pa.int64(), lambda positions: pc.add(positions, by)) if by else matches
 
 
@@ -121,7 +122,7 @@ Longs: TypeAlias = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of the data by purpose: the order, the key, the type of an event, its id, its time, its attributes.
+    """The columns of the data by purpose: order, key, type, id, time and attributes of events.
 
     Without an id events are identified by their positions. A column may have several purposes.
     """
@@ -142,9 +143,9 @@ class Columns:
 
 @dataclass(frozen=True)
 class SparkRows:
-    """Consecutive rows of one key as the table of a stream; begins: whether they are the first of their key.
+    """Consecutive rows of one key as the table of a stream.
 
-    key: the columns of the key, of one row.
+    begins: whether they are the first of their key. key: the columns of the key, with one row.
     """
 
     begins: bool
@@ -158,8 +159,8 @@ class SparkRows:
 class RowsOfKeys:
     """Consecutive rows of some keys, with the table of their events, one stream after the other.
 
-    firsts: int64 [streams], the first row of each; before: the number of earlier rows of the stream of row 0. classes:
-    those of the events, or None.
+    firsts: int64 [streams], the first row of each stream. before: the number of earlier rows in the stream of row 0.
+    classes: the classes of the events, or None.
     """
 
     batch: pa.RecordBatch
@@ -175,7 +176,7 @@ class RowsOfKeys:
         return self.firsts[1:] if self.before else self.firsts
 
     def origins(self, base: int = 0) -> Longs:
-        """Return the position of the first event of each stream, where row 0 has the position base."""
+        """Return the position of the first event of each stream, if row 0 has the position base."""
         found = self.firsts + base
         found[0] -= self.before
         return found
@@ -186,16 +187,16 @@ class RowsOfKeys:
         return None if self.columns.id is None else self.batch.column(self.columns.id)
 
     def keys(self, streams: Longs) -> dict[str, pa.Array]:
-        """Return the columns of the key, for some of the streams by their numbers."""
+        """Return the key columns of some streams, given by number."""
         rows = pa.array(self.firsts[streams])
         return {name: self.batch.column(name).take(rows) for name in self.columns.keys}
 
     def key(self, stream: int) -> dict[str, pa.Array]:
-        """Return the key of one of the streams, as columns of one row."""
+        """Return the key of one stream as columns with one row."""
         return {name: self.batch.column(name).slice(int(self.firsts[stream]), 1) for name in self.columns.keys}
 
     def streams(self, numbers: Iterable[int] | None = None) -> Iterator[SparkRows]:
-        """Yield the rows of each stream, or of some of them by their numbers."""
+        """Yield the rows of each stream; with numbers, only of these streams."""
         edges = [*self.firsts.tolist(), self.batch.num_rows]
         for i in range(len(self.firsts)) if numbers is None else numbers:
             begin, end = edges[i : i + 2]
@@ -213,7 +214,7 @@ Classify: TypeAlias = Callable[[pa.Table], Classes | None]
 
 
 def unused(name: str, names: Iterable[str]) -> str:
-    """Return the name, with underscores added while a column has it, in any case."""
+    """Return the name with underscores added until no column has it, ignoring case."""
     taken = {one.lower() for one in names}
     while name.lower() in taken:
         name += "_"
@@ -241,7 +242,9 @@ def rows_of(
 
 
 def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield the same rows in batches of at least AT_ONCE rows, except the last, since each batch has a fixed cost."""
+    """Yield the rows in batches of at least AT_ONCE rows, except for the last one, because each batch has a
+    fixed cost.
+    """
     some: list[pa.RecordBatch] = []
     for batch in batches:
         some.append(batch)
@@ -256,8 +259,8 @@ def _combine_batches(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
 
 
 def events_of(batch: pa.RecordBatch, columns: Columns, schema: Schema | None) -> pa.Table:
-    """Return the rows as the table of a stream. Raises InputError for a row without type or id, or
-    not in the schema.
+    """Return the rows as the table of a stream. Raises InputError for a row without type or id, or one not in the
+    schema.
     """
     types = batch.column(columns.type)
     if types.null_count:
@@ -279,7 +282,7 @@ def events_of(batch: pa.RecordBatch, columns: Columns, schema: Schema | None) ->
 
 
 def _values_of_field(name: str, column: pa.Array) -> dict[str, pa.Array]:
-    """Return the columns of a field of EQL: of an array one for each place, as `name`, `name[1]`; nulls have none.
+    """Return the columns of a field of EQL; for an array one for each place: `name`, `name[1]`. Nulls have none.
 
     Raises InputError for an array that is longer than MOST_VALUES.
     """
@@ -300,9 +303,9 @@ def _values_of_field(name: str, column: pa.Array) -> dict[str, pa.Array]:
 
 
 def _require_seconds(times: pa.Array, batch: pa.RecordBatch, columns: Columns) -> None:
-    """Raise InputError for whole numbers that are milliseconds or smaller units since 1970, not seconds.
+    """Raise InputError for whole numbers that seem to be milliseconds or smaller units since 1970 instead of seconds.
 
-    A unit is not found out here as it is for files: a batch is a part of the data, and another one may look otherwise.
+    The unit is not detected here as it is for files: a batch is only a part of the data, and others may look different.
     """
     if pa.types.is_floating(times.type) and times.null_count < len(times):
         raise InputError(
@@ -323,7 +326,7 @@ def _require_seconds(times: pa.Array, batch: pa.RecordBatch, columns: Columns) -
 
 
 def place(batch: pa.RecordBatch, row: int, columns: Columns) -> str:
-    """Return the place of a row for messages: its key, and its place in the order."""
+    """Return, for messages, the place of a row: its key, and its values in the order."""
     values = {name: batch.column(name)[row].as_py() for name in (*columns.keys, *columns.order)}
     return format_values(values)
 
@@ -344,10 +347,9 @@ def _require_places(batch: pa.RecordBatch, columns: Columns) -> None:
 
 
 def begins_of(batch: pa.RecordBatch, last: pa.RecordBatch | None, columns: Columns) -> list[int]:
-    """Return the indices at which the rows of a key begin, 0 included; last: the row before them. Raises InputError for
-    ties.
+    """Return the indices at which the rows of a new key begin, including 0. Raises InputError for ties.
 
-    Two rows without a value in a column agree on it.
+    last: the row before these. Two rows without a value in a column count as equal in it.
     """
     rest, before = batch.slice(1), batch.slice(0, batch.num_rows - 1)
     same_key = agree(before, rest, columns.keys)
@@ -375,7 +377,7 @@ def same(left: pa.RecordBatch, right: pa.RecordBatch, names: tuple[str, ...]) ->
 
 
 def agree(left: pa.RecordBatch, right: pa.RecordBatch, names: tuple[str, ...]) -> Mask:
-    """Return row by row whether two batches are equal in these columns; null equals null, and NaN equals NaN."""
+    """Return for each row whether two batches are equal in these columns. Nulls are equal, and so are NaNs."""
     found: list[Mask] = [_equal(left.column(name), right.column(name)) for name in names]
     return reduce(np.logical_and, found, np.ones(left.num_rows, np.bool_))
 
@@ -405,7 +407,7 @@ InvalidRows = TypeVar("InvalidRows", pa.Table, pa.RecordBatch)
 
 @dataclass(frozen=True)
 class Invalid:
-    """Rows that are set aside for one reason. message: the error that they would have caused, or None."""
+    """Rows set aside for one reason. message: the error that they would have caused, or None."""
 
     reason: str
     message: str | None
@@ -415,7 +417,9 @@ class Invalid:
 def masks(
     rows: pa.Table | pa.RecordBatch, columns: Columns, schema: Schema | None, required: Iterable[tuple[str, str]]
 ) -> Iterator[tuple[str, Mask]]:
-    """Return reasons with masks of the rows to which they apply; required: reasons with columns that need a value."""
+    """Return reasons for setting rows aside, with masks of these rows. required: reasons with columns that need a
+    value.
+    """
     for name in columns.keys:
         yield NO_KEY, nothing(rows[name])
     for reason, name in required:
@@ -430,7 +434,7 @@ def masks(
 
 
 def split(rows: InvalidRows, reasons: Iterable[tuple[str, Mask]]) -> tuple[InvalidRows, list[tuple[str, InvalidRows]]]:
-    """Return the valid rows, and the others by the first reason that applies."""
+    """Return the valid rows, and the other rows grouped by the first reason that applies."""
     left, invalid = np.ones(rows.num_rows, np.bool_), []
     for reason, bad in reasons:
         if (found := left & bad).any():
@@ -456,10 +460,10 @@ def _among(types: pa.Array | pa.ChunkedArray, names: list[str]) -> pa.Array | pa
 
 
 class ValidRows:
-    """The rows of some batches that are events of streams; the others are collected, to be taken.
+    """Finds the rows of some batches that are events of streams; the others are set aside, to be taken.
 
     ascending: the attributes whose values must not decrease in a stream, each with whether every event must have one.
-    The last row of a batch is left for the next one, as it may have the same place in the order as the row after it.
+    The last row of a batch is kept for the next one, because it may tie with the row after it.
     """
 
     def __init__(self, columns: Columns, schema: Schema | None, ascending: Mapping[str, bool]) -> None:
@@ -484,7 +488,7 @@ class ValidRows:
         self._invalid.append(Invalid(reason, error.message, pa.record_batch(columns, schema=fields)))
 
     def filter_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the valid rows of each batch, which may be none."""
+        """Yield the valid rows of each batch, which may be empty."""
         for batch in batches:
             self._fields = batch.schema
             good = self._well_formed(batch)
@@ -505,7 +509,7 @@ class ValidRows:
         return rows.filter(pa.array(~bad))
 
     def _well_formed(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the rows that are events by themselves."""
+        """Return the rows that are valid on their own."""
         columns = self.columns
         required = [(NO_ORDER, name) for name in columns.order]
         if columns.time is not None and self._ascending.get(TIME):
@@ -518,7 +522,7 @@ class ValidRows:
         return rows
 
     def _unfit(self, rows: pa.RecordBatch, first: int) -> Iterator[tuple[int, str]]:
-        """Yield the rows that `events_of` refuses, found by bisection, with its messages."""
+        """Yield the rows that `events_of` refuses, found by bisection, with its error messages."""
         if not rows.num_rows:
             return
         try:
@@ -532,7 +536,7 @@ class ValidRows:
             yield from self._unfit(rows.slice(middle), first + middle)
 
     def _placed(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the rows with a unique place in the order."""
+        """Return the rows whose place in the order is unique."""
         if not (number := rows.num_rows):
             return rows
         names = (*self.columns.keys, *self.columns.order)
@@ -545,7 +549,7 @@ class ValidRows:
         return self._split(rows, TIE, tied)
 
     def _forward(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the rows whose values do not decrease."""
+        """Return the rows whose values, in the ascending attributes, do not decrease."""
         before, keys = self._last, Columns((), self.columns.keys)
         self._last = rows.slice(rows.num_rows - 1) if rows.num_rows else before
         for name in self._ascending:

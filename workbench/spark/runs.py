@@ -1,4 +1,4 @@
-"""A query as it is sent to workers: plain data, which each worker parses."""
+"""Describe a query as it is sent to workers: plain data, which each worker parses."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from cerify.spark.rows import NOTHING, Classes, Longs, RowsOfKeys, SparkRun, of_
 class SparkQuery:
     """The text of a query, its language, the output wanted, and the schema of the events or None.
 
-    predicates: functions by the names that a query of CEL has for them; they are sent to workers beside the JSON.
+    predicates: functions by their names in a query of CEL; they are sent to workers in addition to the JSON.
     """
 
     text: str
@@ -72,7 +72,7 @@ class SparkQuery:
         return Options(self.output, budget, self.predicates)
 
     def in_cel(self, budget: Budget) -> Formula | Unsupported:
-        """Return the query as a formula of CEL, or why it has none or too large a one."""
+        """Return the query as a formula of CEL; or the reason why it has none, or too large a one."""
         try:
             return self.plugin.deciders.in_cel(self.parsed, budget)
         except BudgetExceeded as error:
@@ -85,7 +85,7 @@ class SparkQuery:
 
     @cached_property
     def identity(self) -> str:
-        """Return a text that is equal for queries that are parsed as the same tree, with the same options."""
+        """Return a text that is equal for queries with the same tree and the same options."""
         types = None if self.schema is None else {name: dict(of) for name, of in sorted(self.schema.types.items())}
         return json.dumps([self.language, self.plugin.syntax.show(self.parsed), self.output, types], sort_keys=True)
 
@@ -107,17 +107,17 @@ class SparkQuery:
 
 
 def reach_of_query(query: SparkQuery, budget: Budget) -> Found:
-    """Return the reach of a query; None if it may depend on all events before."""
+    """Return the reach of a query; None if it may depend on all earlier events."""
     phi = query.in_cel(budget)
     return reach_of_block(query.parsed) if isinstance(phi, Unsupported) else reach_of(phi)
 
 
 def reach_of_block(q: Any, ahead: bool = False) -> Found:
-    """Return the reach of a query of SASE+ whose matches depend on no events before a window that ends with the match.
+    """Return the reach of a query of SASE+ whose matches depend only on events in a window that ends with the match.
 
-    So no matches are left out because of others. The last component is no Kleene plus, which extends until an event
-    stops it, and not negated; with ahead it may be, since the events of a window after the match are known too. Then
-    WITHIN is a reach, and so is the number of components if each is the event that follows the one before it.
+    No match may exclude another one, and the last component must be neither a Kleene plus, which extends until an event
+    stops it, nor negated. With ahead it may be negated, because the events in a window after the match are known too.
+    Then WITHIN is a reach; so is the number of components if each one directly follows the one before.
     """
     if not isinstance(q, sase.SaseQuery) or q.source is not None or q.returned.non_overlap:
         return None
@@ -136,17 +136,17 @@ def reach_of_block(q: Any, ahead: bool = False) -> Found:
 
 
 class Failures(ABC):
-    """The numbers of the streams among some rows that have failed, so that no more matches are searched there."""
+    """Records, by number, the streams among some rows that have failed, so that no more matches are searched there."""
 
     streams: set[int]
 
     @abstractmethod
     def add(self, stream: int, error: CerifyError) -> None:
-        """Raise the error, or add the stream."""
+        """Record a failed stream, or raise its error."""
 
 
 class Concatenated(ABC):
-    """The evaluation of a query over consecutive streams; position: that of the next event."""
+    """The evaluation of a query over consecutive streams. position: the position of the next event."""
 
     position: int
 
@@ -174,7 +174,7 @@ class Concatenated(ABC):
 
 
 class ConcatenatedCel(Concatenated):
-    """A run by the compiled evaluator."""
+    """A run over consecutive streams by the compiled evaluator of CEL."""
 
     def __init__(self, evaluator: CompiledCelEvaluator) -> None:
         self._evaluator, self.position = evaluator, 0
@@ -184,7 +184,7 @@ class ConcatenatedCel(Concatenated):
         return self._evaluator.classes(Stream.from_table(table))
 
     def matches(self, rows: RowsOfKeys, failures: Failures) -> Iterator[MatchBatch]:
-        """Return the matches of the next events; a stream with more matches in these rows than the budget fails."""
+        """Return the matches of the next events. A stream with more matches in these rows than the budget fails."""
         E, first = self._evaluator, rows.origins(self.position)
         most, found = E.budget.matches, np.zeros(len(first), np.int64)
         for roots in E.advance(Stream.from_table(rows.table), rows.classes, rows.begins):
@@ -211,7 +211,7 @@ class ConcatenatedCel(Concatenated):
 
     @property
     def reaches(self) -> int:
-        """Return the position at which the windows begin if matches end where they are reported, else 0."""
+        """Return where the windows begin, if matches end where they are reported; otherwise 0."""
         return reaches(self._evaluator)
 
     @property
@@ -221,12 +221,12 @@ class ConcatenatedCel(Concatenated):
 
 
 def streams_of(first: Longs, positions: Longs | int) -> Longs:
-    """Return the numbers of the streams of some positions, given the position of the first event of each."""
+    """Return the number of the stream of each position, given the position of the first event of each stream."""
     return np.asarray(np.searchsorted(first, positions, "right") - 1)
 
 
 def reaches(E: CompiledCelEvaluator) -> int:
-    """Return the position at which the windows begin if matches end where they are reported, else 0."""
+    """Return where the windows begin, if matches end where they are reported; otherwise 0."""
     if not E.reports_at_last_event:
         return 0
     windows = [int(window.positions[0]) for window in E.range_windows if window.positions.size]
@@ -234,7 +234,9 @@ def reaches(E: CompiledCelEvaluator) -> int:
 
 
 class ConcatenatedExpression(Concatenated):
-    """A run in one state of an automaton; the evaluator is shared with other runs of the process."""
+    """A run over consecutive streams that consists of one state of an automaton. Runs of a process share the
+    evaluator.
+    """
 
     def __init__(self, evaluator: CompiledRunner) -> None:
         self._evaluator, self._states, self.position = evaluator, [0], 0
@@ -287,7 +289,7 @@ class GatheredRun(SparkRun):
         self._events = 0
 
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
-        """Store the events; return no matches. Raises BudgetExceeded."""
+        """Store the events; return an empty table. Raises BudgetExceeded."""
         self._events += table.num_rows
         if self._events > EVENTS:
             raise BudgetExceeded(
@@ -309,7 +311,7 @@ class GatheredRun(SparkRun):
 
 
 class CelRun(SparkRun):
-    """A run by the compiled evaluator."""
+    """A run by the compiled evaluator of CEL."""
 
     def __init__(self, evaluator: CompiledCelEvaluator) -> None:
         self._evaluator = evaluator
@@ -328,7 +330,7 @@ class CelRun(SparkRun):
         return dict.fromkeys((window.attribute for window in self._evaluator.range_windows), False)
 
     def count(self, table: pa.Table, classes: Classes | None = None) -> int:
-        """Return the number of these matches, without listing them."""
+        """Read events and return the number of matches that they complete, without listing these."""
         return self._evaluator.tally(Stream.from_table(table), classes)
 
     def classes(self, table: pa.Table) -> Classes:
@@ -337,12 +339,12 @@ class CelRun(SparkRun):
 
     @property
     def reaches(self) -> int:
-        """Return the position at which the windows begin if matches end where they are reported, else 0."""
+        """Return where the windows begin, if matches end where they are reported; otherwise 0."""
         return reaches(self._evaluator)
 
 
 class BatchRun(SparkRun):
-    """A run by an evaluator of batches without a special form here."""
+    """A run by any other evaluator that reads batches."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
@@ -373,7 +375,7 @@ class ExpressionRun(SparkRun):
         return _match_each_event(self._find_positions(table, classes))
 
     def count(self, table: pa.Table, classes: Classes | None = None) -> int:
-        """Return the number of these matches."""
+        """Read events and return the number of events at which the expression takes place."""
         return len(self._find_positions(table, classes))
 
     def classes(self, table: pa.Table) -> Classes:
@@ -408,7 +410,7 @@ def _match_each_event(positions: pa.Array) -> pa.Table:
 
 
 class SaseRun(SparkRun):
-    """An evaluator of batches, and the rows that a match may still have: those since the oldest run under way.
+    """A run by an evaluator of SASE+, with the rows that matches may still contain: all since the oldest current run.
 
     The stream is gathered if the evaluator cannot read the first rows.
     """
@@ -474,7 +476,9 @@ class SaseRun(SparkRun):
         return known
 
     def _gather(self, refused: Unsupported) -> None:
-        """Store the stream from its beginning. Raises the reason if the evaluator has read a part of it."""
+        """Store the stream from its beginning. Raises the given reason if the evaluator has already read a part
+        of it.
+        """
         if self._evaluator.position:
             raise refused
         self._gathered = GatheredRun(self._query, self._budget)
@@ -498,13 +502,15 @@ class SaseRun(SparkRun):
 
 
 class SaseStreams:
-    """The matches of a query block over whole streams by one pass, since a run for each costs more than its events."""
+    """Finds the matches of a query block in whole streams by one pass, because a run for each costs more than its
+    events.
+    """
 
     def __init__(self, q: sase.SaseQuery, budget: Budget) -> None:
         self._q, self._runner = q, CompiledBlockRunner(q, budget=budget)
 
     def matches(self, table: pa.Table, firsts: Longs) -> pa.Table | Unsupported:
-        """Return the matches, ordered by `at`, a table with the schema RESULT. Positions are rows.
+        """Return the matches, ordered by `at`, as a table with the schema RESULT. Positions are rows.
 
         firsts: the rows with which the streams begin. Raises BudgetExceeded, for all streams together.
         """
@@ -564,7 +570,7 @@ def starting(query: SparkQuery, budget: Budget = Budget()) -> Make:
 
 
 def whole_streams(query: SparkQuery, budget: Budget = Budget()) -> SaseStreams | None:
-    """Return what reads several whole streams by one pass, or None; for queries without `concatenated`."""
+    """Return an evaluator of several whole streams by one pass, or None. It is for queries without `concatenated`."""
     return None if query.predicates else _whole_streams(query.to_json(), budget)
 
 

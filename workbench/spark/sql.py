@@ -3,10 +3,10 @@
     SELECT * FROM cel_match(TABLE(flights), 'A ; B+ ; C', partition_by => 'tailnum', order_by => 'dep_time')
     SELECT * FROM match_recognize(TABLE(ticks), 'MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY day PATTERN (A B+) …)')
 
-Both are of Spark's kind of table function that sees the schema and the arguments before it runs, so that these say how
-the table is divided and ordered, and which columns the answer has. Spark makes an instance for each part of a table,
-which costs as much as many rows, so a part has all rows of some keys. From PySpark 4.1 on the rows come and go in Arrow
-batches; before, one by one.
+Spark shows both functions the schema and the arguments before they run; these determine how the table is divided and
+ordered, and the columns of the answer. Spark makes an instance for each part of a table. That costs as much as many
+rows, so a part has all rows of several keys. From PySpark 4.1 on the rows come and go in Arrow batches; before, one by
+one.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ if TYPE_CHECKING:
 
 
 class SqlOptions(TypedDict, total=False):
-    """The arguments by name of cel_match, as of `match`; several columns are separated by commas, or an array."""
+    """The named arguments of cel_match, which are those of `match`. Several columns are separated by commas, or an
+    array.
+    """
 
     order_by: Required[str | list[str]]
     partition_by: str | list[str]
@@ -78,7 +80,7 @@ class PlannedMatch(AnalyzeResult):
 
 
 class GatheredRows:
-    """The rows of one part of a table, which Spark hands over in batches, or one by one with the columns of `rows`."""
+    """The rows of one part of a table. Spark passes them in batches, or one by one with the columns of `rows`."""
 
     def __init__(self, rows: T.StructType) -> None:
         self._schema = rows
@@ -247,13 +249,13 @@ def _parts(rows: T.StructType, keys: dict[str, str]) -> list[PartitioningColumn]
 
 
 def _with_keys(batch: pa.RecordBatch, keys: Sequence[str]) -> pa.RecordBatch:
-    """Return the rows that have a key."""
+    """Return only the rows that have a key."""
     without = reduce(or_, (nothing(batch.column(name)) for name in keys), np.zeros(batch.num_rows, np.bool_))
     return batch.filter(pa.array(~without)) if without.any() else batch
 
 
 def _selected(rows: T.StructType, name: str, sql: str) -> SelectedColumn:
-    """Return the column of the rows, an expression of SQL; where rows come one by one, of times as microseconds.
+    """Return the column of the rows given by an SQL expression. If rows come one by one, times are microseconds.
 
     Raises InputError for nested times there.
     """
@@ -271,7 +273,7 @@ def _selected(rows: T.StructType, name: str, sql: str) -> SelectedColumn:
 
 
 def _batches_of_rows(rows: list[tuple[Any, ...]], schema: T.StructType) -> list[pa.RecordBatch]:
-    """Return the rows, with columns as `_selected` has them, in batches with the types of the schema."""
+    """Return the rows, with columns made by `_selected`, in batches with the types of the schema."""
     if not rows:
         return []
     times = {field.name for field in schema if isinstance(field.dataType, T.TimestampType)}
@@ -286,7 +288,9 @@ def _batches_of_rows(rows: list[tuple[Any, ...]], schema: T.StructType) -> list[
 
 
 def _rows_of_batches(batches: Iterable[pa.RecordBatch], schema: T.StructType) -> Iterator[Any]:
-    """Yield the answer as Spark takes it. Times in rows are in UTC, because PySpark would shift them to local time."""
+    """Yield the answer in the form that Spark accepts. Times in rows are in UTC; PySpark would shift them to local
+    time.
+    """
     if ARROW is not None:  # all batches of a task have one schema, also in what may be null
         kind = arrow_schema(schema)
         yield from (pa.Table.from_batches([batch]).cast(kind) for batch in batches)
@@ -296,7 +300,7 @@ def _rows_of_batches(batches: Iterable[pa.RecordBatch], schema: T.StructType) ->
 
 
 def _map_times(kind: Any) -> Any:
-    """Return the type with dates, which PySpark passes on unchanged, in place of timestamps."""
+    """Return the type with dates instead of timestamps, because PySpark passes dates on unchanged."""
     match kind:
         case T.TimestampType():
             return T.DateType()

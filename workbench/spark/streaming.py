@@ -1,4 +1,4 @@
-"""The matches of a query over an unbounded stream of rows, by Spark's Structured Streaming and its state store."""
+"""Find the matches of a query over an unbounded stream of rows, by Spark's Structured Streaming and its state store."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvi
 
 
 class StreamOptions(EventNames, total=False):
-    """Keyword arguments that match_stream and match_rest share; match_stream documents them."""
+    """Keyword arguments of match_stream and match_rest. match_stream documents them."""
 
     event_time: Required[ColumnName]
     partition_by: Required[ColumnName | Sequence[ColumnName]]
@@ -112,10 +112,9 @@ def match_stream(
     columns order_by, then id_col, then the other columns of the query. With watermark=None the data frame has
     to have a watermark of its own.
 
-    The answer also contains the rows that can be part of no stream, and the rows that came after the watermark had
-    passed them: `matches`, `late` and `malformed` select from it. Such a row has the columns of the data frame, and
-    those that the arguments name as a Column or a field of a struct. Their numbers are observed under the name
-    `observe`.
+    The answer also contains the rows that cannot be part of a stream, and the rows that came too late for the
+    watermark: `matches`, `late` and `malformed` select from it. Such a row has the columns of the data frame, and those
+    that the arguments name as a Column or a field of a struct. Their numbers are observed under the name `observe`.
 
     Raises ParseError, IllFormed, InputError, and Unsupported for a query without an evaluator of batches.
     """
@@ -152,14 +151,14 @@ def matches(answer: DataFrame) -> DataFrame:
 
 
 def late(answer: DataFrame) -> DataFrame:
-    """Return the rows of an answer of match_stream that came after the watermark had passed them, unchanged."""
+    """Return the late rows of an answer of match_stream, unchanged: those that arrived behind the watermark."""
     return answer.where(F.col(KIND) == LATE).select(f"{ROW}.*")
 
 
 def malformed(answer: DataFrame) -> DataFrame:
     """Return the rows of an answer that belong to no stream, and the keys that failed, with their reasons.
 
-    Of a key that has failed `row` has the columns of the key only, and `message` (with match) is the error.
+    For a failed key, `row` has only the columns of the key, and `message` (with match) is the error.
     """
     more = [MESSAGE] if MESSAGE in answer.columns else []
     return answer.where(~F.col(KIND).isin(MATCH, LATE)).select(F.col(KIND).alias("reason"), *more, ROW)
@@ -261,14 +260,14 @@ NO_BATCH = "STDS_COMMITTED_BATCH_UNAVAILABLE"  # Spark's error class
 
 
 class NoCommittedBatch(InputError):
-    """Raised for a checkpoint without a state: its stream has finished no batch, or was never started."""
+    """Raised for a checkpoint without a state: its stream has not finished a batch, or was never started."""
 
 
 def require_checkpoint(df: DataFrame, query: str, *, checkpoint: str, **options: Unpack[StreamOptions]) -> None:
     """Raise InputError if the checkpoint has states of another query or of other columns.
 
-    df, query and options are those of match_stream. The state of one key is read. Nothing is refused where the stream
-    has finished no batch yet.
+    df, query and options are those of match_stream. Only the state of one key is read. A stream that has not finished a
+    batch yet passes.
     """
     require_keywords(require_checkpoint, options, StreamOptions)
     prepared = prepare(df, query, options)
@@ -287,7 +286,7 @@ def export_state(df: DataFrame, query: str, *, checkpoint: str, **options: Unpac
     The columns are those of the key; `events`, the number of events evaluated; `last`, the time of the latest of them;
     `waiting`, the rows that the watermark has not passed, with the columns that the query needs; and `run`, the
     evaluator's saved state, null if there is none. The checkpoint is only read. df, query and options are those of
-    match_stream. Raises InputError if the stream has finished no batch.
+    match_stream. Raises InputError if the stream has not finished a batch.
     """
     require_keywords(export_state, options, StreamOptions)
     prepared = prepare(df, query, options)
@@ -351,7 +350,8 @@ def match_rest(df: DataFrame, query: str, *, checkpoint: str, **options: Unpack[
     """Return the matches that match_stream would report if the watermark passed all rows in the checkpoint.
 
     df, query and options are those of match_stream, without `watermark` and `observe`. The checkpoint is only read; a
-    stream that continues from it reports these matches itself. Raises InputError if the stream has finished no batch.
+    stream that continues from it reports these matches itself. Raises InputError if the stream has not finished a
+    batch.
     """
     require_keywords(match_rest, options, StreamOptions)
     prepared = prepare(df, query, options)
@@ -383,10 +383,10 @@ LOGGER = logging.getLogger("cerify.spark")
 
 
 def supervised(start: Callable[[], StreamingQuery], *, attempts: int = 5, pause: float = 10.0) -> None:
-    """Start a stream, wait for its end, and start it again where Spark has failed, after `pause` seconds.
+    """Start a stream, wait for its end, and start it again after `pause` seconds if Spark has failed.
 
-    start returns the running stream, which continues from its checkpoint. A stream that has finished a batch has all
-    attempts again. Raises the errors of cerify at once, and Spark's exception when all attempts have failed in turn.
+    start returns the running stream, which continues from its checkpoint. After a finished batch all attempts are
+    available again. Raises the errors of cerify at once, and Spark's exception when all attempts have failed in turn.
     """
     failed, batch = 0, -1
     while True:

@@ -1,4 +1,4 @@
-"""The effect of a chunk of a stream on the numbers of partial matches, as compiled loops.
+"""Compute, in compiled loops, how a chunk of a stream changes the numbers of partial matches.
 
 An I/O-deterministic automaton has one run for each complex event, so numbers of runs are numbers of matches. The effect
 of an event on the numbers of runs in the states is linear. So a chunk is a matrix: the number of runs in each state at
@@ -35,11 +35,11 @@ ROOM = 1 << 62
 
 @compiled
 def transfer(classes, begun, skip, begin, marks, finals, ended, idle, runs, after, totals):  # type: ignore[no-untyped-def]
-    """Read events from index begun on; return the index of the first event after which a number might exceed int64.
+    """Read events from index begun on; stop, and return the index, where a number might exceed int64.
 
-    skip, begin, marks, finals, ended: those of TransitionTables. idle: bool [classes], whether such an event changes
-    nothing. runs, after: int64 [states, K], the runs in each state that come of one run in each of K states; after is
-    scratch. totals: int64 [K], the matches they have reported. States in which nothing is left to do are emptied.
+    skip, begin, marks, finals, ended: those of TransitionTables. idle: bool [classes], whether such an event has no
+    effect. runs, after: int64 [states, K], the number of runs in each state that result from one run in each of K
+    states; after is scratch. totals: int64 [K], the matches that these have reported. Finished states are emptied.
     """
     states, starts = runs.shape
     limit = ROOM // (states + marks.shape[0] + 1)
@@ -103,7 +103,7 @@ class Effect:
     reports: tuple[int, ...]
 
     def after(self, runs: Runs) -> tuple[Runs, int]:
-        """Return the runs after the chunk, and the number of matches that it reports."""
+        """Return the runs after the chunk, given the runs before it, and the number of matches that it reports."""
         found: dict[int, int] = {}
         for p, number in runs.items():
             for q, more in self.runs[p].items():
@@ -122,7 +122,7 @@ class Effect:
 
 
 class Transfer(ABC):
-    """The computation of the effect of a chunk, from every state at once."""
+    """Computes the effect of a chunk from every state at once."""
 
     @abstractmethod
     def advance(self, table: pa.Table) -> bool:
@@ -168,7 +168,7 @@ class ExpressionTransfer(Transfer):
 
 
 class CountTransfer(Transfer):
-    """Computes the numbers of partial matches of a formula without windows that result from one in each state.
+    """Computes the numbers of partial matches that result from one in each state, for a formula without windows.
 
     Numbers are int64 as long as they fit, and Python's integers after that.
     """
@@ -223,9 +223,10 @@ class CountTransfer(Transfer):
 
 
 def counter_of(query: SparkQuery, budget: Budget) -> CompiledCelEvaluator | None:
-    """Return the evaluator of a formula without windows, its automaton determinized for all classes of events.
+    """Return the evaluator of a formula without windows, with its automaton determinized for all classes of events.
 
-    So its states have the same numbers in every process. None if it has too many states, or there is no such evaluator.
+    So its states have the same numbers in every process. Return None if it has too many states, or if there is no such
+    evaluator.
     """
     phi = query.in_cel(budget)
     scope = phi if isinstance(phi, Unsupported) else batch_scope(phi)
@@ -248,7 +249,9 @@ def _transfers(text: str, budget: Budget) -> DFA | CompiledCelEvaluator | None:
 
 
 def transfer_of(query: str, budget: Budget, begins: bool) -> Transfer | None:
-    """Return the Transfer for a chunk, of a query as JSON, or None; begins: whether the chunk is the first one."""
+    """Return the Transfer for a chunk, given the query as JSON; None if there is none. begins: whether the chunk is the
+    first.
+    """
     match _transfers(query, budget):
         case None:
             return None

@@ -1,4 +1,4 @@
-"""Errors of workers on the driver: serialized into the exception that a worker raises, and read from Spark's error.
+"""Carry errors from workers to the driver: serialized into the worker's exception, and read from Spark's error.
 
 A data frame is evaluated by an action of the caller, so an error in its rows is raised by PySpark, as an exception of
 its own whose message contains that of the worker. `worker_errors` around the action raises cerify's error in its place.
@@ -28,12 +28,12 @@ CLASSES = {cls.code: cls for cls in (ParseError, IllFormed, Unsupported, BudgetE
 
 
 class WorkerError(Exception):
-    """Raised on a worker in place of a CerifyError; the message contains the error as JSON, between BEGIN and END."""
+    """Raised on a worker in place of a CerifyError. The message contains the error as JSON, between BEGIN and END."""
 
 
 @contextmanager
 def serialize_error() -> Iterator[None]:
-    """Raise, on a worker, a WorkerError in place of a CerifyError; `deserialize_error` reads it on the driver."""
+    """Return a context in which a CerifyError becomes a WorkerError, which `deserialize_error` reads on the driver."""
     try:
         yield
     except CerifyError as error:
@@ -43,7 +43,7 @@ def serialize_error() -> Iterator[None]:
 
 
 def deserialize_error(error: Exception) -> Exception:
-    """Return the CerifyError of the worker whose failure the error reports; the error itself if there is none."""
+    """Return the CerifyError of the worker that this error reports; the error itself if there is none."""
     _, begin, rest = str(error).partition(BEGIN)
     if not begin:
         return error
@@ -55,10 +55,9 @@ def deserialize_error(error: Exception) -> Exception:
 
 
 def error_line(error: Exception | str) -> str:
-    """Return one line about an exception of PySpark: the kind and the message of cerify's error, or of the worker's
-    exception.
+    """Return an exception of PySpark as one line: the kind and message of cerify's error, or of the worker's exception.
 
-    Without the traces of Python and Java that the message has.
+    The traces of Python and Java are left out.
     """
     found = deserialize_error(error if isinstance(error, Exception) else Exception(error))
     if isinstance(found, CerifyError):
@@ -70,7 +69,7 @@ def error_line(error: Exception | str) -> str:
 
 @contextmanager
 def worker_errors() -> Iterator[None]:
-    """Raise the CerifyError of a worker in place of the exception that PySpark raises, on the driver, around actions.
+    """Raise, around actions on the driver, a worker's CerifyError in place of PySpark's exception.
 
     Also a decorator. Other exceptions pass through unchanged.
     """
