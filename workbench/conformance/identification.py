@@ -609,7 +609,7 @@ class Identification:
         return {name: self.finding(name, found, about[name], unfit - {name}) for name, found in clear.items()}
 
     def unasked(self, stages: Iterable[Stage], found: Collection[str]) -> dict[str, str]:
-        """Return, for each axis of these stages without a finding, a phrase that says why it has none."""
+        """Return why each axis of these stages that has no finding has none, in a phrase."""
         own: dict[str, list[Template]] = {}
         for stage in stages:
             for name in stage.axes:
@@ -969,7 +969,7 @@ class Pool:
         without: Container[str] = (),
         exceeding: bool = False,
     ) -> tuple[int, int] | None:
-        """Return the length of the question that `between` would find, and its index among questions of this length."""
+        """Return where `between` finds its question: the length, and the number among those of this length."""
         for length in sorted(self.by_length):
             for number, question in enumerate(self.by_length[length]):
                 if (
