@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from copy import deepcopy
 from functools import lru_cache
 from typing import Any
@@ -296,7 +297,17 @@ def _detection(rule: Any) -> SigmaDetection:
         raise ParseError(f"{_name(rule)}: {error}") from None
     source = rule.logsource
     words = [f"{name} {value}" for name in ("category", "product", "service") if (value := getattr(source, name, None))]
-    return SigmaDetection(_name(rule), _any(conditions), ", ".join(words))
+    return SigmaDetection(_name(rule), _any(conditions), ", ".join(words), selections=tuple(_selections(rule)))
+
+
+def _selections(rule: Any) -> Iterator[tuple[str, eql.Condition]]:
+    """Yield the selections of a rule with their names; what has no meaning is named by no condition."""
+    from sigma.exceptions import SigmaError
+
+    for name, detection in rule.detection.detections.items():
+        with suppress(Unsupported, SigmaError):
+            if (node := detection.postprocess(rule.detection)) is not None:
+                yield name, _condition(node, _name(rule))
 
 
 # --- conditions -------------------------------------------------------------------------------------------------------

@@ -6,7 +6,8 @@ networks and arrays too. A correlation counts or orders what other rules find, i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import ClassVar, Literal, TypeAlias, get_args
 
@@ -23,12 +24,16 @@ Threshold: TypeAlias = tuple[Literal["gt", "gte", "lt", "lte", "eq", "neq"], int
 
 
 class SigmaDetection(Tree):
-    """A rule about one event, with its name, id or title, and its logsource."""
+    """A rule about one event, with its name, id or title, and its logsource.
+
+    selections: the parts of `detection` by their names, of which the condition was made; no part of the value.
+    """
 
     operands: ClassVar = ("condition",)
     name: str
     condition: eql.Condition
     logsource: str = ""
+    selections: tuple[tuple[str, eql.Condition], ...] = field(default=(), kw_only=True)
 
 
 class SigmaCorrelation(Tree):
@@ -83,3 +88,48 @@ def rules_of(query: SigmaQuery) -> Iterator[SigmaRule]:
 
     for rule in query.rules:
         yield from below(rule)
+
+
+SIGNS: Mapping[str, str] = {"<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}
+"""The modifiers of comparisons with numbers."""
+
+
+def show_condition(condition: eql.Condition) -> str:
+    """Return a condition with its tests as rules write them.
+
+    >>> show_condition(eql.NegatedCondition(eql.ValueLookup("like", eql.EventField("User"), ("*$",))))
+    'not User|cased: "*$"'
+    """
+    match condition:
+        case eql.AllConditions(parts) | eql.AnyConditions(parts):
+            word = " and " if isinstance(condition, eql.AllConditions) else " or "
+            return word.join(map(_in_brackets, parts))
+        case eql.NegatedCondition(part):
+            return f"not {_in_brackets(part)}"
+        case eql.FieldComparison("==", eql.EventField(name), eql.EventField(other)):
+            return f"{name}|fieldref: {other}"
+        case eql.FieldComparison("!=", eql.EventField(name), eql.FieldConstant(None)):
+            return f"{name}|exists: true"
+        case eql.FieldComparison(sign, eql.EventField(name), eql.FieldConstant() as constant):
+            modifier = "" if sign == "==" else f"|{SIGNS.get(sign, 'neq')}"
+            return f"{name}{modifier}: {eql.show_condition(constant)}"
+        case eql.FunctionCall("cidrMatch", _, (eql.EventField(name), eql.FieldConstant(block))):
+            return f"{name}|cidr: {block}"
+        case eql.ValueLookup("regex" | "regex~" as operator, eql.EventField(name), (str(pattern),)):
+            written = SEARCHED.fullmatch(pattern)
+            flags = "".join(f"|{flag}" for flag in ("i" * (operator == "regex~")) + (written[1] if written else ""))
+            return f"{name}|re{flags}: {written[2] if written else pattern}"
+        case eql.ValueLookup(operator, eql.EventField(name), values):
+            cased = operator in ("in", "like") and any(isinstance(v, str) and v != v.swapcase() for v in values)
+            shown = [v for v in values if not isinstance(v, str)] or values  # a number is looked for as a text too
+            return f"{name}{'|cased' * cased}: {' or '.join(map(eql.show_constant, shown))}"
+    return eql.show_condition(condition)
+
+
+def _in_brackets(part: eql.Condition) -> str:
+    several = isinstance(part, eql.AllConditions | eql.AnyConditions)
+    return f"({show_condition(part)})" if several else show_condition(part)
+
+
+SEARCHED = re.compile(r"\(\?s:\.\*\)\(\?([sm]*):(.*)\)\(\?s:\.\*\)", re.DOTALL)
+"""A regular expression of a rule, which is searched for in a text: its flags and itself."""

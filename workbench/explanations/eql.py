@@ -141,7 +141,7 @@ class EqlExplainer(Explainer[EqlAnswer]):
                 one = len(numbers) == 1
                 events = f"event {places[0]} passes" if one else f"events {', '.join(map(str, places))} pass"
                 which = f"step {numbers[0]}" if one else f"steps {numbers[0]} to {numbers[-1]}"
-                yield f"{events} {which}: {_cut(eql.show_filter(step))}"
+                yield f"{events} {which}: {cut(eql.show_filter(step))}"
         if isinstance(body, eql.EventSequence) and (fields := eql.step_keys(body, body.steps[0])):
             yield f"its key is {_key_text(self.S[positions[0]], fields)}"
         window = span_of(body.maxspan) if isinstance(body, eql.EventSequence) else None
@@ -274,10 +274,10 @@ def _failed(condition: eql.Condition, event: Event) -> Iterator[str]:
                 yield from _failed(part, event)
         case eql.AnyConditions(parts):
             reasons = [next(_failed(part, event), "") for part in parts]
-            yield _cut(f"none of these holds: {'; '.join(reasons)}")
+            yield cut(f"none of these holds: {'; '.join(reasons)}")
         case eql.NegatedCondition(part):
             text = eql.show_condition(eql.NegatedCondition(_true_part(part, event)))
-            yield f"{_cut(text)}, and {_values_text(part, event)}"
+            yield f"{cut(text)}, and {values_text(part, event)}"
         case (
             eql.EventField()
             | eql.FieldConstant()
@@ -286,7 +286,7 @@ def _failed(condition: eql.Condition, event: Event) -> Iterator[str]:
             | eql.FieldComparison()
             | eql.ValueLookup()
         ):
-            yield f"{_cut(eql.show_condition(condition))}, and {_values_text(condition, event)}"
+            yield f"{cut(eql.show_condition(condition))}, and {values_text(condition, event)}"
 
 
 def _true_part(condition: eql.Condition, event: Event) -> eql.Condition:
@@ -303,7 +303,7 @@ def _true_part(condition: eql.Condition, event: Event) -> eql.Condition:
     return condition if found is None or found == condition else _true_part(found, event)
 
 
-def _values_text(condition: eql.Condition, event: Event) -> str:
+def values_text(condition: eql.Condition, event: Event) -> str:
     names = dict.fromkeys(field.name for field in eql.fields_of(condition))
     return ", ".join(f"{name} is {_value_text(event, name)}" for name in names) or "it names no field"
 
@@ -317,5 +317,5 @@ def _key_text(event: Event, fields: tuple[eql.EventField, ...]) -> str:
     return ", ".join(f"{field.name} {_value_text(event, field.name)}" for field in fields)
 
 
-def _cut(text: str) -> str:
+def cut(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import ceil, floor
+from math import ceil, floor, inf
 
 from cerify.draw.timeline import Row
-from cerify.explanations.eql import failures
+from cerify.explanations.eql import cut, values_text
 from cerify.explanations.explanation import (
     Drawing,
     Explainer,
@@ -22,21 +23,28 @@ from cerify.explanations.explanation import (
     nearest,
 )
 from cerify.semantics.eql import syntax as eql
+from cerify.semantics.eql.conditions import condition_test, values_of
+from cerify.semantics.eql.reading import EqlReading
 from cerify.semantics.errors import InputError, Unsupported
-from cerify.semantics.events import ComplexEvent, Stream
-from cerify.semantics.sigma.denote import SECOND, AlertOccurrence, LogOfRules, SigmaAlert, alerts_of
+from cerify.semantics.events import ComplexEvent, Event, Stream
+from cerify.semantics.sigma.denote import COMPARE, SECOND, AlertOccurrence, LogOfRules, SigmaAlert
 from cerify.semantics.sigma.syntax import (
     NUMERIC,
+    SIGNS,
     TEMPORAL,
     SigmaCorrelation,
     SigmaDetection,
     SigmaQuery,
     SigmaRule,
     rules_of,
+    show_condition,
 )
-from cerify.semantics.values import Microseconds, show_seconds
+from cerify.semantics.values import Microseconds, kind, show_seconds
 
 NEAREST = 3
+NEAR_EVENTS = 20  # on either side of an event, among which the nearest one to a rule is looked for
+MOST_EARLIER = 500  # occurrences of a group of which all earlier ones are looked at together
+ANY_CASE = EqlReading("folded")
 LEAST = ("gt", "gte", "eq")
 WORDS = {
     "gt": "more than", "gte": "at least", "lt": "fewer than", "lte": "at most", "eq": "exactly", "neq": "other than",
@@ -62,7 +70,8 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
 
     def __init__(self, query: SigmaQuery, S: Stream, text: str) -> None:
         self.rules, self.S, self.query = query, S, text
-        self.log, self.alerts = LogOfRules(S), alerts_of(query, S)
+        self.log, self._groups = LogOfRules(S), dict[int, dict[object, list[AlertOccurrence]]]()
+        self.alerts = sorted((a for rule in query.rules for a in self.log.alerts(rule)), key=lambda alert: alert.at)
 
     def explain_request(self, request: Request) -> SigmaAnswer | None:
         if request.valuation is not None:
@@ -78,7 +87,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         if here:
             return SigmaAnswer(C, at, here[0], tuple(self._why(here[0])))
         near = sorted(self.alerts, key=lambda a: (len(C.symmetric_difference(a.events)), abs(a.at - at), a.events))
-        return SigmaAnswer(C, at, None, tuple(self.why_not(at)), tuple(near[:NEAREST]))
+        return SigmaAnswer(C, at, None, tuple(self.why_not(at, C)), tuple(near[:NEAREST]))
 
     def all(self, request: Request) -> Listing[SigmaAnswer]:
         if request.at is not None:
@@ -110,6 +119,12 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         places = tuple(sorted(found.events))
         return ExplanationView(sentence, raised, places, found.at, label, parts, Drawing(tuple(rows)), True)
 
+    def groups(self, rule: SigmaCorrelation) -> dict[object, list[AlertOccurrence]]:
+        """Return the occurrences of a correlation's rules by group, found once."""
+        if id(rule) not in self._groups:
+            self._groups[id(rule)] = self.log.occurrences(rule)
+        return self._groups[id(rule)]
+
     # --- why ----------------------------------------------------------------------------------------------------------
 
     def _counts(self) -> Iterator[str]:
@@ -118,8 +133,10 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
             alerts = self.log.alerts(rule)
             where = ""
             if isinstance(rule, SigmaCorrelation):
-                groups = self.log.occurrences(rule)
+                groups = self.groups(rule)
                 where = f", from {sum(map(len, groups.values()))} in {_many(len(groups), 'group')}"
+                if not alerts and (near := self._nearest_miss(rule)):
+                    where += f"; nearest at {near}"
             yield f"{rule.name}: {_many(len(alerts), 'alert')}{where}"
 
     def _why(self, alert: SigmaAlert) -> Iterator[str]:
@@ -144,100 +161,143 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
     def _amount(self, rule: SigmaCorrelation, alert: SigmaAlert) -> str:
         """Return what a condition compares, with its number at an alert."""
         time = self.log.times[alert.at] or 0
-        groups = self.log.occurrences(rule).values()
+        groups = self.groups(rule).values()
         some = ((of, [o for o in of if o.at == alert.at]) for of in groups)
         for of, here in some:
             number, events = self.log.measure(rule, self.log.window(rule, of, alert.at, time), here)
             if here and events == alert.events:
-                return f"{_what(rule)}: {0 if number is None else number:.15g}"
+                return _amount_text(rule, number)
         return _what(rule)
 
-    def why_not(self, at: int) -> Iterator[str]:
-        """Yield why no rule raises an alert at a position, rule by rule."""
+    def why_not(self, at: int, named: ComplexEvent = frozenset()) -> Iterator[str]:
+        """Yield why no rule raises an alert at a position, with the named events, rule by rule."""
         for rule in self.rules.rules:
             own = [a for a in self.log.alerts(rule) if a.at == at]
             for alert in own:
                 yield f"{rule.name} raises an alert here, with the events {braces(alert.events)}"
-            if not own:
-                several = f"{rule.name}: " * (len(self.rules.rules) > 1)
-                yield from (f"{several}{reason}" for reason in self._rejected(rule, at))
+            several = f"{rule.name}: " * (len(self.rules.rules) > 1)
+            reasons = [] if own else [*self._rejected(rule, at)]
+            if isinstance(rule, SigmaCorrelation):
+                reasons += self._rejected_events(rule, at, named, "; ".join(reasons))
+            yield from (f"{several}{reason}" for reason in dict.fromkeys(reasons))
 
     def _rejected(self, rule: SigmaRule, at: int) -> Iterator[str]:
         if isinstance(rule, SigmaDetection):
-            for reason in failures(eql.EventFilter(None, rule.condition), self.S[at]):
-                yield f"event {at} does not satisfy it: {reason}"
+            for reason in _unsatisfied(rule, self.S[at]):
+                yield f"event {at} does not satisfy {rule.name}: {reason}"
             return
         if self.log.times[at] is None:
             yield f"event {at} has no time; name its column with --time"
             return
-        groups = self.log.occurrences(rule)
-        here = [(key, of) for key, of in groups.items() if any(o.at == at for o in of)]
+        here = [of for of in self.groups(rule).values() if any(o.at == at for o in of)]
         if not here:
             yield from self._nothing_occurs(rule, at)
-        for _, of in here:
-            yield from self._number(rule, of, at, groups)
+        for of in here:
+            yield from self._number(rule, of, at)
+
+    def _rejected_events(self, rule: SigmaCorrelation, at: int, named: ComplexEvent, said: str = "") -> Iterator[str]:
+        """Yield what keeps each of the named events out of the window of a correlation at a position.
+
+        said: a text of reasons; an event that is too early by these is not named again.
+        """
+        groups, t, w = self.groups(rule), self.log.times[at] or 0, rule.seconds * SECOND
+        having = {p: {key for key, of in groups.items() for o in of if p in o.alert.events} for p in {at, *named}}
+        own = having[at] or next((keys for p, keys in sorted(having.items()) if keys), set())
+        for p in sorted(named - {at}):
+            time = self.log.times[p]
+            if not having[p] or time is None:
+                yield from self._rejected_event(rule, p)
+            elif not having[p] & own:
+                group, wanted = (self._group_text(rule, groups[next(iter(keys))][-1]) for keys in (having[p], own))
+                case = ": they differ in case" * (group.lower() == wanted.lower())
+                yield f"event {p} is of {group}, and not of {wanted}{case}"
+            elif p > at or time > t:
+                yield f"event {p} comes after event {at}"
+            elif t - time > w and p in {o.at for k in own for o in groups[k]} and not re.search(rf"{p},? is", said):
+                yield f"event {p} is {_seconds(t - time - w)} too early for the timespan {rule.timespan}"
+
+    def _rejected_event(self, rule: SigmaCorrelation, p: int) -> Iterator[str]:
+        """Yield why an event is in no occurrence of a correlation's rules."""
+        inner = [part for part in rule.rules if isinstance(part, SigmaCorrelation)]
+        finding = [part for part in inner if any(p in o.alert.events for of in self.groups(part).values() for o in of)]
+        for part in finding:
+            later = next((alert.at for alert in self.log.alerts(part) if alert.at > p), None)
+            reasons = self._rejected(part, p) if later is None else self._rejected_events(part, later, frozenset({p}))
+            yield from (f"{part.name}: {reason}" for reason in reasons)
+        if not finding:
+            yield from self._rejected(rule, p)
 
     def _nothing_occurs(self, rule: SigmaCorrelation, at: int) -> Iterator[str]:
         """Yield the reasons why no rule of a correlation occurs at a position: no rule fits, or no group or value."""
-        for part, fields, values in zip(rule.rules, rule.keys, rule.values, strict=True):
-            for alert in self.log.alerts(part):
-                if alert.at == at:
-                    for name in (*fields, *values):
-                        value = self.log.value_of(alert, name)
-                        if value is None:
-                            yield f"{part.name} occurs at event {at}, which has no value of {name}"
-                        elif (
-                            name in values
-                            and rule.kind in NUMERIC
-                            and (isinstance(value, bool) or not isinstance(value, int | float))
-                        ):
-                            said = f"whose {name} is {value!r}: {rule.kind} is of numbers"
-                            yield f"{part.name} occurs at event {at}, {said}"
-                    return
-        for part in rule.rules:
-            yield from (f"{part.name}: {reason}" for reason in self._rejected(part, at))
+        numbers = [i for i, part in enumerate(rule.rules) if any(a.at == at for a in self.log.alerts(part))]
+        for i in numbers[:1]:
+            alert = next(a for a in self.log.alerts(rule.rules[i]) if a.at == at)
+            yield from (f"{rule.rules[i].name} occurs at event {at}, {said}" for said in self._lacking(rule, i, alert))
+        for part in () if numbers else rule.rules:
+            yield from (f"{part.name}: {r}" * isinstance(part, SigmaCorrelation) or r for r in self._rejected(part, at))
 
-    def _number(
-        self, rule: SigmaCorrelation, of: list[AlertOccurrence], at: int, groups: dict[object, list[AlertOccurrence]]
-    ) -> Iterator[str]:
-        """Yield the contents of the window at a position, and occurrences near it."""
-        t = self.log.times[at] or 0
+    def _lacking(self, rule: SigmaCorrelation, i: int, alert: SigmaAlert) -> Iterator[str]:
+        """Yield what an alert of the ith rule lacks to occur in a correlation: values for its group and its number."""
+        for name in (*rule.keys[i], *rule.values[i]):
+            value = self.log.value_of(alert, name)
+            if value is None:
+                yield f"which has no value of {name}"
+            elif name in rule.values[i] and rule.kind in NUMERIC and kind(value) != "number":
+                shown = eql.show_constant(value) if isinstance(value, str) else value
+                yield f"whose {name} is {shown}: {rule.kind} is of numbers"
+
+    def _group_text(self, rule: SigmaCorrelation, one: AlertOccurrence) -> str:
+        """Return the names and values of an occurrence's group."""
+        named = zip(rule.group_by, rule.keys[one.rule], strict=True)
+        return _values([(name, self.log.value_of(one.alert, field)) for name, field in named])
+
+    def _by_groups(self, rule: SigmaCorrelation, some: list[AlertOccurrence]) -> str:
+        """Return the events of occurrences, those of each group together."""
+        groups: dict[str, list[int]] = {}
+        for one in some:
+            groups.setdefault(self._group_text(rule, one), []).append(one.at)
+        more = f"; and {_many(len(groups) - NEAREST, 'group')} more" if len(groups) > NEAREST else ""
+        said = [f"{_places(places)}{f' of {name}' if name else ''}" for name, places in groups.items()]
+        return "; ".join(said[:NEAREST]) + more
+
+    def _number(self, rule: SigmaCorrelation, of: list[AlertOccurrence], at: int) -> Iterator[str]:
+        """Yield the contents of the window of a group at a position, and occurrences near it."""
+        t, w, groups = self.log.times[at] or 0, rule.seconds * SECOND, self.groups(rule)
         window = self.log.window(rule, of, at, t)
         number, _ = self.log.measure(rule, window, [o for o in window if o.at == at])
         wanted = _condition_of(rule)
-        one = next(o for o in of if o.at == at)
-        values = [(n, self.log.value_of(one.alert, f)) for n, f in zip(rule.group_by, rule.keys[one.rule], strict=True)]
-        group = f" of {_values(values)}" if values else ""
+        name = self._group_text(rule, next(o for o in of if o.at == at))
+        group = f" of {name}" if name else ""
         if rule.kind in TEMPORAL:
             there = sorted({o.rule for o in window})
-            ordered = rule.kind == "temporal_ordered"
+            ordered = rule.kind == "temporal_ordered" and number != len(there)
             yield (
                 f"{len(there)} of {len(rule.rules)} rules occur within {rule.timespan} before event {at}{group}"
-                + (f"; {number or 0:.15g} in their order, up to this event" if ordered and number != len(there) else "")
+                + (f"; {number or 0:.15g} in their order, up to this event" if ordered else "")
                 + (f", and {wanted} would be an alert" if _has_own_condition(rule) else "")
             )
             for i in there:
                 yield f"{rule.rules[i].name}: {_places([o.at for o in window if o.rule == i])}"
+            if ordered:
+                yield f"the order is {', then '.join(part.name for part in rule.rules)}"
             for i, part in enumerate(rule.rules):  # a rule that is not there is in the way of "at least" alone
                 if i not in there and _lacks(rule, number or 0):
-                    yield f"{part.name}: {self._nearest(rule, i, of, window, groups)}"
+                    yield f"{part.name}: {self._nearest(rule, i, of, window)}"
         else:
-            what = _what(rule)
-            amount = "none" if number is None else f"{number:.15g}"
-            yield f"{what}: {amount} within {rule.timespan} before event {at}{group}, and {wanted} would be an alert"
-            yield f"in the window: {_places([o.at for o in window])}"
-            w = rule.seconds * SECOND
+            amount = f"{_amount_text(rule, number)} within {rule.timespan} before event {at}{group}"
+            yield f"{amount}, and {wanted} would be an alert"
+            yield f"in the window: {_places_with_values(window)}"
             before = max((o for o in of if o.at < at and o.time < t - w), key=lambda o: (o.time, o.at), default=None)
             if before:
                 yield f"the one before, event {before.at}, is {_seconds(t - w - before.time)} too early"
-            others = [
-                o
-                for key, some in groups.items()
-                for o in some
-                if some is not of and o.at <= at and 0 <= t - o.time <= w
-            ]
-            if others:
-                yield f"in other groups within that time: {_places([o.at for o in others])}"
+            some = [o for own in groups.values() if own is not of for o in own]
+            if others := [o for o in some if o.at <= at and 0 <= t - o.time <= w]:
+                yield f"in other groups within that time: {self._by_groups(rule, others)}"
+        for i, part in enumerate(rule.rules):
+            near = [a for a in self.log.alerts(part) if a.at <= at and 0 <= t - (self.log.times[a.at] or t + 1) <= w]
+            for alert in near[-NEAREST:]:
+                for said in self._lacking(rule, i, alert):
+                    yield f"left out: event {alert.at}, {said}"
 
     def _reached(self, rule: SigmaCorrelation, i: int, window: list[AlertOccurrence], since: Microseconds) -> int:
         """Return the number of rules in a window since a time that can stand beside a later occurrence of rule i."""
@@ -247,15 +307,12 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         earlier = [o for o in part if o.rule < i]
         return len(self.log.longest_chain(earlier, {o.at for o in earlier}))
 
-    def _nearest(
-        self, rule: SigmaCorrelation, i: int, of: list[AlertOccurrence], window: list[AlertOccurrence],
-        groups: dict[object, list[AlertOccurrence]],
-    ) -> str:  # fmt: skip
+    def _nearest(self, rule: SigmaCorrelation, i: int, of: list[AlertOccurrence], window: list[AlertOccurrence]) -> str:
         """Return the nearest occurrences of a rule that has none in a window.
 
         One that comes later is late for the latest part of the window that has what the condition needs beside it.
         """
-        w, last = rule.seconds * SECOND, window[-1]
+        w, last, part = rule.seconds * SECOND, window[-1], rule.rules[i]
         own = sorted((o for o in of if o.rule == i), key=lambda o: o.time)
         before = [o for o in own if o.time < last.time - w]
         after = [o for o in own if o.time >= last.time]
@@ -267,13 +324,102 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
             needed = min(_rules_needed(rule) - 1, self._reached(rule, i, window, times[0]))
             late = bisect_left(times, True, key=lambda time: self._reached(rule, i, window, time) < needed)
             over = after[0].time - times[late - 1] - w if needed else 0
-            said.append(f"event {after[0].at} comes {f'{_seconds(over)} too late' if over > 0 else 'later'}")
-        if said:
-            return ", ".join(said)
-        others = [o.at for some in groups.values() for o in some if o.rule == i]
-        if others:
-            return f"only in other groups, at {_places(others)}"
-        return "it occurs nowhere in a group" if self.log.alerts(rule.rules[i]) else "it occurs nowhere in the log"
+            later = f"{_seconds(after[0].time - last.time)} later"
+            said.append(f"event {after[0].at} comes {f'{_seconds(over)} too late' if over > 0 else later}")
+        if not said:
+            others = [o for some in self.groups(rule).values() for o in some if o.rule == i]
+            said = [f"in other groups alone, at {self._by_groups(rule, others)}"] if others else []
+        if not said:
+            lacking = [(a.at, text) for a in self.log.alerts(part) for text in self._lacking(rule, i, a)]
+            said = [f"it occurs at event {at}, {text}" for at, text in lacking[:1]] or ["it occurs nowhere in the log"]
+        if isinstance(part, SigmaCorrelation) and not own:
+            near = self._nearest_miss(part, self._group_text(rule, last))
+            said += [f"nearest at {near}"] if near else []
+        elif isinstance(part, SigmaDetection) and not self.log.alerts(part):
+            said += self._nearest_event(part, last)
+        return "; ".join(said)
+
+    def _nearest_event(self, part: SigmaDetection, last: AlertOccurrence) -> Iterator[str]:
+        """Yield why the event near an occurrence that fails the fewest tests of a rule does not satisfy it."""
+        near = range(max(last.at - NEAR_EVENTS, 0), min(last.at + NEAR_EVENTS + 1, len(self.S)))
+        failing = {p: [*_unsatisfied(part, self.S[p])] for p in near}
+        best = min(near, key=lambda p: (len(failing[p]), abs(p - last.at)))
+        yield f"event {best} is the nearest: {'; '.join(failing[best])}"
+
+    def _nearest_miss(self, rule: SigmaCorrelation, group: str | None = None) -> str | None:
+        """Return the event at which a correlation is nearest to an alert, in words; group: that of the text alone."""
+        best: tuple[tuple[float, float], str] | None = None
+        for of in self.groups(rule).values():
+            name = self._group_text(rule, of[-1])
+            for p in dict.fromkeys(o.at for o in of) if group in (None, name) else ():
+                window, here = self.log.window(rule, of, p, self.log.times[p] or 0), [o for o in of if o.at == p]
+                number, _ = self.log.measure(rule, window, here)
+                gap, without = _distance(rule, number), inf
+                if rule.kind in TEMPORAL and len(of) < MOST_EARLIER and (best is None or gap <= best[0][0]):
+                    without = _distance(rule, self.log.measure(rule, [o for o in of if o.at <= p], here)[0])
+                if best is None or (gap, without) < best[0]:
+                    said = f"{_amount_text(rule, number)} within {rule.timespan}{f' of {name}' if name else ''}"
+                    more = "" if without else "; a longer timespan would make it one"
+                    best = (gap, without), f"event {p} ({said}; an alert has {_condition_of(rule)}{more})"
+        return best and best[1]
+
+
+def _distance(rule: SigmaCorrelation, number: float | None) -> float:
+    """Return how far a number is from satisfying a correlation's condition."""
+    if number is None:
+        return inf
+    return sum(abs(bound - number) or 0.5 for name, bound in rule.thresholds if not COMPARE[name](number, bound))
+
+
+def _unsatisfied(rule: SigmaDetection, event: Event) -> Iterator[str]:
+    """Yield each test of a rule that an event fails, with its selection and the values of its fields."""
+    names = {condition: name for name, condition in reversed(rule.selections)}
+
+    def failing(condition: eql.Condition, selection: str | None) -> Iterator[str]:
+        selection = selection or names.get(condition)
+        if condition_test(condition)(event) is True:
+            return
+        match condition:
+            case eql.AllConditions(parts):
+                for part in parts:
+                    yield from failing(part, selection)
+            case eql.NegatedCondition(part):
+                yield from excluding(part, names.get(part))
+            case eql.AnyConditions(parts) if len({field.name for field in eql.fields_of(condition)}) > 1:
+                reasons = [next(failing(part, selection), "") for part in parts]
+                yield cut(f"none of these holds: {'; '.join(reasons)}")
+            case _:
+                yield f"{selection or 'it'} asks for {_test_with_values(condition, event)}"
+
+    def excluding(condition: eql.Condition, selection: str | None) -> Iterator[str]:
+        """Yield what makes a condition true that may not be."""
+        selection = selection or names.get(condition)
+        match condition:
+            case eql.AnyConditions(parts):
+                yield from excluding(next(one for one in parts if condition_test(one)(event) is True), selection)
+            case eql.AllConditions(parts) if selection is None:
+                for part in parts:
+                    yield from excluding(part, selection)
+            case eql.NegatedCondition(part):
+                yield from failing(part, selection)
+            case _:
+                yield f"it asks for not {selection or ''}: the event has {_test_with_values(condition, event)}"
+
+    yield from failing(rule.condition, None)
+
+
+def _test_with_values(condition: eql.Condition, event: Event) -> str:
+    """Return a condition, the values of its fields, and whether they fail it by their case or their type alone."""
+    said, folded = f"{cut(show_condition(condition))}, and {values_text(condition, event)}", condition
+    if condition_test(condition)(event) is True:
+        return said
+    if isinstance(condition, eql.ValueLookup) and condition.operator == "regex":
+        folded = eql.ValueLookup("regex~", condition.term, condition.values)
+    if condition_test(folded, ANY_CASE)(event) is True:
+        return f"{said}, in another case"
+    values = [v for field in eql.fields_of(condition) for v in values_of(event, field.name)]
+    of_number = isinstance(condition, eql.FieldComparison) and condition.comparator in SIGNS
+    return f"{said}, a text and no number" if of_number and isinstance(next(iter(values), None), str) else said
 
 
 def _rules_needed(rule: SigmaCorrelation) -> int:
@@ -304,6 +450,17 @@ def _what(rule: SigmaCorrelation) -> str:
     return "events" if rule.kind == "event_count" else f"{rule.kind} of {', '.join(rule.values[0])}"
 
 
+def _amount_text(rule: SigmaCorrelation, number: float | None) -> str:
+    """Return what the condition of a correlation is about, with its number."""
+    return f"{_what(rule)}: {'none' if number is None else f'{number:.15g}'}"
+
+
+def _places_with_values(window: list[AlertOccurrence]) -> str:
+    """Return the events of a window, each with the values that it is counted by."""
+    values = {o.at: ", ".join(map(str, o.values)) for o in window if o.values is not None}
+    return _places([o.at for o in window], values)
+
+
 def _many(count: int, word: str) -> str:
     return f"{count} {word}{'' if count == 1 else 's'}"
 
@@ -312,10 +469,11 @@ def _seconds(microseconds: Microseconds) -> str:
     return f"{show_seconds(microseconds)} s"
 
 
-def _places(places: list[int]) -> str:
+def _places(places: list[int], values: Mapping[int, str] = {}) -> str:
     different = sorted(set(places))
     more = f" and {len(different) - 10} more" if len(different) > 10 else ""
-    return f"event{'s' * (len(different) != 1)} {', '.join(map(str, different[:10]))}{more}"
+    said = (f"{p} ({values[p]})" if p in values else str(p) for p in different[:10])
+    return f"event{'s' * (len(different) != 1)} {', '.join(said)}{more}"
 
 
 def _values(values: object) -> str:

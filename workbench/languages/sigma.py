@@ -312,15 +312,12 @@ def _fields(query: sigma.SigmaQuery, needed: bool = False) -> Iterable[eql.Event
                 yield from (eql.EventField(name) for name in (*keys, *values) if name not in own)
 
 
-SIGNS = {"<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}
-
-
 def _of_numbers(query: sigma.SigmaQuery) -> Iterable[tuple[str, str]]:
     """Yield comparisons, sums, averages and percentiles, which use numbers only, each with its field."""
     for condition in _conditions(query):
         for node in subtrees(condition):
-            if isinstance(node, eql.FieldComparison) and node.comparator in SIGNS:
-                yield from ((SIGNS[node.comparator], field.name) for field in eql.fields_of(node))
+            if isinstance(node, eql.FieldComparison) and node.comparator in sigma.SIGNS:
+                yield from ((sigma.SIGNS[node.comparator], field.name) for field in eql.fields_of(node))
     for rule in sigma.rules_of(query):
         if isinstance(rule, sigma.SigmaCorrelation) and rule.kind in sigma.NUMERIC:
             yield from ((rule.kind, name) for names in rule.values for name in names)

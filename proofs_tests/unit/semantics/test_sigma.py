@@ -860,7 +860,7 @@ def test_a_text_where_numbers_are_added_is_named(tmp_path: Path, run: Run) -> No
     body = {"type": "value_sum", "rules": ["a"], "condition": {"gte": 1, "field": "size"}}
     rule.write_text(rules(body), encoding="utf-8")
     log.write_text('{"type": "event", "time": 1, "kind": "a", "size": "600"}\n', encoding="utf-8")
-    assert "whose size is '600': value_sum is of numbers" in run("explain", str(rule), str(log), "--at", "0")[1]
+    assert 'whose size is "600": value_sum is of numbers' in run("explain", str(rule), str(log), "--at", "0")[1]
 
 
 @pytest.mark.parametrize(
@@ -878,7 +878,7 @@ def test_a_text_where_numbers_are_added_is_named(tmp_path: Path, run: Run) -> No
             {"type": "temporal_ordered", "condition": {"gte": 2}},
             [("b", 0), ("b", 1), ("a", 7)],
             1,
-            "a: event 2 comes later",
+            "a: event 2 comes 6 s later",
         ),
         (
             {"type": "event_count", "condition": {"gte": 2}},
@@ -970,3 +970,55 @@ def test_a_converter_may_compare_cased_texts_in_any_case() -> None:
     assert "cased" in features(query)
     assert "cased" not in features(parse(rules({"type": "event_count", "rules": ["a"], "condition": {"gte": 1}})))
     assert (found_by(count, log), found_by(count, log, cased="folded")) == ([0], [0, 1])
+
+
+WHY_NOT = """
+title: t
+correlation:
+  type: event_count
+  rules: [a]
+  group-by: [user]
+  timespan: 10s
+  condition: {gte: 3}
+---
+title: a
+name: a
+logsource: {category: test}
+detection:
+  selection: {kind: a, size: [3, 10]}
+  net: {ip|cidr: 10.0.0.0/8}
+  named: {name|endswith|cased: X}
+  shown: {text|re: '^go$'}
+  filter_one: {host: h1}
+  filter_two: {host: h2, user|fieldref: owner}
+  condition: selection and (net or named) and shown and not 1 of filter_*
+"""
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        ({"kind": "b"}, 'selection asks for kind: "a", and kind is "b"'),
+        ({"size": 4}, "selection asks for size: 3 or size: 10, and size is 4"),
+        (
+            {"ip": "11.0.0.1", "name": "mx"},
+            'none of these holds: net asks for ip|cidr: 10.0.0.0/8, and ip is "11.0.0.1"; '
+            'named asks for name|cased: "*X", and name is "mx", in another case',
+        ),
+        ({"text": "GO"}, 'shown asks for text|re: ^go$, and text is "GO", in another case'),
+        ({"host": "H1"}, 'it asks for not filter_one: the event has host: "h1", and host is "H1"'),
+        ({"host": "h2", "owner": "x"}, 'it asks for not filter_two: the event has host: "h2" and user|fieldref: owner'),
+        ({"user": "X"}, 'event 1 is of user "X", and not of user "x": they differ in case'),
+        ({"user": None}, "a occurs at event 1, which has no value of user"),
+        ({"time": -10}, "event 0, is 1 s too early"),
+    ],
+)
+def test_what_keeps_a_named_event_out_is_said(event: dict[str, Any], said: str, tmp_path: Path, run: Run) -> None:
+    """Only the last event was looked at, and no selection was named."""
+    good = {"kind": "a", "size": 3, "ip": "10.1.1.1", "text": "go", "user": "x", "host": "h3"}
+    log = [{**good, "time": 0}, {**good, "time": 1, **event}, {**good, "time": 1}]
+    log = sorted(({n: v for n, v in e.items() if v is not None} for e in log), key=lambda e: e["time"])
+    rule, file = tmp_path / "rule.yml", tmp_path / "log.jsonl"
+    rule.write_text(WHY_NOT, encoding="utf-8")
+    file.write_text("".join(json.dumps({"type": "event", **e}) + "\n" for e in log), encoding="utf-8")
+    assert said in run("explain", str(rule), str(file), "--match", "0,1,2")[1]
