@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cache
 from itertools import count, cycle, islice, product
 from math import prod
 from random import Random
@@ -970,12 +971,17 @@ class Pool:
         exceeding: bool = False,
     ) -> tuple[int, int] | None:
         """Return where `between` finds its question: the length, and the number among those of this length."""
+
+        @cache
+        def bears(query: str) -> bool:
+            return predictor.choose_values(query, one) != predictor.choose_values(query, other)
+
         for length in sorted(self.by_length):
             for number, question in enumerate(self.by_length[length]):
                 if (
                     question.kind not in self.skipped
                     and question.query not in without
-                    and predictor.choose_values(question.query, one) != predictor.choose_values(question.query, other)
+                    and bears(question.query)
                     and predictor.answer(question, one) != predictor.answer(question, other)
                     and (not exceeding or predictor.exceeds(question, one, other))
                 ):

@@ -62,8 +62,7 @@ class Watch:
             raise DiagnosisStopped(self.stopped)
         if self.seconds_left(share) < 0:
             raise DiagnosisStopped(f"{OVER} after {self.seconds:g} s")
-
-        if time.process_time() > self._until:
+        if self._until < math.inf and time.process_time() > self._until:
             raise AllowanceOver(f"the search for a smaller case stopped after {self.allowance:g} s of the processor")
 
     def stop(self, why: str, interrupted: bool = False) -> None:

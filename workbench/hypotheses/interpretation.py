@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain, groupby, pairwise, permutations, product
 from math import prod
 from typing import Any, Literal, TypeAlias, assert_never, cast, get_args
@@ -767,7 +767,14 @@ def questions(template: Template) -> Iterator[EngineQuestion]:
 
 def question_on(query: str, events: Sequence[Json]) -> EngineQuestion:
     """Return the question with a query on events as JSON."""
-    return EngineQuestion(query, tuple(events), stream_of_json(events, None, "a question"), json.dumps(events))
+    text = json.dumps(events)
+    return EngineQuestion(query, tuple(events), _stream_of_question(text), text)
+
+
+@lru_cache(maxsize=1 << 15)
+def _stream_of_question(text: str) -> Stream:
+    """Return the stream that JSON describes; many templates ask about the same streams."""
+    return stream_of_json(json.loads(text), None, "a question")
 
 
 def types(text: str) -> tuple[Json, ...]:

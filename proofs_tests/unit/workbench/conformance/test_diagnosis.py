@@ -179,7 +179,8 @@ def test_a_query_that_does_not_parse() -> None:
 ENGINES = range(70)
 
 
-@pytest.mark.parametrize("seed", sampled(ENGINES, (1,)))
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", ENGINES)
 def test_no_cause_of_a_composed_engine_is_wrong(seed: int) -> None:
     """All: python -m proofs_tests.campaigns.causes; more than four of five defects have their cause."""
     counted, wrong = judged(*composed(seed), hidden=False)
@@ -195,6 +196,7 @@ def test_causes_of_a_converter_that_show_only_together_are_named(seed: int) -> N
     assert counted["right"] >= 2 * counted["absent"]
 
 
+@pytest.mark.thorough
 def test_no_defect_hides_another() -> None:
     """A case of a window where none is asked got smaller until its times were equal, which is the other defect."""
     counted, _ = judged(*composed(28), hidden=False)
@@ -303,7 +305,13 @@ def test_one_choice_names_a_rule_that_never_fires() -> None:
 @pytest.mark.parametrize(
     ("engine", "output", "body", "named"),
     [
-        (DUCKDB, "groups", "event_count, condition: {lte: 2}", {"case", "alerts", "window", "null_groups", "counted"}),
+        pytest.param(
+            DUCKDB,
+            "groups",
+            "event_count, condition: {lte: 2}",
+            {"case", "alerts", "window", "null_groups", "counted"},
+            marks=pytest.mark.thorough,
+        ),
         pytest.param(
             DUCKDB,
             "groups",
@@ -311,7 +319,13 @@ def test_one_choice_names_a_rule_that_never_fires() -> None:
             {"case", "alerts", "window", "null_groups", "counted"},
             marks=pytest.mark.thorough,
         ),
-        (DUCKDB, "groups", "temporal_ordered", {"case", "window-temporal", "null_groups", "order"}),
+        pytest.param(
+            DUCKDB,
+            "groups",
+            "temporal_ordered",
+            {"case", "window-temporal", "null_groups", "order"},
+            marks=pytest.mark.thorough,
+        ),
         pytest.param(
             DUCKDB,
             "groups",
@@ -327,7 +341,13 @@ def test_one_choice_names_a_rule_that_never_fires() -> None:
             {"counted-values", "threshold", "groups"},
             marks=pytest.mark.thorough,
         ),
-        (EQL, "positions", "event_count, condition: {gte: 2}", {"several-rules", "chain"}),
+        pytest.param(
+            EQL,
+            "positions",
+            "event_count, condition: {gte: 2}",
+            {"several-rules", "chain"},
+            marks=pytest.mark.thorough,
+        ),
         (SQLITE, "positions", "temporal_ordered", {"chain", "instant", "groups"}),
         (RSIGMA, "positions", "temporal", {"temporal-default", "null_groups"}),
     ],
@@ -1096,7 +1116,7 @@ def rule_defects(
 @pytest.mark.parametrize(
     ("test", "negated"),
     [
-        ("Host|endswith: .local", "filter"),
+        pytest.param("Host|endswith: .local", "filter", marks=pytest.mark.thorough),
         pytest.param("Host|cidr: 10.0.0.0/8", "1 of filter*", marks=pytest.mark.thorough),
     ],
 )
@@ -1133,6 +1153,7 @@ def test_a_rule_without_a_cause_leaves_those_of_others(tmp_path: Path) -> None:
     assert set(by_cause[NONE_FOUND].cases) >= own
 
 
+@pytest.mark.thorough
 def test_a_search_that_ends_early_describes_what_it_found_and_tries_it_on_the_other_rules(tmp_path: Path) -> None:
     """The end of the time stopped the report with a fault, and rules not reached were said to have no cause."""
     (tmp_path / "0.yml").write_text(LOW.replace("HOST", "Host: a").replace("FILTERS", "filter"))
@@ -1158,6 +1179,7 @@ def test_a_search_that_ends_early_describes_what_it_found_and_tries_it_on_the_ot
     assert rest.description == "the search stopped after 1 s"
 
 
+@pytest.mark.thorough
 def test_a_cause_is_asked_about_until_nothing_else_gives_the_answers(tmp_path: Path) -> None:
     """Without the test logs for converters the answers to one log fit several choices."""
     text = LOW.replace("HOST", "Host: a").replace("FILTERS", "filter")
@@ -1173,6 +1195,7 @@ def test_a_cause_is_asked_about_until_nothing_else_gives_the_answers(tmp_path: P
     assert all(result.case.clause == ASKED for result in asked)
 
 
+@pytest.mark.thorough
 def test_a_choice_that_another_rule_decides_is_one_cause(tmp_path: Path) -> None:
     """Texts without a wildcard do not tell `exact` from `wildcards`: there were two causes."""
     plain = RULE.format("event_count", ", group-by: [Host], condition: {gte: 2}")
@@ -1183,6 +1206,7 @@ def test_a_choice_that_another_rule_decides_is_one_cause(tmp_path: Path) -> None
     assert {id_.partition(":")[0] for id_ in defect.cases} == {"0.yml", "1.yml"}
 
 
+@pytest.mark.thorough
 def test_errors_and_answers_that_did_not_come_are_apart_from_wrong_ones(tmp_path: Path) -> None:
     text = LOW.replace("HOST", "Host: a").replace("FILTERS", "filter")
     slow = RULE.format("event_count", ", group-by: [Host], condition: {gte: 2}")

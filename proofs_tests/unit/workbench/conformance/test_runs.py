@@ -382,7 +382,7 @@ def under_a_policy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str,
     return path, ran.output, path.with_suffix(".html").read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_under_a_policy_the_meaning_of_the_definition_is_a_cause(under_a_policy: tuple[Path, str, str]) -> None:
     """`seq@cseq=next-from-left` was named for `A ; A`, which has no `:`, since it leaves the definition as it is."""
     _, text, _ = under_a_policy
