@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
-from functools import lru_cache
 from itertools import chain, islice, product
 from typing import Any, assert_never
 
@@ -335,7 +334,6 @@ def chained(left: cel.Formula, right: cel.Formula) -> cel.Formula:
     return cel.Seq(chained(left, right.left), right.right) if isinstance(right, cel.Seq) else cel.Seq(left, right)
 
 
-@lru_cache(maxsize=4096)
 def operators(phi: cel.Formula) -> frozenset[str]:
     """Return the names of the operators in a formula; that of a window has its kind."""
     names = set()

@@ -215,12 +215,12 @@ def reported(
 ) -> Iterable[Match]:
     """Return the reported matches, at the positions of their reports.
 
-    windowed: whether the query has a window. keys: the attributes by which it has partitions.
+    windowed: whether the query has a window. keys: the attributes of which each combination of values is apart.
     """
     possible = [m for m in found if _may_tie(m, S, choices) and (windowed or _in_default_window(m, S, choices))]
     groups: dict[tuple[Value | None, ...], list[Match]] = {}
     for m in possible:
-        key = tuple(S[m.events[0]].get(a) for a in keys) if m.events and choices.get(PER_KEY) == "key" else ()
+        key = tuple(S[m.events[0]].get(a) for a in keys) if m.events else ()
         groups.setdefault(key, []).append(m)
     overlap = cast("Overlap", choices.get("overlap", "shared"))
     return [m for some in groups.values() for m in emitted(apart(some, overlap), len(S), choices)]
@@ -458,7 +458,10 @@ class Interpretation:
 
         found: with bindings, unless the events of all variables are shown.
         """
-        some = reported(found, S, choices, windowed=self.has_window(query), keys=self.keys(query))
+        unlimited = choices.get(WINDOW_DEFAULT.name, WINDOW_DEFAULT.default) == WINDOW_DEFAULT.default
+        windowed = unlimited or self.has_window(query)
+        keys = self.keys(query) if choices.get(PER_KEY) == "key" else ()
+        some = reported(found, S, choices, windowed=windowed, keys=keys)
         return some if shown is None else (restricted(m, shown, output) for m in some)
 
     def found_in_order(
