@@ -611,10 +611,7 @@ class Identification:
 
     def unasked(self, stages: Iterable[Stage], found: Collection[str]) -> dict[str, str]:
         """Return why each axis of these stages that has no finding has none, in a phrase."""
-        own: dict[str, list[Template]] = {}
-        for stage in stages:
-            for name in stage.axes:
-                own.setdefault(name, []).extend(stage.templates)
+        own = templates_by_axis(stages)
         return {name: self._why_unasked(name, templates) for name, templates in own.items() if name not in found}
 
     def _why_unasked(self, name: str, templates: Sequence[Template]) -> str:
@@ -781,6 +778,15 @@ def random_questions(predictor: Predictor, used: Collection[str]) -> Iterator[En
                 yield question_on(text, events)
 
 
+def templates_by_axis(stages: Iterable[Stage]) -> dict[str, list[Template]]:
+    """Return the templates of questions about each axis, which may have several stages."""
+    found: dict[str, list[Template]] = {}
+    for stage in stages:
+        for name in stage.axes:
+            found.setdefault(name, []).extend(stage.templates)
+    return found
+
+
 def types_of(question: EngineQuestion) -> tuple[str, ...]:
     """Return the types of the events of a question, in their order."""
     return tuple(event["type"] for event in question.events)
@@ -930,7 +936,8 @@ class Pool:
         match that only the other value has, some by a match that only the hypothesis has.
         """
         axes = (predictor.interpretation.axes[name] for name in names)
-        rivals = [{**hypothesis, axis.name: v} for axis in axes for v in axis.values if v != hypothesis[axis.name]]
+        others = ((axis.name, v) for axis in axes for v in reversed(axis.values) if v != hypothesis[axis.name])
+        rivals = [{**hypothesis, name: value} for name, value in others]  # at-most-7 first: its questions do for all
         needs = [Need(hypothesis, rival, answered, predictor, self.whole) for rival in rivals]
         for need in needs:
             places = [self._find(hypothesis, need.rival, predictor, need.queries)]
@@ -1057,24 +1064,23 @@ def separations(language: str) -> Iterator[AxisSeparation]:
     Example: next(separations("cel"))
     """
     known = Predictor(language)
-    for stage in STAGES[language]:
-        every = (question for template in stage.templates for question in questions(template))
+    for name, templates in templates_by_axis(STAGES[language]).items():
+        axis, beside = known.interpretation.axes[name], BESIDE.get(name, {})
+        every = (question for template in templates for question in questions(template))
         pool = sorted(every, key=lambda question: (len(question.events), len(question.query)))
-        for axis in (known.interpretation.axes[name] for name in stage.axes):
-            beside = BESIDE.get(axis.name, {})
-            first = {**known.default, **beside}
-            for value in axis.values[1:]:
-                other = {**first, axis.name: value}
-                telling = (q for q in pool if known.answer(q, first) != known.answer(q, other))
-                if (question := next(telling, None)) is None:
-                    yield AxisSeparation(axis.name, value, beside, None)
-                    continue
-                answers = (
-                    known.matches(question.query, question.S, question.key, choices, known.interpretation.compared)
-                    for choices in (first, other)
-                )
-                both = [found if isinstance(found, str) else sorted(found) for found in answers]
-                yield AxisSeparation(axis.name, value, beside, question, *both)
+        first = {**known.default, **beside}
+        for value in axis.values[1:]:
+            other = {**first, name: value}
+            telling = (q for q in pool if known.answer(q, first) != known.answer(q, other))
+            if (question := next(telling, None)) is None:
+                yield AxisSeparation(name, value, beside, None)
+                continue
+            answers = (
+                known.matches(question.query, question.S, question.key, choices, known.interpretation.compared)
+                for choices in (first, other)
+            )
+            both = [found if isinstance(found, str) else sorted(found) for found in answers]
+            yield AxisSeparation(name, value, beside, question, *both)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -200,6 +200,12 @@ AXES = axes(
         ("partition",),
         "PARTITION BY leaves out events without the attribute; takes them as those of one key",
     ),
+    Axis(
+        "perkey",
+        ("substream", "filter", "ignored"),
+        ("perkey",),
+        "PER KEY is evaluated over the events of each key alone; keeps matches that agree; is ignored",
+    ),
     OVERLAP_PER_KEY,
     FILTER,
     GUARD,
@@ -416,6 +422,9 @@ class CelVariant:
                 return (mu for mu in self.meaning(psi, i, j, follow) if self.fits(window, sup(mu)))
             case cel.PartitionBy(psi, a):
                 return self.partitioned(psi, a, i, j, follow)
+            case cel.PerKey(psi, names) if choices["perkey"] != "substream":
+                keys = () if choices["perkey"] == "ignored" else names
+                return (mu for mu in self.meaning(psi, i, j, follow) if all(self.agree(mu, a) for a in keys))
             case cel.PerKey(psi, names):
                 return self.per_key(psi, names, i, j, follow)
             case cel.Derived():
@@ -467,7 +476,7 @@ class CelVariant:
                 yield from ((mu, end) for mu, end in self.backtrack(psi, i) if self.fits(window, sup(mu)))
             case cel.PartitionBy(psi, a) if self.choices[OVERLAP_PER_KEY.name] == "stream":
                 for mu, end in self.backtrack(psi, i):
-                    if all(self.same_key(self.S[p].get(a), self.S[q].get(a)) for p in sup(mu) for q in sup(mu)):
+                    if self.agree(mu, a):
                         yield mu, end
             case cel.Strict(psi) if self.choices["selection@strict"] == "as-defined":
                 yield from ((mu, end) for mu, end in self.backtrack(psi, i) if KEEPS["strict"](sup(mu), set()))
@@ -816,14 +825,18 @@ class CelVariant:
         if self.choices["partition"] == "ignored":
             return self.meaning(psi, i, j, follow)
         if self.choices["partition"] == "filter":
-            S, before = self.S, self._guard_key
+            before = self._guard_key
             self._guard_key = a if self.choices["partition@unless"] == "substream" else before
             try:
                 mus = self.meaning(psi, i, j, follow)
             finally:
                 self._guard_key = before
-            return (mu for mu in mus if all(self.same_key(S[p].get(a), S[q].get(a)) for p in sup(mu) for q in sup(mu)))
+            return (mu for mu in mus if self.agree(mu, a))
         return self.per_key(psi, (a,), i, j, follow)
+
+    def agree(self, mu: Valuation, a: str) -> bool:
+        """Return whether all events of a valuation have the same key."""
+        return all(self.same_key(self.S[p].get(a), self.S[q].get(a)) for p in sup(mu) for q in sup(mu))
 
     def same_key(self, one: Value | None, other: Value | None) -> bool:
         """Return whether two events with these values of an attribute are in one partition."""
@@ -1139,6 +1152,7 @@ STAGES = (
             Template("(A ; A) PARTITION BY [k]", events("A", k=(None, 0)), 2),
         ),
     ),
+    Stage(("perkey",), (Template("(A : A) PER KEY [k]", events("A", k=(1, 2)), 4),)),
     Stage(("overlap@partition",), (Template("(A ; A) PARTITION BY [k]", events("A", k=(1, 2)), 5),)),
     Stage(("start",), (Template("B ; START(A)", AB, 5), Template("START(A)", AB, 3), Template("A OR START(B)", AB, 3))),
     Stage(("in",), (Template("(A ; A) IN X FILTER X.x = 1", events("A", x=(0, 1)), 4),)),

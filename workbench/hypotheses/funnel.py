@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
+from math import inf, nextafter
 
 from cerify.automata.evaluator import Output
 from cerify.hypotheses.interpretation import (
@@ -17,6 +19,7 @@ from cerify.hypotheses.interpretation import (
     events,
 )
 from cerify.semantics.arguments import Budget
+from cerify.semantics.cel.syntax import AttributeWindow, EventWindow, TimeWindow, Window
 from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.funnel_queries import KeyedQuestion, answer_by_key, query_constructs
 from cerify.semantics.funnel_steps import FunnelQuestion, FunnelStep
@@ -46,7 +49,30 @@ AXES = axes(
         "a comparison with an absent attribute: is false; is unknown, and hides the event from all steps, so that a "
         "key with no other event has no level",
     ),
+    Axis(
+        "window",
+        ("closed", "open", "unlimited"),
+        ("within-time", "within-events", "within-attribute"),
+        "a last step at the width after the first: is in; is out; is in, and so is any later one: WITHIN is ignored",
+    ),
+    Axis("partition", ("keys", "ignored"), ("partition",), "BY: there is a row for each key; is ignored"),
 )
+UNLIMITED = 10**18  # the amount of a window that no events exceed
+
+
+def changed_window(window: Window, how: str) -> Window:
+    """Return the window that an engine with a value of the axis `window` applies."""
+
+    def changed(length: float) -> float:
+        return UNLIMITED if how == "unlimited" else nextafter(length, -inf)
+
+    match window:
+        case EventWindow(count):
+            return EventWindow(UNLIMITED if how == "unlimited" else count - 1)
+        case TimeWindow(amount, unit):
+            return TimeWindow(changed(amount), unit)
+        case AttributeWindow(width, attribute):
+            return AttributeWindow(changed(width), attribute)
 
 
 def find_matches(q: KeyedQuestion, S: Stream, choices: Choices, output: Output, budget: Budget) -> Iterable[Match]:
@@ -63,6 +89,10 @@ def find_matches(q: KeyedQuestion, S: Stream, choices: Choices, output: Output, 
             return variant.satisfied(step.predicate, lambda attribute: event.get(attribute.name), event.type)
         return variant.truth(step.predicate, lambda attribute: event.get(attribute.name), event.type)
 
+    if choices["partition"] == "ignored":
+        q = replace(q, by=None)
+    if isinstance(q, FunnelQuestion) and q.window is not None and choices["window"] != "closed":
+        q = replace(q, window=replace(q.window, window=changed_window(q.window.window, choices["window"])))
     mode = None if choices["mode"] == CHAIN or not isinstance(q, FunnelQuestion) else choices["mode"]
     with budget.timed():
         return list(answer_by_key(q, S, mode, holds, choices["unmatched"] == "attempt"))
@@ -71,12 +101,26 @@ def find_matches(q: KeyedQuestion, S: Stream, choices: Choices, output: Output, 
 _VALUES = events("a", k=(1,), x=(0, 1, 2, 3), after=(0, 1))
 STAGES = (
     Stage(
+        ("partition",),
+        (
+            Template("FUNNEL a WITHIN 9 seconds BY k", events("a b", k=(1, 2), after=(1,)), 3),
+            Template("SEQUENCE '(?1)' OF a BY k", events("a b", k=(1, 2), after=(1,)), 3),
+        ),
+    ),
+    Stage(
         ("mode",),
         (
             Template("FUNNEL a, b WITHIN 9 seconds BY k", events("a b n", k=(1,), after=(0, 1)), 3),
             Template("FUNNEL a, b, c WITHIN 9 seconds BY k", events("a b c n", k=(1,), after=(1,)), 4),
             Template("FUNNEL a, b WITHIN 9 seconds BY k", events("a b", k=(1,), after=(0, 1)), 4),
             Template("FUNNEL a[x < 2], [x in {1, 2}] WITHIN 9 seconds BY k", _VALUES, 2),
+        ),
+    ),
+    Stage(
+        ("window",),
+        (
+            Template("FUNNEL a, b WITHIN 2 seconds BY k", events("a b", k=(1,), after=(1, 2)), 3),
+            Template("FUNNEL a, b, c WITHIN 2 seconds BY k", events("a b c", k=(1,), after=(1, 2)), 3),
         ),
     ),
     Stage(("unmatched",), (Template("SEQUENCE '(?1)(?2)' OF a, b BY k", events("a b", k=(1,), after=(1,)), 4),)),

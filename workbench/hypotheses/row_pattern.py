@@ -353,6 +353,10 @@ DEPARTURES: Mapping[str, tuple[tuple[str, ...], str, Mapping[str, Departure]]] =
         "fewer": Departure(),
         "greedy": Departure(clause=in_pattern(lambda p: quantified(p, greedy=True))),
     }),
+    "define": (("define",), "a condition of DEFINE decides which rows are of a variable; is ignored", {
+        "as-defined": Departure(),
+        "ignored": Departure(clause=lambda q: replace(q, define=())),
+    }),
     "star": (("quantified",), "an iteration of no rows under * is one; is none, and the next way to iterate is tried", {
         "as-defined": Departure(),
         "rows-only": Departure(meaning=DroppingMeaning),
@@ -527,6 +531,7 @@ def _make_stage(axes: str, *queries: str, letters: tuple[dict[str, object], ...]
 
 STAGES = (
     _make_stage("skip", _rows("A B"), _rows("A B", skip="TO NEXT ROW")),
+    _make_stage("define", _rows("A", "DEFINE A AS x = 1"), _rows("A B", "DEFINE B AS x = 1")),
     _make_stage(
         "preference empty empty_matches bounds bounded_iterations empty_iterations reluctant star",
         _rows("A? B", "DEFINE A AS x = 1"),
