@@ -410,6 +410,7 @@ def test_a_query_that_may_not_be_forgotten_is_not() -> None:
     assert found(operator) == []
 
 
+@pytest.mark.thorough
 def test_absence_is_reported_when_its_window_is_over_also_of_a_key_that_falls_silent() -> None:
     """It was refused, with advice to put a WITHIN that was there."""
     query = SparkQuery("PATTERN SEQ(A a, ~B b) WITHIN 10 seconds RETURN a.x", "sase")

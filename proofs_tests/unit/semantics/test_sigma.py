@@ -837,6 +837,7 @@ def test_fractions_and_whole_numbers_are_one_type_in_cases(tmp_path: Path) -> No
     raise AssertionError
 
 
+@pytest.mark.thorough
 def test_each_rule_of_a_file_that_raises_alerts_has_cases_of_its_own(tmp_path: Path) -> None:
     """Converters are compared by one correlation at a time, and passed over files with two."""
     text = rules(COUNT, {"title": "u", "correlation": {**COUNT, "rules": ["b"], "timespan": "5s"}}).partition(

@@ -506,6 +506,7 @@ def test_maxspan_over_events_without_times_is_warned_of(run: Run, tmp_path: Path
     assert "maxspan measures the time" in run("match", rule, str(tmp_path / "log.ndjson"), "--language", "eql")[2]
 
 
+@pytest.mark.thorough
 def test_test_logs_of_rules_are_a_suite(tmp_path: Path, run: Run) -> None:
     rule_file(tmp_path / "rules", "a.eql", "sequence with maxspan=5s [A where x == 1] [B where true]")
     (tmp_path / "rules" / "b.yml").write_text(

@@ -429,6 +429,7 @@ def test_a_choice_that_changes_no_expected_match_is_no_reason() -> None:
         assert why_of(CaseResult(longer, "failed", given), {"seq": "strict"}).startswith(why)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("few_questions")
 def test_what_a_policy_does_not_concern_is_explained_by_the_definition() -> None:
     result = replace(WRONG, case=replace(CASE, query="A", matches=[Match(0, (0,))]), matches=[])
@@ -963,7 +964,7 @@ for line in sys.stdin:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.usefixtures("few_questions")
 def test_a_defect_shows_the_query_in_the_terms_of_the_engine() -> None:
     """The authors of an engine do not read CEL, and the adapter's translation could be found in its source alone."""
