@@ -586,9 +586,9 @@ def test_the_kinds_of_the_attributes_that_a_query_reads() -> None:
         ("cel", "(A ; A) FILTER A[x > 1] WITHIN 2 [x] PARTITION BY [k]", {"float", "bool"}),
         ("cel", "A[y = 'my x']", {"string"}),
         ("row-pattern", 'MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS "my x" > 1) /* x */', {"int"}),
+        ("sigma", "title: y\nlogsource: {category: c}\ndetection: {s: {x: 1}, condition: s}", {"float"}),
     ):
         assert kinds_compared(language, query, schema) == kinds, query
-    assert kinds_compared("sigma", "", schema) == set()
 
 
 def test_the_choices_are_all_values_but_the_defaults() -> None:
