@@ -9,10 +9,11 @@ the packages that cerify needs; there it is enough that cerify is on the path. N
 definition of a language: the trees come as JSON, and the truth of a condition is written a second time, so that a fault
 in either shows as a wrong answer.
 
-A chain is a translation, never an approximation: what it cannot say raises `Skip`, and a skipped case is no failure.
+Chains have exactly the matches of their query. A query that chains cannot express raises `Skip`, and a skipped case
+does not count as a failure.
 
-If the engine reports a match only when a later event comes, the adapter ends the engine's input, or sends it a last
-event of a type that no query names and drops the matches with that event.
+If the engine reports a match only when a later event comes, the adapter ends the engine's input. Or it sends a last
+event of a type that no query names, and drops the matches with that event.
 """
 
 from __future__ import annotations
@@ -52,10 +53,10 @@ ARITHMETIC: Mapping[str, Callable[[Any, Any], Any]] = {
 
 
 class Skip(Exception):
-    """Raised if the engine has no words for a query: the answer is a skip with this reason, and a link to the engine's
-    manual.
+    """Raised if the engine cannot express a query. The answer is then a skip with this reason.
 
-    Example: raise Skip("the engine has no negation", "https://example.org/manual")
+    link: the address of the page of the engine's manual that says so. Example: raise Skip("the engine has no negation",
+    "https://example.org/manual")
     """
 
     def __init__(self, why: str, link: str = "") -> None:
@@ -79,11 +80,10 @@ class AdapterProblem(Exception):
 
 @dataclass(frozen=True)
 class RunMessage:
-    """A query and a stream that the engine is asked about.
+    """A query and a stream, for which the engine has to answer with its matches.
 
-    message: the whole message. tree: the query as a JSON tree, None for a text that does not parse. events: as
-    received, each with its `type`. translations: the query in the engine's own terms, which reports show. cpu: the
-    seconds that `timed` has counted, of the thread and of the process.
+    message: the whole message. translations: the query in the engine's own terms, which reports show. cpu: the
+    processor seconds that `timed` has counted, under the keys "thread" and "process".
     """
 
     message: Json
@@ -102,13 +102,13 @@ class RunMessage:
 
     @property
     def tree(self) -> Json | None:
-        """Return the query as a tree; see the page of the protocol for its nodes."""
+        """Return the query as a tree (see docs/reference/protocol.md); None for a text that does not parse."""
         tree: Json | None = self.message.get("tree")
         return tree
 
     @property
     def events(self) -> list[Json]:
-        """Return the events in the order in which they were received."""
+        """Return the events in the order in which they were received, each with its `type`."""
         events: list[Json] = self.message["events"]
         return events
 
@@ -138,7 +138,7 @@ class RunMessage:
     def seconds(self, ordered: bool = True) -> list[int | float]:
         """Return the time of each event in seconds.
 
-        Raises Skip if an event has no time or, with `ordered`, if one is earlier than the one before it.
+        Raises Skip if an event has no time or, with `ordered`, if an event is earlier than the event before it.
         """
         times = [event.get("time") for event in self.values]
         seconds = [time.timestamp() if isinstance(time, datetime) else time for time in times]
@@ -146,12 +146,14 @@ class RunMessage:
             raise Skip("an event has no time")
         found: list[int | float] = [time for time in seconds if time is not None]
         if ordered and found != sorted(found):
-            raise Skip("the engine takes events in the order of time")
+            raise Skip("the engine needs events sorted by time")
         return found
 
     @contextmanager
     def timed(self) -> Iterator[None]:
-        """Count the processor time of what runs inside, for the answer to *measure*: the engine's work alone."""
+        """Count the processor time of a `with` block, which should contain the engine's work only. *measure* reports
+        it.
+        """
         thread, process = thread_time(), process_time()
         try:
             yield
@@ -217,7 +219,7 @@ def answer_line(line: bytes | str, started: Json, languages: Mapping[str, Answer
         message = json.loads(line)
         command = message["cmd"]
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        return {"id": None, "error": {"code": "parse", "message": f"no message of the protocol: {error!r}"}}
+        return {"id": None, "error": {"code": "parse", "message": f"not a message of the protocol: {error!r}"}}
     if command == "start":
         return started
     if command == "stop":
@@ -234,12 +236,12 @@ def answer_line(line: bytes | str, started: Json, languages: Mapping[str, Answer
 
 
 def answer_run(run: RunMessage, languages: Mapping[str, Answering]) -> Json:
-    """Return the answer to a query: its matches, a skip or an error, with the translation where there is one."""
+    """Return the answer to a query: its matches, a skip or an error, and the translation if the adapter gave one."""
     try:
         if run.language not in languages:
             raise Skip(f"the engine does not speak {run.language}")
         if run.message.get("consumption", "none") != "none" or run.message.get("selection", "all") != "all":
-            raise Skip("the engine has neither consumption nor selection around a query")
+            raise Skip("the engine supports neither consumption nor a selection strategy")
         answered = languages[run.language](run)
         answer: Json = dict(answered) if isinstance(answered, Mapping) else {"matches": list(answered)}
         json.dumps(answer, allow_nan=False)  # a value that JSON lacks is an error of this case, not of the loop
@@ -288,9 +290,9 @@ def _instant(text: str) -> datetime:
 class ChainStep:
     """A step that takes one event of a type or, as a loop, `least` to `most` of them; any number if most is None.
 
-    labels: the variables that bind the events; a step without labels takes events that are not reported. conditions:
-    predicates that each of its events has to satisfy, as trees. adjacent: it begins with the event right after the one
-    before it. adjacent_rounds: the events of the loop follow each other without a gap.
+    labels: the variables that bind the events; the events of a step without labels are not reported. conditions:
+    predicates that each of its events has to satisfy, as trees. adjacent: whether its first event directly follows the
+    last event of the step before. adjacent_rounds: whether the events of the loop directly follow each other.
     """
 
     type: str
@@ -303,7 +305,7 @@ class ChainStep:
 
     @property
     def is_loop(self) -> bool:
-        """Return whether it may take several events."""
+        """Return whether the step may take several events."""
         return self.most != 1
 
     def comparisons(self) -> list[tuple[str, str, Any]]:
@@ -317,18 +319,21 @@ class ChainStep:
 
 @dataclass(frozen=True)
 class CrossCondition:
-    """A condition on the events of several steps, as a tree. steps: for each variable the numbers of its steps."""
+    """A condition on the events of several steps, as a tree. steps: for each variable, the indices of its steps."""
 
     condition: Json
     steps: Mapping[str, tuple[int, ...]]
 
     def is_true(self, taken: Taken, events: Sequence[Json]) -> bool:
-        """Return whether it is true of the events taken; steps without events so far do not make it false."""
+        """Return whether the condition is true of the events taken for each step. Steps without events are ignored."""
         of = {variable: [events[p] for n in steps for p in taken[n]] for variable, steps in self.steps.items()}
         return _satisfied(self.condition, of)
 
     def comparison(self) -> tuple[int, str, str, int, str] | None:
-        """Return (step, attribute, comparator, step, attribute), the earlier step first; None for other conditions."""
+        """Return the condition as (step, attribute, comparator, step, attribute), with the earlier step first.
+
+        Return None if it is not a comparison of two attributes.
+        """
         if self.condition["node"] != "Correlated":
             return None
         tree = self.condition["predicate"]
@@ -359,10 +364,10 @@ class ChainSpan:
 
 @dataclass(frozen=True)
 class Absence:
-    """A condition that no event of a type with these conditions occurs after the last event of `after`, up to that of
-    `until`.
+    """A condition that no event of this type that satisfies `conditions` occurs between two steps.
 
-    The last event of `until` must not be such an event either. after is -1 for the beginning of the stream.
+    after, until: the indices of these steps. The range begins after the last event of step `after`; -1 stands for the
+    beginning of the stream. It ends with the last event of step `until`, which must not be such an event either.
     """
 
     after: int
@@ -371,7 +376,7 @@ class Absence:
     conditions: tuple[Json, ...] = ()
 
     def forbids(self, event: Json) -> bool:
-        """Return whether an event is one that must not occur."""
+        """Return whether an event has the type and satisfies the conditions, so that it must not occur."""
         return event.get("type", "row") == self.type and all(holds(one, event) for one in self.conditions)
 
 
@@ -386,17 +391,24 @@ class Chain:
 
     @property
     def window(self) -> ChainSpan | None:
-        """Return the window around the whole chain; None without one. Raises Skip for several, or a part's."""
+        """Return the window around the whole chain; None without one. Raises Skip for several windows or one around a
+        part.
+        """
         return self._whole([span for span in self.spans if span.kind != "key"], "window")
 
     @property
     def key(self) -> str | None:
-        """Return the attribute on which all events agree; None without one. Raises Skip for several, or a part's."""
+        """Return the attribute on which all events agree; None without one. Raises Skip for several keys or one around
+        a part.
+        """
         found = self._whole([span for span in self.spans if span.kind == "key"], "key")
         return None if found is None else found.attribute
 
     def match(self, at: int, taken: Taken, bindings: bool = False) -> Json:
-        """Return a match in the protocol's form, given the events of the steps; with `bindings` also the variables."""
+        """Return a match in the protocol's form, given the position of the match and the events of each step.
+
+        bindings: whether the match also says which variable binds which events.
+        """
         pairs = list(zip(self.steps, taken, strict=True))
         match: Json = {"at": at, "events": sorted({p for step, of in pairs if step.labels for p in of})}
         if bindings:
@@ -407,7 +419,7 @@ class Chain:
 
     def _whole(self, spans: Sequence[ChainSpan], what: str) -> ChainSpan | None:
         if len(spans) > 1 or any((span.first, span.last) != (0, len(self.steps) - 1) for span in spans):
-            raise Skip(f"one {what}, around the whole pattern")
+            raise Skip(f"the engine supports only one {what}, around the whole pattern")
         return spans[0] if spans else None
 
 
@@ -418,13 +430,13 @@ Search: TypeAlias = Callable[[RunMessage, Chain], Iterable[Found]]
 def on_chains(search: Search) -> Answering:
     """Return a function that answers a query by searching each of its chains.
 
-    A match that is there in several ways, as {0, 1, 2} of `A+ ; A+`, or in several chains, is reported once. What the
-    search gives twice for one chain, with the same events for the same steps, is reported twice: that is the engine's
-    answer, and a wrong one.
+    The same match may come from several chains, or from one chain in several ways, as {0, 1, 2} of `A+ ; A+`. It is
+    reported once. If the search gives the same events for the same steps of one chain twice, the match is reported
+    twice: that is the engine's answer, and a wrong one.
 
-    Each alternative of OR is a chain of its own. This can hide what an engine means by OR: for `A ; (B OR C)` on A C B
-    one that takes the first event that fits finds {0, 1} alone, and as two chains {0, 2} too. To test its own OR,
-    translate `run.tree`.
+    Each alternative of OR is a chain of its own, which can hide what an engine means by OR. For `A ; (B OR C)` on A C
+    B, an engine that takes the first event that fits finds {0, 1} only; as two chains, it also finds {0, 2}. To test
+    the engine's own OR, translate `run.tree`.
     """
 
     def matches(run: RunMessage) -> list[Json]:
@@ -463,10 +475,10 @@ def chains_of(tree: Json | None) -> list[Chain]:
 
 
 def chain_of(tree: Json | None) -> Chain:
-    """Return the only chain of a query. Raises Skip for a query with several; see `chains_of`."""
+    """Return the chain of a query without alternatives. Raises Skip if it has several chains; see `chains_of`."""
     chains = chains_of(tree)
     if len(chains) != 1:
-        raise Skip("the engine has no alternatives")
+        raise Skip("the engine does not support OR")
     return chains[0]
 
 
@@ -501,7 +513,7 @@ def _chains(tree: Json) -> list[Chain]:
         case "Unless":
             return [_without(one, tree["right"]) for one in _chains(tree["left"])]
         case other:
-            raise Skip(f"a chain of steps has no {other}")
+            raise Skip(f"a chain of steps cannot express {other}")
 
 
 def _join(left: Chain, right: Chain, adjacent: bool) -> Chain:
@@ -526,7 +538,7 @@ def _loop(tree: Json, least: int, most: int | None) -> Chain:
         raise Skip("a loop repeats single events of one type")
     (inner,) = below
     if least < 1 or inner.across or inner.spans or inner.absences:
-        raise Skip("a loop takes at least one event, and conditions in it must be on one event")
+        raise Skip("a loop must take at least one event, and a condition in it must be on one event")
     adjacent = tree["node"].startswith("Contiguous")
     if adjacent and not inner.steps[0].labels:
         raise Skip("`:` and `:+` are not supported beside events that are not reported")
@@ -558,7 +570,7 @@ def _window(window: Json) -> Json:
 
 def _span(chain: Chain, **what: Any) -> Chain:
     if not all(step.labels for step in chain.steps):
-        raise Skip("a window or a key needs events that are reported")
+        raise Skip("a window or a key must be around events that are all reported")
     return replace(chain, spans=(*chain.spans, ChainSpan(first=0, last=len(chain.steps) - 1, **what)))
 
 
@@ -598,7 +610,7 @@ def _filter(chain: Chain, condition: Json) -> Chain | None:
 
 
 def nodes_of(tree: Any) -> Iterator[Json]:
-    """Yield the nodes of a tree, each before those below it, from left to right."""
+    """Yield the nodes of a tree from left to right, each before the nodes below it."""
     if isinstance(tree, dict):
         if "node" in tree:
             yield tree
@@ -610,7 +622,7 @@ def nodes_of(tree: Any) -> Iterator[Json]:
 
 
 def conjuncts(predicate: Json) -> Iterator[Json]:
-    """Yield the parts of a predicate that `and` connects. Raises Skip for one that `holds` cannot evaluate."""
+    """Yield the parts of a predicate that `and` connects. Raises Skip for a part that `holds` cannot evaluate."""
     if predicate["node"] == "Both":
         yield from conjuncts(predicate["left"])
         yield from conjuncts(predicate["right"])
@@ -657,7 +669,7 @@ def holds(predicate: Json, event: Json) -> bool:
 
 
 def compare(left: Any, comparator: str, right: Any) -> bool:
-    """Return a comparison of two values; false where one is absent or they are of different kinds."""
+    """Compare two values. Return False if a value is absent or if they are of different kinds."""
     if left is None or right is None or _kind(left) != _kind(right):
         return False
     if isinstance(left, bool) and comparator not in ("=", "!="):
@@ -721,7 +733,7 @@ def _kind(value: Any) -> str:
 
 
 def _satisfied(condition: Json, events_of: Mapping[str, Sequence[Json]]) -> bool:
-    """Return whether a condition is true of the events of each variable, whichever of them are chosen."""
+    """Return whether a condition is true for every choice of events, given the events of each variable."""
     match condition["node"]:
         case "Conjunction":
             return _satisfied(condition["left"], events_of) and _satisfied(condition["right"], events_of)

@@ -1,9 +1,9 @@
 """The functions that a person calls: match, check, explain, compare. A query is a text, or a syntax tree.
 
-Each function has the parameters that it takes, with their defaults, so that an editor and `help` show them. From here
-every step is a reference that an editor follows: `read_query` finds the language, whose module in cerify.languages has
-its parser, evaluators and decider; cerify.plan chooses the evaluator. A parameter `**unknown` has no values: type
-checkers refuse a misspelt name, and at run time it is an IllFormed that suggests the right one.
+Each function has the parameters that it takes, with their defaults, so that an editor and `help` show them. An editor
+can follow every step from here: `read_query` finds the language, whose module in cerify.languages has its parser,
+evaluators and decider; cerify.plan chooses the evaluator. A parameter `**unknown` has no values: type checkers refuse a
+misspelt name, and at run time it is an IllFormed that suggests the right one.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ CALL = re.compile(r"\s*\w+\s*\([^()]*\)\s*")
 
 
 def _parsed(language: Language[Any], text: str) -> Any:
-    """Return the syntax tree of a text. Raises ParseError, which names the languages in which the text is a query."""
+    """Return the syntax tree of a text. Raises ParseError, which names other languages that the text may be in."""
     try:
         return language.syntax.parse(text)
     except ParseError as error:
@@ -169,14 +169,14 @@ def _parsed(language: Language[Any], text: str) -> Any:
 
 
 def _format_language_options(languages: Iterable[str]) -> str:
-    """Return the argument that chooses one of these languages."""
+    """Write the argument that chooses one of these languages, such as `language="sase"`."""
     return " or ".join(f'language="{name}"' for name in languages)
 
 
 def _foreign_sign(language: Language[Any], text: str, error: Span | None) -> tuple[str, Span] | None:
-    """Return the language's hint about the word or sign at an error, or just before it, with its place; None if none.
+    """Find the language's hint about the word or sign at an error, or just before it; return the hint and its place.
 
-    The text before it may belong to the hint: "WHERE {" is "{" after WHERE.
+    Return None if there is no hint. The hint's key may include the word before: "WHERE {" is "{" after WHERE.
     """
     if error is None:
         return None
@@ -233,7 +233,7 @@ def parse(text: str | Mapping[str, Any], language: LanguageName | str = DEFAULT)
     text: the query, or the JSON form of a tree as the protocol has it.
     language: one of cerify.LANGUAGES: "cel", "core-cel", "event-expression", "sase", "row-pattern", or a plug-in.
 
-    Raises ParseError, which shows the place in the text, IllFormed, and InputError for JSON that stands for no query.
+    Raises ParseError, which shows the place in the text, IllFormed, and InputError for JSON that is not a query.
     """
     if isinstance(text, Mapping):
         return query_of_json(text, language)
@@ -249,7 +249,7 @@ def show(query: Any) -> str:
       >>> cerify.show(cerify.parse("((A) ; (B))"))
       'A ; B'
 
-    Raises IllFormed for what is no syntax tree.
+    Raises IllFormed if the argument is not a syntax tree.
     """
     with depth_limited():
         return language_of(query).syntax.show(query)
@@ -273,19 +273,19 @@ def plan_query(
 
 
 def _selected(language: Language[Any], query: Any, selection: Selection | str) -> Any:
-    """Return the query for the matches that a selection strategy keeps. Raises IllFormed, Unsupported."""
+    """Return the query that has only the matches that a selection strategy keeps. Raises IllFormed, Unsupported."""
     if selection is Selection.ALL or selection == Selection.ALL.value:
         return query
     return language.syntax.selected(query, Selection.from_value(selection))
 
 
 def _consumption(policy: Consumption | str) -> Consumption:
-    """Return the consumption, which may be given by its name. Raises IllFormed."""
+    """Return the consumption policy, given itself or by its name. Raises IllFormed."""
     return policy if isinstance(policy, Consumption) else Consumption.from_value(policy)
 
 
 def _require_own(language: Language[Any], options: Options) -> None:
-    """Raise IllFormed for an option by a name that the language does not have."""
+    """Raise IllFormed if the language does not have one of the options that were given by name."""
     for name in options.own:
         if name not in language.options:
             known = f"; it has {', '.join(sorted(language.options))}" if language.options else ", nor any other"
@@ -368,22 +368,22 @@ def match(
 
     query: a text in `language`, or a syntax tree of any language.
     events: a Stream, or what `as_stream` takes: events, dicts, a table or data frame, the path of a file.
-    output: "matches"; "valuations", with the positions of each variable, in which alone two matches may differ; or
-        "rows", the output table of MATCH_RECOGNIZE: columns, rows, to_pandas(). A match of SASE+ or MATCH_RECOGNIZE
-        always has its variables, and the result of RETURN or MEASURES.
+    output: "matches"; "valuations", where a match also has the positions of each variable, so that two matches may
+        differ in these alone; or "rows", the output table of MATCH_RECOGNIZE: columns, rows, to_pandas(). A match of
+        SASE+ or MATCH_RECOGNIZE always has its variables, and the result of RETURN or MEASURES.
     language: that of a query given as text, one of cerify.LANGUAGES.
-    evaluator: one of the language's, as "denotational" or "automaton"; None lets cerify.plan choose.
-    selection: "all", or the strategy around the whole query that keeps some: "strict", "next", "last", "max".
+    evaluator: one of the language's, such as "denotational" or "automaton"; None lets cerify.plan choose.
+    selection: "all", or a selection strategy around the whole query: "strict", "next", "last" or "max".
     strict: whether a name or comparison that does not fit the events is an error instead of a QueryWarning.
     budget: how much may be computed before BudgetExceeded is raised.
-    predicates: functions by the names by which a CEL query calls them. Such a query is evaluated by the interpreter,
-        since no automaton carries it.
-    aggregates: functions by the names by which a SASE+ query calls them, beside those of the language.
+    predicates: a mapping from names to functions that a CEL query calls. The interpreter evaluates such a query, since
+        automata do not support it.
+    aggregates: a mapping from names to functions that a SASE+ query calls, besides the aggregates of the language.
     reading: answers to what the papers of SASE+ leave open.
     row_reading: answers to what SQL leaves open of MATCH_RECOGNIZE.
-    eql_reading: where engines of EQL part.
+    eql_reading: answers to questions on which engines of EQL differ.
     sigma_reading: answers to what the specification of Sigma's correlations leaves open.
-    consumption: "none", or "any": a position with a match forgets all events up to it.
+    consumption: "none", or "any": after a position with a match, all events up to it are forgotten.
     options: options of a plug-in language, by name.
 
     If the stream has a schema, the query has to fit it. Raises ParseError, IllFormed, InputError, Unsupported,
@@ -441,7 +441,7 @@ def count(
     options: Mapping[str, Any] = NOTHING,
     **unknown: Never,
 ) -> int:
-    """Count the matches of a query over a stream exactly, without building them where an evaluator can do without.
+    """Count the matches of a query over a stream exactly, without building them if the evaluator supports that.
 
       >>> import cerify
       >>> cerify.count("A+", [{"type": "A"}] * 60) == 2**60 - 1
@@ -449,8 +449,8 @@ def count(
 
     workers: as in `compile`; every other parameter is that of `match`.
 
-    Warns and raises as `match` does, and warns where the values of any window go back.
-    BudgetExceeded only where the matches have to be built.
+    Warns and raises as `match` does. Also warns if the values of a window's attribute decrease. Raises BudgetExceeded
+    only if the matches have to be built.
     """
     if unknown:
         require_keywords(count, unknown)
@@ -486,8 +486,8 @@ def count(
 def _count_in_parts(language: Language[Any], query: Any, path: str | Path, want: Want, workers: int) -> int | None:
     """Return the number of matches over a Parquet file, read part by part.
 
-    Return None if the file must be read as a whole: the query cannot be counted in batches, columns have a meaning only
-    together, a window's values decrease, or there are warnings, which look at all events.
+    Return None if the file must be read as a whole. The reasons are: the query cannot be counted in batches, it needs
+    all columns together, the values of a window's attribute decrease, or there are warnings, which look at all events.
     """
     number = 0
     try:
@@ -500,13 +500,13 @@ def _count_in_parts(language: Language[Any], query: Any, path: str | Path, want:
 
 
 class NotInParts(Exception):
-    """The file must be read as a whole."""
+    """Raised if a file must be read as a whole."""
 
 
 def _parts(
     language: Language[Any], query: Any, path: str | Path, want: Want, workers: int = 1
 ) -> Iterator[tuple[Evaluator, Stream]]:
-    """Yield the parts of a Parquet file, for each the evaluator that reads it next. Raises NotInParts."""
+    """Yield the parts of a Parquet file, each with the evaluator that has to read it. Raises NotInParts."""
     needed = attributes_in(language, query)
     if needed is None or language.syntax.reads_documents or language.row_type is not None:
         raise NotInParts
@@ -536,7 +536,7 @@ def _parts(
 def matches_in_parts(language: Language[Any], query: Any, path: str | Path, options: Options) -> Iterator[Matches]:
     """Yield all matches over a Parquet file, part by part, in the order of `match`.
 
-    Raises NotInParts where the file must be read as a whole, maybe after the first matches.
+    Raises NotInParts if the file must be read as a whole. This may happen after the first matches were yielded.
     """
     if language.evaluators.waits(query):  # for later events, so that matches come in another order
         raise NotInParts
@@ -600,13 +600,13 @@ def compile(
       >>> evaluator.finish()
       []
 
-    schema: that of all batches. Without one, the first batch that has events is held against the query, and decides
-        about warnings, or with `strict` about errors. Give a schema where an event type may come later.
-    workers: the threads that read a batch, for CEL with evaluator="kernel".
+    schema: the schema of all batches. Without one, the query is checked against the first batch that has events, with
+        warnings, or errors if `strict`. Give a schema if an event type may first occur in a later batch.
+    workers: how many threads read a batch, for CEL with evaluator="kernel".
 
     Every other parameter is that of `match`.
 
-    Raises ParseError, IllFormed, Unsupported where a named evaluator evaluates whole streams only, and BudgetExceeded.
+    Raises ParseError, IllFormed, BudgetExceeded, and Unsupported if a named evaluator evaluates whole streams only.
     """
     if unknown:
         require_keywords(compile, unknown)
@@ -664,8 +664,9 @@ def generate(
       ('A OR A', 2)
 
     language: one of cerify.LANGUAGES.
-    seed: the number from which the case is made.
-    profile: the name of what queries and streams are made of, as for `cerify fuzz`; None is the language's first.
+    seed: the seed of the random numbers.
+    profile: the name of a profile, which says what queries and streams may contain, as for `cerify fuzz`; None takes
+        the language's first.
     nodes: the most operators and leaves of the query, from 1 on.
     events: the most events of the stream, from 1 on. Where the language can do so, most streams lead to a match.
 
@@ -707,13 +708,13 @@ def explain(
     query: a text in `language`, or a syntax tree of any language.
     events: as in `match`.
     match: the positions of the events.
-    at: the position at which the match is reported; None: the last of them. Of an event expression `at` alone names
-        the event that is explained.
-    valuation: the positions that each variable binds, as {"T": [1]}; then the explanation says why they do.
+    at: the position at which the match is reported; None: the last of them. For an event expression, `at` alone names
+        the event to explain.
+    valuation: the positions that each variable binds, as {"T": [1]}; the explanation then says why it binds them.
     language: that of a query given as text.
     count: the most derivations that are returned.
     strict: as in `match`.
-    budget: of which only the seconds are used.
+    budget: only its seconds are used.
 
     The explanation is one of the language, of cerify.explanations: explanation.MatchExplanation or Rejected for CEL,
     event_expressions.TakesPlace or DoesNot, sase.Accepted or NoMatch. Warns as `match` does. Raises ParseError,
@@ -744,20 +745,19 @@ def near_misses(
     strict: bool = False,
     budget: Budget = Budget(),
 ) -> NearMissReport:
-    """Return how far the sequences of a query came: for each first step the steps that followed, or why none did.
+    """Report how far the attempts at a match came: for each first step, the steps that followed or why none did.
 
     The query is a sequence of single events, joined by `;` or `:`, with `+`, `{n}` and UNLESS around single ones, in
-    windows, PARTITION BY and PER KEY. The answer has the number of starts that reached each step, and the near misses,
-    the deepest first, `limit` of them: the partial match, what it lacks, and the event that is the cause if there is
-    one. What is left out is counted. Warns as match does;
-    strict makes warnings errors.
+    windows, PARTITION BY and PER KEY. The report has the number of starts that reached each step. It also has the first
+    `limit` near misses, the deepest first, and the number of the rest. A near miss has the partial match, what it
+    lacks, and the event that is the cause if there is one. Warns as `match` does; `strict` makes warnings errors.
 
     >>> from cerify import near_misses
     >>> funnel = near_misses("A ; B WITHIN 10 seconds", [{"type": "A", "time": 0}, {"type": "B", "time": 12}])
     >>> funnel.reached, funnel.misses[0].message
     ((1, 0), 'event 1 takes the step B, 12 seconds after the start')
 
-    Raises ParseError, IllFormed, InputError, Unsupported for a query that is no such sequence, BudgetExceeded.
+    Raises ParseError, IllFormed, InputError, Unsupported for any other query, BudgetExceeded.
     """
     from cerify.explanations.near_misses import near_misses as followed
 
@@ -771,7 +771,7 @@ def near_misses(
 
 
 def _request(match: Any, valuation: Any, at: Any, count: Any) -> Request:
-    """Return the request to explain with these arguments. Raises IllFormed for a wrong kind, BudgetExceeded."""
+    """Return a request for an explanation. Raises IllFormed for an argument of a wrong kind, BudgetExceeded."""
     from cerify.explanations.explanation import Request
 
     require_whole("count", count, 1)
@@ -810,7 +810,7 @@ def check(
     query: a text in `language`, or a syntax tree of any language.
     schema: the types of the events that the query has to fit.
     language: that of a query given as text.
-    budget: only its seconds are used; when they are over, the answer leaves open what is not known yet.
+    budget: only its seconds are used. When they are over, questions that are not yet decided stay open in the result.
 
     Raises ParseError, IllFormed, BudgetExceeded.
     """
@@ -841,22 +841,22 @@ def equivalent(
       >>> cerify.equivalent("A ; B", "A : B").stream
       Stream(3 events)
 
-    left: a text, or a syntax tree of any language; so is right.
-    level: what has to be the same: "events", "valuations", with the variables, or "positions", where any
-        match ends.
+    left, right: each a text, or a syntax tree of any language.
+    level: what has to be the same: "events" (the positions of each match), "valuations" (also its variables) or
+        "positions" (only where matches end).
     schema: the streams that are considered; None: all.
-    bound: the most events of the streams that are searched where the deciders stop.
+    bound: the most events of the streams that are searched where no decision procedure applies.
     languages: those of the left and the right query, where they are texts.
-    order: that of the times of the streams: "strict", "non-decreasing" or "any"; None takes that of the schema, or
+    order: the order of times in the streams: "strict", "non-decreasing" or "any"; None takes that of the schema, or
       "non-decreasing".
     budget: how much may be computed before the verdict is Undecided.
-    arrays: whether fields of events may have several values, in rules in EQL.
+    arrays: for rules in EQL, whether a field of an event may have several values.
 
     Where the queries look at one event at a time, or have windows and partitions around whole matches, the verdict is
     Equivalent with a certificate, or Different with a shortest stream. Others are compared on all streams of up to
-    `bound` events: Bounded where these do not differ. Queries of two languages are compared by their formulas of CEL.
-    Undecided has the reason why there is no answer. A certificate names the order for which its claim is proved: "any"
-    where no order is needed. Raises ParseError, IllFormed.
+    `bound` events; the verdict is Bounded if these show no difference. Queries of two languages are compared by their
+    formulas of CEL. Undecided has the reason why there is no answer. A certificate names the order for which its claim
+    is proved: "any" where no order is needed. Raises ParseError, IllFormed.
     """
     return _compared(
         left,
@@ -928,7 +928,8 @@ def _compare_queries(left: Any, right: Any, languages: tuple[str, str], question
 class ComparedAs:
     """The CEL formulas by which two queries are compared, as texts.
 
-    timed: whether the formulas equal the queries only on streams in which all events have times that do not decrease.
+    timed: whether each formula has the matches of its query only on streams where every event has a time and times
+    never decrease.
     """
 
     left: str
@@ -939,7 +940,7 @@ class ComparedAs:
 def formulas_compared(
     left: Any, right: Any, languages: tuple[str, str], question: DecisionQuestion = DecisionQuestion()
 ) -> ComparedAs | None:
-    """Return the CEL formulas by which two queries of other languages are compared; None if there are none."""
+    """Return the CEL formulas by which `equivalent` compares queries of other languages; None if one has none."""
     found, timed = [], False
     for query, name in zip((left, right), languages, strict=True):
         lang, tree = read_query(query, name, question.schema)
@@ -967,11 +968,11 @@ def simplify(
       'A ; B'
 
     level: what stays the same, as in `equivalent`.
-    schema: the streams on which it does; None: all.
+    schema: the streams on which it stays the same; None: all.
     budget: how much may be computed.
-    tries: the most questions to the decider; None: a default.
+    tries: how often the decider may be called; None: a default.
 
-    Raises ParseError, IllFormed, Unsupported for a query of another language than CEL, and BudgetExceeded.
+    Raises ParseError, IllFormed, BudgetExceeded, and Unsupported for a query that is not in CEL.
     """
     require_kind("budget", budget, Budget, "a cerify.Budget")
     if tries is not None:
@@ -1007,8 +1008,8 @@ def svg_of(
 ) -> str:
     """Return the automaton of a query as the text of an SVG file.
 
-    Raises ParseError, IllFormed, Unsupported where no automaton carries the query, and BudgetExceeded where the
-    automaton is too large, to be made or to be read.
+    Raises ParseError, IllFormed, Unsupported if no automaton represents the query, and BudgetExceeded if the automaton
+    is too large to build or to read.
     """
     from cerify.draw.diagram import document, svg
 
@@ -1027,10 +1028,10 @@ def diagram_of(
 def preference_tree(
     query: str, events: Events | str | Path, row: int, language: LanguageName | str = "row-pattern"
 ) -> Diagram:
-    """Draw the labellings of a row pattern at a row as a tree, the preferred one first, and why each other one fails.
+    """Draw the labellings of a row pattern at a row as a tree: the preferred one first, and why each other one fails.
 
-    Raises ParseError, IllFormed, InputError where there is no such row, Unsupported for a language without preferences,
-    and BudgetExceeded.
+    Raises ParseError, IllFormed, InputError if the stream has no such row, Unsupported for a language without
+    preferences, and BudgetExceeded.
     """
     lang, tree, S = read_query_and_events(query, events, language)
     with errors_in(query):
@@ -1043,7 +1044,7 @@ def hoa_of(
 ) -> str:
     """Return the automaton of a query as the text of an HOA file.
 
-    Raises ParseError, IllFormed, Unsupported where no automaton without a buffer carries the query, BudgetExceeded.
+    Raises ParseError, IllFormed, Unsupported if no automaton without a buffer represents the query, BudgetExceeded.
     """
     from cerify.draw.automata import hoa_of_automaton
 
@@ -1062,9 +1063,10 @@ def record(
 ) -> Recording:
     """Record the run of a query over a stream, event by event, by the evaluator in readable Python.
 
-    With output="valuations", nodes keep the variables that mark their events. Raises ParseError, IllFormed, Unsupported
-    where not one automaton carries the query or its language has no valuations, and BudgetExceeded for a stream or a
-    run too large to look at. What of the query does not fit the events is a QueryWarning, with strict IllFormed.
+    With output="valuations", nodes keep the variables that mark their events. A part of the query that does not fit the
+    events is a QueryWarning; with `strict` it is an IllFormed. Raises ParseError, IllFormed, Unsupported if a single
+    automaton does not represent the query or its language has no valuations, and BudgetExceeded for a stream or a run
+    too large to look at.
     """
     lang, tree, S = read_query_and_events(query, events, language)
     with errors_in(query):

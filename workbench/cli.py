@@ -40,7 +40,7 @@ COMMANDS = {
     "grade": "Practise: write a formula for a sentence.",
     "identify": "Find out what an engine means by its queries.",
     "match": "Print the matches of a query over a file of events.",
-    "misses": "Print how far the sequences of a query came, and what the others lacked.",
+    "misses": "Print how far the sequences of a query came, and what incomplete ones lacked.",
     "normalize": "Rewrite a formula to a normal form.",
     "schema": "Print what a file of events has: types, attributes, kinds, ranges.",
     "simplify": "Write a query smaller, with the same meaning.",
@@ -54,7 +54,7 @@ UNREAD = 128 + 13  # the status that shells give for SIGPIPE
 
 
 class _Commands(click.Group):
-    """Imports a command only when it is called, so that every command starts fast."""
+    """A group of commands that imports a command only when it is called, so that every command starts fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(COMMANDS)
@@ -97,16 +97,19 @@ def cerify() -> None:
 
 
 class CompilationNotice(logging.Handler):
-    """Prints one line when the first loop is compiled, because compiling all loops may take a minute."""
+    """A log handler that prints one line when the first loop is compiled, because compiling all loops may take a
+    minute.
+    """
 
     def emit(self, record: logging.LogRecord) -> None:
         logging.getLogger("cerify").removeHandler(self)
-        click.echo("cerify: compiling loops, which takes up to a minute, once for an installation", err=True)
+        click.echo("cerify: compiling loops; this takes up to a minute, once per installation", err=True)
 
 
 def _text_argument(argument: str) -> str:
-    """Return an argument; SQL that begins with a comment gets a blank before it, so that it is not
-    taken for an option.
+    """Return an argument, with a blank before SQL that begins with a comment.
+
+    The blank prevents that the comment, `-- …`, is taken for an option.
     """
     pasted = re.match(r"--[^=]*?\s.*\b(SELECT|WITH|MATCH_RECOGNIZE)\b", argument, re.IGNORECASE | re.DOTALL)
     return argument if pasted is None else f" {argument}"
@@ -139,7 +142,7 @@ def main() -> NoReturn:
         fail(f"cannot write: {error.strerror}", 2)
     except Exception:  # status 1, as Python has it, would be the answer "no"
         traceback.print_exc()
-        fail("this is a fault of cerify, and nothing above is an answer: please report it", 70)
+        fail("this is a defect of cerify: do not use any output above, and please report it", 70)
     sys.exit(status if isinstance(status, int) else 0)
 
 

@@ -48,9 +48,9 @@ MICROSECONDS, NANOSECONDS = 10**6, 10**9
 class StepCount:
     """The number of keys that reached a step.
 
-    rate is their share of the keys that reached the first step, of_previous of those at the step before. median
-    is the median time from the step before, in seconds (or in the unit of the attribute of the window); None for the
-    first step, for a step that no key reached, and for events without times.
+    rate: these keys as a share of those that reached the first step. of_previous: as a share of those that reached the
+    step before. median: the median time from the step before, in seconds (or in the unit of the window's attribute);
+    None for the first step, for a step that no key reached, and for events without times.
     """
 
     step: str
@@ -67,7 +67,11 @@ class StepCount:
 
 @dataclass(frozen=True)
 class _Axis:
-    """The window's attribute as numbers; `unit` of them make one second, or one of the attribute."""
+    """The values by which the window is measured, as numbers.
+
+    unit: how many of these numbers make one second, or one unit of the window's attribute. valid: which values are
+    present; None if all are.
+    """
 
     values: np.ndarray
     valid: np.ndarray | None
@@ -80,7 +84,7 @@ class _Axis:
 
 
 def _joined(parts: Sequence[_Axis]) -> _Axis:
-    """Return the numbers of parts one after the other."""
+    """Concatenate the numbers of several parts of the stream."""
     if len(parts) == 1:
         return parts[0]
     valid = None
@@ -93,7 +97,7 @@ def _joined(parts: Sequence[_Axis]) -> _Axis:
 class _Chains:
     """The chains of all keys, one after the other: the positions of their steps, and their times.
 
-    starts: by the number of a key the place of its first step; a key has as many places as its level.
+    starts: for each key, where its chain begins in these arrays; the length of a chain is the key's level.
     """
 
     starts: np.ndarray
@@ -101,7 +105,7 @@ class _Chains:
     times: _Axis | None
 
     def at_step(self, keys: np.ndarray, i: int) -> np.ndarray:
-        """Return the positions of step i + 1 of keys that have reached it."""
+        """Return the positions of step i + 1 in the chains of these keys, which must have reached it."""
         positions: np.ndarray = self.positions[self.starts[keys] + i]
         return positions
 
@@ -113,10 +117,9 @@ class _Chains:
 
 @dataclass
 class Funnel:
-    """The answer to a funnel, which `cerify.funnel` gives.
+    """The answer to a funnel, as `cerify.funnel` returns it.
 
-    question: the parsed question. without_key: the number of events without a key; without_time: that of events without
-    a required time. Both are left out.
+    without_key, without_time: how many events are left out because they lack the key or a required time.
     """
 
     question: FunnelQuestion
@@ -148,7 +151,7 @@ class Funnel:
 
     @cached_property
     def _present(self) -> np.ndarray:
-        """Return the numbers of the keys that have events."""
+        """Return the indices of the keys that have events."""
         return np.arange(1) if self.question.by is None else np.flatnonzero(self._has_rows)
 
     @cached_property
@@ -173,7 +176,7 @@ class Funnel:
         """Return the counts for each value of an attribute of the first step's event, the most frequent value first.
 
         None stands for events without the attribute. Raises InputError for an unknown attribute, and Unsupported for a
-        mode of ClickHouse, which says no more than a level.
+        mode of ClickHouse, which gives only a level.
         """
         column = self._split_column(attribute)
         begun = self._present[self._levels[self._present] > 0]
@@ -196,8 +199,8 @@ class Funnel:
     def to_arrow(self, split: str | None = None) -> pa.Table:
         """Return a table with a row for each key: the key, its level, and the position and time of each step.
 
-        Keys ascend. With split there is a column of this attribute too, null where the first step's event lacks it. In
-        a mode of ClickHouse there are the key and the level alone. Raises what `split_by` raises.
+        Rows are sorted by key. With split there is a column of this attribute too, null where the first step's event
+        lacks it. A mode of ClickHouse gives only the key and the level. Raises what `split_by` raises.
         """
         order, keys = self._sorted_keys()
         columns: dict[str, Any] = {"level": pa.array(self._levels[order], pa.int64())}
@@ -240,9 +243,9 @@ class Funnel:
             raise InputError(f"cannot write {path}: {error.strerror or error}") from None
 
     def why(self, key: Any) -> list[str]:
-        """Return sentences that say how far a key got, and why no further. Raises InputError for an unknown key.
+        """Return sentences that say how far a key got, and why no further.
 
-        The key is a value, or its text.
+        key: the key's value, or its text. Raises InputError for an unknown key.
         """
         chains = self._require_chains("a reason")
         code = self._code_of(key)
@@ -281,7 +284,7 @@ class Funnel:
         return tuple(counts)
 
     def _median(self, keys: np.ndarray, i: int) -> float | None:
-        """Return the median time from step i to the next, of keys that have reached it."""
+        """Return the median time from step i to step i + 1, counted from 1, of keys that have reached the latter."""
         if self._chains is None or self._chains.times is None:
             return None
         times = self._chains.times
@@ -293,7 +296,7 @@ class Funnel:
 
     def _require_chains(self, what: str) -> _Chains:
         if self._chains is None:
-            raise Unsupported(f"{what} needs the steps of each key, and a mode of ClickHouse gives a level only")
+            raise Unsupported(f"{what} needs the steps of each key, but a mode of ClickHouse gives only a level")
         return self._chains
 
     def _sorted_keys(self) -> tuple[np.ndarray, Any]:
@@ -356,7 +359,7 @@ class Funnel:
         if question.window is not None:
             distance = _distance(times[after] - times[where[0]], self._axis)
             return f"{here}, {distance} after {question.steps[0].text}: the window is {question.window.text}"
-        return f"{here}, which belongs to no chain"
+        return f"{here}, which is part of no chain"
 
 
 def funnel(
@@ -375,18 +378,19 @@ def funnel(
     events are what `cerify.match` takes. A step is an event type (`view`), a type with a condition (`view[price > 3]`)
     or a condition on events of any type (`[price > 3]`), in the syntax of predicates.
 
-    by: the attribute whose values are the keys; without it the stream is one key. within: the longest time from the
-    first step to the last, itself allowed: `"7 days"`, `"100 EVENTS"`, `"10 [price]"`, or a timedelta.
+    by: the attribute whose values are the keys; without it the stream is one key. within: the longest time allowed from
+    the first step to the last: `"7 days"`, `"100 EVENTS"`, `"10 [price]"`, or a timedelta.
 
     The level of a key is the length of the longest prefix of the steps that its events have: different events, in the
-    order of the stream, within the window. The times of the steps are those of the chain of that length that begins
-    first, each further step at its earliest event. With start="first" a chain begins at the key's first event of the
-    first step only. order="time" reads the events of a key by time first, those of equal times in the order of the
-    stream; order="strict" does so, and asks for increasing times. between: `"not refund"`; no such event stands from
-    the first step to the last. mode: the level is that of ClickHouse's windowFunnel in a mode, such as `strict_order`.
+    order of the stream, within the window. Of the chains of that length, the one that begins first gives the times of
+    the steps, each further step at its earliest event. With start="first" a chain begins at the key's first event of
+    the first step only. order="time" reads the events of a key by time, and events with equal times in the order of the
+    stream. order="strict" does so too, and requires that times increase from step to step. between: a condition such as
+    `"not refund"`: no refund may occur from the first step to the last. mode: a mode of ClickHouse's windowFunnel, such
+    as `strict_order`, whose level is returned.
 
-    A step that no event has is a QueryWarning. Raises ParseError, IllFormed, and InputError; the latter also where the
-    events are read in the order of the stream and the times of a key's steps go back.
+    A step that no event has is a QueryWarning. Raises ParseError, IllFormed and InputError. It is an InputError if the
+    events are read in the order of the stream and the times of a key's steps decrease.
 
     >>> from cerify import funnel
     >>> rows = [{"type": "view", "user": 1}, {"type": "cart", "user": 1}, {"type": "view", "user": 2}]
@@ -406,9 +410,9 @@ def answer_question(question: FunnelQuestion, S: Stream) -> Funnel:
 
 
 class _Source:
-    """The events of a funnel, a part of a Parquet file after another, or all of them at once.
+    """The events of a funnel, read from a Parquet file part by part, or all at once.
 
-    types and seen are known once `parts` was gone through: the event types, and the attributes that each has.
+    The event types (`types`) and the attributes of each (`seen`) are known only after all `parts` were read.
     """
 
     def __init__(self, question: FunnelQuestion, events: Events | str | Path) -> None:
@@ -427,7 +431,7 @@ class _Source:
 
     @cached_property
     def events(self) -> Stream:
-        """Return the events as one stream; of a file of Parquet only the attributes that the funnel needs."""
+        """Return the events as one stream; from a Parquet file, only the attributes that the funnel needs."""
         assert self.path is not None
         S = as_stream(self.path, attributes=self.attributes)
         return S if self.attributes - {TIME} <= {*S.table.column_names} else as_stream(self.path)
@@ -439,11 +443,11 @@ class _Source:
 
     @property
     def seen(self) -> Schema:
-        """Return the attributes of each event type; attributes that no step mentions count for all types."""
+        """Return the attributes of each event type; an attribute that no step mentions counts for all types."""
         return Schema(self._seen)
 
     def key_events(self, by: str) -> Stream:
-        """Return the events with the attribute that is the key."""
+        """Return the events with the key attribute; from a Parquet file that is read in parts, only this attribute."""
         return self.events if self._parts is None or self.path is None else as_stream(self.path, attributes={by})
 
     def bounds(self, by: str) -> tuple[int, int] | None:
@@ -464,7 +468,7 @@ class _Source:
         return len(self.events) if self._parts is None else self._parts[0]
 
     def parts(self) -> Iterator[tuple[int, Stream]]:
-        """Yield streams that follow each other, each with the position of its first event."""
+        """Yield the parts of the stream in order, each with the position of its first event."""
         parts = None if self._parts is None or self.path is None else read_in_parts(self.path, self._needed)
         first = 0
         for S in [self.events] if parts is None else parts[1]:
@@ -481,7 +485,8 @@ def _reads_by_time(question: FunnelQuestion) -> bool:
 def _answer(question: FunnelQuestion, source: _Source, ordered: bool = False) -> Funnel:
     """Return the answer to a funnel. Raises IllFormed, InputError.
 
-    ordered: times that go back within a key are an error even if no window is on them, as durations would be negative.
+    ordered: whether times that decrease within a key are an error even if the window is not on times. Durations would
+    be negative.
     """
     keys = _number_keys(source, question.by)
     found = _read_rows(question, source, keys, prune=question.mode is None)
@@ -524,7 +529,7 @@ def _answer(question: FunnelQuestion, source: _Source, ordered: bool = False) ->
 
 @dataclass(frozen=True)
 class _FoundRows:
-    """The rows of a funnel, the axis of its window, and the times that are reported."""
+    """The rows of a funnel, the values by which its window is measured, and the times that are reported."""
 
     rows: KeyedRows
     axis: _Axis
@@ -558,14 +563,14 @@ def _read_rows(
     assert axis is not None
     if keys.are_values and rows.without_key != without_key:
         raise InputError(
-            f"the metadata of the file say that keys are from {keys.least} to {keys.least + keys.count - 1}, and "
-            "one is not"
+            f"the file's metadata say that keys are from {keys.least} to {keys.least + keys.count - 1}, but a key is "
+            "outside this range: write the file again"
         )
     return _FoundRows(rows, axis, _joined(times) if times else None)
 
 
 def _require_ascending_times(question: FunnelQuestion, source: _Source, keys: _Keys, times: _Axis) -> None:
-    """Raise InputError if the times of a key's steps go back. times: those of all events."""
+    """Raise InputError if the times of a key's steps decrease. times: the times of all events."""
     known = times.values if times.valid is None else times.values[times.valid]
     if not (known[1:] < known[:-1]).any():
         return
@@ -578,11 +583,11 @@ def _require_ascending_times(question: FunnelQuestion, source: _Source, keys: _K
 
 
 def _require_ascending(question: FunnelQuestion, rows: FunnelRows, name: str | None) -> None:
-    """Raise InputError if the values of an attribute go back within a key."""
+    """Raise InputError if the values of the attribute `name` decrease within a key."""
     if (back := first_step_back(rows)) is None:
         return
     before, after = back
-    mend = 'with order="time" (--order time) the events of a key are read by it'
+    mend = 'to read the events of a key by time, give order="time" (--order time)'
     raise InputError(
         f"event {after} has a smaller {name} than event {before}{' of the same key' if question.by else ''}; "
         f"{mend if name == TIME else 'a window needs values that do not go back'}"
@@ -596,7 +601,7 @@ def _warn_of_steps(question: FunnelQuestion, source: _Source) -> None:
 
 
 def _column(S: Stream, name: str, what: str) -> Any:
-    """Return a column of the stream's table. Raises InputError, which says for what it is needed."""
+    """Return a column of the stream's table. Raises InputError; `what` says in the message for what it is needed."""
     if name != TIME:  # an event without a time stands apart
         S.require_read([name])
     names = [column for column in S.known_attributes(S.table.column_names) if column != TYPE]
@@ -607,7 +612,7 @@ def _column(S: Stream, name: str, what: str) -> Any:
 
 
 def _axis_of(question: FunnelQuestion, S: Stream, first: int) -> tuple[_Axis, _Axis | None]:
-    """Return the axis of the window and the order, and the times that are reported, if there are any.
+    """Return the values by which the window and the order are measured, and the times to report, None without times.
 
     first: the position of the first event of S.
     """
@@ -663,10 +668,11 @@ def _numbers(S: Stream, name: str, what: str) -> _Axis:
 
 @dataclass(frozen=True)
 class _Keys:
-    """The keys of a funnel: `count` whole numbers from `least` on.
+    """The keys of a funnel, as `count` consecutive whole numbers from `least` on.
 
-    numbers: of a part of the stream that begins at a position, the number of each event's key; a number that is no
-    key's for an event of none. values: the value of each key. are_values: whether the numbers are the values.
+    numbers: a function from the first position of a part of the stream, and the part, to the number of each event's
+    key; an event without a key gets a number outside the range. values: a function that returns the value of each key.
+    are_values: whether the numbers are the values themselves.
     """
 
     count: int
@@ -677,7 +683,7 @@ class _Keys:
 
 
 def _number_keys(source: _Source, by: str | None) -> _Keys:
-    """Return the keys of the events. Whole numbers that are close to each other are their own numbers, less the least.
+    """Number the keys of the events. Whole numbers in a small range are their own numbers.
 
     Raises InputError if no event has the attribute.
     """
@@ -708,7 +714,7 @@ def _number_keys(source: _Source, by: str | None) -> _Keys:
 
 
 def _whole_numbers(column: Any, low: int, high: int) -> np.ndarray:
-    """Return a column of integers from low to high; an absent one is a number outside these."""
+    """Return a column of integers from low to high as an array; null becomes a number outside this range."""
     column = column.cast(pa.int64())
     if column.null_count:
         column = column.fill_null(low - 1 if low > 0 else high + 1)  # there is room for one: the bounds are close
@@ -723,9 +729,9 @@ def _bounds(column: Any) -> tuple[int, int] | None:
 
 
 def _masks(question: FunnelQuestion, S: Stream) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the mask of each event: a bit for each step, and a last one for events that may not stand between.
+    """Return a bit mask for each event: bit i for the i-th step, and the last bit for events that `between` forbids.
 
-    Where a second array is returned, the first has the place of each mask in it.
+    The result is either (masks, None), or (indices, table) where the mask of event n is table[indices[n]].
     """
     from cerify.semantics.columns import mask  # needs Arrow, and the help of the command does not
 

@@ -1,6 +1,6 @@
-"""`cerify fuzz` for spark-submit, which says itself what Spark it is: spark-submit fuzz_submit.py --out DIR …
+"""Run `cerify fuzz` on the Spark of spark-submit: spark-submit fuzz_submit.py --out DIR …
 
-The file is printed by: python -c "import cerify.fuzz_submit as m; print(m.__file__)"
+To find the file: python -c "import cerify.fuzz_submit as m; print(m.__file__)"
 """
 
 from __future__ import annotations

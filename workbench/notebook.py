@@ -83,8 +83,9 @@ def automaton(
 def timeline(
     events: Events | str | Path, matches: Collection[Match] = (), language: LanguageName | str = DEFAULT
 ) -> Picture:
-    """Return a stream as a timeline, with a row for each of the first matches; language: one whose
-    rows need no type.
+    """Draw a stream as a timeline, with a row for each of the first matches.
+
+    language: the language of the query; it says whether events need a type.
     """
     S = as_stream(events, default_type=language_named(language).row_type)
     shown = sorted(matches)[:MOST_ROWS]
@@ -102,9 +103,10 @@ def steps(
 def explanation(
     query: str, events: Events | str | Path, match: Iterable[int] | None = None, language: LanguageName | str = DEFAULT
 ) -> Page:
-    """Explain why positions are a match, or why not, as `cerify explain --html` does; None: all matches.
+    """Explain why positions are a match, or why not, as `cerify explain --html` does.
 
-    Raises ParseError, IllFormed, InputError, Unsupported, BudgetExceeded.
+    match: the positions; None explains all matches. Raises ParseError, IllFormed, InputError, Unsupported,
+    BudgetExceeded.
     """
     lang, tree, S = read_query_and_events(query, events, language)
     explainer = lang.explanations.explainer(tree, S, query)
@@ -115,10 +117,9 @@ def explanation(
 
 
 def explore(query: str = "", events: Events | str | Path = (), language: LanguageName | str = DEFAULT) -> Any:
-    """Return a widget with a query, the events as CSV and the language; below it the matches, which follow what is
-    typed.
+    """Return a widget with fields for a query, its language and the events as CSV, and the matches below.
 
-    Raises MissingPackage without ipywidgets.
+    The matches are found again whenever a field changes. Raises MissingPackage without ipywidgets.
     """
     with naming_extras():
         import ipywidgets
@@ -142,7 +143,7 @@ def explore(query: str = "", events: Events | str | Path = (), language: Languag
 
 
 def evaluated_html(query: str, events: str, language: str) -> str:
-    """Return the matches of a query in events written as CSV, as HTML, after warnings; or the error, with its place."""
+    """Return as HTML the warnings and the matches of a query in events written as CSV; or the error, with its place."""
     try:
         S = stream_of_csv(CsvSource("events", partial(BytesIO, events.encode())), None)
         with catch_warnings(record=True) as warned:
@@ -162,7 +163,7 @@ def csv_of(S: Stream) -> str:
 
 
 def load_ipython_extension(ipython: Any) -> None:
-    """Register with IPython how values are shown, and errors: the message and its place, without a traceback."""
+    """Register with IPython how to display values, and errors: the message and its place, without a traceback."""
     html = ipython.display_formatter.formatters["text/html"]
     for type_, shown in HTML.items():
         html.for_type(type_, shown)
@@ -170,7 +171,7 @@ def load_ipython_extension(ipython: Any) -> None:
 
 
 def _show_error(shell: Any, kind: type, error: CerifyError, traceback: Any, tb_offset: int | None = None) -> list[str]:
-    """Return the lines that IPython shows of an error."""
+    """Return the lines that IPython displays for an error."""
     lines = f"{kind.__name__}: {error.described()}".split("\n")
     shell._showtraceback(kind, error, lines)  # as IPython itself does with the lines of a traceback
     return lines
@@ -189,7 +190,7 @@ def unload_ipython_extension(ipython: Any) -> None:
 
 
 def _list(values: list[Any]) -> str | None:
-    """Return a table of matches; of other lists nothing, so that they are shown as ever."""
+    """Return a list of matches as a table; None for any other list, which IPython then shows as usual."""
     if not values or not all(isinstance(value, Match) for value in values):
         return None
     return _table(values)
@@ -291,7 +292,10 @@ def _of_recording(run: Recording) -> Page:
 
 
 def _or_plain(shown: Callable[[Any], str]) -> Callable[[Any], str | None]:
-    """Return None if there is too much to draw, or no Graphviz: IPython then shows the value as usual."""
+    """Return a function that displays a value, or returns None if it is too large to draw or Graphviz is missing.
+
+    For None IPython shows the value as usual.
+    """
 
     def html(value: Any) -> str | None:
         try:

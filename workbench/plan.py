@@ -1,8 +1,8 @@
 """Which evaluator answers a query, and why not another: the only place where that is decided.
 
-By default it is the first of AUTOMATIC that can take the query; of LONG events or more, of which all matches or their
-number are wanted, it is the kernel where that can. Its loops are compiled at their first use on a machine, which takes
-seconds; its answers are the same.
+By default it is the first evaluator of AUTOMATIC that supports the query. If all matches or their number are wanted
+over LONG events or more, it is the kernel if the kernel supports the query. The kernel's loops are compiled at their
+first use on a machine, which takes seconds; its answers are the same.
 """
 
 from __future__ import annotations
@@ -67,12 +67,15 @@ T = TypeVar("T")
 
 
 class DefinitionEvaluator(Evaluator, Generic[F]):
-    """The matches of a query by its language's definition; each batch costs as much as the whole stream up to its end.
+    """A batch evaluator that evaluates the language's definition again over all events so far.
 
-    waits: whether a match may depend on events after its position, so that all matches are returned by `finish`.
-    schema: that of all batches. evaluator: that of whole streams. reach: how far back a match looks; earlier events are
-    forgotten, so that a batch costs as much as it and the events in reach. Raises what the evaluator raises, IllFormed
-    for a query that waits and consumes, and with a reach Unordered where the values of a window go back.
+    A batch costs as much as the whole stream up to its end. waits: whether a match may depend on events after its
+    position; then only `finish` returns matches. schema: the schema of all batches. evaluator: the evaluator of whole
+    streams that is used. reach: how far back a match looks; with it, earlier events are forgotten, and a batch costs as
+    much as the batch and the events in reach.
+
+    Raises what the evaluator raises, and IllFormed for a query that waits and consumes. With a reach, raises Unordered
+    if the values of a window's attribute decrease.
     """
 
     STATE = "definition"
@@ -88,7 +91,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         reach: ReachBounds | None = None,
     ) -> None:
         if waits and options.consumption is not Consumption.NONE:
-            raise IllFormed("a query whose matches depend on later events cannot consume events")
+            raise IllFormed("the matches of this query depend on later events, so it cannot consume events")
         self.language, self.query, self.options, self.budget = language, query, options, options.budget
         self.waits_for_end, self.default_type, self.schema = waits, language.row_type, schema
         self.evaluator, self.reach = evaluator, reach
@@ -97,7 +100,9 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         self._events = Stream([], schema)
 
     def push_stream(self, S: Stream, limit: int | None = None) -> list[Match]:
-        """Read a stream's next events and return the new matches. Raises BudgetExceeded; then nothing has changed."""
+        """Read a stream's next events and return the new matches. Raises BudgetExceeded, and then leaves its state
+        unchanged.
+        """
         events, first, begin = Stream([*self._events, *S], self.schema), len(self._events), self._begin
         found: list[Match] = []
         kept = _first_in_reach(self.reach, events)
@@ -116,7 +121,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         return sorted(found)[:limit]
 
     def flush(self) -> list[Match]:
-        """Return all matches of a query that waits."""
+        """Return all matches of a query whose matches may depend on later events; none for other queries."""
         return sorted(self._matches(self._events, 0, len(self._events))) if self.waits_for_end else []
 
     @property
@@ -147,7 +152,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
 
     @property
     def counters(self) -> Counters:
-        """Return the events; there are neither nodes nor states."""
+        """Return the number of events read; nodes and states are 0, as there are none."""
         return Counters(self.position, 0, 0)
 
     def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
@@ -169,7 +174,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
 
 
 def _first_in_reach(reach: ReachBounds | None, S: Stream) -> int:
-    """Return the first of the events that a match after these may look at. Raises Unordered."""
+    """Return the index of the first event of S that a match after S may depend on. Raises Unordered."""
     if reach is None:
         return 0
     lows = [] if reach.events == 1 and reach.widths else [len(S) - reach.events + 1]
@@ -182,7 +187,7 @@ def _first_in_reach(reach: ReachBounds | None, S: Stream) -> int:
 
 
 def _moved(match: Match, by: int) -> Match:
-    """Return a match with positions that are greater by a number."""
+    """Return a match with all positions increased by `by`."""
     bindings = match.bindings and tuple((A, tuple(p + by for p in positions)) for A, positions in match.bindings)
     return replace(match, at=match.at + by, events=tuple(p + by for p in match.events), bindings=bindings)
 
@@ -194,18 +199,19 @@ LONG = 50_000
 
 
 def takes_loops(evaluator: str | None, events: int) -> bool:
-    """Return whether the compiled loops are tried first: no evaluator is named, the stream is long,
-    numba is installed.
+    """Return whether the compiled loops are tried first.
+
+    They are if no evaluator is named, the stream is long, and numba is installed.
     """
     return evaluator is None and events >= LONG and without_numba() is None
 
 
 @dataclass(frozen=True)
 class Want:
-    """A request for an evaluation: its options, and the evaluator; None leaves the choice to plan.
+    """A request for an evaluation: the options, and the name of an evaluator; None leaves the choice to `plan`.
 
-    batches: whether the stream comes batch by batch. counting: whether only the number of matches is wanted, for which
-    an evaluator reads the stream in batches where it can; events: the length of the stream then.
+    batches: whether the stream comes batch by batch. counting: whether only the number of matches is wanted; an
+    evaluator that can count in batches then does so. events: the length of the stream, for counting.
     """
 
     options: Options = field(default_factory=Options)
@@ -217,11 +223,11 @@ class Want:
 
 @dataclass(frozen=True)
 class Plan(Generic[F]):
-    """A query with the evaluator that was chosen for it; None if no candidate supports the query.
+    """A query with the evaluator that was chosen for it; `evaluator` is None if no candidate supports the query.
 
-    why_not: of each evaluator that was considered and cannot take the query, the reason. evaluation: what evaluates a
-    whole stream; batches: what evaluates a stream that comes in batches, if that is wanted. named: whether the
-    evaluator was asked for by its name.
+    why_not: the reason for each candidate that does not support the query. evaluation: a function that evaluates a
+    whole stream. batches: an evaluator that reads batches, if the plan is for these. named: whether the user named the
+    evaluator.
     """
 
     language: Language[F]
@@ -265,10 +271,10 @@ class Plan(Generic[F]):
         return found
 
     def in_full(self, S: Stream) -> Iterable[Match]:
-        """Return all matches like `matches`, but by the compiled loops for a long stream, as the caller needs each
-        match.
+        """Return all matches like `matches`, for a caller that needs each of them; a long stream goes to the compiled
+        loops.
 
-        If the loops do not support the query, or exceed the budget, the chosen evaluator finds them. Raises
+        If the loops do not support the query, or exceed the budget, the chosen evaluator finds the matches. Raises
         TooManyMatches.
         """
         loops = self.language.evaluators.get(COMPILED)
@@ -294,7 +300,7 @@ class Plan(Generic[F]):
     def _try_loops(self, by_loops: Callable[[F, Stream, Options], T | None], S: Stream) -> T | None:
         """Return the compiled loops' answer if the plan may choose them and the stream is long; else None.
 
-        None where they cannot take the query, or not within the budget. Raises TooManyMatches.
+        Also return None if the loops do not support the query, or exceed the budget. Raises TooManyMatches.
         """
         if self.evaluator is None or self.named or not takes_loops(None, len(S)):
             return None
@@ -319,14 +325,14 @@ class Plan(Generic[F]):
 
     @property
     def chosen_evaluator(self) -> str:
-        """Return the evaluator. Raises the last of the reasons where there is none."""
+        """Return the name of the evaluator. If there is none, raises Unsupported: the last candidate's reason."""
         if self.evaluator is None:
             raise list(self.why_not.values())[-1]
         return self.evaluator
 
 
 def plan(language: Language[F], query: F, schema: Schema | None = None, want: Want = Want()) -> Plan[F]:
-    """Return the plan for a query on streams of a schema (None: of any).
+    """Choose an evaluator for a query on streams of a schema (None: of any), and return the plan.
 
     Raises IllFormed for an evaluator that the language does not have, and for options that break its rules.
     """
@@ -385,19 +391,22 @@ def _in_batches(
         made.needed = attributes_in(language, query)
         return None, made
     if name != DENOTATIONAL:
-        return Unsupported(f"the evaluator {name} of {language.title} evaluates whole streams")
+        return Unsupported(f"the evaluator {name} of {language.title} evaluates whole streams only")
     refused = language.evaluators[name].prepare(query, schema, want.options)
     if isinstance(refused, Unsupported):
         return refused
     if schema is None and language.evaluators.needs_schema(query):
-        return Unsupported("which attribute an argument stands for depends on later events; give a schema")
+        return Unsupported("the attribute that an argument stands for depends on later events; give a schema")
     evaluator = DefinitionEvaluator(language, query, language.evaluators.waits(query), want.options, schema)
     evaluator.needed = attributes_in(language, query)
     return None, evaluator
 
 
 def _reading_again(language: Language[F], name: str, query: F, want: Want) -> Evaluator | None:
-    """Return a batch evaluator that reads the events in reach again with each batch; None if the reach is unbounded."""
+    """Return a batch evaluator that reads the events in reach again with each batch; None if the reach is unbounded.
+
+    Also return None with consumption, and if the evaluator does not support the query.
+    """
     if want.options.consumption is not Consumption.NONE or not isinstance(query, Formula):
         return None
     reach = reach_of(query)
@@ -417,10 +426,10 @@ KINDS: frozenset[Rule] = frozenset({"kind", "arithmetic", "order", "like"})
 
 
 def misfits(language: Language[Any], query: Any, schema: Schema) -> Iterator[Problem]:
-    """Yield problems with names that the schema or the query lacks, and with values compared to another kind.
+    """Yield problems with names that the schema or the query lacks, and with comparisons of values of different kinds.
 
-    Of a schema made from events (`observed`) an attribute counts as missing if no event type that the variable can hold
-    has it, and comparisons of attributes with values of several types are not looked at.
+    If the schema was made from events (`observed`), an attribute is missing only if no event type that the variable can
+    hold has it. Comparisons of attributes with values of several types are then not checked.
     """
     seen = isinstance(schema, ObservedSchema)
     for problem in language.syntax.problems(query, schema):
@@ -431,10 +440,9 @@ def misfits(language: Language[Any], query: Any, schema: Schema) -> Iterator[Pro
 def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = False) -> list[QueryWarning]:
     """Return the warnings about a query over a stream; with strict most of them are errors.
 
-    With a schema of the stream's own, a query or an event that does not fit it is an error, and only a variable that
-    nothing binds is a warning. Without one a column that the query needs of a table (`Syntax.missing_columns`), and
-    that the stream's table does not have, is an error. A stream without schema and events has no warnings. Raises
-    IllFormed, InputError.
+    If the stream has a schema, a misfit of the query or of an event is an error, and only a variable that nothing binds
+    is a warning. If it has none, a column that the query needs (`Syntax.missing_columns`) and the table lacks is an
+    error. A stream without schema and events has no warnings. Raises IllFormed, InputError.
     """
     missing: list[Problem] = []
     if S.unread or S.renamed:
@@ -493,7 +501,8 @@ def _times_back(language: Language[Any], query: Any, S: Stream) -> Iterator[Quer
 def require_events_fit(S: Stream, schema: Schema, others: bool = False) -> None:
     """Raise InputError for an event that does not fit the schema, since proofs under the schema do not hold for it.
 
-    A stream is checked once; one that has a table is checked by columns. others: events may have further attributes.
+    A stream is checked once; a stream that has a table is checked by columns. others: whether events may have
+    attributes that the schema lacks.
     """
     if S.fits:
         return
@@ -542,7 +551,7 @@ def _unfit(value: Value, wanted: ValueType) -> str | None:
 
 
 def _with_text(problem: Problem, S: Stream, seen: ObservedSchema, language: Language[Any]) -> Problem:
-    """Return the problem, with the first event whose text is among numbers of an attribute."""
+    """Add to a problem the first event in which an attribute is a text, if it is a number in other events."""
     for name, value_type in seen.attributes.items():
         named = problem.rule in KINDS and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", problem.message)
         if named and value_type == "string" and name not in seen.mixed and (found := text_among_numbers(S, name)):
@@ -555,7 +564,10 @@ def _with_text(problem: Problem, S: Stream, seen: ObservedSchema, language: Lang
 
 @dataclass(frozen=True)
 class FirstBatch:
-    """Issues the warnings about a query over the first batch that an evaluator reads; text is the query's, if known."""
+    """A check that issues the warnings about a query over the first batch of an evaluator.
+
+    text: the text of the query, if known.
+    """
 
     language: Language[Any]
     query: Any
@@ -563,7 +575,10 @@ class FirstBatch:
     strict: bool
 
     def __call__(self, S: Stream) -> None:
-        """Raise IllFormed as require_fit does. It is called by a method that push or count calls."""
+        """Check the query on the first batch. Raises IllFormed as `require_fit` does.
+
+        The stack level of the warnings assumes that a method called by `push` or `count` calls it.
+        """
         with errors_in(self.text):
             warn_of_misfits(self.language, self.query, S, text=self.text, strict=self.strict, stacklevel=4)
 
@@ -573,7 +588,8 @@ def warn_of_misfits(
 ) -> None:
     """Issue the warnings about a query over a stream by `warnings.warn`. Raises IllFormed, see require_fit.
 
-    text is the query's text, if it is known; stacklevel is counted from the caller.
+    text: the query's text, if it is known. stacklevel: which caller the warning names, counted from the caller of this
+    function as 1.
     """
     for warning in require_fit(language, query, S, strict):
         warning.text = text
@@ -587,13 +603,12 @@ def warn_of_misfits(
 # i precedes all events that the formula depends on; it has a reach if these lie in some windows that end at j. By the
 # clauses of tods21, Figure 3, and of section 7.1:
 #
-# - A formula whose operators look at nothing but valuations has over a shorter interval those that lie in it
-#   (semantics/cel/interpreter.py). So if all of them lie in a window it depends
-#   on that window only: WITHIN, or neighbours.
-# - An operator whose clause is over one interval depends on no more than its operands do. So NXT, LAST, MAX and
-# PROJECT
-#   have the reach of what is inside, and none of what is around: NXT(A ; B) WITHIN 5 EVENTS depends on all events
-# before.
+# - A formula whose operators look only at valuations has, over a shorter interval, the valuations that lie in that
+#   interval (semantics/cel/interpreter.py). So if all of them lie in a window, it depends only on that window. WITHIN
+#   and neighbouring events give such windows.
+# - An operator whose clause is over one interval depends only on what its operands depend on. So NXT, LAST, MAX and
+#   PROJECT have the reach of their operand, and a window around them changes nothing: NXT(A ; B) WITHIN 5 EVENTS
+#   depends on all events before.
 # - START depends on the beginning of the stream, and UNLESS on matches of its right side anywhere in it.
 
 Found: TypeAlias = ReachBounds | None
@@ -646,7 +661,10 @@ def _reach(phi: Formula, below: list[Found], inherits: bool) -> Found:
 
 
 def _narrower(inside: Found, window: cel.Window) -> Found:
-    """Return the reach of valuations in a window, which may have a reach already; either would be right."""
+    """Return the reach of a formula in a window, given the reach of the formula itself, if it has one.
+
+    Where both the window and the formula limit the reach, either would be correct.
+    """
     match window:
         case cel.EventWindow(count):
             return ReachBounds(max(1, count if inside is None or inside.widths else min(count, inside.events)))

@@ -31,7 +31,7 @@ Message = Literal["start", "started", "run", "answer", "stop"]
 
 @dataclass(frozen=True)
 class EngineInfo:
-    """An engine's description of itself when it starts; claims: by language the engine's claims about it, as JSON."""
+    """An engine's description of itself when it starts. claims: for each language, the engine's claims, as JSON."""
 
     name: str
     version: str
@@ -44,8 +44,8 @@ class EngineInfo:
 class MatchesAnswer:
     """The engine's matches, sorted, each once.
 
-    problem: why they are wrong whatever is expected: one is there twice, or names a position twice, or one that is not
-    on the stream; "" if nothing is wrong.
+    problem: why the answer is wrong whatever is expected: a match that occurs twice, or a position that a match names
+    twice or that is beyond the stream; "" if there is no such problem.
     """
 
     matches: Sequence[Match]
@@ -54,7 +54,7 @@ class MatchesAnswer:
 
 @dataclass(frozen=True)
 class Skipped:
-    """The engine does not support the query."""
+    """An answer that the engine does not support the query, and why."""
 
     why: str
     link: str = ""
@@ -62,7 +62,7 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Failed:
-    """The engine could not answer."""
+    """An answer that the engine could not evaluate the query: a code of the protocol and a message."""
 
     code: str
     message: str
@@ -73,9 +73,7 @@ Answer: TypeAlias = MatchesAnswer | Skipped | Failed
 
 
 def bounded(text: str) -> str:
-    """Return the text of an engine for messages: cut after LONGEST_TEXT characters, with the number
-    of characters cut.
-    """
+    """Shorten a text of an engine for messages: cut it after LONGEST_TEXT characters, and add how many were cut."""
     rest = len(text) - LONGEST_TEXT
     return text if rest <= 0 else f"{text[:LONGEST_TEXT]}… ({rest:,} more characters)"
 
@@ -101,7 +99,7 @@ def checked(obj: Any, message: Message, where: str = "the message") -> Json:
 
 
 def _kind_of_answer(obj: Any, where: str) -> str:
-    """Return which of KINDS the answer has. Raises InputError for none and for several."""
+    """Return the kind of an answer, one of KINDS. Raises InputError if it has none or several."""
     kinds = [kind for kind in KINDS if kind in obj] if isinstance(obj, dict) else []
     if len(kinds) != 1:
         raise InputError(
@@ -112,9 +110,9 @@ def _kind_of_answer(obj: Any, where: str) -> str:
 
 @cache
 def _schema(message: Message, languages: tuple[str, ...], kind: str) -> JsonSchema:
-    """Return the JSON Schema of a message; a message that names a language may name registered ones too.
+    """Return the JSON Schema of a message. Where it names a language, it also allows registered ones.
 
-    Of an answer it has the alternative for its kind only, so that an error does not say of each why it is not met.
+    For an answer it has only the alternative of this kind, so that an error is not about the other kinds.
     """
     path = Path(__file__).parent / "schemas" / f"{message}.json"
     schema = json.loads(path.read_text(encoding="utf-8"))
@@ -128,7 +126,7 @@ def _schema(message: Message, languages: tuple[str, ...], kind: str) -> JsonSche
 
 
 def info_of_json(obj: Json) -> EngineInfo:
-    """Return the answer to start."""
+    """Return the engine's description, given its answer to the message *start*."""
     engine = obj["engine"]
     return EngineInfo(
         bounded(engine["name"]),
@@ -140,7 +138,7 @@ def info_of_json(obj: Json) -> EngineInfo:
 
 
 def json_of_info(info: EngineInfo) -> Json:
-    """Return the answer to start, for a built-in engine."""
+    """Return the answer to the message *start*, for a built-in engine."""
     return {
         "protocol": PROTOCOL,
         "engine": {"name": info.name, "version": info.version},
@@ -151,9 +149,9 @@ def json_of_info(info: EngineInfo) -> Json:
 
 
 def answer_of_json(obj: Json, output: str, events: int) -> Answer:
-    """Return the answer to run over `events` events.
+    """Return the engine's answer, given its message for a run over `events` events.
 
-    Raises InputError if some results are left out, and BudgetExceeded where the time of the caller is over.
+    Raises InputError if only some matches have results, and BudgetExceeded if the caller's time is over.
     """
     if "skipped" in obj:
         return Skipped(bounded(obj["skipped"]), bounded(obj.get("link", "")))
@@ -167,7 +165,7 @@ def answer_of_json(obj: Json, output: str, events: int) -> Answer:
         problems.append(f"the answer is a set, but it has the match {json_of_match(min(twice))} more than once")
     beyond = (match for match in matches if max((match.at, *match.events)) >= events)
     if (match := next(beyond, None)) is not None:
-        problems.append(f"the match {json_of_match(match)} speaks of a position beyond the {events} events sent")
+        problems.append(f"the match {json_of_match(match)} has a position beyond the {events} events sent")
     if len({match.result is None for match in matches}) > 1:
         raise InputError("some of the matches have a 'result' and others have none")
     found = sorted(dict.fromkeys(matches), key=_sort_key)
@@ -175,13 +173,16 @@ def answer_of_json(obj: Json, output: str, events: int) -> Answer:
 
 
 def _sort_key(match: Match) -> tuple[object, ...]:
-    """Return a tuple that sorts matches in their own order; there may be millions, and C compares tuples."""
+    """Return a tuple by which matches are sorted in their own order. Tuples are fast to compare for millions of
+    matches.
+    """
     return (match.at, match.events, match.bindings, match.result, match)
 
 
 def matches_of_json(objs: Iterable[Any], output: str) -> list[Match]:
-    """Return matches from the form of the protocol; bindings count only if the output is
-    valuations. Raises InputError.
+    """Return matches from the form of the protocol. Raises InputError.
+
+    Bindings are read only if the output is "valuations".
     """
     problems: list[str] = []
     matches = [_match(obj, f"matches[{i}]", output, problems) for i, obj in enumerate(objs)]
@@ -191,7 +192,7 @@ def matches_of_json(objs: Iterable[Any], output: str) -> list[Match]:
 
 
 def _match(obj: Any, where: str, output: str, problems: list[str]) -> Match:
-    """Return a match; what is wrong with its positions is added to problems. Raises InputError."""
+    """Return a match; add a sentence to problems if its positions are wrong. Raises InputError."""
     if not isinstance(obj, dict) or "at" not in obj:
         raise InputError(f"{where}: a match is an object with a position 'at' and a list 'events'")
     at = _position(obj["at"], f"{where}.at")

@@ -1,8 +1,8 @@
 """Queries as data: the JSON form of a syntax tree, as the engine protocol has it, read back as a tree.
 
 A node is an object whose key "node" names its class, with a key for each of its fields (docs/reference/protocol.md).
-Programs that make queries need not write text, and quote nothing. What is read here is printed and parsed again before
-it counts as a query, so that a tree that no text writes is refused.
+Programs that make queries thus need not write text or quote names. A tree that is read here is printed and parsed
+again, so that a tree that no text can write is refused.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def query_of_json(obj: object, language: str) -> Any:
     ...               "cel")
     Seq(left=EventAtom(type='A'), right=EventAtom(type='B'))
 
-    Raises InputError, which names the part that is no node.
+    Raises InputError, which names the part that is not a node.
     """
     lang = language_named(language)
     with depth_limited():
@@ -94,7 +94,10 @@ def _built(value: Any, kinds: Mapping[str, type], where: str, several: type) -> 
 
 @cache
 def node_kinds(language: str) -> Mapping[str, type]:
-    """Return by its word the class of each node of a language; datetime of a timestamp, timedelta of an interval."""
+    """Return the classes of a language's nodes, by the word under the key "node".
+
+    Timestamp stands for datetime, and Interval for timedelta.
+    """
     found: dict[str, type] = {"Timestamp": datetime}
     waiting, seen = list(LANGUAGES[language].syntax.trees), set()
     own = waiting[0].__module__
@@ -129,14 +132,14 @@ def fields_of(kind: Any) -> Iterable[str]:
 
 
 def optional_fields(node: Any) -> Iterable[str]:
-    """Return the names of the fields that are in JSON only where they have another value than the default."""
+    """Return the names of the fields that JSON has only if their value is not the default."""
     optional = (field for field in fields(node) if field.metadata.get("optional"))
     return (field.name for field in optional if getattr(node, field.name) != field.default)
 
 
 @cache
 def _sets(kind: type) -> frozenset[str]:
-    """Return the fields of a node that hold sets; the others that hold several parts hold tuples."""
+    """Return the fields of a node that hold sets; all other fields with several parts hold tuples."""
     hints = get_type_hints(kind)
     return frozenset(name for name, hint in hints.items() if _has_set(hint))
 

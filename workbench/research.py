@@ -1,4 +1,4 @@
-"""Experiments on queries and evaluators: a generator of cases, measures of a case, and a seed make a table.
+"""Experiments on queries and evaluators: from a generator of cases, measures of a case, and a seed, they make a table.
 
 The table has a row for each case, and its files say what it was made from: seed, version, commit, machine.
 """
@@ -64,7 +64,7 @@ PLOT_METADATA: Mapping[str, Callable[[str], dict[str, str | None]]] = {
 
 
 def random_formulas(sizes: Iterable[int], each: int, profile: str = "everything", events: int = 0) -> Generator:
-    """Yield random formulas of CEL, a number for each size in nodes, each with a random stream of given length.
+    """Yield random formulas of CEL, `each` for each size in nodes, each with a random stream of `events` events.
 
     profile: one of cerify.equivalence.generate.cel.PROFILES. Raises IllFormed for another one.
     """
@@ -96,8 +96,8 @@ def sizes(case: ExperimentCase, budget: Budget) -> Row:
     """Return the number of states of the query's automaton, before and after determinization and minimization.
 
     states: of the compiled automaton. deterministic: after I/O-determinization (tods21, Proposition 5.5). minimal: of
-    the smallest I/O-deterministic one (cep17, Proposition 1). An event expression has one automaton, the smallest
-    deterministic one.
+    the smallest I/O-deterministic one (cep17, Proposition 1). An event expression has only `minimal`, the states of its
+    smallest deterministic automaton; the others are None.
     """
     A = language_of(case.query).explanations.automaton(case.query, case.stream.schema, budget)
     if not isinstance(A, CEA):
@@ -112,9 +112,9 @@ def sizes(case: ExperimentCase, budget: Budget) -> Row:
 def evaluation(evaluator: EvaluatorName | str) -> Measure:
     """Return a measure of one evaluator on the stream, in columns that begin with its name.
 
-    matches; nodes and visited: nodes made and states visited (see Evaluator.counters); update: seconds per event to
-    read the stream and count the matches, which are not built where the evaluator can do without; delay: seconds per
-    match to build them, which is what evaluation takes beyond that.
+    matches: their number. nodes and visited: nodes made and states visited (see Evaluator.counters). update: seconds
+    per event to read the stream and count the matches, which are not built if the evaluator supports that. delay:
+    seconds per match to build the matches, which is the time that a run that builds them takes in addition.
     """
 
     def measure(case: ExperimentCase, budget: Budget) -> Row:
@@ -151,8 +151,8 @@ def evaluation(evaluator: EvaluatorName | str) -> Measure:
 class Experiment:
     """The rows of an experiment, and their provenance.
 
-    A row has the parameters of the case, its query as text, the columns of the measures, and problem: why a measure has
-    no value there, else None. Every row has all columns; without a value a column is None.
+    A row has the parameters of the case, its query as text, the columns of the measures, and `problem`: why a measure
+    has no value, or None. Every row has all columns; a column without a value is None.
     """
 
     rows: Sequence[Row]
@@ -160,7 +160,7 @@ class Experiment:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the names of all columns, in the order in which they come up."""
+        """Return the names of all columns, in the order of their first use."""
         return tuple(dict.fromkeys(name for row in self.rows for name in row))
 
     def to_arrow(self) -> pa.Table:
@@ -177,7 +177,8 @@ class Experiment:
         return frame
 
     def write(self, path: str | Path) -> None:
-        """Write the table to a file, by its ending: .parquet, or .csv, where lines with # have the provenance.
+        """Write the table to a file, whose ending says the format: .parquet, or .csv with the provenance in lines with
+        #.
 
         Raises IllFormed for another ending, and OSError.
         """
@@ -213,10 +214,10 @@ class Experiment:
 
         ys: one column or several, a line each.
         by: a column; each of its values gets lines of its own.
-        labels: what the axes and the legend say in place of the names of columns, with their units.
+        labels: texts for the axes and the legend in place of the names of columns, with their units.
         log: True or "y" for a logarithmic vertical axis, "x" for a horizontal one, "both" for both.
 
-        Raises IllFormed for a column that there is not, and Unsupported where matplotlib is not installed.
+        Raises IllFormed for an unknown column, and Unsupported where matplotlib is not installed.
         """
         ys = [ys] if isinstance(ys, str) else ys
         named = labels or {}
@@ -263,7 +264,7 @@ class Experiment:
 def experiment(
     generator: Generator, measures: Sequence[Measure], seed: int = 0, *, budget: Budget = Budget()
 ) -> Experiment:
-    """Return the table of the measures of all cases; the same seed makes the same cases.
+    """Run the measures on all cases, and return the table. The same seed makes the same cases.
 
     Where a measure raises Unsupported or BudgetExceeded its columns are empty, and the row's problem says why.
     """

@@ -1,4 +1,4 @@
-"""SELECT statements around MATCH_RECOGNIZE over a stream, in a dialect: the clause, then what stands around it."""
+"""SELECT statements around MATCH_RECOGNIZE over a stream, in a dialect of SQL."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ from cerify.semantics.values import ValueType, value_type_of
 
 
 class SqlTree(Protocol):
-    """The one method of sqlglot's trees that is called here: it writes the tree as SQL in a dialect."""
+    """The interface of sqlglot's trees that this module uses: a tree writes itself as SQL in a dialect."""
 
     def sql(self, dialect: Any = ...) -> str:
         """Return the text in a dialect."""
@@ -67,10 +67,11 @@ class SqlTree(Protocol):
 
 @dataclass(frozen=True)
 class Pasted:
-    """A pasted text: its statement, None for a clause alone, its clause, and their meaning.
+    """A text that a user pasted: its MATCH_RECOGNIZE clause, the SELECT around it, and what they mean.
 
-    In the clause an order that leaves the place of NULL open says where the dialect has it. windows: its columns that
-    are aggregates with OVER. lists: its measures of which the text makes lists.
+    statement: the SELECT; None for a clause alone. clause: it says where NULL is sorted, as the dialect does where the
+    text does not say it. windows: the columns that are aggregates with OVER. lists: the lists or structures that the
+    text makes of measures.
     """
 
     text: str
@@ -83,18 +84,18 @@ class Pasted:
 
     @property
     def below(self) -> TableSource | None:
-        """Return what stands in FROM or WITH, which the clause reads in place of the table."""
+        """Return the source in FROM or WITH that the clause reads in place of the table; None if it reads the table."""
         return None if self.statement is None else self.statement.below
 
     @property
     def reads_file(self) -> bool:
-        """Return whether it reads a file or frame: a table may stand in the text."""
+        """Return whether the text reads a file or frame. It does not if it contains its own table, as in VALUES."""
         return reads_file(self.below)
 
     def over(self, S: Stream, reading: RowReading) -> PastedTable:
         """Return the clause and the rows that it reads, given the file or frame. Raises IllFormed, BudgetExceeded.
 
-        Warns of NULL where the dialect passes over it and the standard does not.
+        Warns of NULL if FIRST and LAST skip it in the dialect but not in the standard.
         """
         clause, columns = self.clause, columns_of(S)
         with errors_in(self.text), depth_limited(None):
@@ -115,8 +116,8 @@ class Pasted:
                 clause = with_days(clause, types_in(clause, S), *self.dialect.operands)
         if self.dialect.passes_null and (column := _navigated_null(clause, S)) is not None:
             message = (
-                f"{column.name} is NULL in some rows; FIRST and LAST pass over it in {self.dialect.title}, and here "
-                "they give it, as in the standard"
+                f"{column.name} is NULL in some rows; FIRST and LAST skip such rows in {self.dialect.title}, but not "
+                "here, as in the standard"
             )
             warnings.warn(QueryWarning(message, column.span), stacklevel=3)
         return PastedTable(self, clause, S, columns)
@@ -124,7 +125,7 @@ class Pasted:
 
 @dataclass(frozen=True)
 class PastedTable:
-    """Hold a pasted text over a table: its clause, the rows that this reads, and the columns of the table."""
+    """A pasted text over a table: its clause, the rows that the clause reads, and the columns of the table."""
 
     pasted: Pasted
     clause: MatchRecognize
@@ -132,7 +133,7 @@ class PastedTable:
     columns: tuple[str, ...]
 
     def output(self, made: OutputTable, reading: RowReading) -> OutputTable:
-        """Return the rows of the statement, given the output table of its clause, named as the dialect has it.
+        """Return the rows of the statement, given the output table of its clause. Columns get the names of the dialect.
 
         Raises IllFormed.
         """
@@ -156,12 +157,12 @@ class PastedTable:
 
 
 def _in_case(name: str, dialect: SqlDialect) -> str:
-    """Return a name without quotation marks in the dialect's case."""
+    """Return a name that is not quoted in the case of the dialect: upper, lower, or as it is."""
     return name.upper() if dialect.names == "upper" else name.lower() if dialect.names == "lower" else name
 
 
 def _is_quoted(item: SelectItem) -> bool:
-    """Return whether the name of an item, its alias or its column, is in quotation marks."""
+    """Return whether the name of an item of SELECT, its alias or its column, is in quotation marks."""
     return item.quoted if item.name else isinstance(item.expression, rows.RowColumn) and item.expression.quoted
 
 
@@ -176,7 +177,7 @@ def _without(made: OutputTable, names: Collection[str]) -> OutputTable:
 
 
 def _with_lists(made: OutputTable, lists: Sequence[ListedMeasure]) -> OutputTable:
-    """Return the table with lists in place of the measures that make them up: NULL for no rows."""
+    """Return the table with a list column in place of the measures that make up the list; an empty list is NULL."""
     for one in lists:
         sources = [made.columns.index(source) for _, source, _ in one.fields]
 
@@ -201,7 +202,7 @@ def _with_lists(made: OutputTable, lists: Sequence[ListedMeasure]) -> OutputTabl
 
 
 def _structure(one: ListedMeasure, values: Sequence[Any]) -> Any:
-    """Return the structure of the first or the last row of a variable, NULL without such a row."""
+    """Return the structure made of the first or the last row of a variable; NULL if there is no such row."""
     labels, *found = values
     places = [
         n for n, A in enumerate(labels or (), 1) if one.variable is None or A.casefold() == one.variable.casefold()
@@ -213,7 +214,9 @@ def _structure(one: ListedMeasure, values: Sequence[Any]) -> Any:
 
 
 def _with_windows(windows: Sequence[WindowColumn], q: MatchRecognize, S: Stream, reading: RowReading) -> Stream:
-    """Return the rows with columns of aggregates over rows of their partition, in the order of the clause."""
+    """Add columns of aggregates with OVER to the rows: each aggregates rows of its partition, in the order of the
+    clause.
+    """
     names = columns_of(S)
     q = resolved(q, (*names, *(one.name for one in windows)))
     table: list[dict[str, Any]] = [dict(row) for row in table_of(S)]
@@ -247,12 +250,12 @@ def _without_empty_texts(S: Stream) -> Stream:
 
 
 def truncated_divisions(q: MatchRecognize, S: Stream) -> Iterator[rows.Product]:
-    """Yield the divisions of a clause that drop a fraction, since their operands are integers in these rows."""
+    """Yield the divisions of a clause that drop a fraction, because their operands are integers in these rows."""
     yield from _whole_divisions(q.expressions, lambda: types_in(q, S))
 
 
 def truncated_around(statement: Statement, made: OutputTable) -> Iterator[rows.Product]:
-    """Yield such divisions in a SELECT list, WHERE and ORDER BY, given the clause's output."""
+    """Yield the divisions in a SELECT list, WHERE and ORDER BY that drop a fraction, given the clause's output."""
     columns = {name: [row[i] for row in made.rows] for i, name in enumerate(made.columns)}
     listed = (
         *(item.expression for item in statement.items),
@@ -271,7 +274,7 @@ def _whole_divisions(expressions: Sequence[rows.Expression], types: Callable[[],
 
 
 def types_in(q: MatchRecognize, S: Stream) -> Types:
-    """Return the types of the columns that a clause mentions, as their values have them; None where they are mixed."""
+    """Infer the types of the columns that a clause mentions from their values; None if a column has mixed types."""
     names = columns_of(S)
     mentioned = {resolve_column(one, names) for one in columns_in(q)}
     values = column_values(S)
@@ -289,7 +292,7 @@ def _types_of_values(columns: Mapping[str, Iterable[Any]]) -> Types:
 
 
 def _navigated_null(q: MatchRecognize, S: Stream) -> rows.RowColumn | None:
-    """Return a column in FIRST or LAST of a measure that is NULL in some row; None if there is none."""
+    """Find a column in FIRST or LAST of a measure that is NULL in some row; return None if there is none."""
     names = columns_of(S)
     for e in (node for one in q.measures for node in trees.subtrees(one.expression)):
         for column in trees.subtrees(e) if isinstance(e, rows.Logical) else ():
@@ -314,8 +317,8 @@ def _stream_of(names: Sequence[str], found: Iterable[Sequence[Nullable]]) -> Str
 def read_pasted(text: str, dialect: str = "standard", duration: Duration = "open") -> Pasted:
     """Return what a text means in a dialect: a clause, or a SELECT around one.
 
-    duration: whether matches of WITHIN and LIMIT DURATION may take as long as they say (closed). Raises ParseError,
-    Unsupported for what the dialect refuses, IllFormed.
+    duration: "closed" if a match may take exactly as long as WITHIN or LIMIT DURATION says, "open" if it must be
+    shorter. Raises ParseError, IllFormed, and Unsupported for what the dialect refuses.
     """
     known = dialect_named(dialect)
     with errors_in(text), depth_limited(None):
@@ -326,7 +329,7 @@ def read_pasted(text: str, dialect: str = "standard", duration: Duration = "open
         clause = parse(plain, spoken, duration=duration, lists=lists) if statement is None else statement.clause
         require_in_dialect(clause, known)
         if known.name == "databricks" and may_be_empty(clause.pattern):
-            says = f"{known.title} reports no match without rows, as this pattern may have, and here each is one"
+            says = f"{known.title} reports no match without rows; here each is a match, and this pattern has some"
             warnings.warn(QueryWarning(says, clause.pattern.span), stacklevel=2)
         reading = meant_reading(
             [*clause.keys, *clause.expressions, *(() if statement is None else statement.expressions)], known
@@ -335,13 +338,15 @@ def read_pasted(text: str, dialect: str = "standard", duration: Duration = "open
 
 
 def reading_texts(reading: RowReading) -> tuple[str, ...]:
-    """Return the answers in which a reading differs from the decided one, written as for --reading."""
+    """Write the answers in which a reading differs from the decided one, in the form of --reading."""
     pairs = ((one.name, getattr(reading, one.name), getattr(STANDARD, one.name)) for one in fields(reading))
     return tuple(f"{name}={answer}" for name, answer, decided in pairs if answer != decided)
 
 
 def split_duration(readings: Iterable[str]) -> tuple[Duration, tuple[str, ...]]:
-    """Return the answer to `duration` among readings in the form of --reading, and the others. Raises IllFormed."""
+    """Return the answer to `duration` among readings in the form of --reading, and the other readings. Raises
+    IllFormed.
+    """
     duration: Duration = "open"
     others = []
     for text in readings:
@@ -356,14 +361,14 @@ def split_duration(readings: Iterable[str]) -> tuple[Duration, tuple[str, ...]]:
 
 
 def written_out(q: MatchRecognize, reading: RowReading) -> MatchRecognize:
-    """Return the clause that means under the decided reading what this one means under another.
+    """Return a clause that means under the decided reading what `q` means under `reading`.
 
-    Raises Unsupported for a reading that the text of a clause cannot say.
+    Raises Unsupported for a reading that the text of a clause cannot express.
     """
     others = replace(reading, nulls=STANDARD.nulls, integer_division=STANDARD.integer_division)
     if others != STANDARD:
         named = ", ".join(reading_texts(others))
-        raise Unsupported(f"the reading {named} is followed with cerify match alone")
+        raise Unsupported(f"only cerify match supports the reading {named}")
 
     def exact(e: rows.Expression) -> rows.Expression:
         changed: rows.Expression = trees.rebuilt(e, [exact(operand) for operand in rows.below(e)]) if e.operands else e
@@ -377,7 +382,7 @@ def written_out(q: MatchRecognize, reading: RowReading) -> MatchRecognize:
 
 
 def _has_fraction(e: rows.Expression) -> bool:
-    """Return whether an expression is a float because of a constant in it."""
+    """Return whether a constant makes the expression a float."""
     if isinstance(e, rows.RowConstant):
         return isinstance(e.value, float)
     return isinstance(e, rows.Product | rows.Sum | rows.Negative) and any(map(_has_fraction, rows.below(e)))
@@ -390,8 +395,8 @@ SQLGLOT: tuple[DialectName, ...] = ("trino", "oracle", "snowflake")
 def read_sqlglot(tree: SqlTree, dialect: DialectName = "trino") -> Pasted:
     """Return the meaning of a tree of sqlglot, of a SELECT or only of its MATCH_RECOGNIZE, like `read_pasted`.
 
-    dialect: the one in which sqlglot writes the tree, by its own method; no package is needed here. Raises Unsupported
-    if sqlglot does not have it, and what `read_pasted` raises.
+    dialect: the dialect in which the tree's own method writes it; sqlglot need not be installed. Raises Unsupported if
+    sqlglot does not support MATCH_RECOGNIZE in this dialect, and what `read_pasted` raises.
     """
     _require_in_sqlglot(dialect)
     return read_pasted(tree.sql(dialect=dialect).strip(), dialect)
@@ -400,7 +405,7 @@ def read_sqlglot(tree: SqlTree, dialect: DialectName = "trino") -> Pasted:
 def write_sqlglot(q: MatchRecognize, dialect: DialectName = "trino", table: str = "t") -> Any:
     """Return sqlglot's tree of a SELECT over a table with a clause of the standard, in a dialect.
 
-    Raises Unsupported for what the dialect or sqlglot does not have, MissingPackage where sqlglot is not installed.
+    Raises Unsupported for what the dialect or sqlglot does not support, MissingPackage where sqlglot is not installed.
     """
     _require_in_sqlglot(dialect)
     try:

@@ -1,4 +1,4 @@
-"""What commands write: characters that could steer a terminal are written as escapes, wherever they come from."""
+"""Output of commands to the terminal. Characters that could steer a terminal are written as escapes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LAYOUT = "\n\t"  # all that a text itself may have of characters that are not pr
 
 
 class _Unfailing(io.FileIO):
-    """Writes to standard error; its text is lost if there is no room, or nobody reads it."""
+    """A raw stream for standard error; a text is lost if there is no room, or nobody reads it."""
 
     def write(self, data: Any) -> int:
         try:
@@ -38,10 +38,10 @@ class _Unfailing(io.FileIO):
 def prepare_streams() -> None:
     """Prepare the standard streams, so that commands need not know whether they are files, pipes or terminals.
 
-    One that is closed is the empty file, opened to be read. So standard input is empty; an answer on standard output
-    cannot be written, which is an OSError, since a status without its answer could be taken for one; what goes to
-    standard error is lost, where also every other error of writing changes nothing: the status says what the answer is.
-    Of a character that the encoding of standard output does not have the escape of JSON is written, as `shielded` does.
+    A stream that is closed is replaced by the null device, opened for reading. Standard input is then empty. To write
+    an answer to standard output is then an OSError: an exit status without its answer could be misread. Text for
+    standard error is lost, as after every other error of writing to it; the exit status still tells the answer. A
+    character that the encoding of standard output lacks is written as an escape of JSON, as `shielded` does.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -58,14 +58,14 @@ def prepare_streams() -> None:
 def printable(text: str) -> str:
     r"""Return the text on one line, with characters that are not printable escaped as Python does: \x1b, \n, \u202e.
 
-    For a value from outside (a query of a file, a name of an engine, a value of an event) inside a line of ours, so
-    that it can neither begin a line of its own nor steer the terminal.
+    Use it for a value from outside (a query of a file, a name of an engine, a value of an event) inside a line of a
+    message. The value can then neither begin a line of its own nor steer the terminal.
     """
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def shielded(text: str) -> str:
-    r"""Return the text with all characters escaped that are neither printable nor newlines or tabs.
+    r"""Escape all characters of a text that are not printable, except newlines and tabs.
 
     Escapes are those of JSON, \u001b, so that JSON stays JSON and means the same.
     """
@@ -110,7 +110,10 @@ codecs.register_error(JSON_ESCAPES, _escaped)
 
 
 def ending_signals() -> list[signal.Signals]:
-    """Return SIGTERM, and SIGHUP, which a closed terminal sends, if it exists and is not ignored, as by nohup."""
+    """Return the signals that ask a command to end: SIGTERM, and SIGHUP, which a closed terminal sends.
+
+    SIGHUP is left out if it does not exist, or is ignored, as under nohup.
+    """
     hangup = getattr(signal, "SIGHUP", None)
     return [signal.SIGTERM, *([hangup] if hangup and signal.getsignal(hangup) != signal.SIG_IGN else [])]
 
@@ -122,7 +125,7 @@ def ending_signals() -> list[signal.Signals]:
 class Line:
     """A line of parts, each with its style ("", or words such as "bold cyan"), that begins with `first`.
 
-    Where it is wrapped, each further line begins with `rest`.
+    If the line is wrapped, each further line begins with `rest`.
     """
 
     parts: Sequence[tuple[str, str]] = ()
@@ -146,7 +149,7 @@ def on_terminal(error: bool = False) -> bool:
 
 
 def in_colour(error: bool = False) -> bool:
-    """Return whether output there is in colour: on a terminal, without the variable NO_COLOR."""
+    """Return whether output to this stream is in colour: on a terminal, unless the variable NO_COLOR is set."""
     return on_terminal(error) and not os.environ.get("NO_COLOR")
 
 
@@ -162,16 +165,16 @@ def echo_lines(lines: Iterable[Line]) -> None:
 
 
 def styled_lines(lines: Iterable[Line], width: int) -> Iterator[str]:
-    """Yield the lines with codes for their styles, of at most this width where they have spaces to break at."""
+    """Yield the lines with codes for their styles, wrapped at spaces to at most this width."""
     for line in lines:
         for parts in _wrapped(line, width):
             yield "".join(_styled(shielded(text), style) for text, style in parts)
 
 
 def table_lines(headings: Sequence[str], rows: Sequence[Sequence[str]], numbers: int = 1) -> list[Line]:
-    """Return a table; cells may have several lines, and are folded where the table is wider than the terminal.
+    """Return a table as lines. Cells may have several lines, and are folded if the table is wider than the terminal.
 
-    The first columns, as many as `numbers`, are aligned at the right.
+    The first `numbers` columns are aligned at the right.
     """
     cells = [[cell.split("\n") for cell in row] for row in rows]
     widths = [
@@ -227,8 +230,7 @@ def _styled(text: str, style: str) -> str:
 def screen(**options: Any) -> Console:
     """Return a console that prints text as it is: no markup, no emoji codes, no character that could steer a terminal.
 
-    A text that is printed is one line, with escapes for newlines, whatever of it is from outside.
-    options are those of rich's Console. Raises MissingPackage.
+    Each printed text is one line, with escapes for newlines. options: those of rich's Console. Raises MissingPackage.
     """
     with naming_extras():  # not before, so that the help of commands is there without rich
         from rich.console import Console
@@ -240,7 +242,7 @@ def screen(**options: Any) -> Console:
             super().print(*(printable(one) if isinstance(one, str) else one for one in objects), **options)
 
         def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
-            """Yield the segments of text, shielded; those with codes of rich's own as they are."""
+            """Yield the segments; their text is shielded, except that of rich's own control codes."""
             for segment in super().render(renderable, options):
                 yield segment if segment.control else Segment(shielded(segment.text), segment.style)
 

@@ -87,7 +87,7 @@ INTERRUPTED = 130
 
 
 def _features(ctx: click.Context) -> set[str]:
-    """Return the features of the suite named in the call."""
+    """Return the features of the suite that the command line names."""
     return {case.feature for case in load(ctx.params.get("suite"))}
 
 
@@ -104,7 +104,7 @@ class ConformArguments:
         metavar="MODULE",
         help="Test a database by its DB-API module; the arguments after -- go to its connect().",
     )
-    language: str | None = option("--language", type=LanguageChoice(), help="Only the cases in it.")
+    language: str | None = option("--language", type=LanguageChoice(), help="Run only the cases in this language.")
     suite: str | None = option(
         "--suite",
         help="A built-in suite, a file of cases, or a file or folder of EQL or Sigma rules, whose test logs become "
@@ -114,40 +114,42 @@ class ConformArguments:
     features: tuple[str, ...] = option(
         "--feature",
         multiple=True,
-        help="Only the cases of this feature; may be given again.",
+        help="Run only the cases of this feature; may be given again.",
         shell_complete=completes(_features),
     )
-    listed: bool = option("--list", is_flag=True, help="List the features of these cases, and run nothing.")
-    ids: tuple[str, ...] = option("--case", multiple=True, metavar="ID", help="Only this case; may be given again.")
+    listed: bool = option("--list", is_flag=True, help="List the features of the chosen cases, and run none.")
+    ids: tuple[str, ...] = option("--case", multiple=True, metavar="ID", help="Run only this case; may be given again.")
     policies: tuple[Path, ...] = option(
         "--policy",
         type=FILE,
         multiple=True,
-        help="Hold the engine to this profile: the choices it declares are right; again for another language.",
+        help="Count the choices that this profile declares as right; may be given again, for another language.",
     )
     readings: tuple[str, ...] = option(
         "--reading",
         multiple=True,
         metavar="AXIS=VALUE",
-        help="Of SASE+, as window=closed, or MATCH_RECOGNIZE, as nulls=last; may be given again.",
+        help="Another reading of SASE+, as window=closed, or MATCH_RECOGNIZE, as nulls=last; may be given again.",
     )
     baseline: Path | None = option(
-        "--baseline", type=FILE, help="A run stored with --json: what failed there in the same way is known."
+        "--baseline", type=FILE, help="A run stored with --json: failures that it has too are known, and do not count."
     )
     as_json: bool = option("--json", is_flag=True, help="Print the summary and one object per case, a line each.")
     html: Path | None = option("--html", type=OUTPUT, help="Write a page for people to this file.")
     junit: Path | None = option("--junit", type=OUTPUT, help="Write JUnit XML to this file.")
     badge: Path | None = option("--badge", type=OUTPUT, help="Write a badge, an SVG, to this file.")
-    time_limit: float = option("--time-limit", type=click.FloatRange(min=0.01), default=10.0, help="Seconds per case.")
+    time_limit: float = option(
+        "--time-limit", type=click.FloatRange(min=0.01), default=10.0, help="Seconds for each case."
+    )
     diagnosis_limit: float = option(
         "--diagnosis-limit",
         metavar="SECONDS",
         type=click.FloatRange(min=0),
         default=DIAGNOSIS_SECONDS,
-        help="Judge failures again, and search for smaller cases and causes, no longer; report what was found by then.",
+        help="Spend no longer on judging failures again and on finding smaller cases and causes.",
     )
-    memory: int = option("--memory", type=AtLeast(16), default=2048, help="Cap in MiB.")
-    restarts: int = option("--restarts", type=AtLeast(0), default=10, help="How often it may be started again.")
+    memory: int = option("--memory", type=AtLeast(16), default=2048, help="The most memory of the engine, in MiB.")
+    restarts: int = option("--restarts", type=AtLeast(0), default=10, help="How often the engine may be started again.")
     command_line: tuple[str, ...] = argument(metavar="-- COMMAND...", nargs=-1, type=click.UNPROCESSED)
 
     def require_consistent(self) -> None:
@@ -158,14 +160,16 @@ class ConformArguments:
             raise click.UsageError("give --engine or --dbapi, not both")
 
     def argv(self) -> Sequence[str]:
-        """Return the command that starts the engine. Raises InputError, which says what is missing."""
+        """Return the command that starts the engine. Raises InputError, which says what is missing to run it."""
         if self.dbapi is not None:
             return command_of_database(self.dbapi, self.command_line)
         return self.command_line if self.engine is None else command_of(self.engine, self.engine_dir)
 
     @property
     def suite_named(self) -> str | None:
-        """Return the suite that the user named, or the language's suite if it runs only when named."""
+        """Return the suite that the user named; without one, the language's suite if it runs only when named, else
+        None.
+        """
         alone = self.language is not None and (NAMED_SUITES / f"{self.language}.jsonl").exists()
         return self.language if self.suite is None and alone else self.suite
 
@@ -176,7 +180,7 @@ class ConformArguments:
         return named is not None and (is_rule_folder(named) or Path(named).suffix in SUFFIXES)
 
     def cases(self) -> tuple[list[Case], bool]:
-        """Return the cases to run, and whether all rules of a folder could be read; messages name the others.
+        """Return the cases to run, and whether all rules of a folder could be read. Prints the rules that could not.
 
         Raises InputError for the suite, and UsageError for an unknown feature or case.
         """
@@ -203,7 +207,7 @@ class ConformArguments:
         return cases, not unreadable
 
     def suite_asked(self) -> str:
-        """Return the name of the suite, with the chosen features and cases."""
+        """Describe the suite, with the chosen languages, features and cases, as reports name it."""
         languages = () if self.language is None else (self.language,)
         some = (("language", languages), ("feature", self.features), ("case", self.ids))
         named = [f"{what} {count_of(names, report_NAMED)}" for what, names in some if names]
@@ -230,7 +234,7 @@ class ConformArguments:
         return ("--engine", self.engine, *(() if self.engine_dir is None else ("--engine-dir", str(self.engine_dir))))
 
     def write(self, report: Report) -> None:
-        """Write the requested files. Raises InputError."""
+        """Write the report to the files that options name. Raises InputError."""
         if self.html is not None:
             from cerify.conformance.report import render
 
@@ -255,11 +259,11 @@ def conform_command(args: ConformArguments) -> int:
     COMMAND starts the engine, which speaks the protocol on standard input and output.
 
     A failure is judged again by the plain definition; if cerify contradicts itself, the case is disputed, not failed.
-    What a run of more than ten seconds finds is printed on standard error as it is found, with --json as objects.
+    After ten seconds, each result is also printed on standard error as it is found, with --json as an object.
 
-    Exit status: 0 if something passed and nothing failed or is disputed (skips and what is known do not fail), 1
-    otherwise, 2 if it cannot be started or an option is wrong, 130 if it was interrupted (the report says how far it
-    came). If a rule of a folder cannot be read, the others are tested, and the status is 2.
+    Exit status: 0 if a case passed and no case failed or is disputed (skipped and known cases do not count), 1
+    otherwise, 2 if the engine cannot be started or an option is wrong, 130 if the run was interrupted (the report says
+    how far it came). If a rule of a folder cannot be read, the others are tested, and the status is 2.
     """
     if args.listed:
         cases, all_read = args.cases()
@@ -372,7 +376,9 @@ def _print_table(report: Report) -> None:
 
 
 def _counts(results: Sequence[CaseResult], counted: Sequence[Outcome]) -> tuple[str, ...]:
-    """Return as text the number of results, the number with each of these outcomes, and the number with another one."""
+    """Return as texts the number of results, the number with each of these outcomes, and the number with any other
+    outcome.
+    """
     outcomes = Counter(result.outcome for result in results)
     numbers = [outcomes[outcome] for outcome in counted]
     return (str(len(results)), *map(str, numbers), str(len(results) - sum(numbers)))
@@ -387,15 +393,15 @@ def _counts(results: Sequence[CaseResult], counted: Sequence[Outcome]) -> tuple[
 @click.option("--outdated", is_flag=True, help="Ask the package registries for newer versions of the pinned packages.")
 @click.option("--engine-dir", type=OUTPUT_FOLDER, help="The folder that cerify conform --engine-dir names.")
 def engines_command(as_json: bool, outdated: bool, engine_dir: Path | None) -> int:
-    """List the engines of conform --engine and fuzz --engine, with what is missing on this machine.
+    """List the engines of conform --engine and fuzz --engine, and what is missing on this machine to run them.
 
     An engine is ready, or installable: then the first call with --engine builds its adapter and installs the engine
     from its package registry (PyPI, Maven Central, crates.io) in the folder --engine-dir, by default the user's cache
     folder. OpenCEP and SASE are loaded from the checkouts that the environment variables CERIFY_OPENCEP_HOME and
-    CERIFY_SASE_HOME name; CORE is linked from the one that CERIFY_CORE_HOME names, in which it is built.
+    CERIFY_SASE_HOME name. CORE is linked from its checkout, which CERIFY_CORE_HOME names and in which it is built.
 
     Exit status: 0 if every engine can be run, 1 if something is missing; with --outdated 1 if a registry has a newer
-    version, 2 if one cannot be reached.
+    version, 2 if a registry cannot be reached.
     """
     if outdated:
         return _list_outdated(as_json)
@@ -413,7 +419,7 @@ def engines_command(as_json: bool, outdated: bool, engine_dir: Path | None) -> i
 
 
 def _table(*columns: str) -> rich_table.Table:
-    """Return an empty table that cuts no cell off; a name stands on one line, to be copied."""
+    """Return an empty table that shortens no cell; a name stays on one line, so that it can be copied."""
     return rich_table.Table(*(rich_table.Column(one, overflow="fold", no_wrap=one == "name") for one in columns))
 
 
@@ -446,9 +452,13 @@ def _list_outdated(as_json: bool) -> int:
 @click.command("identify")
 @click.option("--engine", help=f"An engine by name: {', '.join(NAMES)}.", shell_complete=completes(lambda _: NAMES))
 @click.option(
-    "--engine-dir", type=OUTPUT_FOLDER, help="Where --engine builds and installs; by default the cache folder."
+    "--engine-dir",
+    type=OUTPUT_FOLDER,
+    help="Where --engine builds adapters and installs engines; by default the user's cache folder.",
 )
-@click.option("--language", type=ChoiceOption(sorted(STAGES)), help="By default the first that the engine speaks.")
+@click.option(
+    "--language", type=ChoiceOption(sorted(STAGES)), help="The language to ask about; by default the engine's first."
+)
 @click.option("--axes", is_flag=True, help="Print each value with the shortest query and stream that distinguish it.")
 @click.option("--json", "as_json", is_flag=True, help="Print the profile as one JSON object.")
 @click.option(
@@ -469,13 +479,13 @@ def identify_command(
     COMMAND starts the engine, which speaks the protocol on standard input and output. Up to 100 random questions come
     last. The profile can be given to `cerify conform --policy` and, as the best check of it, to `cerify fuzz --policy`.
 
-    Exit status: 0 if every axis has a value, or several that none of the questions asked tells apart, 1 if there
-    is one that no value explains, or the engine answered nothing or stopped before the end, 2 if it cannot be started,
-    130 if it was interrupted (what was found until then is printed).
+    Exit status: 0 if every axis has a value, or several values that no question distinguished; 1 if no value explains
+    the answers on some axis, or the engine answered nothing or stopped before the end; 2 if the engine cannot be
+    started; 130 if the command was interrupted (the findings so far are printed).
     """
     if axes:
         if engine is not None or command_line:
-            raise click.UsageError("--axes uses no engine: leave the engine or --axes out")
+            raise click.UsageError("--axes does not ask an engine: leave the engine or --axes out")
         for one in separations(language or "cel"):
             echo(protocol.line(_separation_json(one)) if as_json else _separation_text(one))
         return 0
@@ -509,7 +519,7 @@ def _separation_json(one: AxisSeparation) -> dict[str, Any]:
 def _separation_text(one: AxisSeparation) -> str:
     names = f"{one.axis}={one.value}{''.join(f', beside {n}={v}' for n, v in one.beside.items())}"
     if one.question is None:
-        return f"{names}: no question tells it apart"
+        return f"{names}: no question distinguishes it"
     asked = f"{names}: {one.question.query} on {' '.join(_event(dict(event)) for event in one.question.events)}"
     match one.given, one.expected:
         case list() as given, list() as expected:
@@ -545,7 +555,7 @@ def _print_profile(profile: EngineProfile) -> None:
     for remark in profile.remarks:
         console.print(f"Note: {remark}.", markup=False, soft_wrap=True)
     if profile.stopped:
-        console.print(f"Not asked to the end: {profile.stopped}.", markup=False, soft_wrap=True)
+        console.print(f"Stopped before the last question: {profile.stopped}.", markup=False, soft_wrap=True)
 
 
 def _note(name: str, finding: AxisFinding, profile: EngineProfile) -> str:
@@ -554,15 +564,15 @@ def _note(name: str, finding: AxisFinding, profile: EngineProfile) -> str:
     axes = AXES[profile.language]
     default = (axes.get(name) or next(axis for axis in axes.values() if axis.base == name)).default
     if finding.value not in (None, default):
-        notes.append(f"not the definition's {default}")
+        notes.append(f"the definition has {default}")
     if len(finding.alike) == 1 and finding.value is None:
-        why = "an answer is not explained" if finding.exception else "an axis of which no value fits changes others too"
+        why = "an answer is not explained" if finding.exception else "an axis without a fitting value also affects them"
         notes.append(f"perhaps {finding.alike[0]}: it fits answers about it, but {why}")
     elif finding.alike and finding.value is None:
-        apart = "only answers that an axis of which no value fits changes too may tell them apart"
+        apart = "only answers that an axis without a fitting value also affects could distinguish them"
         notes.append(f"{', '.join(finding.alike)}: {apart}")
     elif finding.alike:
-        notes.append(f"or {', '.join(finding.alike)}: none of the questions asked tells them apart")
+        notes.append(f"or {', '.join(finding.alike)}: no question that was asked distinguishes them")
     if finding.by_type:
         types = (f"{' or '.join(values)} for {kind}" for kind, values in finding.by_type.items())
         notes.append(f"the types differ: {', '.join(types)}")
@@ -589,8 +599,9 @@ NAMED = 5  # cases of a step that are listed
 def trend_command(files: tuple[Path, ...], as_json: bool) -> int:
     """Compare stored runs of `cerify conform --json`, the oldest first: what passes, what is fixed, what broke.
 
-    A run under --policy or --reading is compared with the one before it that was held to the same choices.
-    Exit status: 0 if the last run has no failing case that the one before it had not, 1 if it has, 2 on an error.
+    A run under --policy or --reading is compared with the last run before it under the same choices.
+
+    Exit status: 0 if no case fails in the last run that passed in the run before it, 1 if one does, 2 on an error.
     """
     steps = list(trend([read_stored(path) for path in files]))
     if as_json:

@@ -28,7 +28,7 @@ class CountArguments:
         "--time-limit",
         type=click.FloatRange(min=0, min_open=True),
         metavar="SECONDS",
-        help="Stop with an error after so long.",
+        help="Stop with an error after this time.",
     )
     as_json: bool = option("--json", is_flag=True, help="Print an object with the number, as JSON.")
 
@@ -38,8 +38,8 @@ class CountArguments:
 def count_command(args: CountArguments) -> int:
     """Print how many matches QUERY has over the events in FILE.
 
-    Matches are counted without being listed where an evaluator can do so. QUERY may be the name of a file .eql or .toml
-    with a rule in EQL.
+    Matches are counted without being listed if an evaluator supports that. QUERY may also be a rule in EQL, given as a
+    file .eql or .toml.
 
     Exit status: 0 if something matched, 1 if nothing did, 2 on an error.
     """

@@ -1,8 +1,8 @@
 """An adapter for any database with a Python DB-API module (PEP 249): `cerify conform --dbapi MODULE`.
 
-A case is a table that is created and filled, many rows at once where the database can, and one or two SELECTs with the
-clause: MATCH_NUMBER and CLASSIFIER of all rows show the matches, and the clause's own rows its measures. The arguments
-go to the module's `connect`, NAME=VALUE by name, those that are JSON as their values.
+For each case the adapter creates and fills a table, with many rows per INSERT where the database supports it. Then it
+runs one or two SELECTs with the clause. MATCH_NUMBER and CLASSIFIER of all rows show the matches, and the clause's own
+rows show its measures. The arguments go to the module's `connect`: NAME=VALUE as keyword arguments, and JSON as values.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ PROBE = "MATCH_RECOGNIZE (ORDER BY x ALL ROWS PER MATCH PATTERN (A B+) DEFINE B 
 class Database:
     """A connection on which cases are evaluated one after the other, each in its own table.
 
-    module: the DB-API module. missing: why the database cannot answer anything, "" if it can.
+    module: the DB-API module. missing: why the database cannot answer any case, "" if it can.
     """
 
     def __init__(self, module: Any, arguments: Sequence[str]) -> None:
@@ -54,7 +54,7 @@ class Database:
         self.missing = self._probed()
 
     def version(self) -> str:
-        """Return the server's name for its version in one line, or the module's version if the server gives none."""
+        """Return the server's version in one line, or the module's version if the server does not tell it."""
         for statement in VERSIONS:
             try:
                 rows = self._executed(statement)
@@ -76,7 +76,7 @@ class Database:
         return ""
 
     def answer(self, q: MatchRecognize, S: Stream, options: Options) -> Sequence[Match]:
-        """Return the matches of a clause. Raises Unsupported if the database does not have the clause at all."""
+        """Return the matches of a clause. Raises Unsupported if the database does not have MATCH_RECOGNIZE at all."""
         if self.missing:
             raise Unsupported(self.missing)
         return self.matches(q, S)
@@ -98,7 +98,7 @@ class Database:
                 self._executed(f"DROP TABLE {table}")
 
     def _fill(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Insert the rows, many in a statement, or one by one if the database has no such INSERT."""
+        """Insert the rows, many in a statement, or one by one if the database does not support such an INSERT."""
         start = 0
         while start < len(rows):
             try:
@@ -115,7 +115,7 @@ class Database:
             self.connection.rollback()
 
     def _executed(self, statement: str) -> list[sql.Row]:
-        """Return the rows of a statement by the names of their columns in lower case; none if it is not a query."""
+        """Return the rows of a statement, each a mapping from lower-case column names; none if it is not a query."""
         with closing(self.connection.cursor()) as cursor:
             cursor.execute(statement)
             if cursor.description is None:
@@ -125,12 +125,12 @@ class Database:
 
 
 def created(table: str, S: Stream) -> str:
-    """Return the statement that makes the table of a stream, with the positions in a column of its own."""
+    """Return the statement that creates the table for a stream, with the positions in a column of its own."""
     return f"CREATE TABLE {table} ({', '.join(f'{name} {kind}' for name, kind in sql.columns(S).items())})"
 
 
 def inserted(table: str, rows: Sequence[Sequence[Any]]) -> str:
-    """Return the statement that inserts rows."""
+    """Return the statement that inserts these rows."""
     listed = (", ".join(map(sql.literal, row)) for row in rows)
     return f"INSERT INTO {table} VALUES {', '.join(f'({row})' for row in listed)}"
 
@@ -143,7 +143,7 @@ def _value(text: str) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of the DB-API as one of ours."""
+    """Convert a value of the DB-API to a value of cerify: a Decimal to a number."""
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
     return value

@@ -43,8 +43,8 @@ ENGINE = "esper"
 def demo_command(out: Path, as_json: bool) -> int:
     """Run queries over a year of flights, test the built-in engine, and write the report.
 
-    Needs the flights: pip install 'cerify[examples]'. With Java and Maven, Esper runs on the samples too.
-    Exit status: 0 if the automaton agrees with the definition everywhere, 1 if it does not.
+    This needs the flights: pip install 'cerify[examples]'. With Java and Maven, Esper runs on the samples too. Exit
+    status: 0 if the automaton agrees with the definition everywhere, 1 if it does not.
     """
     flights.data_folder()  # whose error names the extra that has all that is needed
     with ExitStack() as stack:
@@ -91,7 +91,7 @@ def second_engine(stack: ExitStack, bar: Progress) -> tuple[Engine | None, str]:
 
 
 def conformance(bar: Progress) -> Report:
-    """Return the conformance run of the built-in engine, on every built-in suite."""
+    """Run the built-in engine on every built-in suite, and return the report."""
     task = bar.add_task("conformance", total=None)
 
     def progress(what: str, done: int, total: int) -> None:

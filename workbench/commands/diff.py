@@ -33,7 +33,7 @@ class DiffArguments:
     level: Level = option(
         "--level", type=LEVELS, default="events", help="Compare the events of matches, or only where rules fire."
     )
-    single: bool = option("--single", is_flag=True, help="Take it that no field has several values.")
+    single: bool = option("--single", is_flag=True, help="Assume that no field has several values.")
     logs: Path | None = option(
         "--logs", type=OUTPUT_FOLDER, metavar="FOLDER", help="Write the log of each changed rule, as NDJSON."
     )
@@ -49,7 +49,7 @@ class DiffArguments:
 
 @dataclass(frozen=True)
 class ComparedRule:
-    """A rule that is in both folders with different texts, and the verdict."""
+    """A rule that is in both folders with different texts, and the verdict on whether its meaning changed."""
 
     old: DetectionRule
     new: DetectionRule
@@ -62,11 +62,11 @@ def diff_command(args: DiffArguments) -> int:
     """Say which rules in EQL or Sigma changed their meaning between the folders, or files, OLD and NEW.
 
     Rules are files .eql, .toml with a query, as [rule] query or query, and .yml or .yaml in Sigma. They are paired by
-    rule_id, else by path. A rule that is written anew and means the same is not named; of each that changed a short log
-    is printed on which the old and the new rule differ, replayed by the definition of both.
+    rule_id, else by path. A rule with a new text and the same meaning is not printed. For each rule that changed, a
+    short log is printed on which the old and the new rule differ, replayed by the definition of both.
 
-    Exit status: 0 if no rule changed, was added or removed; 1 if some did, or it is undecided whether one did; 2 if a
-    rule could not be read, which is named with its file and line; the others are compared all the same.
+    Exit status: 0 if no rule changed, was added or removed; 1 if a rule did, or if it is undecided; 2 if a rule could
+    not be read. Its file and line are then printed, and all other rules are still compared.
     """
     old, new = read_rules(Path(args.old)), read_rules(Path(args.new))
     if Path(args.old).is_file() and Path(args.new).is_file() and len(old.rules) == len(new.rules) == 1:
@@ -140,7 +140,7 @@ def _print(old: RuleFolder, new: RuleFolder, compared: list[ComparedRule]) -> No
 
 
 def _changed_name(one: ComparedRule) -> str:
-    """Return the name of a rule; of a file that has several in Sigma, the names of those that are not as before."""
+    """Return the name of a rule; for a file with several Sigma rules, the names of the rules that changed."""
     from cerify.semantics.sigma.syntax import SigmaQuery
 
     old, new = one.old.query, one.new.query
@@ -150,7 +150,7 @@ def _changed_name(one: ComparedRule) -> str:
 
 
 def difference_lines(verdict: Different) -> list[str]:
-    """Return a log on which two rules differ, one document a line, and the result of each rule on it."""
+    """Format a log on which two rules differ, one document a line, and the result of each rule on it."""
     documents = [
         f"{n}  {json.dumps(document_of_event(event), ensure_ascii=False)}" for n, event in enumerate(verdict.stream)
     ]

@@ -54,7 +54,10 @@ def engine_command(evaluator: str, language: str, hypothesis: str | None) -> Non
 
 
 def departed(language: str, text: str) -> None:
-    """Return an evaluator with these choices, such as seq=strict,emit=at-end. Raises InputError."""
+    """Return an evaluator that departs from the definition in these choices, such as seq=strict,emit=at-end.
+
+    Raises InputError.
+    """
     from cerify.conformance.prediction import interpretation_of
     from cerify.hypotheses.interpretation import choices_of, read_hypothesis
 
@@ -89,9 +92,9 @@ def _matches(language: Language[Any], evaluator: str, query: Any, S: Stream, opt
 def serve(info: protocol.EngineInfo, served: Served) -> None:
     """Answer the messages on standard input until a message says stop, or the input ends.
 
-    The answer to a query with a feature that the evaluator does not support is "skipped", since the engine does not
-    claim the feature. The answer to every other failure is an error. A line that is not a message gets an error without
-    an id.
+    If a query has a feature that the evaluator does not support, the answer is "skipped", since the engine does not
+    claim the feature. For every other failure the answer is an error. A line that is not a message gets an error
+    without an id.
     """
     with compiled_shared():  # cases in a row often have the same query
         for text in sys.stdin.buffer:
@@ -105,7 +108,7 @@ def serve(info: protocol.EngineInfo, served: Served) -> None:
 
 
 def answered(text: bytes, info: protocol.EngineInfo, served: Served) -> dict[str, Any] | None:
-    """Return the answer to one line; None for stop."""
+    """Return the answer to one line of input; None for the message stop."""
     id_ = None
     try:
         message = parse_json(text, "the message")
@@ -152,8 +155,9 @@ def run(message: dict[str, Any], served: Served) -> dict[str, Any]:
 
 @lru_cache(maxsize=QUERIES)
 def _typed(language: Language[Any], query: str, schema: str) -> tuple[Any, Schema | None]:
-    """Return the query, checked against the schema in the JSON text, and the schema, if there is one. Raises
-    CerifyError.
+    """Return the query, checked against the schema in the JSON text, and the schema; None if that is null.
+
+    Raises CerifyError.
     """
     phi, obj = _parsed(language, query), json.loads(schema)
     if obj is None:
@@ -165,7 +169,8 @@ def _typed(language: Language[Any], query: str, schema: str) -> tuple[Any, Schem
 
 @lru_cache(maxsize=QUERIES)
 def _parsed(language: Language[Any], query: str) -> Any:
-    """Return the parsed query, the same object for the same text, so that compiled results are found again. Raises
-    CerifyError.
+    """Return the parsed query: the same object for the same text, so that its compiled results are found again.
+
+    Raises CerifyError.
     """
     return language.syntax.parse(query)

@@ -65,7 +65,9 @@ class EquivArguments:
     left: str = argument()
     right: str = argument()
     language: str = language()
-    language_right: str | None = option("--language-right", type=LanguageChoice(), help="Of RIGHT, if it is another.")
+    language_right: str | None = option(
+        "--language-right", type=LanguageChoice(), help="The language of RIGHT, if it is another."
+    )
     dialect: str | None = sql_dialect(of="LEFT, and of RIGHT if --dialect-right is not given")
     dialect_right: str | None = sql_dialect("--dialect-right", of="RIGHT")
     readings: tuple[str, ...] = row_readings()
@@ -75,8 +77,10 @@ class EquivArguments:
         default="events",
         help="Compare complex events, valuations too, or only the positions at which matches end.",
     )
-    one_way: bool = option("--contained", is_flag=True, help="Ask only whether RIGHT has all that LEFT has.")
-    schema_text: str | None = option("--schema", metavar="JSON|FILE", help="Ask about the streams of this schema.")
+    one_way: bool = option("--contained", is_flag=True, help="Ask only whether RIGHT has all matches of LEFT.")
+    schema_text: str | None = option(
+        "--schema", metavar="JSON|FILE", help="Compare the queries only on streams of this schema."
+    )
     bound: int = option(
         "--bound",
         type=AtLeast(0),
@@ -90,7 +94,7 @@ class EquivArguments:
         help="Ask about streams whose times are each later than those before, never decrease, or are in any order.  "
         "[default: the key $order of the schema, or non-decreasing]",
     )
-    single: bool = option("--single", is_flag=True, help="EQL: take it that no field has several values.")
+    single: bool = option("--single", is_flag=True, help="EQL: assume that no field has several values.")
     certificate_file: Path | None = option(
         "--certificate", type=OUTPUT, metavar="FILE", help="Write the proof, for cerify verify."
     )
@@ -102,9 +106,10 @@ class EquivArguments:
 def equiv_command(args: EquivArguments) -> int:
     """Decide whether the queries LEFT and RIGHT are the same, for every stream and all attribute values.
 
-    If they differ, a shortest stream shows it, replayed by the definition of both. If not, there is a certificate that
-    can be checked apart. Windows and partitions around whole matches are decided. Queries that compare events in other
-    ways are compared on all streams of up to N events; if none shows a difference, the answer is undecided.
+    If they differ, a shortest stream shows it, replayed by the definition of both. If they are the same, there is a
+    certificate that can be checked separately. Windows and partitions around whole matches are decided. Queries that
+    compare events in other ways are compared on all streams of up to N events; if none shows a difference, the answer
+    is undecided.
 
     Exit status: 0 if they are the same, 1 if they differ, 3 if that is undecided.
     """
@@ -134,7 +139,9 @@ def equiv_command(args: EquivArguments) -> int:
     )
     dialects = [dialect_named(one) for one in (args.dialect, args.dialect_right) if one is not None]
     if isinstance(verdict, Different) and any(one.empty_is_null for one in dialects) and has_empty_text(verdict.stream):
-        verdict = Undecided("they differ where a text is empty, which is NULL in Oracle; other texts were not tried")
+        verdict = Undecided(
+            "they differ where a text is empty, which is NULL in Oracle; streams without empty texts were not searched"
+        )
     file = args.certificate_file
     if file is not None and isinstance(verdict, Equivalent | Contained):
         write_whole(file, verdict.certificate.to_json() + "\n")
@@ -170,7 +177,7 @@ def has_empty_text(S: Stream) -> bool:
 
 
 def _require_comparable(left: str, right: str) -> None:
-    """Raise UsageError for two languages that are not compared: of one there are no formulas of CEL."""
+    """Raise UsageError for two different languages that cannot be compared, because one has no translation to CEL."""
     for name, other in ((left, right), (right, left)):
         lang = LANGUAGES[name]
         if left != right and not lang.deciders.is_compared_by_cel():
@@ -182,14 +189,17 @@ def _require_comparable(left: str, right: str) -> None:
 
 
 def formulas_by_cel(left: str, right: str, languages: tuple[str, str]) -> ComparedAs | None:
-    """Return the CEL formulas by which queries of other languages were compared; None if there were none."""
+    """Return the CEL formulas by which queries of other languages were compared; None if no such formulas were used.
+
+    A language that decides its own queries needs none for two of its queries.
+    """
     if languages[0] == languages[1] and LANGUAGES[languages[0]].deciders.decides_its_own:
         return None
     return formulas_compared(left, right, languages)
 
 
 def verdict_lines(verdict: Verdict, claim: Claim, level: Level) -> list[str]:
-    """Return the verdict as it is printed, a heading first."""
+    """Format the verdict as lines, a heading first."""
     match verdict:
         case Equivalent(certificate, (left, right)) | Contained(certificate, (left, right)):
             same = "both take place at the same events of every history"
@@ -222,7 +232,7 @@ def verdict_lines(verdict: Verdict, claim: Claim, level: Level) -> list[str]:
 
 
 def _bounded(claim: Claim, length: int) -> str:
-    """Describe the result of a search of all streams of up to length events; it proves nothing of longer ones."""
+    """Describe the result of a search of all streams of up to `length` events. It says nothing about longer streams."""
     found = "no difference" if claim == "equivalent" else "the right has all that the left has"
     return f"{found} on streams of up to {length} event{'s' * (length != 1)}; longer ones were not compared"
 
@@ -260,7 +270,7 @@ def _bindings(match: Match) -> str:
 
 
 def verdict_json(verdict: Verdict, claim: Claim) -> dict[str, Any]:
-    """Return the verdict as --json prints it."""
+    """Return the verdict as an object for --json."""
     answer: dict[str, Any] = {"verdict": "", "evidence": "decided", "bound": None, "witness": None, "reason": None}
     match verdict:
         case Equivalent():
@@ -291,13 +301,13 @@ def verdict_json(verdict: Verdict, claim: Claim) -> dict[str, Any]:
 
 
 def _with_text(event: Event) -> Event:
-    """Return the event with the text NaN in place of NaN, for which JSON has no number."""
+    """Return the event with the text "NaN" in place of NaN, since JSON has no such number."""
     values = {name: "NaN" if value != value else value for name, value in event.attributes.items()}
     return Event(event.type, values)
 
 
 def _match_json(match: Match) -> list[int] | dict[str, list[int]]:
-    """Return the positions of a match, or at the level of valuations the positions of each variable."""
+    """Return the positions of a match; for a match with variables, the positions of each variable."""
     return list(match.events) if match.bindings is None else {A: list(places) for A, places in match.bindings}
 
 
@@ -314,8 +324,8 @@ SECONDS = 600  # whoever sends a certificate cannot keep the checker busy for lo
 def verify_command(file: Path, as_json: bool) -> int:
     """Check the certificate in FILE, as cerify equiv --certificate writes it, without trusting who found it.
 
-    Exit status: 0 if it proves its claim, 1 if not, 2 if it is no certificate, a query of it does not fit its schema,
-    or the check takes more than ten minutes.
+    Exit status: 0 if it proves its claim, 1 if not, 2 if FILE is not a certificate, if a query in it does not fit its
+    schema, or if the check takes more than ten minutes.
     """
     certificate = Certificate.from_json(text_of(file), str(file))
     deciders = language_named(certificate.language).deciders
@@ -341,7 +351,7 @@ def verify_command(file: Path, as_json: bool) -> int:
     if wrong is None:
         echo(f"proved: {stated}", colour="green")
         if deciders.decides_again(certificate):
-            echo("it was decided again: the certificate holds no proof that could be checked apart")
+            echo("it was decided again: the certificate has no proof that can be checked separately")
         return 0
     echo(f"not proved: {stated}", colour="red")
     echo(printable(wrong))
@@ -349,7 +359,7 @@ def verify_command(file: Path, as_json: bool) -> int:
 
 
 def _format_schema(schema: Schema) -> str:
-    """Return a schema on one line, cut where it is long."""
+    """Write a schema on one line, and cut it if it is long."""
     text = printable(json.dumps(json_of_schema(schema), ensure_ascii=False))
     rest = len(text) - SHOWN
     return text if rest <= 0 else f"{text[:SHOWN]}… and {rest:,} characters more, which the file has"

@@ -61,7 +61,7 @@ class ExplainArguments:
     valuation_text: str | None = option(
         "--valuation",
         metavar="JSON",
-        help='Explain one valuation of a match: what each variable binds, as {"T": [1], "H": [8]}.',
+        help='Explain why the variables bind these positions, as {"T": [1], "H": [8]}.',
     )
     output: Output = option(
         "--output",
@@ -70,7 +70,10 @@ class ExplainArguments:
         help="Without --match: explain each match, or each valuation of each.",
     )
     at: int | None = option(
-        "--at", type=int, metavar="N", help="Where it is reported.  [default: the last of POSITIONS]"
+        "--at",
+        type=int,
+        metavar="N",
+        help="The position at which the match is reported.  [default: the last of POSITIONS]",
     )
     derivations: int = option("--derivations", type=AtLeast(1), default=1, metavar="N", help="With --match.")
     limit: int = option("--limit", type=AtLeast(1), default=10, metavar="N", help="Without --match.")
@@ -84,11 +87,12 @@ class ExplainArguments:
 def explain_command(args: ExplainArguments) -> int:
     """Explain why positions of FILE are a match of QUERY, or why they are not.
 
-    With --valuation, why its variables bind what they bind. Without either, explain the matches of the stream in their
-    order. Of an event expression, explain the event --at N; of a query of SASE+ the runs that bind the positions. FILE
-    is CSV, JSON Lines, Parquet or Arrow IPC; - is standard input. Positions count from 0.
+    With --valuation, explain why its variables bind their positions. Without --match and --valuation, explain all
+    matches of the stream in their order. For an event expression, explain the event --at N; for a query of SASE+, the
+    runs that bind the positions. FILE is CSV, JSON Lines, Parquet or Arrow IPC; - is standard input. Positions count
+    from 0.
 
-    Exit status: 0 if it is a match, 1 if it is not (of a whole stream: if there is none), 2 on an error.
+    Exit status: 0 if it is a match, 1 if it is not (for a whole stream: if there is no match), 2 on an error.
     """
     query, language_, S = with_table_of(args.query, args.language, args.source, args.file, args.dialect, args.readings)
     args = replace(args, query=query, language=language_)
@@ -130,7 +134,9 @@ def explain_command(args: ExplainArguments) -> int:
 
 
 def funnel(lang: Language[Any], tree: Any, explainer: Explainer[Any]) -> Iterator[str]:
-    """Print how far the sequences of a query without matches came, step by step; print nothing for other queries."""
+    """Yield lines that say, step by step, how far the sequences of a query without matches came; none for other
+    queries.
+    """
     try:
         report = lang.explanations.near_misses(tree, explainer.S, 1, FUNNEL)
     except (Unsupported, InputError, BudgetExceeded):
@@ -140,7 +146,7 @@ def funnel(lang: Language[Any], tree: Any, explainer: Explainer[Any]) -> Iterato
 
 
 def positions(text: str, explainer: Explainer[Any]) -> ComplexEvent:
-    """Return the positions in the text of --match. Raises InputError."""
+    """Parse the positions in the text of --match. Raises InputError."""
     places: list[int] = []
     for part in text.split(",") if text.strip() else ():
         if not re.fullmatch(r"\s*[0-9]{1,40}\s*", part):  # of more than 4,300 digits Python makes no number
@@ -155,7 +161,7 @@ def positions(text: str, explainer: Explainer[Any]) -> ComplexEvent:
 
 
 def valuation(text: str, explainer: Explainer[Any]) -> Valuation:
-    """Return the valuation in the text of --valuation. Raises InputError."""
+    """Parse the valuation in the text of --valuation. Raises InputError."""
     try:
         read_ = json.loads(text)
     except (ValueError, RecursionError):
@@ -184,11 +190,14 @@ class DrawArguments:
     query: str = argument()
     file: str | None = argument(required=False, type=EVENTS)
     tree: int | None = option(
-        "--tree", type=int, metavar="ROW", help="With FILE, the labellings from ROW by preference (MATCH_RECOGNIZE)."
+        "--tree",
+        type=int,
+        metavar="ROW",
+        help="With FILE, draw the labellings from ROW by preference (MATCH_RECOGNIZE).",
     )
     language: str = language()
     output_file: Path | None = option(
-        "-o", "--output", type=OUTPUT, metavar="FILE", help="Where the picture goes: FILE.svg, or FILE.html for a page."
+        "-o", "--output", type=OUTPUT, metavar="FILE", help="Write the picture to FILE.svg, or to a page FILE.html."
     )
     printed: str | None = either(
         option("--svg", flag_value="svg", help="Print the picture."),
@@ -204,12 +213,12 @@ class DrawArguments:
 @click.command()
 @takes(DrawArguments)
 def draw_command(args: DrawArguments) -> int:
-    """Draw the automaton of QUERY; with FILE, draw the events of FILE and what QUERY matches there.
+    """Draw the automaton of QUERY; with FILE, draw the events of FILE and the matches of QUERY there.
 
     With --tree, draw which labellings of the rows from ROW on are tried, the most preferred one first.
 
-    FILE is CSV, JSON Lines, Parquet or Arrow IPC; - is standard input. The picture needs no other file and follows
-    the reader's choice of light or dark. With -o it goes to a file, with --svg, --dot or --hoa to standard output.
+    FILE is CSV, JSON Lines, Parquet or Arrow IPC; - is standard input. The picture needs no other file and follows the
+    reader's choice of light or dark. With -o it goes to a file, with --svg, --dot or --hoa to standard output.
 
     Exit status: 0 if it was drawn, 2 on an error.
     """
@@ -246,22 +255,22 @@ def draw_command(args: DrawArguments) -> int:
 
 
 def _require_consistent(args: DrawArguments) -> None:
-    """Raise UsageError for options that do not go together."""
+    """Raise UsageError for options that cannot be combined."""
     output_file, printed = args.output_file, args.printed
     if (output_file is None) == (printed is None):
-        raise click.UsageError("say where the picture goes: -o FILE, or one of --svg, --dot, --hoa to print it")
+        raise click.UsageError("write the picture to a file with -o FILE, or print it with --svg, --dot or --hoa")
     if args.tree is not None and (args.file is None or printed == "hoa"):
-        raise click.UsageError("--tree needs FILE, the table whose row is meant, and goes with -o, --svg or --dot")
+        raise click.UsageError("--tree needs FILE, the table with this row, and one of -o, --svg or --dot")
     if args.file is not None and args.tree is None and printed in ("dot", "hoa"):
-        raise click.UsageError(f"--{printed} is for an automaton; a stream with its matches takes --svg or -o")
+        raise click.UsageError(f"--{printed} is for an automaton; to draw a stream with its matches, use --svg or -o")
     if args.as_json and output_file is None:
-        raise click.UsageError("--json needs -o: without it the picture itself is printed")
+        raise click.UsageError("--json needs -o, since the picture itself is printed without -o")
     if output_file is not None and output_file.suffix not in SUFFIXES:
         raise click.UsageError(f"-o takes a file that ends in {' or '.join(SUFFIXES)}, not {output_file.name}")
 
 
 def _diagram(args: DrawArguments) -> Diagram:
-    """Return the automaton, or the tree of labellings."""
+    """Return the diagram to draw: the automaton, or with --tree the tree of labellings."""
     if args.file is None or args.tree is None:
         return diagram_of(args.query, args.language, args.source.schema)
     S = args.source.read_for(args.query, args.language, args.file)
@@ -301,9 +310,9 @@ class StepArguments:
     file: str = argument(type=EVENTS)
     language: str = language()
     output_file: Path = option(
-        "-o", "--output", type=OUTPUT, metavar="FILE", required=True, help="Where the page goes: FILE.html."
+        "-o", "--output", type=OUTPUT, metavar="FILE", required=True, help="Write the page to FILE.html."
     )
-    valuations: bool = option("--valuations", is_flag=True, help="Keep which variable has which positions (CEL).")
+    valuations: bool = option("--valuations", is_flag=True, help="Show which variable binds which positions (CEL).")
     source: FileSource = group(FileSource)
     as_json: bool = option("--json", is_flag=True, help="Print what was written as one JSON object.")
 
@@ -313,8 +322,9 @@ class StepArguments:
 def step_command(args: StepArguments) -> int:
     """Show the evaluator at work: QUERY over the events of FILE, one step for each event.
 
-    FILE is CSV, JSON Lines, Parquet or Arrow IPC; - is standard input. The page needs no other file: it shows the
-    stream, the automaton with its active states, what they hold, and the matches, and goes forward and back.
+    FILE is CSV, JSON Lines, Parquet or Arrow IPC; - is standard input. The page needs no other file. It shows the
+    stream, the automaton with its active states, the partial matches in these, and the matches; it goes forward and
+    back.
 
     Exit status: 0 if it was written, 2 on an error.
     """

@@ -30,25 +30,33 @@ class FunnelArguments:
 
     file: str = argument(type=EVENTS)
     steps: tuple[str, ...] = argument(nargs=-1, required=True, metavar="STEP...")
-    by: str | None = once("--by", metavar="ATTRIBUTE", help="The key: one funnel for each of its values.")
-    within: str | None = once("--within", metavar="WINDOW", help='From the first step to the last, as "7 days".')
+    by: str | None = once(
+        "--by", metavar="ATTRIBUTE", help="Make one funnel for each value of this attribute, the key."
+    )
+    within: str | None = once(
+        "--within", metavar="WINDOW", help='The longest time from the first step to the last, as "7 days".'
+    )
     start: Literal["best", "first"] = option(
         "--start",
         type=ChoiceOption(["best", "first"]),
         default="best",
-        help="first: at the key's first event of STEP 1.",
+        help="first: start at the key's first event of STEP 1; best: at the event that leads furthest.",
     )
     order: Literal["stream", "time", "strict"] = option(
         "--order",
         type=ChoiceOption(["stream", "time", "strict"]),
         default="stream",
-        help="The order of the events; strict: by time, and each step is later than the one before.",
+        help="The order of the events; strict: by time, and each step must be later than the one before.",
     )
-    between: str | None = once("--between", metavar='"not STEP"', help="No such event from the first step to the last.")
+    between: str | None = once(
+        "--between", metavar='"not STEP"', help="Allow no such event from the first step to the last."
+    )
     mode: str | None = once(
-        "--mode", type=ChoiceOption(list(MODES)), help="Levels as ClickHouse's windowFunnel has them."
+        "--mode", type=ChoiceOption(list(MODES)), help="Compute levels as ClickHouse's windowFunnel does in this mode."
     )
-    split: str | None = once("--split", metavar="ATTRIBUTE", help="A table for each value at the first step.")
+    split: str | None = once(
+        "--split", metavar="ATTRIBUTE", help="Print a table for each value of this attribute at the first step."
+    )
     why: str | None = once("--why", metavar="KEY", help="Say how far this key got, and why no further.")
     output: Path | None = option(
         "--output", "-o", type=OUTPUT, help="Write the keys (.csv, .parquet) or a drawing (.svg, .html) to a file."
@@ -88,7 +96,7 @@ def funnel_command(args: FunnelArguments) -> int:
 
 
 def _run_funnel(args: FunnelArguments) -> Funnel:
-    """Return the answer; warnings are written to standard error, or with --strict the first is an error."""
+    """Return the answer. Warnings go to standard error; with --strict the first warning is an error."""
     plain = args.file != STDIN and args.source.is_plain
     with warnings.catch_warnings(record=True) as issued:
         warnings.simplefilter("error" if args.source.strict else "always", QueryWarning)
@@ -154,7 +162,7 @@ def _print_table(args: FunnelArguments, found: Funnel, counts: Sequence[StepCoun
 
 
 def _query(found: Funnel) -> tuple[str | None, str | None]:
-    """Return the query of CEL, or None and the reason why there is none."""
+    """Return the CEL query of the funnel and None, or None and the reason why there is no such query."""
     try:
         return found.query, None
     except Unsupported as error:
@@ -172,7 +180,7 @@ def _time(found: Funnel, median: float | None) -> str:
 
 
 def _group(attribute: str | None, value: Any) -> str:
-    """Return the heading of the keys whose first step has this value of an attribute, None for no value."""
+    """Return a heading for the keys whose first step has this value of an attribute; a value of None means no value."""
     shown = '""' if value == "" else value
     return f"{attribute} is missing" if value is None else f"{attribute} = {shown}"
 

@@ -106,7 +106,7 @@ if TYPE_CHECKING:
 
 
 def result_of(d: Disagreement, language: Language[Any], consumption: Consumption = Consumption.NONE) -> CaseResult:
-    """Return the shrunk disagreement as the result of a case; without the definition's answer nothing is expected."""
+    """Return the shrunk disagreement as the result of a case. If the definition gave no answer, it expects no match."""
     schema = d.stream.schema
     case = Case(
         id=f"case {d.index}",
@@ -132,7 +132,7 @@ def why(result: CaseResult, held: Mapping[str, str] = {}) -> str:
 
 
 def rerun(index: int, engine: Sequence[str]) -> str:
-    """Return a shell command that runs the case again, with the relevant options of this call and its engine."""
+    """Return a shell command that runs a case again, with the options of this call that affect it, and its engine."""
     context = click.get_current_context()
     words = []
     for parameter in context.command.params:
@@ -161,7 +161,8 @@ def print_disagreement(
 ) -> None:
     """Print a disagreement: the query, the events, both answers, notes, the reason, and how to reproduce it.
 
-    notes may replace the expected matches if the definition gave no answer.
+    notes: further lines by their labels; a note "expected" replaces the expected matches. again: commands that run the
+    case again. held: the choices of a policy.
     """
     case, got = result.case, result.matches
     shows = result.outcome != "disputed" and not bearing_choices(
@@ -191,7 +192,7 @@ def print_disagreement(
 
 
 def run_spark(url: str, job: Job, cases: int, first: int, out: Path, as_json: bool) -> int:
-    """Run or resume a campaign on Spark, write the page, print the rest; return the exit status."""
+    """Run or resume a campaign on Spark, write its report, and print the results; return the exit status."""
     try:
         from cerify.spark.campaign import campaign
         from cerify.spark.session import session
@@ -326,7 +327,7 @@ def _print_streams(name: str, query: str, found: StreamSearch, held: Mapping[str
         first = found.disputed[0]
         types = " ".join(event["type"] for event in first.case.events)
         console.print(
-            f"{len(found.disputed):,} have no verdict, which is a fault of cerify; on {types}, {first.detail}",
+            f"{len(found.disputed):,} have no verdict, which is a defect of cerify; on {types}, {first.detail}",
             style="red",
         )
     if found.skipped:
@@ -372,8 +373,8 @@ class FuzzArguments:
     engine_dir: Path | None = engine_dir()
     cases: int = option("--cases", type=AtLeast(1), default=1000, help="How many cases.")
     seed: int = option("--seed", type=int, default=0, help="The same seed gives the same cases.")
-    nodes: int = option("--nodes", type=click.IntRange(1, 60), default=12, help="Size of a formula, at most.")
-    events: int = option("--events", type=click.IntRange(1, 100), default=10, help="Length of a stream, at most.")
+    nodes: int = option("--nodes", type=click.IntRange(1, 60), default=12, help="The most nodes of a formula.")
+    events: int = option("--events", type=click.IntRange(1, 100), default=10, help="The most events of a stream.")
     profile: str | None = option(
         "--profile",
         type=ChoiceOption(PROFILES),
@@ -394,13 +395,13 @@ class FuzzArguments:
         help="What a match takes away from later ones.",
     )
     output: Literal["matches", "valuations", "both"] = option(
-        "--output", type=ChoiceOption(list(OUTPUTS)), default="matches", help="What has to agree."
+        "--output", type=ChoiceOption(list(OUTPUTS)), default="matches", help="What is compared."
     )
     stop_after: int = option(
         "--stop-after",
         type=AtLeast(1),
         default=10,
-        help="Causes to stop at, or five times as many disagreements.",
+        help="Stop after so many causes, or five times as many disagreements.",
     )
     max_seconds: float | None = option(
         "--max-seconds",
@@ -411,31 +412,33 @@ class FuzzArguments:
         "--known",
         type=FILE,
         metavar="FILE",
-        help="Output of an earlier call with --json: a wrong answer that it has too is known, and does not fail.",
+        help="Output of an earlier call with --json: wrong answers that it has too are known, and do not count.",
     )
     policies: tuple[Path, ...] = option(
         "--policy",
         type=FILE,
         multiple=True,
-        help="Hold the engine to this profile: the choices it declares are right; again for another language.",
+        help="Count the choices that this profile declares as right; may be given again, for another language.",
     )
-    only: int | None = option("--case", type=AtLeast(0), metavar="N", help="Only the case of this number.")
-    together: int = option("--together", type=AtLeast(1), default=1, help="How many cases in a row share their query.")
-    query: str | None = option("--query", metavar="QUERY", help="Ask this query; goes with --all-streams.")
+    only: int | None = option("--case", type=AtLeast(0), metavar="N", help="Run only the case of this number.")
+    together: int = option(
+        "--together", type=AtLeast(1), default=1, help="Use each query for this many cases in a row."
+    )
+    query: str | None = option("--query", metavar="QUERY", help="Ask only this query; needs --all-streams.")
     longest: int | None = option(
-        "--all-streams", type=AtLeast(1), metavar="N", help="On all streams of at most N events."
+        "--all-streams", type=AtLeast(1), metavar="N", help="With --query: ask it on all streams of at most N events."
     )
     processes: int | None = option(
-        "--processes", type=AtLeast(1), help="For --evaluator.  [default: one for each core]"
+        "--processes", type=AtLeast(1), help="The number of processes, for --evaluator.  [default: one for each core]"
     )
     time_limit: float = option(
-        "--time-limit", type=click.FloatRange(min=0.01), default=10.0, help="Seconds an engine has for a case."
+        "--time-limit", type=click.FloatRange(min=0.01), default=10.0, help="The seconds that an engine has for a case."
     )
     resume: Path | None = option(
         "--resume", type=OUTPUT, metavar="FILE", help="Store finished cases in this file; a later call continues there."
     )
     spark: str | None = option(
-        "--spark", metavar="URL", help="Run as a job on this Spark, such as local[2]; goes with --out."
+        "--spark", metavar="URL", help="Run as a job on this Spark, such as local[2]; needs --out."
     )
     out: Path | None = option(
         "--out",
@@ -444,10 +447,12 @@ class FuzzArguments:
         help="For --spark: the folder of the campaign; a later call continues there.",
     )
     mix: str | None = option(
-        "--mix", type=ChoiceOption(list(MIXES)), help="For --spark: several languages with every operator."
+        "--mix",
+        type=ChoiceOption(list(MIXES)),
+        help="For --spark: mix cases of several languages, with every operator.",
     )
     first: int = option("--first", type=AtLeast(0), default=0, help="For --spark: the first case's number.")
-    memory: int = option("--memory", type=AtLeast(16), default=2048, help="Cap of an engine in MiB.")
+    memory: int = option("--memory", type=AtLeast(16), default=2048, help="The most memory of an engine, in MiB.")
     as_json: bool = option(
         "--json", is_flag=True, help="Print the summary, and one object for each disagreement, a line each."
     )
@@ -475,7 +480,7 @@ class FuzzArguments:
 
     @property
     def consuming(self) -> Consumption:
-        """Return the policy for which events a match takes away from later matches."""
+        """Return the consumption policy: which events a match takes away from later matches."""
         return Consumption.from_value(self.consumption)
 
     @property
@@ -486,13 +491,13 @@ class FuzzArguments:
     def require_consistent(self) -> None:
         """Raise UsageError for options that contradict each other or the language."""
         if (self.query is None) != (self.longest is None):
-            raise click.UsageError("--query QUERY goes with --all-streams N")
+            raise click.UsageError("--query QUERY and --all-streams N need each other")
         if self.query is not None and not self.argv:
-            raise click.UsageError("--query asks an engine: give its command after --, or --engine NAME")
+            raise click.UsageError("--query needs an engine: give its command after --, or --engine NAME")
         if self.spark is None and len(self.evaluators) + (self.engine is not None) + bool(self.command_line) != 1:
             raise click.UsageError("give the engine's command after --, or --engine NAME, or --evaluator NAME")
         if self.spark is None and (self.out is not None or self.mix is not None or self.first):
-            raise click.UsageError("--out, --mix and --first go with --spark")
+            raise click.UsageError("--out, --mix and --first need --spark")
         if self.spark is not None and (self.out is None or self.processes is not None or self.resume is not None):
             raise click.UsageError(
                 "--spark needs --out DIR, which also resumes a campaign: leave out --processes and --resume"
@@ -500,13 +505,11 @@ class FuzzArguments:
         if self.spark is not None and self.together > 1:
             raise click.UsageError("--together is not for --spark")
         if self.processes is not None and not self.evaluators:
-            raise click.UsageError("--processes goes with --evaluator: an engine runs in one process of its own")
+            raise click.UsageError("--processes needs --evaluator: an engine runs in one process of its own")
         if self.spark is not None and self.selection != Selection.ALL.value:
             raise click.UsageError("--spark does not take --selection: the queries of its profiles have strategies")
         if self.policies and (self.spark is not None or self.evaluators or self.consumption != Consumption.NONE.value):
-            raise click.UsageError(
-                "--policy is for an engine: it goes with neither --evaluator, --spark nor --consumption"
-            )
+            raise click.UsageError("--policy is for an engine: leave out --evaluator, --spark and --consumption")
         if self.spark is not None and self.consumption != Consumption.NONE.value:
             raise click.UsageError("--consumption is not for --spark")
         generator = self.known_language.require_cases().generator()
@@ -522,7 +525,7 @@ class FuzzArguments:
             raise click.UsageError(f"there are no guided streams for {self.known_language.title}: --streams random")
 
     def job(self) -> Job:
-        """Return the campaign in the form for Spark workers."""
+        """Return the campaign as a job for Spark workers."""
         return Job(
             parts=(PlanShare(self.language, self.profile_name, self.output),) if self.mix is None else MIXES[self.mix],
             evaluators=self.evaluators or (() if self.argv else UNDER_TEST),
@@ -537,7 +540,7 @@ class FuzzArguments:
         )
 
     def plan(self) -> CampaignPlan:
-        """Return the campaign for this process. Raises Unsupported for a selection that the language lacks."""
+        """Return the campaign as a plan for this process. Raises Unsupported for a selection the language lacks."""
         plan = plan_of(
             self.known_language,
             self.profile_name,
@@ -561,7 +564,7 @@ class FuzzArguments:
         return replace(plan, maker=SelectedMaker(self.known_language, plan.maker, selection))
 
     def checkpoint(self, plan: CampaignPlan, name: str) -> Checkpoint | nullcontext[None]:
-        """Return the file to resume from, if there is one."""
+        """Return the file to resume from, or an empty context without --resume."""
         return nullcontext() if self.resume is None else Checkpoint(self.resume, plan, name)
 
 
@@ -572,12 +575,13 @@ def fuzz_command(args: FuzzArguments) -> int:
 
     COMMAND starts the engine, which speaks the protocol on standard input and output.
 
-    A disagreement is judged again by the plain definition; if cerify contradicts itself the case is disputed. What a
-    call of more than ten seconds finds is printed on standard error as it is found, with --json as objects. With
-    --query one query is asked on all short streams, made of its event types, one other, and the constants in it.
+    A disagreement is judged again by the plain definition; if cerify contradicts itself the case is disputed. After ten
+    seconds, each result is also printed on standard error as it is found, with --json as an object. With --query, the
+    engine answers one query on all short streams, made of the query's event types, one other type, and its constants.
 
-    Exit status: 0 if all cases that could be compared agree, but for known causes, 1 if some do not, or fewer than one
-    in ten could be compared, 2 on an error. What an interrupted call found is printed; its status is 1.
+    Exit status: 0 if all compared cases agree, apart from known causes; 1 if some do not, or if fewer than one in ten
+    could be compared; 2 on an error. If the command is interrupted, the results so far are printed, and the status is
+    1.
     """
     args.require_consistent()
     if args.spark is not None and args.out is not None:
@@ -625,7 +629,7 @@ def compared(
     checkpoint: Checkpoint | None,
     known: KnownDisagreements,
 ) -> Summary:
-    """Return the summary of the campaign, or of the single requested case."""
+    """Run the campaign, or only the case that --case names, and return the summary."""
     known.ask_again(plan)
     if args.only is not None:
         return one_case(plan, args.only)
@@ -639,7 +643,10 @@ def compared(
 def run_evaluator(
     args: FuzzArguments, progress: Progress, known: KnownDisagreements
 ) -> tuple[str, CampaignPlan, Summary]:
-    """Run a campaign against a built-in evaluator. Raises InternalError if one of its processes dies."""
+    """Run a campaign against a built-in evaluator; return its name, the plan and the results.
+
+    Raises InternalError if one of its processes dies.
+    """
     name = args.evaluators[0]
     workers = args.processes or min(os.cpu_count() or 1, -(-args.cases // 500))
     plan = replace(args.plan(), right=built_in(args.known_language, consumption=args.consuming)[name])
@@ -647,11 +654,14 @@ def run_evaluator(
         with args.checkpoint(plan, name) as checkpoint:
             return name, plan, compared(args, plan, workers, progress, checkpoint, known)
     except BrokenProcessPool:
-        raise InternalError("a process of the campaign died; was there enough memory?") from None
+        raise InternalError("a process of the campaign died, maybe for lack of memory; use fewer --processes") from None
 
 
 def run_engine(args: FuzzArguments, progress: Progress, known: KnownDisagreements) -> tuple[str, CampaignPlan, Summary]:
-    """Run a campaign against an engine. Raises InputError if it does not start."""
+    """Run a campaign against an engine; return its name and version, the plan and the results.
+
+    Raises InputError if the engine does not start.
+    """
     with Engine(args.argv, args.limits) as engine:
         name = f"{engine.info.name} {engine.info.version}"
         plan = args.plan()
@@ -659,7 +669,7 @@ def run_engine(args: FuzzArguments, progress: Progress, known: KnownDisagreement
         right = EngineEvaluator(engine, args.known_language, args.consuming)
         plan = replace(plan, right=right, tries=TRIES, maker=bound)
         if args.consuming is not Consumption.NONE and "consumption" not in engine.info.features:
-            ended = "the engine does not name consumption among its features, so it would answer without it"
+            ended = "the engine does not list consumption among its features, so it would ignore --consumption"
             return name, plan, Summary(args.cases, ended=ended)
         if args.language not in engine.info.languages:
             names = ", ".join(engine.info.languages) or "none"
@@ -686,7 +696,7 @@ def run_engine(args: FuzzArguments, progress: Progress, known: KnownDisagreement
 
 
 def _announced(d: Disagreement, args: FuzzArguments) -> str:
-    """Return the first report of a disagreement in a long campaign: an object, or a line."""
+    """Return the early report of a disagreement in a long campaign: an object with --json, else a line."""
     result = result_of(d, args.known_language, args.consuming)
     if args.as_json:
         return protocol.line({"found": {"case": d.index, **result_json(result)}})
@@ -758,7 +768,7 @@ def _print(name: str, plan: CampaignPlan, call: FuzzArguments, summary: Summary,
     for found, group in by_cause(old, plan.language).items():
         console.print(f"known: {found}, {plural(len(group), 'case')}")
     for gone in known.gone:
-        console.print(f"not as known: {gone}, no case of it is answered as before")
+        console.print(f"not as known: {gone}, for which no answer is as before")
     causes = by_cause((d for d in summary.disagreements if not known.has(d, plan.language)), plan.language)
     for found, group in causes.items():
         _print_disagreement(console, str(found), group, call)

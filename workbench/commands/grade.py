@@ -38,7 +38,7 @@ from cerify.terminal import echo
 
 
 def _ids(ctx: click.Context) -> Mapping[str, Exercise]:
-    """Return the ids of the requested exercises, of the file or of the course."""
+    """Return the exercises by id, from the file that an option names or from the course, to complete an argument."""
     return exercises(ctx.params.get("source") or COURSE)
 
 
@@ -48,8 +48,10 @@ class GradeArguments:
 
     id: str | None = argument(metavar="[ID]", required=False, shell_complete=completes(_ids))
     formula: str | None = argument(required=False)
-    language: str | None = option("--language", type=LanguageChoice(), help="The exercises of this language only.")
-    session: int | None = option("--session", type=int, metavar="N", help="Those of this session of the course only.")
+    language: str | None = option("--language", type=LanguageChoice(), help="Use only the exercises of this language.")
+    session: int | None = option(
+        "--session", type=int, metavar="N", help="Use only the exercises of this session of the course."
+    )
     show: bool = option("--show", is_flag=True, help="Show the answer.")
     source: Path = option(
         "--exercises",
@@ -57,7 +59,7 @@ class GradeArguments:
         metavar="FILE",
         default=COURSE,
         show_default="the course's",
-        help="Exercises of your own.",
+        help="A file with exercises of your own.",
     )
     answers: Path | None = option(
         "--file", type=FILE, metavar="FILE", help='Mark a sheet of answers: {"ID": "FORMULA", ...}.'
@@ -113,15 +115,15 @@ class GradeArguments:
         if self.show and self.formula is not None:
             raise click.UsageError("--show shows the answer; leave the formula out")
         if self.id is not None and (self.answers is not None or self.students is not None):
-            raise click.UsageError("--file and --students are for all exercises: leave the ID out")
+            raise click.UsageError("--file and --students apply to all exercises: leave the ID out")
         if self.folder is not None and (self.id is not None or self.answers is not None or self.students is not None):
-            raise click.UsageError("--folder is for all exercises: leave the ID, --file and --students out")
+            raise click.UsageError("--folder applies to all exercises: leave the ID, --file and --students out")
         if self.folder is None and (self.csv is not None or self.sheets is not None):
-            raise click.UsageError("--csv and --sheets go with --folder: they have its marks")
+            raise click.UsageError("--csv and --sheets need --folder, whose marks they write")
         if self.sheets is not None and self.sheets.suffix not in (".html", ".pdf"):
             raise click.UsageError("--sheets takes a file that ends in .html or .pdf")
         if self.out is not None and self.answers is None:
-            raise click.UsageError("--out goes with --file: it has the marks of a sheet")
+            raise click.UsageError("--out needs --file: it writes the marks of a sheet")
 
 
 @click.command()
@@ -129,13 +131,13 @@ class GradeArguments:
 def grade_command(args: GradeArguments) -> int:
     """Practise: write a formula for a sentence.
 
-    Alone it lists the exercises; with an ID it prints the sentence; with a FORMULA too it decides whether the formula
-    means that, and if not shows a shortest stream on which it differs, and what to look at. With --file it marks a
-    sheet of answers: one point for each exercise that is listed with the same options, or without any for each that is
-    answered. With --folder it marks many such sheets; a file that cannot be read gets no points and a reason.
+    Without arguments, list the exercises. With an ID, print its sentence. With a FORMULA too, decide whether the
+    formula means the sentence; if it does not, show a shortest stream on which it differs, and what to look at. With
+    --file, mark a sheet of answers: one point for each exercise that the same options list; without such options, for
+    each that is answered. With --folder, mark many such sheets; a file that cannot be read gets no points and a reason.
 
-    Exit status: 0 if the formula is right (of a sheet, all of them; of a folder, if every file could be read), 1 if it
-    is wrong, 2 on an error.
+    Exit status: 0 if the formula is right (for a sheet: all of them; for a folder: if every file could be read), 1 if
+    it is wrong, 2 on an error.
     """
     args.require_consistent()
     if args.students is not None:
@@ -177,7 +179,7 @@ def _graded(task: Exercise, formula: str, as_json: bool) -> int:
 
 
 def _tasks_for(args: GradeArguments, answered: Collection[str]) -> dict[str, Exercise]:
-    """Return the exercises that count: those that are answered, unless options name others. Raises InputError."""
+    """Return the exercises that count: the ones that options choose, or else the answered ones. Raises InputError."""
     limited = args.source != COURSE or args.language is not None or args.session is not None
     return {id_: one for id_, one in args.tasks.items() if limited or id_ in answered}
 
@@ -206,13 +208,13 @@ def _folder(args: GradeArguments, folder: Path) -> int:
 
 
 def _write_sheets(path: Path, page: str) -> None:
-    """Write a page, as PDF if the name ends so, which a Chromium on this machine prints. Raises Unsupported."""
+    """Write a page. If the name ends in .pdf, a Chromium on this machine prints it as PDF. Raises Unsupported."""
     if path.suffix == ".html":
         write_whole(path, page)
         return
     browser = next(filter(None, map(which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
     if browser is None:
-        raise Unsupported("to write PDF, Chromium has to be installed; or write .html and print it from a browser")
+        raise Unsupported("writing PDF needs Chromium, which is not installed; write .html and print it from a browser")
     with TemporaryDirectory() as folder:
         source = Path(folder) / "marks.html"
         source.write_text(page, encoding="utf-8")
@@ -256,7 +258,7 @@ def _sheet(args: GradeArguments, file: Path) -> int:
 
 
 def _not_marked(args: GradeArguments, error: InputError) -> InputError:
-    """Return the error, after writing it into the file of marks too, which Gradescope reads in any case."""
+    """Return the error, after writing it also to the file of marks, which Gradescope reads in any case."""
     if args.out is not None:
         write_whole(args.out, json.dumps(grading.not_marked(error), indent=1) + "\n")
     return error

@@ -80,7 +80,7 @@ class MatchArguments:
         "--evaluator",
         type=ChoiceOption(EVALUATORS),
         help="By automaton, by automaton in compiled loops, or by the definition: slow, for all formulas.  "
-        "[default: automaton, or the definition where no automaton carries the query]",
+        "[default: automaton, or the definition if the automaton does not support the query]",
     )
     source: FileSource = group(FileSource)
     output: Literal["matches", "rows"] | None = option(
@@ -92,7 +92,7 @@ class MatchArguments:
     dialect: str | None = option(
         "--dialect",
         type=ChoiceOption(get_args(DialectName)),
-        help="That of QUERY, a clause of MATCH_RECOGNIZE or a SELECT with one.",
+        help="The SQL dialect of QUERY, a clause of MATCH_RECOGNIZE or a SELECT with one.",
     )
     limit: int | None = option(
         "--limit",
@@ -100,7 +100,9 @@ class MatchArguments:
         metavar="N",
         help=f"Stop after N matches.  [default: {TABLE_ROWS} in the table, {MOST_LINES} with --json]",
     )
-    valuations: bool = option("--valuations", is_flag=True, help="Tell which variable has which positions, or values.")
+    valuations: bool = option(
+        "--valuations", is_flag=True, help="Show which variable binds which positions, or values."
+    )
     readings: tuple[str, ...] = option(
         "--reading",
         multiple=True,
@@ -118,13 +120,13 @@ class MatchArguments:
         "--consumption",
         type=CONSUMPTIONS,
         default=Consumption.NONE.value,
-        help="What a match takes away from later ones: with any, all events up to its position.",
+        help="Which events a match takes away from later ones; any: all events up to its position.",
     )
     time_limit: float | None = option(
         "--time-limit",
         type=click.FloatRange(min=0, min_open=True),
         metavar="SECONDS",
-        help="Stop with an error after so long.",
+        help="Stop with an error after this time.",
     )
     show: str | None = option(
         "--show", metavar="ATTRIBUTES", help="Show these attributes of the events of matches, as user_id,price."
@@ -135,7 +137,7 @@ class MatchArguments:
     output_format: OutputFormat | None = option(
         "--output-format",
         type=ChoiceOption(get_args(OutputFormat)),
-        help="What that file is, if not what its suffix says.",
+        help="The format of the file, if its suffix does not say it.",
     )
     as_json: bool = option("--json", is_flag=True, help="Print one match per line, as JSON.")
 
@@ -163,11 +165,11 @@ def match_command(args: MatchArguments) -> int:
     if not args.file and (pasted is None or pasted.reads_file):
         raise click.UsageError("Missing argument 'FILE...'.")
     if args.file and pasted is not None and not pasted.reads_file:
-        raise click.UsageError("the table stands in the statement; leave FILE out")
+        raise click.UsageError("the statement contains its own table; leave FILE out")
     schema = source.schema_for(args.language)
     chosen = pasted is not None and pasted.below is not None
     if chosen and args.output != "rows":
-        raise click.UsageError("FROM has a query, whose rows have no positions in FILE; leave --output matches out")
+        raise click.UsageError("FROM has a query, whose rows do not have positions in FILE; leave --output matches out")
     S = table = None
     if pasted is not None:
         with errors_in(pasted.text), Budget(seconds=args.time_limit).timed():
@@ -203,8 +205,9 @@ def match_command(args: MatchArguments) -> int:
 
 
 def _with_query(args: MatchArguments) -> MatchArguments:
-    """Return the arguments, with the text of a query that is given as data; the first argument is then a file of
-    events.
+    """Return the arguments, with the query that --query-file gives as data written as text.
+
+    The first argument is then a file of events.
     """
     if args.query_file is None:
         return args
@@ -217,7 +220,9 @@ def _with_query(args: MatchArguments) -> MatchArguments:
 
 
 def _pasted(args: MatchArguments) -> tuple[MatchArguments, Pasted | None]:
-    """Return the arguments with the clause of the pasted text as their query, and the pasted text."""
+    """Return the arguments, with the clause of a pasted text as their query, and the pasted text, None if there is
+    none.
+    """
     if "row_reading" not in language_named(args.language).settings:
         if args.dialect is not None:
             raise click.UsageError("--dialect is for queries in MATCH_RECOGNIZE")
@@ -237,7 +242,7 @@ def _pasted(args: MatchArguments) -> tuple[MatchArguments, Pasted | None]:
 
 
 def _warn_of_divisions(divisions: Iterable[Product], args: MatchArguments) -> None:
-    """Warn on standard error of divisions of integers, unless an option says what they give."""
+    """Warn on standard error of divisions of integers, unless an option says how to divide them."""
     from cerify.semantics.row_pattern.check import WHOLE
     from cerify.semantics.row_pattern.syntax import show_expression
 
@@ -247,7 +252,7 @@ def _warn_of_divisions(divisions: Iterable[Product], args: MatchArguments) -> No
 
 
 def _table_of(pasted: Pasted, S: Stream, reading: RowReading) -> PastedTable:
-    """Return the meaning of a pasted text over a table, and write its warnings to standard error."""
+    """Return a pasted text over a table, and write its warnings to standard error."""
     with echoed_warnings(pasted.text):
         return pasted.over(S, reading)
 
@@ -261,7 +266,7 @@ def _print(
     table: PastedTable | None,
     printed: int = 0,
 ) -> int:
-    """Print the results of the plan after the matches printed before, and return the exit status."""
+    """Print the results of the plan, and return the exit status. printed: how many matches were printed before."""
     if args.output == "rows":
         made = plan.output_table(S)
         if table is not None and table.pasted.statement is not None:
@@ -283,9 +288,9 @@ def _print(
 def _print_parts(
     lang: Language[Any], plan: Plan[Any], options: Options, args: MatchArguments
 ) -> tuple[int, int | None]:
-    """Print positions of matches as JSON while a Parquet file is read, part by part, if nothing needs it as a whole.
+    """Print positions of matches as JSON while a Parquet file is read, part by part, if no option needs the whole file.
 
-    Return the number of matches printed, and the exit status if there are no others.
+    Return the number of matches printed, and the exit status; None if the whole file must be read for more matches.
     """
     alone = args.as_json and not (args.out or args.attributes is not None or args.evaluator or args.valuations)
     whole = options.consumption is not Consumption.NONE or type(lang.evaluators).open_test is not Evaluators.open_test
@@ -302,7 +307,7 @@ def _print_parts(
 
 
 def _warn_of_more(number: int, limit: int | None) -> int:
-    """Warn of matches that are not printed, unless a limit was given, and return the exit status."""
+    """Warn of matches that are not printed, unless a limit was given; return the exit status."""
     if limit is None and number > MOST_LINES:
         echo(f"cerify: warning: the first {MOST_LINES} matches; there are more: --limit N prints N", error=True)
     return 0 if number else 1
@@ -319,7 +324,7 @@ def _matches_to_show(plan: Plan[Any], S: Stream, args: MatchArguments) -> Iterab
 
 @contextmanager
 def _pointing_to_denotational(plan: Plan[Any]) -> Iterator[None]:
-    """Add to the message of Unsupported that the definition can evaluate the query, unless it was tried."""
+    """Add a hint to the message of Unsupported that the definition can evaluate the query, unless it was tried."""
     try:
         yield
     except Unsupported as error:
@@ -330,14 +335,14 @@ def _pointing_to_denotational(plan: Plan[Any]) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Shown:
-    """The options for showing matches besides their positions: attributes of events, and which matches are open."""
+    """What is shown of a match besides its positions: attributes of its events, and whether the match is open."""
 
     S: Stream
     attributes: list[str] | None
     is_open: Callable[[Match], bool] | None
 
     def columns(self, match: Match) -> dict[str, Any]:
-        """Return the requested attributes by column. Raises IllFormed for an attribute that no event has."""
+        """Return the requested attributes of a match by column. Raises IllFormed for an attribute that no event has."""
         if self.attributes is None:
             return {}
         found = MatchColumns([match], self.S, self.attributes).columns()
@@ -368,7 +373,7 @@ def _write(found: Iterable[Match], S: Stream, is_open: Callable[[Match], bool] |
 
 
 def _print_json(matches: Iterable[Match], shown: Shown, most: int, first: int = 0) -> int:
-    """Print the matches from index first up to most, each as a line. Return their number, or most + 1 if it is more."""
+    """Print the matches from index `first` up to `most`, a line each. Return their number; most + 1 if more exist."""
     arrays = matches.arrays if isinstance(matches, Matches) else None
     if arrays is not None and shown.attributes is None and shown.is_open is None:
         for start in range(first, min(len(arrays), most), LINES_TOGETHER):
@@ -398,7 +403,7 @@ def _json_line(match: Match, shown: Shown) -> str:
 
 
 def _print_rows(made: OutputTable, args: MatchArguments) -> int:
-    """Print the rows: with --json one object, with all rows unless there is a limit; with -o all of them in a file."""
+    """Print the rows, with --json as one object with all rows unless there is a limit; with -o write them to a file."""
     if args.out is not None:
         return _write_rows(made, args)
     shown = made.rows[: args.limit or (None if args.as_json else TABLE_ROWS)]

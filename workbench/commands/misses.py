@@ -54,7 +54,7 @@ class MissesArguments:
         "--time-limit",
         type=click.FloatRange(min=0, min_open=True),
         metavar="SECONDS",
-        help="Stop with an error after so long.",
+        help="Stop with an error after this time.",
     )
     source: FileSource = group(FileSource)
     show: str | None = option(
@@ -71,9 +71,9 @@ class MissesArguments:
 def misses_command(args: MissesArguments) -> int:
     """Print how far the sequences of QUERY came over the events in FILE, step by step.
 
-    For each event that takes the first step without completing the sequence, it prints the steps taken and the cause.
-    QUERY is a sequence of single events, with windows, keys and UNLESS, or a sequence in EQL, by its text or a file
-    .eql or .toml; FILE is CSV, JSON Lines, Parquet or Arrow IPC.
+    For each event that takes the first step without completing the sequence, print the steps taken and the cause. QUERY
+    is a sequence of single events, with windows, keys and UNLESS, or a sequence in EQL, by its text or a file .eql or
+    .toml. FILE is CSV, JSON Lines, Parquet or Arrow IPC.
 
     Exit status: 0 if a sequence completed, 1 if none did, 2 on an error.
     """
@@ -107,7 +107,7 @@ def misses_command(args: MissesArguments) -> int:
 
 
 def _columns(funnel: NearMissReport) -> dict[str, list[Any]]:
-    """Return the near misses as the columns of a table, with those of the key."""
+    """Return the near misses as the columns of a table, with a column for each attribute of the key."""
     misses = funnel.misses
     names = dict.fromkeys(name for miss in misses for name in miss.key)
     return {

@@ -1,4 +1,4 @@
-"""Command options as dataclass fields: the name, the type and the help of an option are in one place."""
+"""Command options as dataclass fields, so that the name, the type and the help of an option are in one place."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ class ChoiceOption(click.Choice):  # type: ignore[type-arg]
 
 
 class AtLeast(click.IntRange):
-    """A whole number from `min` to the largest argument that a function can take."""
+    """An option type: a whole number from `min` to the largest argument that a function can take."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         number = super().convert(value, param, ctx)
         if number > MOST:
-            self.fail(f"{short_repr(number)} is more than 10**18", param, ctx)
+            self.fail(f"{short_repr(number)} is too large: the largest number is 10**18", param, ctx)
         return number
 
 
@@ -81,7 +81,7 @@ RULES = (".eql", ".toml", ".sql", ".yml", ".yaml")
 
 
 class EventsPath(click.Path):
-    """A path to a file of events; it detects a file of events that was given before the query."""
+    """An option type: a path to a file of events. If such a file was given before the query, the error says so."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         query = "" if ctx is None else str(ctx.params.get("query"))
@@ -95,7 +95,7 @@ EVENTS = EventsPath(allow_dash=True, readable=False)
 
 
 class OutputPath(click.Path):
-    """A file or folder to be written; whether that is possible is checked before any work begins."""
+    """An option type: a file or folder to write. Before any work begins, it is checked that this is possible."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         path = Path(str(super().convert(value, param, ctx)))
@@ -103,7 +103,7 @@ class OutputPath(click.Path):
         if existing != path and self.file_okay and existing != path.absolute().parent:
             self.fail(f"the folder {path.parent} does not exist", param, ctx)
         if existing != path and not existing.is_dir():
-            self.fail(f"{existing} is no folder", param, ctx)
+            self.fail(f"{existing} is not a folder", param, ctx)
         if not os.access(existing, os.W_OK):
             self.fail(f"{existing} cannot be written to", param, ctx)
         return path
@@ -114,7 +114,7 @@ OUTPUT_FOLDER = OutputPath(file_okay=False, path_type=Path)
 
 
 def format_of(out: Path, given: OutputFormat | None = None) -> OutputFormat:
-    """Return the format of a file for a table: the given one, or the one of its suffix. Raises UsageError."""
+    """Return the format for a file with a table: the given one, or the one of its suffix. Raises UsageError."""
     found = given or OUTPUT_SUFFIXES.get(out.suffix.lower())
     if found is None:
         known = ", ".join(OUTPUT_SUFFIXES)
@@ -123,7 +123,7 @@ def format_of(out: Path, given: OutputFormat | None = None) -> OutputFormat:
 
 
 def parse_attributes(names: str | None) -> list[str] | None:
-    """Return the attributes in the text of --show; None without the option."""
+    """Parse the attributes in the text of --show; return None without the option."""
     return None if names is None else [parse_attribute(name) for name in names.split(",") if name.strip()]
 
 
@@ -131,7 +131,7 @@ PARAMETERS, GROUP = "parameters", "group"  # keys of a field's metadata
 
 
 class LanguageChoice(ChoiceOption):
-    """The names of the languages, including those registered after the command was imported."""
+    """An option type: the name of a language, including languages registered after the command was imported."""
 
     def __init__(self) -> None:
         super().__init__(())
@@ -142,14 +142,14 @@ class LanguageChoice(ChoiceOption):
 
     @choices.setter
     def choices(self, _: object) -> None:
-        """Ignore assignments: the choices are always those of the registry."""
+        """Ignore assignments by click: the choices are always the languages of the registry."""
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
-        """Return the message for an unknown name, which may also be close to the title of a language."""
+        """Return the message for an unknown name; it suggests languages with a similar name or title."""
         return click.Choice.get_invalid_choice_message(self, value, ctx).removesuffix(".") + meant_language(str(value))
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the name of a language; installed packages are searched only if it is not a built-in language."""
+        """Return the name of a language. Installed packages are searched only if no built-in language has the name."""
         return value if value in LANGUAGES else super().convert(value, param, ctx)
 
 
@@ -166,7 +166,7 @@ reading_option = click.option("--reading", "readings", multiple=True, metavar="N
 
 
 def completes(names: Callable[[click.Context], Iterable[str]]) -> Callable[..., list[str]]:
-    """Return a shell completion: the names that begin like the parameter's value; none if looking them up fails."""
+    """Return a shell completion: the names that begin like the text typed; none if looking them up fails."""
 
     def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
         with suppress(CerifyError):
@@ -182,8 +182,9 @@ def argument(**attributes: Any) -> Any:
 
 
 def option(*flags: str, **attributes: Any) -> Any:
-    """Return a dataclass field for an option with these flags; parameters are those of click.option. Its default is
-    shown.
+    """Return a dataclass field for an option with these flags, whose default the help shows.
+
+    Parameters are those of click.option.
     """
     shown = {"show_default": True, **attributes} if "default" in attributes else attributes
     return field(metadata={PARAMETERS: (lambda name: click.option(*flags, name, **shown),)})
@@ -215,7 +216,7 @@ def language() -> Any:
 
 
 def sql_dialect(flag: str = "--dialect", of: str = "QUERY") -> Any:
-    """Return a dataclass field for a dialect of MATCH_RECOGNIZE."""
+    """Return a dataclass field for a dialect of MATCH_RECOGNIZE. of: the argument whose dialect it is."""
     says = f"MATCH_RECOGNIZE: the dialect of {of}.  [default: standard]"
     return option(flag, type=ChoiceOption(get_args(DialectName)), help=says)
 
@@ -226,17 +227,20 @@ def row_readings() -> Any:
 
 
 def either(*options: Any) -> Any:
-    """Return a dataclass field that several options set."""
+    """Return a dataclass field that any of several options can set."""
     return field(metadata={PARAMETERS: tuple(make for one in options for make in one.metadata[PARAMETERS])})
 
 
 def group(kind: type[Any]) -> Any:
-    """Return a dataclass field whose value is a dataclass of options."""
+    """Return a dataclass field that holds an instance of another dataclass of options."""
     return field(metadata={GROUP: kind})
 
 
 def takes(kind: type[T]) -> Callable[[Callable[[T], Any]], Callable[..., Any]]:
-    """Return a decorator that makes the fields of a dataclass parameters of a command, which receives an instance."""
+    """Return a decorator for a command: the fields of the dataclass `kind` become its parameters.
+
+    The command receives one instance of the dataclass.
+    """
 
     def decorator(command: Callable[[T], Any]) -> Callable[..., Any]:
         @wraps(command)
@@ -279,31 +283,31 @@ class FileSource:
     schema_text: str | None = option(
         "--schema",
         metavar="JSON|FILE",
-        help='As {"T": {"id": "int", "tmp": "float"}}; or a file of events, of which it is the schema.',
+        help='The types of attributes, as {"T": {"id": "int", "tmp": "float"}}, or a file of events that has them.',
     )
-    time_column: str | None = option("--time", metavar="COLUMN", help="The field with the events' time.")
+    time_column: str | None = option("--time", metavar="COLUMN", help="The field with the time of an event.")
     time_unit: TimeUnit | None = option(  # noqa: RUF009
         "--time-unit",
         type=ChoiceOption(get_args(TimeUnit)),
-        help="Of times that are numbers since 1970.  [default: the one in which they are of the years 1990 to 2100]",
+        help="The unit of times that are numbers since 1970.  [default: the unit that puts them into 1990 to 2100]",
     )
     time_format: str | None = option(
-        "--time-format", metavar="FORMAT", help="Of times that are not ISO 8601, as '%d/%m/%Y %H:%M:%S'."
+        "--time-format", metavar="FORMAT", help="The format of times that are not ISO 8601, as '%d/%m/%Y %H:%M:%S'."
     )
-    round_times: bool = option("--round-times", is_flag=True, help="Cut digits of times beyond microseconds off.")
-    type_column: str = option("--type", metavar="COLUMN", default=TYPE, help="The one with the type.")
+    round_times: bool = option("--round-times", is_flag=True, help="Drop digits of times beyond microseconds.")
+    type_column: str = option("--type", metavar="COLUMN", default=TYPE, help="The field with the type of an event.")
     untyped_as: str | None = option(
         "--default-type", metavar="TYPE", help="The type of events that have none, such as the rows of a sensor."
     )
     sort: bool = option("--sort", is_flag=True, help="Sort the events by their time; positions count in that order.")
     records: str | None = option(
-        "--records", metavar="PATH", help="The list of the events, in a file that is one object of JSON."
+        "--records", metavar="PATH", help="Where the list of events is, in a file that is one JSON object."
     )
     header: str | None = option(
-        "--header", metavar="NAMES", help="The columns of a CSV file that has no line of names, as type,time,user."
+        "--header", metavar="NAMES", help="The names of the columns of a CSV file without a header, as type,time,user."
     )
     object_type: str | None = option(
-        "--object", metavar="TYPE", help="Read the lives of the objects of this type in an OCEL log."
+        "--object", metavar="TYPE", help="In an OCEL log: read the events of each object of this type as a sequence."
     )
     renamed_types: tuple[str, ...] = option(
         "--rename-type",
@@ -315,18 +319,20 @@ class FileSource:
         "--format", type=ChoiceOption(get_args(Format)), help="The format of the file.  [default: by its suffix]"
     )
     strict: bool = option(
-        "--strict", is_flag=True, help="A name that no event has, or values of two kinds compared, is an error."
+        "--strict",
+        is_flag=True,
+        help="Treat it as an error if no event has a name, or if values of two kinds are compared.",
     )
 
     def schema_for(self, language: str) -> Schema | None:
-        """Return the given schema for queries of a language. Raises InputError."""
+        """Return the schema of --schema, for queries of a language. Raises InputError."""
         if self.schema_text is None:
             return None
         return schema_of(self.schema_text, self.type_column, self.time_column, self.times, language)
 
     @cached_property
     def schema(self) -> Schema | None:
-        """Return the given schema. Raises InputError."""
+        """Return the schema of --schema. Raises InputError."""
         return self.schema_for(DEFAULT)
 
     def is_one_parquet(self, files: Sequence[str]) -> bool:
@@ -341,7 +347,7 @@ class FileSource:
 
     @property
     def times(self) -> TimeReading:
-        """Return how the options say that times are read."""
+        """Return how to read times, as the options say."""
         return TimeReading(self.time_unit, self.time_format, self.round_times)
 
     @property
@@ -354,7 +360,7 @@ class FileSource:
         return {old: new for old, _, new in pairs}
 
     def read_for(self, query: str, language: str, file: str | tuple[str, ...]) -> Stream:
-        """Return the events of a file for a query; write warnings about the two to standard error.
+        """Read the events of a file for a query; write warnings to standard error where the two do not fit.
 
         With --strict the first warning is an error. Raises InputError, IllFormed.
         """
@@ -363,16 +369,17 @@ class FileSource:
         return S
 
     def warn_of_fit(self, query: str, language: str, S: Stream, tree: Any = None) -> None:
-        """Write warnings about a query and its events to standard error; with --strict the first one is an error.
+        """Write warnings to standard error where a query and its events do not fit; with --strict the first is an
+        error.
 
-        tree: the meaning of the query, if it is not written in that language itself.
+        tree: the syntax tree of the query, if `query` is not written in this language itself.
         """
         lang = language_named(language)
         for warning in require_fit(lang, lang.syntax.parse(query) if tree is None else tree, S, self.strict):
             warn(warning, query)
 
     def read_in(self, lang: Language[Any], files: tuple[str, ...], default_type: str | None = None) -> Stream:
-        """Return the events of files, in the language's own format if it has one, otherwise as `read_stream` does."""
+        """Read the events of files, in the language's own format if it has one, otherwise as `read_stream` does."""
         own = None
         if self.format_ is None:
             with _notes():
@@ -386,7 +393,7 @@ class FileSource:
         return self._as_asked(own, ", ".join(files), lang.title)
 
     def _as_asked(self, S: Stream, file: str, title: str) -> Stream:
-        """Return the events of a file in the language's own form, in the requested order. Raises InputError."""
+        """Return the events of a file in the language's own format, sorted if --sort is given. Raises InputError."""
         given = {
             "--time-unit": self.time_unit,
             "--time-format": self.time_format,
@@ -400,15 +407,15 @@ class FileSource:
         for name, value in given.items():
             if value:
                 raise InputError(
-                    f"{name} does not apply to {file}, whose documents are read as {title} has them; leave the option "
+                    f"{name} does not apply to {file}, whose documents are read as {title} defines them; leave it "
                     "out, or give --format jsonl, which reads a file as any other log"
                 )
         return sorted_by_time(S) if self.sort else S
 
     def read_stream(self, file: str | tuple[str, ...], default_type: str | None = None) -> Stream:
-        """Return the events of one or several files, or of standard input for "-". Raises InputError."""
+        """Read the events of one or several files, or of standard input for "-". Raises InputError."""
         if self.untyped_as == "":
-            raise InputError("--default-type: the type of an event is a text that is not empty")
+            raise InputError("--default-type: the type of an event must not be empty")
         schema = self.schema
         with _notes():
             S = read_stream(
@@ -435,7 +442,7 @@ class FileSource:
 
 
 def _has_time(S: Stream) -> bool:
-    """Return whether an event has a time; for a stream with a table the column is checked."""
+    """Return whether an event has a time; for a stream with a table only the column is checked."""
     if TIME in S.unread:
         return True
     if S.is_columnar:
@@ -450,7 +457,7 @@ def schema_of(
     times: TimeReading = TimeReading(),
     language: str = DEFAULT,
 ) -> Schema:
-    """Return the schema that an option gives, as JSON or as a file. Raises InputError, IllFormed.
+    """Read the schema that an option gives as JSON, or as a file of events. Raises InputError, IllFormed.
 
     A file of events is read as for a query of the language.
     """
@@ -486,7 +493,7 @@ def echoed_warnings(query: str) -> Iterator[None]:
 
 
 def warn_of_never(lang: Language[Any], query: Any, schema: Schema | None, text: str) -> None:
-    """Warn on standard error about parts of a query that never match, if that is decided quickly."""
+    """Warn on standard error about parts of a query that can never match, if a decision is quick."""
     with suppress(BudgetExceeded, Unsupported), Budget(seconds=SOON).timed():
         for problem in lang.syntax.check(query, schema).problems:
             if problem.rule == "never":
@@ -495,7 +502,7 @@ def warn_of_never(lang: Language[Any], query: Any, schema: Schema | None, text: 
 
 @contextmanager
 def _notes() -> Iterator[None]:
-    """Write notes to standard error on data that the readers leave out of files inside this context."""
+    """Write to standard error, inside this context, notes about data that the readers leave out of files."""
     with warnings.catch_warnings(record=True) as issued:
         warnings.simplefilter("always", InputWarning)
         yield
@@ -513,7 +520,7 @@ Report = Callable[[str, int, int], None]
 
 
 def progress_bar(transient: bool = True) -> Progress:
-    """Return a progress bar on standard error with a description, the amounts done and planned, and the time taken.
+    """Return a progress bar on standard error, with a description, the amounts done and planned, and the time taken.
 
     A transient bar is removed at the end. Raises MissingPackage.
     """
@@ -527,7 +534,10 @@ def progress_bar(transient: bool = True) -> Progress:
 
 @contextmanager
 def progress(every: float = EVERY) -> Iterator[Report]:
-    """Yield a function that shows progress: as a bar on a terminal, which is removed at the end, otherwise as lines."""
+    """Yield a function that shows progress: on a terminal as a bar, which is removed at the end, otherwise as lines.
+
+    every: the seconds between two lines.
+    """
     with progress_bar() as bar:
         task = bar.add_task("starting", total=None)
         last = time.monotonic()
@@ -565,10 +575,10 @@ EARLY_SECONDS = 10.0
 
 @dataclass
 class EarlyResults:
-    """Prints results of a long run on standard error as they are found; a run shorter than `seconds` prints none.
+    """A printer that writes results of a long run to standard error as they are found.
 
-    Standard output gets the report only, so that programs read it in the same way after short and long runs. Example:
-    early = EarlyResults(); early.add("d1 ..."); early.print_due()
+    A run shorter than `seconds` prints none. Standard output gets the report only, so that programs read it in the same
+    way after short and long runs. Example: early = EarlyResults(); early.add("d1 ..."); early.print_due()
     """
 
     seconds: float = field(default_factory=lambda: EARLY_SECONDS)
@@ -576,12 +586,12 @@ class EarlyResults:
     _started: float = field(default_factory=time.monotonic)
 
     def add(self, text: str) -> None:
-        """Print a result as one or more lines, or keep it until the run has taken long enough."""
+        """Print a result of one or more lines, or keep it until the run has taken long enough."""
         self._waiting.append(text)
         self.print_due()
 
     def print_due(self) -> None:
-        """Print what was kept, if the run has taken long enough."""
+        """Print the results that were kept, if the run has taken long enough."""
         if self._waiting and time.monotonic() - self._started >= self.seconds:
             for text in self._waiting:
                 echo(text, error=True)
@@ -593,6 +603,6 @@ class EarlyResults:
 
 
 def echo_written(query: str, language: str, file: Path, summary: str, as_json: bool) -> None:
-    """Print the file and what it shows, as a line or as one JSON object."""
+    """Print the path of a written file and what it shows, as a line or as one JSON object."""
     answer = {"language": language, "query": query, "file": str(file), "summary": summary}
     echo(json.dumps(answer, ensure_ascii=False) if as_json else f"{file}: {summary}")

@@ -37,7 +37,7 @@ NAMED = re.compile(r"(?m)^(?:name|id):[ ]*['\"]?([^\s'\"#]+)")
 
 @dataclass(frozen=True)
 class DetectionRule:
-    """A detection rule: the id by which rules are paired, its name, path, text, tree and language."""
+    """A detection rule: its id, by which rules of two folders are paired, its name, path, text, tree and language."""
 
     id: str
     name: str
@@ -49,7 +49,7 @@ class DetectionRule:
 
 @dataclass(frozen=True)
 class UnreadableRule:
-    """A rule that could not be read. place: file and line."""
+    """A rule that could not be read. place: its file and line."""
 
     place: str
     message: str
@@ -57,7 +57,7 @@ class UnreadableRule:
 
 @dataclass(frozen=True)
 class RuleFolder:
-    """The rules of a folder by the ids that pair them. other: the number of rules in other languages."""
+    """The rules of a folder by their ids. other: how many of its rules are in other languages."""
 
     rules: dict[str, DetectionRule]
     unreadable: tuple[UnreadableRule, ...]
@@ -83,14 +83,14 @@ def read_rules(path: Path) -> RuleFolder:
             other += 1
         elif rule.id in rules:
             first = rules[rule.id].path
-            unreadable.append(UnreadableRule(str(file), f"the rule_id {rule.id} is that of {first} too"))
+            unreadable.append(UnreadableRule(str(file), f"the rule_id {rule.id} is also that of {first}"))
         else:
             rules[rule.id] = rule
     return RuleFolder(rules, tuple(unreadable), other)
 
 
 def read_rule(source: str) -> DetectionRule:
-    """Return the rule in a file, or the rule that the text itself is. Raises InputError, ParseError."""
+    """Read the rule in a file, or in the text itself. Raises InputError, ParseError."""
     path = Path(source)
     if path.suffix not in SUFFIXES or "\n" in source or not path.is_file():
         return DetectionRule(source, "", "", source, read_query(source, "eql")[1])
@@ -144,7 +144,7 @@ def cases_of_rules(path: Path) -> tuple[list[Case], tuple[UnreadableRule, ...]]:
     if not cases:
         raise InputError(f"{path}: no rule in EQL or Sigma has a test log")
     if mixed:
-        message = f"{mixed} test logs are no cases: a field has texts and numbers there, and a stream has one type"
+        message = f"{mixed} test logs are left out: a field has both texts and numbers there, but a stream has one type"
         echo(f"cerify: note: {message} a field", error=True)
     return cases, folder.unreadable
 
@@ -171,14 +171,17 @@ def with_rule_of(
 ) -> tuple[str, str]:
     """Return the text and the language of a query, or of the rule file that it names.
 
-    MATCH_RECOGNIZE may stand in a file .sql. Of a SELECT around it the text is the clause, with a note on standard
-    error, unless the caller takes statements. A clause in a dialect of SQL, or under other readings, is written out as
-    the standard's; a schema, as --schema takes it, says which numbers stand beside times. takes_windows: whether an
-    aggregate with OVER may be a column of that name.
-    Raises InputError where the file is missing, or has no rule in EQL or Sigma.
+    MATCH_RECOGNIZE may also be in a file .sql. For a SELECT around it, the text is the clause alone, with a note on
+    standard error, unless the caller takes statements. A clause in a dialect of SQL, or under other readings, is
+    rewritten as a clause of the standard. schema: as --schema takes it; it says which numbers are added to or
+    subtracted from times. takes_windows: whether an aggregate with OVER may become a column of that name.
+
+    Raises InputError if the file is missing, or has no rule in EQL or Sigma.
     """
     if is_rule_folder(query):
-        raise InputError(f"{query} is a folder of rules; name one of its files. cerify check and diff take folders")
+        raise InputError(
+            f"{query} is a folder of rules; give one of its files. Only cerify check and diff take folders"
+        )
     path = Path(query) if len(query) < 4096 and "\n" not in query else Path()
     if path.suffix in SUFFIXES and (path.is_file() or not re.search(r"[\s\[(]", query)):
         if not path.is_file():
@@ -213,10 +216,9 @@ def with_rule_of(
 def with_table_of(
     query: str, language: str, source: FileSource, files: Sequence[str], dialect: str | None, readings: Sequence[str]
 ) -> tuple[str, str, Stream | None]:
-    """Return the text and the language of a query as `with_rule_of` does, and the rows of a clause in a dialect.
+    """Return what `with_rule_of` returns, and the rows that the clause reads; None if no dialect was given.
 
-    Numbers beside times are as the values of the columns have them, and aggregates with OVER are columns. The rows are
-    None where nothing was read.
+    The rows decide which numbers are added to or subtracted from times. They have aggregates with OVER as columns.
     """
     if dialect is None or not _takes_rows(language):
         return (*with_rule_of(query, language, dialect=dialect, readings=readings), None)
@@ -235,13 +237,13 @@ def _takes_rows(language: str) -> bool:
 
 
 def _sql_text(query: str) -> str:
-    """Return the text of a query, which may stand in a file .sql."""
+    """Return the text of a query, read from its file if it names a file .sql."""
     path = Path(query) if len(query) < 4096 and "\n" not in query else Path()
     return text_of(path) if path.suffix == ".sql" and path.is_file() else query
 
 
 def _pasted_clause(query: str, dialect: str | None, readings: Sequence[str]) -> tuple[Pasted, RowReading]:
-    """Return the meaning of a text, and its reading; of a SELECT the clause, with a note on standard error."""
+    """Return the meaning of a pasted clause, and its reading; for a SELECT, write a note to standard error."""
     from cerify.statements import read_pasted, reading_texts, split_duration
 
     duration, others = split_duration(readings)
@@ -255,12 +257,12 @@ def _pasted_clause(query: str, dialect: str | None, readings: Sequence[str]) -> 
 
 
 INSTEAD_OF_WINDOW = (
-    "give it to cerify match or explain, or put a column of that value into the table, such as mean, and write its name"
+    "use cerify match or explain, or put a column with this value into the table, such as mean, and write its name"
 )
 
 
 def shown_window(one: WindowColumn) -> str:
-    """Return an aggregate with OVER as text."""
+    """Write an aggregate with OVER as text."""
     return f"{one.name.partition(' OVER ')[0]} OVER (…)"
 
 
@@ -285,10 +287,10 @@ def _read_rule(file: Path, where: str) -> DetectionRule | None:
         if table.get("language", table.get("type", "eql")) != "eql":  # rules of machine learning have no language
             return None
         if "query" not in table:
-            raise _Unreadable(str(file), 'there is no query of a rule in it, as query = """…""" under [rule]')
+            raise _Unreadable(str(file), 'the file has no query of a rule, as query = """…""" under [rule]')
         query = table["query"]
         if not isinstance(query, str):
-            raise _Unreadable(str(file), "the query of a rule is a text")
+            raise _Unreadable(str(file), "the query of a rule must be a text")
     try:
         _, tree = read_query(query, language)
     except MissingPackage:
@@ -302,9 +304,9 @@ def _read_rule(file: Path, where: str) -> DetectionRule | None:
 
 
 def with_referenced_rules(file: Path, text: str) -> str:
-    """Return the text of Sigma rules, with the rules of other files in the folder that it refers to.
+    """Return the text of Sigma rules, and after it the rules of other files in the folder that they refer to.
 
-    They stand behind the text, so that its lines are those of the file. They raise no alerts of their own.
+    So each line has the same number as in the file. The added rules raise no alerts of their own.
     """
     known = set(re.findall(NAMED, text))
     wanted = [name for name in _references(text) if name not in known]
@@ -325,7 +327,7 @@ def with_referenced_rules(file: Path, text: str) -> str:
 
 
 def _references(text: str) -> list[str]:
-    """Return the names and ids under `rules:` of correlations, as they are written."""
+    """Return the names and ids under `rules:` of correlations, as the text has them."""
     blocks = re.findall(r"(?m)^[ ]+rules:[ ]*(\[[^\]]*\]|[^\s#\[].*|(?:\s*\n[ ]*-[ ]+.*)+)", text)
     return [name for block in blocks for name in re.findall(r"[^\s,'\"\[\]-][^\s,'\"\[\]]*", re.sub(r"#.*", "", block))]
 
@@ -343,7 +345,7 @@ def _table(file: Path, text: str) -> dict[str, Any]:
 
 
 def _line_of(text: str, query: str, offset: int) -> int:
-    """Return the line of the file that a place in its query is on; the query's line if it has escapes."""
+    """Return the line of the file for an offset in its query; the line of `query =` if the query has escapes."""
     start = text.find(query)
     if start < 0:
         key = re.search(r"^\s*query\s*=", text, re.MULTILINE)
@@ -352,5 +354,5 @@ def _line_of(text: str, query: str, offset: int) -> int:
 
 
 def names_of(rules: Iterable[DetectionRule]) -> list[str]:
-    """Return the rules for a list: name and path of each."""
+    """Format rules for a list: name and path of each."""
     return [f"{rule.name} ({rule.path})" if rule.name else rule.path for rule in rules]

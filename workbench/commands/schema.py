@@ -28,7 +28,7 @@ class SchemaArguments:
     file: tuple[str, ...] = argument(type=EVENTS, nargs=-1, required=True)
     source: FileSource = group(FileSource)
     language: str = language()
-    as_schema: bool = option("--as-schema", is_flag=True, help="Print the schema alone, as --schema takes it.")
+    as_schema: bool = option("--as-schema", is_flag=True, help="Print only the schema, as --schema takes it.")
     as_json: bool = option("--json", is_flag=True, help="Print the summary as JSON.")
 
 
@@ -37,9 +37,9 @@ class SchemaArguments:
 def schema_command(args: SchemaArguments) -> int:
     """Print what the events in FILE have: types, attributes, kinds, ranges, and what may be a key or the time.
 
-    Names stand as a query writes them. A file whose events have no types is read, too; options that may be meant are
-    suggested at the end. With --language eql documents of the Elastic Common Schema are read as EQL reads them: arrays,
-    categories, `@timestamp`.
+    Names are printed as a query writes them. Events may also lack types; options that may be meant are suggested at the
+    end. With --language eql, documents of the Elastic Common Schema are read as EQL reads them: arrays, categories,
+    `@timestamp`.
     """
     typed = True
     try:

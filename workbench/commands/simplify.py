@@ -52,13 +52,15 @@ class SimplifyArguments:
     query: str = argument()
     language: str = language()
     level: Level = option(
-        "--level", type=LEVELS, default="events", help="Keep the complex events, or the valuations too."
+        "--level", type=LEVELS, default="events", help="What stays the same: complex events, or valuations too."
     )
-    schema_text: str | None = option("--schema", metavar="JSON|FILE", help="Keep them on the streams of this schema.")
+    schema_text: str | None = option("--schema", metavar="JSON|FILE", help="Simplify for streams of this schema only.")
     show_steps: bool = option("--steps", is_flag=True, help="Print the steps too.")
-    tries: int = option("--tries", type=AtLeast(0), default=TRIES, help="Questions to the decider.")
+    tries: int = option("--tries", type=AtLeast(0), default=TRIES, help="The most questions to the decider.")
     seconds: float | None = option(
-        "--seconds", type=click.FloatRange(0, min_open=True), help="Stop after so long, with what there is."
+        "--seconds",
+        type=click.FloatRange(0, min_open=True),
+        help="Stop after this time, with the smallest query so far.",
     )
     certificate_file: Path | None = option(
         "--certificate",
@@ -74,8 +76,9 @@ class SimplifyArguments:
 def simplify_command(args: SimplifyArguments) -> None:
     """Write QUERY, a formula of CEL or a rule in EQL, smaller, with the same meaning.
 
-    Every step on a unary query of CEL, or on a unary part of another, is proved for all streams. Other steps stand on a
-    law, and are counted apart. A rule in EQL is given by its text or a file .eql or .toml; each step is decided.
+    A query is unary if each of its conditions is on one event. In CEL, every step on a unary query, or on a unary part
+    of another query, is proved for all streams; other steps follow a law, and are counted separately. A rule in EQL is
+    given by its text or a file .eql or .toml; each step is decided.
     """
     query, language_ = with_rule_of(args.query, args.language)
     schema = None if args.schema_text is None else schema_of(args.schema_text, language=language_)
@@ -176,13 +179,20 @@ def _write(path: Path, found: Simplified) -> None:
     "--schema",
     "schema_text",
     metavar="JSON|FILE",
-    help="Attributes of each event type, or a file of events that shows them: look for type errors.",
+    help="Check types against a schema: attributes of each event type, or a file of events that has them.",
 )
 @click.option("--time", "time_column", metavar="COLUMN", help="The field with the time, in a file of events.")
-@click.option("--type", "type_column", metavar="COLUMN", default=TYPE, show_default=True, help="The one with the type.")
+@click.option(
+    "--type",
+    "type_column",
+    metavar="COLUMN",
+    default=TYPE,
+    show_default=True,
+    help="The field with the type, in a file of events.",
+)
 @dialect_option
 @reading_option
-@click.option("--single", is_flag=True, help="Take it that no field has several values, in rules in EQL.")
+@click.option("--single", is_flag=True, help="In rules in EQL, assume that no field has several values.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def check_command(
     query: str,
@@ -197,7 +207,7 @@ def check_command(
 ) -> int:
     """Check that QUERY parses and fits a schema, and print its fragment.
 
-    QUERY may be a folder of rules in EQL or Sigma: each rule that never fires or has a problem is named.
+    QUERY may be a folder of rules in EQL or Sigma: each rule that never fires or has a problem is printed.
 
     Exit status: 0 without problems, 1 with a problem, 2 if QUERY, or a rule of the folder, does not parse.
     """
@@ -242,7 +252,7 @@ def check_command(
     return 1 if known.problems else 0
 
 
-NOT_FOUND = "undecided: no log on which the rule fires was found, and it is not known that there is none"
+NOT_FOUND = "undecided: no log was found on which the rule fires, and no proof that there is none"
 
 
 def _checked(query: str, schema: Schema | None, language: str, single: bool) -> Checked:
@@ -319,9 +329,9 @@ FORMS = ("disjunctive", "push-in", "push-filters", "star", "safe", "lp-normal")
 def normalize_command(query: str, form: str, language: str, nodes: int, as_json: bool) -> int:
     """Rewrite QUERY to a normal form that has the same meaning, and print it with the nodes before and after.
 
-    Of CEL: disjunctive, push-in, push-filters, star. Of core-CEL: disjunctive, safe, lp-normal.
-    All but star are rewritten by rules; star, a formula of CEL*, is decided: where there is none, two streams show it,
-    and the exit status is 1; it is 3 if it could not be decided.
+    The forms of CEL are disjunctive, push-in, push-filters and star; of core-CEL: disjunctive, safe and lp-normal. All
+    but star are found by rewriting with rules. Whether a formula of CEL* (star) exists is decided: if none does, two
+    streams show it and the exit status is 1; the status is 3 if it could not be decided.
     """
     lang, phi = read_query(query, language)
     forms = lang.deciders.normal_forms
@@ -349,7 +359,7 @@ NONE, UNDECIDED = 1, 3
 
 
 def star(query: str, as_json: bool) -> int:
-    """Print the form, or why there is none; return the exit status."""
+    """Print the equivalent formula of CEL*, or why there is none; return the exit status."""
     phi = parse(query)
     with errors_in(query), depth_limited(phi.span):
         found = star_form(phi)
@@ -366,7 +376,7 @@ def star(query: str, as_json: bool) -> int:
 
 
 def _smaller(phi: Formula) -> Formula:
-    """Return the simplified formula, if it is in CEL* too, else the formula itself."""
+    """Return the simplified formula if it is in CEL* too, else the formula itself."""
     psi = simplify(phi).phi
     return phi if beyond_star(psi) else psi
 
@@ -375,11 +385,11 @@ def _text(found: InStar | NotInStar | Undecided) -> list[str]:
     match found:
         case NotInStar((S, C), unmatched):
             lines = [
-                "not in CEL*: whether events are a match depends on others",
+                "not in CEL*: whether events are a match depends on other events",
                 *_format_counterexample(S, C, "a match"),
             ]
             if unmatched is None:
-                return [*lines, "it is reported after an event that it does not have"]
+                return [*lines, "the match is reported after an event that it does not have"]
             return [*lines, *_format_counterexample(*unmatched, "the same events, and no match")]
         case Undecided(reason):
             return [f"undecided: {reason}"]

@@ -1,6 +1,6 @@
 """cerify translate: a query in another language, with the same complex events at every position.
 
-An event expression takes place at single events: there these are the ends of the matches.
+An event expression has no positions other than the event at which it takes place, which is where a match ends.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ CALLS = dict(CALL_TRANSLATIONS)
 
 
 class DialectChoice(LanguageChoice):
-    """The names of the languages and of databases."""
+    """An option type: the name of a language, or of a database that funnels are translated to."""
 
     names: tuple[str, ...] = DIALECTS
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """Return the names that there are."""
+        """Return the names of all languages and of these databases."""
         return (*LANGUAGES, *self.names)
 
     @choices.setter
     def choices(self, _: object) -> None:
-        """Nothing: they are always those of the registry and of databases."""
+        """Ignore assignments by click: the choices are always the same."""
 
 
 class CallChoice(DialectChoice):
-    """The names of the languages, and of the database whose calls are read."""
+    """An option type: the name of a language, or of the database whose calls can be translated."""
 
     names = (CLICKHOUSE,)
 
@@ -61,10 +61,12 @@ class CallChoice(DialectChoice):
 @click.option(
     "--from", "--language", "from_", type=CallChoice(), default=DEFAULT, show_default=True, help="That of QUERY."
 )
-@click.option("--to", type=DialectChoice(), help="The language to write it in; --to-dialect says it too.")
+@click.option("--to", type=DialectChoice(), help="The language to translate to; --to-dialect implies it.")
 @click.option("--reading", multiple=True, metavar="NAME=VALUE", help="SASE+: another reading, as window=closed.")
-@click.option("--dialect", type=ChoiceOption(list(SQL)), help="MATCH_RECOGNIZE: that of QUERY.  [default: standard]")
-@click.option("--to-dialect", type=ChoiceOption(list(SQL)), help="MATCH_RECOGNIZE: the one to write it in.")
+@click.option(
+    "--dialect", type=ChoiceOption(list(SQL)), help="MATCH_RECOGNIZE: the dialect of QUERY.  [default: standard]"
+)
+@click.option("--to-dialect", type=ChoiceOption(list(SQL)), help="MATCH_RECOGNIZE: the dialect to translate to.")
 @click.option("--table", default="events", show_default=True, help="SQL: the name of the table.")
 @click.option("--position", metavar="COLUMN", help="SQL: a column that orders the rows of equal times.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -84,7 +86,7 @@ def translate_command(
     the language funnel, and the translation is SQL with the level of each key; with --from clickhouse it is a call of
     windowFunnel, sequenceMatch or sequenceCount, and notes say where the translation differs.
 
-    Exit status: 0 if it could be translated, 1 if not, 2 if QUERY is no formula.
+    Exit status: 0 if it could be translated, 1 if not, 2 if QUERY does not parse.
     """
     if to is None and to_dialect is None:
         raise click.UsageError("give the language with --to, or for MATCH_RECOGNIZE a dialect with --to-dialect")
@@ -96,7 +98,7 @@ def translate_command(
         return _translate_dialect(query, dialect or "standard", to_dialect or "standard", as_json)
     query, from_ = with_rule_of(query, from_)
     if from_ == to:
-        raise click.UsageError("--from and --to are the same language; of row-pattern give --to-dialect")
+        raise click.UsageError("--from and --to are the same language; for row-pattern give --to-dialect")
     if from_ in (CLICKHOUSE, FUNNEL) or to in DIALECTS:
         return _translate_funnel(query, from_, to, (rows["table"], rows["position"]), as_json)
     lang = LANGUAGES[from_]
@@ -104,7 +106,7 @@ def translate_command(
         known = ", ".join(
             f"{name} to {other}" for name, one in LANGUAGES.items() for other in one.deciders.translations
         )
-        raise click.UsageError(f"there is no translation from {from_} to {to}; there are {known}")
+        raise click.UsageError(f"there is no translation from {from_} to {to}; the translations are {known}")
     if reading and "reading" not in lang.settings:
         raise click.UsageError("--reading is for queries of SASE+")
     read = read_reading(reading)
@@ -127,11 +129,13 @@ def translate_command(
 
 
 def _translate_funnel(query: str, from_: str, to: str, rows: tuple[str, str | None], as_json: bool) -> int:
-    """Translate a call of ClickHouse, or a funnel to SQL or CEL; what differs is a note on standard error."""
+    """Translate a call of ClickHouse, or a funnel to SQL or CEL; differences in meaning are notes on standard error."""
     if from_ == CLICKHOUSE and to not in CALLS:
         raise click.UsageError(f"calls of {CLICKHOUSE} are translated to {' or '.join(CALLS)}, not to {to}")
     if from_ not in (CLICKHOUSE, FUNNEL, DEFAULT):
-        raise click.UsageError(f"{to} takes queries of {DEFAULT} and {FUNNEL} alone: --from {DEFAULT} or {FUNNEL}")
+        raise click.UsageError(
+            f"only queries of {DEFAULT} and {FUNNEL} are translated to {to}: give --from {DEFAULT} or {FUNNEL}"
+        )
     if from_ == FUNNEL and to not in (*DIALECTS, DEFAULT):
         raise click.UsageError(f"a funnel is translated to {DEFAULT} or {', '.join(DIALECTS)}, not to {to}")
 
@@ -197,7 +201,7 @@ def _print_with_differences(
 
 
 def _show_and_reparse(psi: Any, language: Language[Any]) -> str:
-    """Return the text of a tree, if it is parsed as that tree again."""
+    """Return the text of a tree, after a check that the text parses to the same tree."""
     text = language.syntax.show(psi)
     try:
         if language.syntax.parse(text) == psi:
@@ -205,5 +209,5 @@ def _show_and_reparse(psi: Any, language: Language[Any]) -> str:
     except ParseError:
         pass
     except BudgetExceeded:
-        raise BudgetExceeded(f"in the other language it would be nested more than {MAX_DEPTH} operators deep") from None
+        raise BudgetExceeded(f"the translation would be nested more than {MAX_DEPTH} operators deep") from None
     raise Unsupported("a type, variable or attribute has the name of a keyword of the other language; rename it")

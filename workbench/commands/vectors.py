@@ -1,4 +1,4 @@
-"""cerify vectors: streams on which every implementation of bounded size that is wrong shows it."""
+"""cerify vectors: streams on which every wrong implementation of bounded size gives a wrong answer."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ from cerify.terminal import echo
 @click.command("vectors")
 @click.argument("query")
 @click.option(
-    "--states", type=AtLeast(1), help="The most states an implementation may have.  [default: those of the query]"
+    "--states", type=AtLeast(1), help="The most states of the implementations tested.  [default: those of the query]"
 )
-@click.option("--schema", "schema_text", metavar="JSON|FILE", help="Only events of this schema.")
+@click.option("--schema", "schema_text", metavar="JSON|FILE", help="Use only events of this schema.")
 @click.option("--out", type=OUTPUT, help="Write the cases to this file.")
-@click.option("--json", "as_json", is_flag=True, help="Only the cases, without the summary.")
+@click.option("--json", "as_json", is_flag=True, help="Print the cases without the summary.")
 @click.option(
-    "--sql", is_flag=True, help="MATCH_RECOGNIZE: SELECTs over the tables, in the dialect of QUERY, to paste."
+    "--sql", is_flag=True, help="MATCH_RECOGNIZE: print SELECTs over the tables, in the dialect of QUERY, to paste."
 )
 @dialect_option
 @reading_option
@@ -65,15 +65,15 @@ def vectors_command(
 ) -> int:
     """Write a complete test of QUERY, a formula of CEL: streams with their matches, as cases for `conform --suite`.
 
-    Every engine that behaves like a deterministic automaton of at most --states states, and is wrong on some stream, is
-    wrong on one of these, if it gets the conditions on one event right: of the events of which the same conditions hold
-    the test has one. Of a query with partitions or windows on time around whole matches the automaton reads which
-    events have the key of the last one, and how near it they are.
+    The test covers engines that behave like a deterministic automaton of at most --states states and get conditions on
+    one event right. If such an engine is wrong on some stream, it is wrong on a stream of the test. From events that
+    satisfy the same conditions, the test uses one. If the query has partitions or time windows around whole matches,
+    the automaton also reads which events have the key of the last one, and how near it they are.
 
-    Of a rule in EQL, by its text or a file .eql or .toml, or of rules of Sigma, by a file .yml: logs of documents on
-    which every rule that differs from it in one place is found out, one line each with the log, the matches or alerts
-    that are expected and what it finds.
-    Of a clause of MATCH_RECOGNIZE, or of a SELECT with one: tables in the same way, with the rows that are expected.
+    For a rule in EQL, by its text or a file .eql or .toml, or rules of Sigma, by a file .yml, the test has logs of
+    documents. They detect every rule that differs from it in one place. Each line has the log, the expected matches or
+    alerts, and the differences that it detects. For a clause of MATCH_RECOGNIZE, or a SELECT with one, the test has
+    tables in the same way, with the expected rows.
     """
     query, language = with_rule_of(query, language, dialect=dialect, readings=readings, schema=schema_text)
     schema = None if schema_text is None else schema_of(schema_text, language=language)
@@ -116,7 +116,7 @@ def _write_lines(lines: Iterable[str], out: Path | None) -> None:
 def _logs(
     query: str, language: str, schema: Schema | None, out: Path | None, as_json: bool, dialect: SqlDialect | None
 ) -> int:
-    """Write the logs or tables that find the differences from a rule in one place; with a dialect, as SQL."""
+    """Write logs or tables that detect every difference from a rule in one place. With a dialect, write them as SQL."""
     with errors_in(query):
         lang = language_named(language)
         tree = lang.syntax.parse(query)
@@ -134,8 +134,8 @@ def _logs(
             if dialect.empty_is_null:
                 pairs, asked = [(line, S) for line, S in pairs if not has_empty_text(S)], len(pairs)
                 if len(pairs) < asked:
-                    left_out = f"left out, with an empty text, which is NULL in {dialect.title}: {asked - len(pairs)}"
-                    echo(f"cerify: note: tables {left_out}", error=True)
+                    left_out = f"{asked - len(pairs)} tables with an empty text, which is NULL in {dialect.title}"
+                    echo(f"cerify: note: left out: {left_out}", error=True)
             lines = [_sql_of_test(tree, line, S, dialect, types) for line, S in pairs]
     _write_lines(lines, out)
     if not as_json:
@@ -147,7 +147,7 @@ def _logs(
 def _sql_of_test(
     q: MatchRecognize, line: Mapping[str, Any], S: Stream, dialect: SqlDialect, types: Mapping[str, ValueType]
 ) -> str:
-    """Return the SELECT of a table of `test_logs`, with the expected rows and the mutants that it finds as comments."""
+    """Return a SELECT over a table of `test_logs`, with the expected rows and the mutants it detects as comments."""
     expected = line["expected"]
     shown = "; ".join(", ".join("NULL" if value is None else str(value) for value in row) for row in expected["rows"])
     comments = [f"-- finds out: {words}" for words in line["kills"]]

@@ -818,7 +818,7 @@ def test_test_logs_that_are_no_cases_are_counted(tmp_path: Path, capsys: pytest.
     numbers = [detection("m", {"id": 1}), detection("n", {"id": 2})]
     rule.write_text(show_documents(list(yaml.safe_load_all(rules(body, *numbers)))[:3]), encoding="utf-8")
     assert cases_of_rules(rule)[0]
-    assert "test logs are no cases: a field has texts and numbers there" in capsys.readouterr().err
+    assert "test logs are left out: a field has both texts and numbers there" in capsys.readouterr().err
 
 
 def test_fractions_and_whole_numbers_are_one_type_in_cases(tmp_path: Path) -> None:

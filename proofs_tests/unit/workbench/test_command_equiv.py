@@ -237,13 +237,14 @@ def test_a_longer_star_form_is_in_the_fragment_and_the_same(run) -> None:  # typ
 def test_without_a_star_form_two_streams_show_it(run) -> None:  # type: ignore[no-untyped-def]
     assert run("normalize", "NXT(A ; B)", "--to", "star") == (
         1,
-        "not in CEL*: whether events are a match depends on others\n  0  A\n  1  B\nafter event 1 {0, 1}: a match\n"
+        "not in CEL*: whether events are a match depends on other events\n"
+        "  0  A\n  1  B\nafter event 1 {0, 1}: a match\n"
         "  0  A\n  1  A\n  2  B\nafter event 2 {1, 2}: the same events, and no match\n",
         "",
     )
     status, out, _ = run("normalize", "PROJECT[A](A ; B)", "--to", "star")
     assert status == 1
-    assert out.endswith("after event 1 {0}: a match\nit is reported after an event that it does not have\n")
+    assert out.endswith("after event 1 {0}: a match\nthe match is reported after an event that it does not have\n")
     answer = json.loads(run("normalize", "A : B", "--to", "star", "--json")[1])
     assert answer["result"] is None
     assert answer["matched"]["match"] == [0, 1]

@@ -151,7 +151,7 @@ def test_keys_that_the_metadata_of_a_file_deny_are_an_error(
     table = pa.table({"type": ["view"] * 4, "user": [1, None, 3, 4], "time": [START] * 4})
     pq.write_table(table, path := tmp_path / "log.parquet")
     monkeypatch.setattr("cerify.funnels.bounds_in_parquet", lambda *_: claimed)
-    with pytest.raises(InputError, match=f"say that keys are from {claimed[0]} to {claimed[1]}, and one is not"):
+    with pytest.raises(InputError, match=f"say that keys are from {claimed[0]} to {claimed[1]}, but a key"):
         funnel(path, ["view"], by="user")
 
 

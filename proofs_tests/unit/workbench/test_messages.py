@@ -368,7 +368,7 @@ def test_of_a_text_with_marks_of_its_own_language_no_other_is_named(run: Run) ->
         (["match", "A", "x.csv", "--language", "cell"], "did you mean 'cel'[?]"),
         (["match", "A", "x.csv", "--language", "match_recognize"], "did you mean 'row-pattern'[?]"),
         (["match", "A", "x.csv", "--evaluator", "automatn"], "did you mean 'automaton'[?]"),
-        (["demo", "--out", f"{__file__}/report"], "is no folder"),
+        (["demo", "--out", f"{__file__}/report"], "is not a folder"),
         (["vectors", "A", "--out", "no/where/x.jsonl"], "the folder no/where does not exist"),
     ],
 )

@@ -315,7 +315,7 @@ def test_a_rule_may_be_a_file(command: str, file: Path, tmp_path: Path, run: Run
     more = {"simplify": [], "check": [], "translate": ["--to", "cel"], "draw": ["--svg"]}.get(command, [str(file)])
     other = tmp_path / "other.toml"
     other.write_text("[rule]\nname = 'x'\n", encoding="utf-8")
-    for name, message in ((tmp_path / "missing.eql", "no file"), (other, "there is no query of a rule in it")):
+    for name, message in ((tmp_path / "missing.eql", "no file"), (other, "the file has no query of a rule")):
         status, _, err = run(command, str(name), *more)
         assert (status, message in err) == (2, True)
     rule = tmp_path / "rule.eql"
