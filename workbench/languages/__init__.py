@@ -122,13 +122,13 @@ class _Languages(Mapping[str, Language[Any]]):
         return len(list(iter(self)))
 
     def add(self, language: Language[Any]) -> None:
-        """Add a language under its name. Raises IllFormed if another has the name."""
+        """Add a language under its name. Raises IllFormed if another language has this name."""
         if language.name in self and self[language.name] is not language:
             raise IllFormed(f"there is another language {language.name!r}: {self[language.name].title}")
         self._loaded[language.name] = language
 
     def remove(self, language: Language[Any]) -> None:
-        """Remove a language that was added."""
+        """Remove a language that `add` added."""
         del self._loaded[language.name]
 
     def loaded_first(self) -> Iterator[Language[Any]]:
@@ -156,8 +156,8 @@ def register(language: Language[Any]) -> None:
       >>> "cel" in cerify.LANGUAGES
       True
 
-    Other processes (workers of a campaign or of Spark, engines) know it if an installed package names it as an entry
-    point in the group "cerify.languages".
+    Other processes, such as the workers of a campaign or of Spark, and engines, know the language only if an installed
+    package names it as an entry point in the group "cerify.languages".
     """
     LANGUAGES.add(language)
 
@@ -172,15 +172,16 @@ def language_named(name: str) -> Language[Any]:
 
 
 def meant_language(name: str) -> str:
-    """Return the end of a message: "; did you mean", and the language with the most similar name or
-    title; "" if none.
+    """Return the end of a message: "; did you mean" and the language with the most similar name or title.
+
+    Return "" if no name or title is similar.
     """
     titles = {"sql": "row-pattern"} | {one.title.casefold(): known for known, one in LANGUAGES.items()}
     return did_you_mean(titles.get(re.sub(r"[-\s]", "_", name.casefold()), name), LANGUAGES)
 
 
 def language_of(query: object) -> Language[Any]:
-    """Return the language of a syntax tree. Raises IllFormed for anything else."""
+    """Return the language of a syntax tree. Raises IllFormed if the argument is not a syntax tree."""
     for language in LANGUAGES.loaded_first():
         if isinstance(query, language.syntax.trees):
             return language

@@ -1,4 +1,4 @@
-"""The attributes that a query may look at: what has to be read of the data, and nothing else has to be readable."""
+"""The attributes that a query may look at. Only these have to be read from the data, or even be readable."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def attributes_in(language: Language[Any], query: Any) -> frozenset[str] | None:
 
 
 def is_timed(language: Language[Any], query: Any) -> bool:
-    """Return whether a query has a window on the time of events, or is for events in the order of their times."""
+    """Return whether a query has a time window, or another operator that needs events in the order of their times."""
     return any(
         isinstance(node, language.syntax.ordered) or (isinstance(node, cel.AttributeWindow) and node.attribute == TIME)
         for node in nodes_of(query)
@@ -49,7 +49,7 @@ def is_timed(language: Language[Any], query: Any) -> bool:
 
 
 def nodes_of(tree: Any) -> Iterator[Any]:
-    """Yield the nodes of a tree of any of the languages, conditions and terms included."""
+    """Yield the nodes of a tree of any language, including conditions and terms."""
     pending = [tree]
     while pending:
         node = pending.pop()

@@ -232,7 +232,7 @@ class CelDeciders(Deciders[Formula]):
 
 
 def _kind(phi: Formula) -> str:
-    """Return whether the formula is unary (tods21, Definition 4.1), and if not, whether an automaton carries it."""
+    """Say whether the formula is unary (tods21, Definition 4.1); if not, why, and whether equivalence is decided."""
     from cerify.automata.cea.compile import compilable
     from cerify.equivalence.decide.keys_and_windows import is_reducible
     from cerify.semantics.cel.check import is_unary
@@ -251,7 +251,7 @@ def _kind(phi: Formula) -> str:
 def _denotational(phi: Formula, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
     """Return the evaluation of a formula by its definition.
 
-    Raises IllFormed for a registered predicate that is no function, or of a wrong arity.
+    Raises IllFormed for a registered predicate that is not a function or has the wrong number of parameters.
     """
     from cerify.semantics.cel.denote import unregistered
     from cerify.semantics.cel.interpreter import iterate_matches
@@ -311,8 +311,9 @@ def _compiled_batches(phi: Formula, schema: Schema | None, options: Options) -> 
 
 
 def _checked_batches(phi: Formula, options: Options) -> Evaluator | Unsupported:
-    """Evaluate batches by the automaton of the query without cross-event filters, which are checked
-    on its candidates.
+    """Return a batch evaluator for a query with cross-event filters.
+
+    An automaton without these filters finds candidates, and the filters are checked on each of them.
     """
     from cerify.automata.evaluate.checked_evaluator import CheckedEvaluator, batch_plan
     from cerify.automata.evaluate.evaluation_plan import counted_in_scope

@@ -1,4 +1,4 @@
-"""CEQL, the language of the engine CORE, as a plug-in: a surface of CEL, by which everything is evaluated."""
+"""CEQL, the language of the engine CORE, as a plug-in. Every query is evaluated by its formula of CEL."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class CeqlSyntax(Syntax[CeqlQuery]):
 
 
 class CeqlEvaluators(Evaluators[CeqlQuery]):
-    """The evaluators of CEL, on the formula of a query."""
+    """The evaluators of CEL, applied to the formula of a query."""
 
     def waits(self, query: CeqlQuery) -> bool:
         return False
@@ -139,7 +139,7 @@ class CeqlDeciders(Deciders[CeqlQuery]):
 
 
 def _with_policy(query: CeqlQuery, options: Options) -> Options | Unsupported:
-    """Return the options with the consumption that the query requests, or why that is unsupported."""
+    """Return the options with the consumption that the query asks for, or why that is unsupported."""
     if query.policy == "NONE":
         return options
     if query.policy == "PARTITION" and query.keys:
@@ -148,7 +148,7 @@ def _with_policy(query: CeqlQuery, options: Options) -> Options | Unsupported:
 
 
 def _by_formula(name: str, built_in: BuiltIn[Formula]) -> BuiltIn[CeqlQuery]:
-    """Return the evaluator of CEL as one of CEQL."""
+    """Turn an evaluator of CEL into an evaluator of CEQL."""
 
     def prepare(query: CeqlQuery, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
         consuming = _with_policy(query, options)
@@ -173,7 +173,9 @@ def _by_formula(name: str, built_in: BuiltIn[Formula]) -> BuiltIn[CeqlQuery]:
 
 
 def _consuming(evaluation: Evaluation) -> Evaluation:
-    """Forget all events up to each position with a match; the rest is evaluated as a new stream."""
+    """Return an evaluation that forgets all events up to each position with a match, and evaluates the rest as a new
+    stream.
+    """
 
     def evaluate(S: Stream) -> Iterator[Match]:
         start = 0
@@ -192,7 +194,7 @@ def _consuming(evaluation: Evaluation) -> Evaluation:
 
 
 def _shifted(match: Match, by: int) -> Match:
-    """Return the match with its positions counted from `by` events before."""
+    """Return the match with `by` added to its positions."""
     bindings = match.bindings and tuple((name, tuple(i + by for i in held)) for name, held in match.bindings)
     return replace(match, at=match.at + by, events=tuple(i + by for i in match.events), bindings=bindings)
 

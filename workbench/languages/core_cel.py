@@ -97,7 +97,7 @@ class CoreEvaluators(Evaluators[Formula]):
     """The evaluators of core-CEL."""
 
     def plain_matches(self, query: Formula, S: Stream, output: Output, budget: Budget) -> Iterable[Match]:
-        """Return the matches by cep17, section 3, clause by clause, under every valuation."""
+        """Return the matches by the clauses of cep17, section 3, trying every valuation."""
         from cerify.semantics.core_cel.interpreter import by_clauses
 
         return by_clauses(query, S, budget)
@@ -114,7 +114,7 @@ class CoreEvaluators(Evaluators[Formula]):
         return ("cel",) if by_way else ()
 
     def streamed(self, query: Formula, schema: Schema | None, options: Options) -> Streamed | Unsupported:
-        """Evaluate its formula of CEL."""
+        """Return the batch reader of the query's formula in CEL."""
         psi = _in_cel(query, options.budget)
         return psi if isinstance(psi, Unsupported) else CEL.evaluators.streamed(psi, schema, options)
 
@@ -166,7 +166,7 @@ class CoreDeciders(Deciders[Formula]):
     def difference(
         self, left: Formula, right: Formula, schema: Schema, budget: Budget = Budget()
     ) -> Different | Bounded | Undecided | None:
-        """Compare unary queries by their own automata, also where one has no formula of CEL; others by the default."""
+        """Compare unary queries by their own automata, even if they have no formula of CEL; others as by default."""
         if not (is_unary(left) and is_unary(right)):
             return super().difference(left, right, schema, budget)
         from cerify.automata.cea.compile_core import compile_core
@@ -221,10 +221,10 @@ def _prepare(
     schema: Schema | None,
     options: Options,
 ) -> Evaluation | Unsupported:
-    """Return the evaluation of a formula, whose automaton `match` runs.
+    """Return the evaluation of a formula. match: the function that runs its automaton.
 
-    A formula whose filters compare events is evaluated as a formula of CEL, if there is one. If there is none, the
-    complex events of an automaton are checked one by one.
+    A formula whose filters compare events is evaluated as a formula of CEL, if it has one. Otherwise the matches of an
+    automaton without these filters are checked one by one.
     """
     from cerify.automata.evaluate.core import iterate_core_matches
     from cerify.automata.evaluate.streaming import at_most
@@ -270,7 +270,7 @@ def _compiled_batches(phi: Formula, schema: Schema | None, options: Options) -> 
 
 
 def _batches_in_cel(evaluator: str, phi: Formula, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
-    """Return CEL's evaluator of batches of that name, for the formula in CEL."""
+    """Return CEL's batch evaluator of this name, for the formula translated to CEL."""
     psi, make = _in_cel(phi, options.budget), CEL.evaluators[evaluator].batches
     assert make is not None
     return psi if isinstance(psi, Unsupported) else make(psi, schema, options)

@@ -100,7 +100,7 @@ class EqlSyntax(Syntax[eql.EqlQuery]):
         return read_ecs(source, type_column or CATEGORY, time_column or TIMESTAMP)
 
     def size(self, query: eql.EqlQuery, /) -> int:
-        """Return the number of steps, and of tests and connectives in their conditions."""
+        """Return the number of steps, tests and connectives in a query."""
         return sum(1 + sum(1 for _ in subtrees(part.condition)) for part in eql.filters_of(query))
 
     def constants(self, query: eql.EqlQuery) -> list[Value]:
@@ -126,7 +126,7 @@ class EqlEvaluators(Evaluators[eql.EqlQuery]):
     """The evaluators of EQL."""
 
     def streamed(self, query: eql.EqlQuery, schema: Schema | None, options: Options) -> Streamed | Unsupported:
-        """Return the slot machine, which takes events one by one: a key has few in a batch."""
+        """Return the slot machine, which takes events one by one, because a batch has few events of each key."""
         return _machine(query, schema, options)
 
     def waits(self, query: eql.EqlQuery) -> bool:
@@ -145,7 +145,7 @@ class EqlExplanations(Explanations[eql.EqlQuery]):
         return EqlExplainer(query, S, text)
 
     def near_misses(self, query: eql.EqlQuery, S: Stream, limit: int, budget: Budget) -> NearMissReport:
-        """Return how far the sequences of a rule came. Raises Unsupported for a query that is not a sequence."""
+        """Report how far the sequences of a rule came. Raises Unsupported for a query that is not a sequence."""
         from cerify.explanations.eql import missed_sequences
 
         if not isinstance(query.body, eql.EventSequence):
@@ -153,7 +153,7 @@ class EqlExplanations(Explanations[eql.EqlQuery]):
         return missed_sequences(query.body, S, limit)
 
     def test_logs(self, query: eql.EqlQuery, schema: Schema | None = None, /) -> TestLogs:
-        """Return logs of events of the schema on which rules that differ in one place give other answers."""
+        """Return logs, with events of the schema, that detect rules that differ from the query in one place."""
         from cerify.equivalence.eql.mutants import make_rule_tests
         from cerify.semantics.ecs import document_of_event
 
@@ -191,7 +191,7 @@ class EqlDeciders(Deciders[eql.EqlQuery]):
     """The comparisons of queries of EQL."""
 
     def compare(self, left: eql.EqlQuery, right: eql.EqlQuery, question: DecisionQuestion) -> Verdict:
-        """Decide rules with the same keys and windows; search for a log that separates others."""
+        """Decide rules with the same keys and windows; for other rules, search for a log on which they differ."""
         from cerify.equivalence.eql.decide import Asked, Same, compare_rules
         from cerify.equivalence.verdict import Certificate, Contained, Different, Equivalent, Undecided
 
@@ -240,9 +240,10 @@ class EqlDeciders(Deciders[eql.EqlQuery]):
         return certificate.letters is None
 
     def unproved(self, certificate: Certificate, budget: Budget, /) -> str | None:
-        """Return the error in a certificate whose letters are checked.
+        """Return the error in a certificate, or None, by a check of its letters.
 
-        Without letters it is found by a new decision, or by the definition on some hundred logs.
+        If the certificate has no letters, the claim is decided again, and tested by the definition on some hundred
+        logs.
         """
         from cerify.equivalence.eql.checker import find_flaw
         from cerify.equivalence.eql.decide import Asked, Same, compare_rules, find_counterexample
@@ -263,7 +264,7 @@ class EqlDeciders(Deciders[eql.EqlQuery]):
 def _letters_of(
     certificate: Certificate, left: eql.EqlQuery, right: eql.EqlQuery
 ) -> tuple[tuple[int, ...], ...] | None:
-    """Return letters with which a certificate's checker proves it; None if they are not found soon."""
+    """Return the letters that let a checker prove the certificate; None if they are not found soon."""
     from cerify.equivalence.eql.checker import find_flaw
     from cerify.equivalence.eql.letters import FilterAlphabet
 
@@ -301,7 +302,7 @@ def _constructs(query: eql.EqlQuery) -> Iterable[str]:
 
 
 def _is_of(event: Event, schema: Schema) -> bool:
-    """Return whether an event fits the schema: a type of it, with attributes and values that the type has."""
+    """Return whether an event fits the schema: the schema has its type, and the type has its attributes and values."""
     known = schema.types.get(event.type)
     return known is not None and all(
         name == TIME or (name in known and joined(known[name], value_type_of(value)) == known[name])
@@ -310,7 +311,7 @@ def _is_of(event: Event, schema: Schema) -> bool:
 
 
 def check_rule(query: eql.EqlQuery, schema: Schema | None = None, arrays: bool = True) -> Checked:
-    """Return what is known of a rule; arrays: whether fields may have several values."""
+    """Return what is known of a rule before any event. arrays: whether fields may have several values."""
     found = sorted(_constructs(query))
     fragment: dict[str, Any] = {"constructs": found}
     wrong, fires = problems(query, schema), _fires(query, arrays)
@@ -321,7 +322,9 @@ def check_rule(query: eql.EqlQuery, schema: Schema | None = None, arrays: bool =
 
 
 def _never_passed(query: eql.EqlQuery, arrays: bool) -> tuple[str, Span | None]:
-    """Return a text that names the first step that no event passes, a few contradictory conditions, and their place."""
+    """Return a text that names the first step that no event can pass and contradictory conditions of it, and their
+    place.
+    """
     body = query.body
     parts = [body] if isinstance(body, eql.EventFilter) else [step.filter for step in body.steps if not step.missing]
     for number, part in enumerate(parts, 1):

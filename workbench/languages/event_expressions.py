@@ -102,7 +102,7 @@ class ExpressionEvaluators(Evaluators[Expression]):
     """The evaluators of event expressions."""
 
     def plain_matches(self, query: Expression, S: Stream, output: Output, budget: Budget) -> Iterable[Match]:
-        """Return the matches by vldb92, clause by clause; prefix searches through histories to come."""
+        """Return the matches by the clauses of vldb92; `prefix` searches through possible futures."""
         from cerify.semantics.event_expressions.interpreter import takes_place
 
         return [Match(e, (e,)) for e in sorted(takes_place(query, S, budget, plain=True))]
@@ -111,11 +111,13 @@ class ExpressionEvaluators(Evaluators[Expression]):
         return False
 
     def needs_schema(self, query: Expression) -> bool:
-        """Return whether the query has arguments; without a schema they mean attributes by their first occurrence."""
+        """Return whether the query has arguments: without a schema, their attributes depend on the order of first
+        occurrence.
+        """
         return any(isinstance(E, expr.Primitive) and E.arguments for E in self.language.syntax.subterms(query))
 
     def with_values(self, query: Expression, S: Stream, evaluator: str, options: Options) -> Iterator[Match]:
-        """Yield the compatible tuples of attribute variables (vldb92, section 6.1)."""
+        """Yield the matches with values of the attribute variables, the compatible tuples (vldb92, section 6.1)."""
         if evaluator == DENOTATIONAL:
             from cerify.semantics.event_expressions.interpreter import compatible
 
@@ -129,7 +131,7 @@ class ExpressionEvaluators(Evaluators[Expression]):
             yield ValuedMatch(e, (e,), values=tuple((X, v) for X, (_, v) in named))
 
     def streamed(self, query: Expression, schema: Schema | None, options: Options) -> DFA | Symbolic | Unsupported:
-        """Return its automaton; with attribute variables, one automaton for each choice of values."""
+        """Return the query's automaton; with attribute variables, one automaton for each choice of values."""
         from cerify.automata.dfa.parametric import symbolic, why_not
         from cerify.automata.dfa.scopes import order_under
 
@@ -199,7 +201,7 @@ def _denotational(E: Expression, S: Stream, options: Options) -> Iterable[Match]
 
 
 def _automaton(E: Expression, S: Stream, options: Options) -> Iterable[Match]:
-    """Evaluate by finite automata: one, or with attribute variables one for each choice of values."""
+    """Evaluate by a finite automaton; with attribute variables, by one automaton for each choice of values."""
     from cerify.automata.dfa.parametric import found_in
 
     return [Match(e, (e,)) for e in found_in(E, S, options.budget)]

@@ -1,4 +1,4 @@
-"""Funnels and sequences by key, as a plug-in: what engines with a function for funnels are asked."""
+"""Funnels and sequences by key, as a plug-in: the questions for engines that have a function for funnels."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class FunnelSyntax(Syntax[KeyedQuestion]):
         return ()
 
     def size(self, query: KeyedQuestion, /) -> int:
-        """Return the number of steps, and of clauses."""
+        """Return the number of steps and clauses."""
         return len(query.steps) + len(query_constructs(query))
 
     def constructs(self, query: KeyedQuestion, /) -> frozenset[str]:

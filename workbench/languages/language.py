@@ -1,8 +1,8 @@
-"""What the workbench knows of a language: a `Language`, which has facts and six parts, given in one module each.
+"""The interface of the workbench to a language: a `Language`, which has facts and six parts, given in one module each.
 
-No command, campaign, report or drawing branches on the language: it takes a part of the `Language` that it is given
-(its syntax, its evaluators, its explanations, its random cases, its deciders, its hypotheses about engines) and calls
-a method of that. To add something of which languages differ:
+No command, campaign, report or drawing branches on the language. It takes a part of the given `Language` (its syntax,
+its evaluators, its explanations, its random cases, its deciders, its hypotheses about engines) and calls a method of
+the part. To add a feature on which languages differ:
 
 1. add a method to a part here, with its types. If every language must have it, make it abstract; else let it raise
    Unsupported, or return an empty value, so that a new language need not define it;
@@ -69,15 +69,15 @@ DENOTATIONAL: EvaluatorName = "denotational"
 
 @dataclass(frozen=True)
 class Options:
-    """Hold the settings on which an evaluation depends beside the query and the stream.
+    """The settings of an evaluation, besides the query and the stream. A language ignores settings of other languages.
 
-    predicates: a user's own, which a query of CEL may name. aggregates: those that a query of SASE+ may name beside the
-    language's own. reading: the answers to what the papers of SASE+ leave open; row_reading: to what SQL leaves open of
-    MATCH_RECOGNIZE; eql_reading: where engines of EQL part; sigma_reading: to what Sigma leaves open of correlations.
-    consumption: what matches take away from later ones. own: the options of a plug-in language, by name. Languages
-    ignore what is not theirs.
+    predicates: functions that a query of CEL may name. aggregates: functions that a query of SASE+ may name, besides
+    the aggregates of the language. reading: answers to what the papers of SASE+ leave open; row_reading: to what SQL
+    leaves open of MATCH_RECOGNIZE; eql_reading: to questions on which engines of EQL differ; sigma_reading: to what
+    Sigma leaves open of correlations. consumption: which events a match takes away from later matches. own: the options
+    of a plug-in language, by name.
 
-    Raises IllFormed for a value that an option does not have; options are checked nowhere else.
+    Raises IllFormed for a value that an option does not allow; options are checked nowhere else.
     """
 
     output: Output = "matches"
@@ -123,7 +123,7 @@ READINGS: Mapping[str, type] = {
 
 
 def reading_options(language: Language[Any], given: Iterable[str]) -> dict[str, Any]:
-    """Return the reading from texts such as window=closed, as an option of the language. Raises InputError."""
+    """Parse texts such as window=closed; return the reading, as a keyword argument of Options. Raises InputError."""
     name = next((name for name in READINGS if name in language.settings), None)
     if name is not None:
         return {name: parse_reading(READINGS[name], given)}
@@ -148,7 +148,7 @@ def no_objection(query: Any, schema: Schema | None, options: Options) -> None:
 
 
 def without_numba() -> Unsupported | None:
-    """Return why no compiled evaluator can run in this environment; None if they can."""
+    """Return why compiled evaluators cannot run in this environment; None if they can."""
     if find_spec("numba") is not None:
         return None
     return MissingPackage("the compiled evaluator needs numba: pip install 'cerify[fast]'")
@@ -158,10 +158,10 @@ def without_numba() -> Unsupported | None:
 class BuiltIn(Generic[F]):
     """A built-in evaluator of one language.
 
-    prepare: a function from a query and a schema (None: any stream) to an evaluation, or to an error, not raised, that
-    says why the evaluator cannot take the query; it raises BudgetExceeded. compiled: whether its loops are compiled at
-    first use, which takes seconds. batches: the same for evaluation batch by batch; None if the language has only
-    whole streams. Only batches follow options.consumption.
+    prepare: a function from a query, a schema (None: any stream) and options to an evaluation. If the evaluator does
+    not support the query, it returns an Unsupported instead of raising it; it raises BudgetExceeded. compiled: whether
+    its loops are compiled at first use, which takes seconds. batches: the same function for a batch evaluator; None if
+    the language is evaluated over whole streams only. Only `batches` follows options.consumption.
     """
 
     prepare: Made[F, Evaluation | Unsupported]
@@ -176,7 +176,7 @@ class BuiltIn(Generic[F]):
         compiled: bool = False,
         batches: Made[F, Evaluator | Unsupported] | None = None,
     ) -> BuiltIn[F]:
-        """Return the evaluator for the queries for which why_not returns None; compiled loops need numba."""
+        """Return an evaluator that supports the queries for which why_not returns None; if compiled, it needs numba."""
 
         def guard(make: Made[F, M]) -> Made[F, M | Unsupported]:
             def make_unless_refused(query: F, schema: Schema | None, options: Options) -> M | Unsupported:
@@ -195,7 +195,7 @@ class BuiltIn(Generic[F]):
         compiled: bool = False,
         batches: Made[F, Evaluator | Unsupported] | None = None,
     ) -> BuiltIn[F]:
-        """Same as `guarded`, with a function that returns the matches."""
+        """Same as `guarded`, but takes a function from a query, a stream and options to the matches."""
 
         def prepare(query: F, schema: Schema | None, options: Options) -> Evaluation:
             def evaluate(S: Stream) -> Iterable[Match]:
@@ -215,11 +215,11 @@ class BuiltIn(Generic[F]):
 
 @dataclass(frozen=True)
 class Checked:
-    """Hold the facts about a query that are known before any event.
+    """The facts about a query that are known before any event.
 
-    fragment: the fragment of the language that it is in, as JSON; summary: the same in words. problems: what breaks a
-    rule, or makes no sense under the schema. predicates: the names of the registered predicates that it needs, each
-    with its variables. satisfiable: whether it matches on some stream; None where that is not decided.
+    fragment: the fragment of the language that it is in, as JSON. summary: the same in words. problems: broken rules,
+    and parts that make no sense under the schema. predicates: the names of the registered predicates that it needs,
+    each with its variables. satisfiable: whether it matches on some stream; None if that is not decided.
     """
 
     fragment: Mapping[str, Any]
@@ -233,8 +233,8 @@ class Checked:
 class DecisionQuestion:
     """A question to decide about two queries, on the streams of a schema (None: on all).
 
-    bound: the length in events of the streams that are searched where no automaton decides. order: of the times of the
-    streams. arrays: whether fields may have several values, where a language has such fields.
+    bound: the most events of the streams that are searched if no automaton decides. order: the order of the times in
+    the streams. arrays: whether fields may have several values, in a language with such fields.
     """
 
     claim: Claim = "equivalent"
@@ -264,7 +264,7 @@ def compare_in_cel(
 ) -> Verdict:
     """Compare two queries, each given with its language, by their formulas of CEL; undecided if one has none.
 
-    texts: those of the queries, where they are known, for messages.
+    texts: the texts of the queries, where they are known, for messages.
     """
     from cerify.equivalence.verdict import Undecided
     from cerify.languages import LANGUAGES
@@ -281,7 +281,9 @@ def compare_in_cel(
 
 
 def _confirmed(verdict: Verdict, sides: Sequence[tuple[Language[Any], Any]], question: DecisionQuestion) -> Verdict:
-    """Turn a verdict on CEL formulas into one on the queries; a difference is confirmed by their definitions."""
+    """Turn a verdict on CEL formulas into a verdict on the queries. A difference is confirmed by the queries'
+    definitions.
+    """
     from cerify.equivalence.verdict import Contained, Different, Equivalent, Undecided
 
     if isinstance(verdict, Equivalent | Contained) and any(lang.deciders.needs_order(query) for lang, query in sides):
@@ -329,7 +331,7 @@ class OutputTable:
 
 @dataclass(frozen=True)
 class TestLogs:
-    """Test logs as JSON, remarks about all of them, and for tables also the streams."""
+    """Test logs as JSON, remarks about all of them, and for test tables also the streams."""
 
     __test__: ClassVar[bool] = False  # no class of tests, whatever its name
     lines: tuple[Mapping[str, Any], ...]
@@ -338,7 +340,7 @@ class TestLogs:
 
 
 class LanguagePart(Generic[F]):
-    """A part of a language. language: the one it is given to."""
+    """A part of a language. language: the language that it belongs to."""
 
     language: Language[F]
 
@@ -346,16 +348,16 @@ class LanguagePart(Generic[F]):
 class Syntax(ABC, LanguagePart[F]):
     """The syntax of a language: text, trees, checks, and what is known before any event.
 
-    trees: the classes of the syntax trees, one of which the root of a query has. operators: the table of the operators,
-    by the class of their trees. strategies: the operators of the selection strategies that can stand around a query;
-    ALL needs none. mark: a regular expression for what only texts of the language have; "" for none. foreign: hints for
-    words and signs of other languages, which are in capitals: what to write instead, or a sentence with the fields
-    title (of the language) and word. rewritten: regular expressions for forms of other languages, with what to write
-    instead; a hint shows the query written so, if it is one.
+    trees: the classes of the syntax trees; the root of each query has one of them. operators: the table of the
+    operators, by the class of their trees. strategies: the operators of the selection strategies that can stand around
+    a query; ALL needs none. mark: a regular expression for signs that only texts of this language have; "" for none.
+    foreign: hints for words and signs of other languages, with these in capitals as keys. A hint says what to write
+    instead, or is a sentence with the fields {title} (of the language) and {word}. rewritten: regular expressions for
+    forms of other languages, with their replacements; an error shows the query with the replacement if that is a query.
 
-    Of nodes: timed are those that look at the time of events; the meaning of ordered ones needs events in the order of
-    their times. The names in naming_others are those of variables, types, functions and the like, not of attributes; if
-    positional, arguments stand for attributes by their places.
+    Classes of nodes: timed nodes look at the time of events, and ordered nodes need events in the order of their times.
+    Nodes in naming_others have names of variables, types, functions and the like, not of attributes. In positional
+    nodes, arguments stand for attributes by their places.
     """
 
     trees: ClassVar[tuple[type[Any], ...]]
@@ -371,7 +373,7 @@ class Syntax(ABC, LanguagePart[F]):
 
     @abstractmethod
     def parse(self, text: str) -> F:
-        """Parse the text of a query. Raises ParseError, and IllFormed for what breaks a rule of the language."""
+        """Parse the text of a query. Raises ParseError, and IllFormed for a text that breaks a rule of the language."""
 
     def marks(self, text: str) -> int:
         """Return the number of places at which a text has signs that only this language has."""
@@ -386,18 +388,18 @@ class Syntax(ABC, LanguagePart[F]):
         """Return the text of a query; parsing it gives the same tree."""
 
     def problems(self, query: F, schema: Schema | None, /) -> list[Problem]:
-        """Return the problems of the query; those with the schema only if there is one."""
+        """Return the problems of the query; with a schema, also where the two do not fit."""
         return []
 
     def stream_problems(self, query: F, S: Stream, /) -> Iterable[Problem]:
-        """Return warnings about parts of a query that have a meaning on a stream, but most often not the intended one.
+        """Return warnings about parts of a query whose meaning on a stream is most often not the intended one.
 
-        The stream is one without a schema.
+        The stream has no schema.
         """
         return ()
 
     def missing_columns(self, query: F, columns: Collection[str], /) -> Iterable[Problem]:
-        """Return the columns that the query needs for its meaning, and that are missing among these.
+        """Return problems with columns that the query needs for its meaning, but that are not among these.
 
         By default there are none, as an event may lack an attribute that others have.
         """
@@ -406,7 +408,7 @@ class Syntax(ABC, LanguagePart[F]):
     def surprises(self, query: F, S: Stream | None, /) -> Iterable[Problem]:
         """Return meanings of the query that its author may not expect, with an example on the stream if there is one.
 
-        As long as no language says otherwise: nothing. These are warnings and never errors.
+        By default there are none. They are always warnings, never errors.
         """
         return ()
 
@@ -423,23 +425,23 @@ class Syntax(ABC, LanguagePart[F]):
         type_column: str | None = None,
         time_column: str | None = None,
     ) -> Stream | None:
-        """Return the events of files in the language's own format; None for files that every language reads.
+        """Read the events of files in the language's own format; return None for files that every language reads.
 
-        The columns are None where nobody named them. Raises InputError.
+        The columns are None if the user did not name them. Raises InputError.
         """
         return None
 
     def children(self, query: F, /) -> tuple[F, ...]:
         """Return the operands of the query's outermost operator that are queries themselves, from left to right.
 
-        As long as no language says otherwise: the fields of the dataclass that are trees, or tuples of trees.
+        By default these are the fields of the dataclass that are trees, or tuples of trees.
         """
         values: list[Any] = [getattr(query, one.name) for one in fields(query)]  # type: ignore[arg-type]
         listed = chain.from_iterable(value if isinstance(value, tuple) else (value,) for value in values)
         return tuple(value for value in listed if isinstance(value, self.trees))
 
     def rebuilt(self, query: F, children: tuple[F, ...], /) -> F:
-        """Return the query's outermost operator with other operands, as many as it has."""
+        """Return the query with other operands of its outermost operator; their number must be the same."""
         left = iter(children)
 
         def other(value: Any) -> Any:
@@ -451,7 +453,7 @@ class Syntax(ABC, LanguagePart[F]):
         return replace(query, **found)  # type: ignore[type-var]
 
     def subterms(self, query: F) -> Iterator[F]:
-        """Return the query and everything below it, each before what is below it, from left to right."""
+        """Yield the query and all queries inside it from left to right, each before its operands."""
         return subtrees(query, self.children)
 
     def operator_of(self, query: F) -> str:
@@ -462,32 +464,33 @@ class Syntax(ABC, LanguagePart[F]):
         return node_word(type(query)).lower() if operator is None else operator.name
 
     def stream_read(self, query: F, S: Stream) -> Stream:
-        """Return the stream whose positions matches use, if a query over S makes another stream of S."""
+        """Return the stream to which positions of matches refer, if a query over S makes another stream of S."""
         return S
 
     def is_monotone(self, name: str) -> bool:
-        """Return whether `name` is an operator with which fewer matches of its operands never give more matches."""
+        """Return whether `name` is a monotone operator: if its operands lose matches, it gains none."""
         return any(operator.name == name and operator.monotone for operator in self.operators.values())
 
     def constructs(self, query: F, /) -> frozenset[str]:
-        """Return the names of the operators in a query."""
+        """Return the names of the constructs in a query, by default its operators."""
         return frozenset(map(self.operator_of, self.subterms(query))) - {""}
 
     def expanded(self, query: F, /) -> F:
-        """Return the query with every derived operator replaced by what it stands for. Raises BudgetExceeded."""
+        """Return the query with its derived operators replaced by their definitions. Raises BudgetExceeded."""
         return query
 
     def size(self, query: F, /) -> int:
-        """Return the number of operators, leaves and other countable parts (atoms of filters)."""
+        """Return the number of operators, leaves and other countable parts, such as the atoms of filters."""
         return sum(1 for _ in self.subterms(query))
 
     def constants(self, query: F) -> list[Value]:
-        """Return the constants in the query's conditions, and the widths of its windows on time, in seconds."""
+        """Return the constants in the query's conditions, and the widths of its time windows in seconds."""
         return []
 
     def selected(self, query: F, selection: Selection) -> F:
-        """Return the query for the matches that a selection strategy keeps. Raises Unsupported for a language without
-        it.
+        """Return the query that has only the matches that a selection strategy keeps.
+
+        Raises Unsupported if the language does not have the strategy.
         """
         if selection is Selection.ALL:
             return query
@@ -502,15 +505,15 @@ class Syntax(ABC, LanguagePart[F]):
 
 
 class Evaluators(dict[str, BuiltIn[F]], LanguagePart[F]):
-    """The built-in evaluators of a language by name, DENOTATIONAL among them, and what is known of an evaluation.
+    """The built-in evaluators of a language by name, DENOTATIONAL among them, and facts about evaluations.
 
-    See cerify.plan for the choice of one.
+    `cerify.plan` chooses one of them.
     """
 
     def plain_matches(self, query: F, S: Stream, output: Output, budget: Budget) -> Iterable[Match]:
-        """Return the matches by the clauses of the definition alone, which skip nothing and remember nothing.
+        """Return the matches by the clauses of the definition alone, without any shortcut or cache.
 
-        The budget bounds the number of clauses that are followed. Raises BudgetExceeded, and Unsupported where a
+        The budget bounds the number of clauses that are followed. Raises BudgetExceeded, and Unsupported if the
         language has no definition apart from its interpreter.
         """
         raise Unsupported(f"there is one definition of {self.language.title}")
@@ -522,20 +525,20 @@ class Evaluators(dict[str, BuiltIn[F]], LanguagePart[F]):
         return self[evaluator].matches(query, S, options)
 
     def output_table(self, query: F, S: Stream, found: Iterable[Match], options: Options) -> OutputTable:
-        """Return the table that a query makes of its matches. Raises Unsupported without one."""
+        """Return the table that a query makes of its matches. Raises Unsupported if it makes none."""
         raise Unsupported(f"a query in {self.language.title} makes no table")
 
     def table_by_loops(self, query: F, S: Stream, options: Options) -> OutputTable | None:
-        """Return the output table by compiled loops, column by column; None where they cannot make it.
+        """Compute the output table by compiled loops, column by column; return None if they do not support the query.
 
         Raises TooManyMatches, BudgetExceeded.
         """
         return None
 
     def open_test(self, query: F, S: Stream, options: Options) -> Callable[[Match], bool] | None:
-        """Return a test of matches over a stream: can future events still remove the match? None if they never can.
+        """Return a test whether future events can still remove a match over the stream; None if they never can.
 
-        Such a match has a negation at its end whose window is not over where the stream ends.
+        A match can be removed if it has a negation at its end whose window is not over at the end of the stream.
         """
         return None
 
@@ -544,28 +547,26 @@ class Evaluators(dict[str, BuiltIn[F]], LanguagePart[F]):
         return True
 
     def needs_schema(self, query: F) -> bool:
-        """Return whether a later event can change the query's meaning for earlier ones unless there is a schema."""
+        """Return whether, without a schema, a later event can change the query's meaning for earlier events."""
         return False
 
     def rewrites(self, query: F, evaluator: str) -> tuple[str, ...]:
-        """Return the languages into which an evaluator of this language rewrites the query, one after the other."""
+        """Return the languages into which an evaluator of this language rewrites the query, in this order."""
         return ()
 
     def with_values(self, query: F, S: Stream, evaluator: str, options: Options) -> Iterable[Match]:
-        """Return the matches as a command lists them with --valuations, by position; ValuedMatch if
-        there are values.
-        """
+        """Return the matches as --valuations lists them, sorted by position: as ValuedMatch if there are values."""
         return self.matches(query, S, evaluator, options)
 
     def streamed(self, query: F, schema: Schema | None, options: Options) -> Streamed | Unsupported:
-        """Return a reader of batches that reports matches as they become certain, or why only the end decides.
+        """Return a batch reader that reports each match as soon as it is certain, or why only the end can decide.
 
         Raises BudgetExceeded.
         """
         return Unsupported(f"a query in {self.language.title} is evaluated over the whole stream")
 
     def dfa(self, query: F, schema: Schema | None, budget: Budget) -> DFA | None:
-        """Return a finite automaton whose accepting states report a match; None if there is none."""
+        """Return a finite automaton that is in an accepting state wherever a match ends; None if there is none."""
         return None
 
 
@@ -584,22 +585,22 @@ class Explanations(LanguagePart[F]):
         return PlainExplainer(list(self.language.evaluators.matches(query, S)), S, text)
 
     def near_misses(self, query: F, S: Stream, limit: int, budget: Budget) -> NearMissReport:
-        """Return how far the sequences of a query came on a stream, and the `limit` deepest that did not complete.
+        """Report how far the sequences of a query came on a stream, with the `limit` deepest incomplete ones.
 
-        Raises Unsupported where the query is no sequence of steps, BudgetExceeded.
+        Raises Unsupported if the query is not a sequence of steps, BudgetExceeded.
         """
         from cerify.explanations.near_misses import near_misses
 
         return near_misses(self.language.deciders.cel_formula(query, budget), S, limit, budget)
 
     def test_logs(self, query: F, schema: Schema | None = None, /) -> TestLogs:
-        """Return logs that find differences from the query in one place. Raises Unsupported, BudgetExceeded."""
+        """Return logs that detect queries that differ from this in one place. Raises Unsupported, BudgetExceeded."""
         raise Unsupported(f"there are no test logs for {self.language.title}")
 
     def logs_for_engines(self, query: F, /) -> TestLogs:
-        """Return the test logs, and logs that separate the meanings that engines give to a query.
+        """Return the test logs, and logs that distinguish the meanings that engines give to a query.
 
-        Raises as `test_logs`.
+        Raises what `test_logs` raises.
         """
         return self.test_logs(query)
 
@@ -608,7 +609,7 @@ class Explanations(LanguagePart[F]):
         return ()
 
     def automaton(self, query: F, schema: Schema | None, budget: Budget) -> CEA | DFA:
-        """Return the automaton of a query. Raises Unsupported if there is none or it needs a buffer; BudgetExceeded."""
+        """Return the automaton of a query. Raises Unsupported if it has none or one with a buffer, BudgetExceeded."""
         raise Unsupported(f"a query in {self.language.title} has no automaton to draw")
 
     def diagram(self, query: F, title: str, schema: Schema | None, budget: Budget) -> Diagram:
@@ -625,20 +626,21 @@ class Explanations(LanguagePart[F]):
         raise Unsupported(f"{self.language.title} prefers no match to another; --tree is for MATCH_RECOGNIZE")
 
     def record(self, query: F, S: Stream, title: str, options: Options) -> Recording:
-        """Return the run of a query over a stream, event by event.
+        """Record the run of a query over a stream, event by event.
 
-        Raises Unsupported where not one automaton carries the query, and BudgetExceeded for a stream too long to show.
+        Raises Unsupported if a single automaton does not represent the query, and BudgetExceeded for a stream too long
+        to show.
         """
         raise Unsupported(f"a query in {self.language.title} has no run to show")
 
 
 class Cases(ABC, LanguagePart[F]):
-    """The random cases of campaigns, and how a query gets simpler."""
+    """The random cases of campaigns, and the operations that simplify a query."""
 
     def operations(self) -> QueryOperations[F] | None:
-        """Return the operations that simplify queries, and list their names, for shrinking and campaigns.
+        """Return the operations that simplify queries and list their operators, for shrinking and campaigns.
 
-        None: only streams are shrunk.
+        Return None if only streams can be shrunk.
         """
         return None
 
@@ -655,21 +657,21 @@ class Deciders(LanguagePart[F]):
         return Unsupported(f"a query in {self.language.name} cannot be evaluated as a query of CEL")
 
     def cel_formula(self, query: F, budget: Budget) -> Formula:
-        """Return the query's formula of CEL. Raises Unsupported where there is none, and BudgetExceeded."""
+        """Return the query's formula of CEL. Raises Unsupported if it has none, and BudgetExceeded."""
         phi = self.in_cel(query, budget)
         if isinstance(phi, Unsupported):
             raise phi
         return phi
 
     def formula_to_compare(self, query: F, question: DecisionQuestion) -> Formula | Unsupported:
-        """Return a CEL formula with the same matches on the streams of a question, to compare it with other languages.
+        """Return a CEL formula with the query's matches on the streams of the question, or why there is none.
 
-        Raises BudgetExceeded.
+        It serves to compare the query with queries of other languages. Raises BudgetExceeded.
         """
         return self.in_cel(query, question.budget)
 
     def needs_order(self, query: F) -> bool:
-        """Return whether the CEL formula for comparisons is right only if every event has a time and none decreases."""
+        """Return whether the CEL formula for comparisons needs times on all events, and that they never decrease."""
         return False
 
     decides_its_own: ClassVar[bool] = True
@@ -681,10 +683,9 @@ class Deciders(LanguagePart[F]):
         return own.in_cel is not Deciders.in_cel or own.formula_to_compare is not Deciders.formula_to_compare
 
     def compare(self, left: F, right: F, question: DecisionQuestion) -> Verdict:
-        """Decide whether two queries have the same matches on every stream, at a level of the language; return the
-        evidence.
+        """Decide whether two queries have the same matches on every stream, and return the evidence.
 
-        By formulas of CEL as long as no language says otherwise.
+        By default their formulas of CEL are compared. The question says what has to be the same.
         """
         from cerify.equivalence.verdict import Undecided
 
@@ -695,7 +696,7 @@ class Deciders(LanguagePart[F]):
     def difference(
         self, left: F, right: F, schema: Schema, budget: Budget = Budget()
     ) -> Different | Bounded | Undecided | None:
-        """Return a difference of two queries on a stream of the schema, or why it is undecided; None: no difference."""
+        """Return a difference of two queries on a stream of the schema, or why it is undecided; None without one."""
         from cerify.equivalence.verdict import Bounded, Different, Undecided
 
         verdict = self.compare(left, right, DecisionQuestion(schema=schema, budget=budget))
@@ -704,8 +705,8 @@ class Deciders(LanguagePart[F]):
     def flaw(self, certificate: Certificate, budget: Budget = Budget()) -> str | None:
         """Return the error in a certificate for two queries of the language; None if it proves its claim.
 
-        Raises Unsupported where there are no certificates, and for one of another language; ParseError, and IllFormed
-        for a query that does not fit the schema; BudgetExceeded.
+        Raises Unsupported if the language has no certificates or the certificate is for another language. Also raises
+        ParseError, IllFormed for a query that does not fit the schema, and BudgetExceeded.
         """
         certificate.require_language(self.language.name)
         with budget.timed():
@@ -713,7 +714,7 @@ class Deciders(LanguagePart[F]):
             return self.unproved(certificate, budget)
 
     def decides_again(self, certificate: Certificate) -> bool:
-        """Return whether `flaw` has to decide again, as the certificate has no proof that can be checked."""
+        """Return whether `flaw` must decide the claim again, because the certificate has no proof to check."""
         return False
 
     def unproved(self, certificate: Certificate, budget: Budget, /) -> str | None:
@@ -722,14 +723,15 @@ class Deciders(LanguagePart[F]):
 
     @property
     def normal_forms(self) -> Mapping[str, Callable[[F, int], F] | None]:
-        """Return the normal forms by name: functions from a query and a number of nodes; None for
-        one that is decided.
+        """Return the normal forms by name, each a function from a query and the most nodes of the result.
+
+        A normal form whose existence has to be decided has None.
         """
         return {}
 
     @property
     def translations(self) -> Mapping[str, Callable[[F, Reading], Any]]:
-        """Return by the name of another language a function that translates a query to a tree of it.
+        """Return the translations by the name of the target language, each a function from a query to a tree of it.
 
         The functions raise Unsupported and BudgetExceeded.
         """
@@ -741,14 +743,14 @@ class Language(Generic[F]):
     """A language: facts, and its parts; F is the type of its syntax trees.
 
     name: as in the protocol and on the command line. title: as in text for people. answer: what a query answers, as the
-    start of a sentence, where matches have no valuations; "" where they have. results: whether each match has bindings
-    and a result, whatever the output. takes_place: whether a match is one event, at which a query takes place.
+    start of a sentence, if matches have no valuations; "" if they have. results: whether each match has bindings and a
+    result, whatever the output. takes_place: whether a match is a single event, at which a query takes place.
     positional: whether a query names the attributes of an event by their position. keeps_order: whether matches are
-    listed as they are found, and not sorted. row_type: the type of events that are given without one; None makes them
-    an error. unsaved: why the state of a query cannot be saved between batches; "" if the error of the evaluator has
-    the reason. settings: the Options that are its own, as "reading"; options: the names of those of a plug-in
-    (Options.own). hypotheses: what engines may mean by its queries, and their answers; None where
-    there are none. loops: queries which use between them all compiled loops.
+    listed as they are found, not sorted. row_type: the type of events that are given without one; None makes them an
+    error. unsaved: why the state of a query cannot be saved between batches; "" if the evaluator's error gives the
+    reason. settings: the names of the Options that are for this language, such as "reading". options: the names of a
+    plug-in's own options (Options.own). hypotheses: what engines may mean by its queries, and their answers; None if
+    there are none. loops: queries that between them use all compiled loops.
     """
 
     name: str
@@ -782,11 +784,11 @@ class Language(Generic[F]):
         return language_named, (self.name,)
 
     def operations(self) -> QueryOperations[F] | None:
-        """Return the operations that simplify queries; None where only streams are shrunk."""
+        """Return the operations that simplify queries; None if only streams can be shrunk."""
         return None if self.cases is None else self.cases.operations()
 
     def require_cases(self) -> Cases[F]:
-        """Return the random cases. Raises Unsupported where there are none."""
+        """Return the random cases. Raises Unsupported if the language has none."""
         if self.cases is None:
             raise Unsupported(f"there are no random queries in {self.title}")
         return self.cases
@@ -797,7 +799,8 @@ class Language(Generic[F]):
 
 
 def instead(words: Mapping[str, str], verb: str = "has") -> dict[str, str]:
-    """Return the hints (`Syntax.foreign`) for words that have a counterpart: what to write in place of each.
+    """Return hints (`Syntax.foreign`) for words that have a counterpart in the language: what to write in place of
+    each.
 
     verb: "have" for a language whose title is a plural.
     """

@@ -74,7 +74,7 @@ if TYPE_CHECKING:
 
 
 class RegisterOutput(RowOutput):
-    """The output of a clause by the decided reading, in time that is linear in the rows of a match."""
+    """The output of a clause by the decided reading, computed in time linear in the number of rows of a match."""
 
     @cached_property
     def registers(self) -> MeasureRegisters:
@@ -233,7 +233,7 @@ class RowExplanations(Explanations[MatchRecognize]):
         return diagram_of_clause(query, title, budget)
 
     def test_logs(self, query: MatchRecognize, schema: Schema | None = None, /) -> TestLogs:
-        """Return tables, with their output, on which clauses that differ in one place give other answers."""
+        """Return tables, with their output, that detect clauses that differ from this one in one place."""
         from cerify.equivalence.generate.row_tests import make_table_tests
 
         found = make_table_tests(query, schema, Budget(states=5_000))
@@ -307,7 +307,7 @@ class RowDeciders(Deciders[MatchRecognize]):
             return error
 
     def compare(self, left: MatchRecognize, right: MatchRecognize, question: DecisionQuestion) -> Verdict:
-        """Decide two clauses; if that is undecided, try short tables."""
+        """Decide whether two clauses have the same matches; if that is undecided, try short tables."""
         from cerify.equivalence.decide.replay import compared, difference_on
         from cerify.equivalence.decide.row_clauses import compare
         from cerify.equivalence.verdict import Different
@@ -331,7 +331,7 @@ class RowDeciders(Deciders[MatchRecognize]):
     def difference(
         self, left: MatchRecognize, right: MatchRecognize, schema: Schema, budget: Budget = Budget()
     ) -> Different | Undecided | None:
-        """Return the difference that the decider finds; short tables are not tried, as the caller has better values."""
+        """Return the difference that the decider finds. Short tables are not tried, as the caller has better ones."""
         from cerify.equivalence.decide.row_clauses import compare
         from cerify.equivalence.verdict import Different, Undecided
 
@@ -354,7 +354,7 @@ _IN_FRAMES = ": PREV and NEXT are NULL beyond the frame, and the pattern has to 
 
 
 def _said(query: MatchRecognize, fragment: Mapping[str, Any], why: Unsupported | None) -> list[str]:
-    """Return the lines of `check` about a clause; why: the reason why columns alone do not decide it."""
+    """Return the lines of `check` about a clause. why: why columns alone do not decide it, if they do not."""
     empty = "may match no row" if fragment["may_be_empty"] else "matches at least one row"
     summary = f"MATCH_RECOGNIZE over {', '.join(fragment['variables']) or 'no variable'}; the pattern {empty}"
     carried = "decided by columns alone" if why is None else f"searched with a memory: {why.message}"
@@ -378,7 +378,7 @@ def _said(query: MatchRecognize, fragment: Mapping[str, Any], why: Unsupported |
 
 
 def _never(q: MatchRecognize, schema: Schema | None) -> dict[str, Any]:
-    """Return the parts of a clause that are never true, never match, or are too large, for `check`."""
+    """Find for `check` conditions that are never true, a clause that never matches, or one that is too large."""
     from cerify.equivalence.decide.row_clauses import DefineConditions, fewest, shortest_match
 
     why = {
@@ -406,14 +406,17 @@ def _never(q: MatchRecognize, schema: Schema | None) -> dict[str, Any]:
 
 
 def blocks_by(evaluator: str) -> Callable[[MatchRecognize, Stream, Budget], Found]:
-    """Return the function by which an evaluator gives matches as states of rows, see MatchRows."""
+    """Return the function by which an evaluator finds matches in the form of MatchRows: as states of rows."""
     from cerify.automata.row_pattern.compiled import compiled_blocks, readable_blocks
 
     return {"automaton": readable_blocks, "kernel": compiled_blocks}[evaluator]
 
 
 def _no_automaton(q: MatchRecognize, schema: Schema | None, options: Options) -> Unsupported | None:
-    """Return the reason why the automaton cannot answer. Raises IllFormed for errors found without a schema."""
+    """Return the reason why the automaton does not support the clause; None if it does.
+
+    Raises IllFormed for errors found without a schema.
+    """
     require_wellformed(q, options.row_reading)
     if options.row_reading != STANDARD:
         return Unsupported("only the evaluator denotational supports other readings")
@@ -421,7 +424,10 @@ def _no_automaton(q: MatchRecognize, schema: Schema | None, options: Options) ->
 
 
 def _no_kernel(q: MatchRecognize, schema: Schema | None, options: Options) -> Unsupported | None:
-    """Return the reason why the compiled loops do not support the clause. Raises IllFormed, BudgetExceeded."""
+    """Return the reason why the compiled loops do not support the clause; None if they do.
+
+    Raises IllFormed, BudgetExceeded.
+    """
     from cerify.automata.row_pattern.compile import at_fixed_distances, why_not, why_not_compiled
 
     if (refused := _no_automaton(q, schema, options)) is not None:
@@ -431,7 +437,7 @@ def _no_kernel(q: MatchRecognize, schema: Schema | None, options: Options) -> Un
 
 
 def _prepare_definition(q: MatchRecognize, schema: Schema | None, options: Options) -> Evaluation:
-    """Return the evaluation by the definition: matches with their bindings, and the measures as result."""
+    """Return the evaluation by the definition: matches with their bindings, and the measures as results."""
     from cerify.semantics.row_pattern.interpreter import find_matches
 
     def evaluate(S: Stream) -> Iterator[Match]:

@@ -126,7 +126,7 @@ class SaseEvaluators(Evaluators[Tree]):
         return open_test(query, S, options.reading)
 
     def streamed(self, query: Tree, schema: Schema | None, options: Options) -> Streamed | Unsupported:
-        """Return a query block over the input, in which no component is negated."""
+        """Return the query as a single block over the input without negation, or why it is not such a block."""
         from cerify.automata.nfab.programs import why_not
 
         if not isinstance(query, SaseQuery) or query.returned.non_overlap:
@@ -184,7 +184,7 @@ class SaseDeciders(Deciders[Tree]):
         return any(block.within is not None for part in queries_of(query) for block in blocks_of(part))
 
     def formula_to_compare(self, query: Tree, question: DecisionQuestion) -> Formula | Unsupported:
-        """Return the formula of sase_to_cel, which has the same matches if no time decreases."""
+        """Return the translation to CEL, which has the same matches if no time decreases."""
         from cerify.equivalence.rewrite.translate_sase import sase_to_cel
 
         if question.order == "any" and self.needs_order(query):
@@ -249,7 +249,7 @@ def _compiled_batches(q: Tree, schema: Schema | None, options: Options) -> Evalu
 
 
 def _block_of(q: Tree, options: Options) -> SaseQuery | Unsupported:
-    """Return the one block of a query that is evaluated in batches, or why it is not."""
+    """Return the single block of a query that can be evaluated in batches, or why there is none."""
     from cerify.automata.nfab.evaluators import block_of
 
     require_wellformed(q)
@@ -262,7 +262,7 @@ def _block_of(q: Tree, options: Options) -> SaseQuery | Unsupported:
 
 
 def _evaluation(matches_of: Callable[..., Iterable[Match]], bindings: Any, q: Tree, options: Options) -> Evaluation:
-    """Return the evaluation of a query by these matches of programs and bindings of blocks."""
+    """Return the evaluation of a query. matches_of: finds the matches of the query, given `bindings` for its blocks."""
 
     def evaluate(S: Stream) -> Iterable[Match]:
         return matches_of(q, S, bindings, options.reading, options.budget, options.aggregates)

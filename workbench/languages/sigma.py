@@ -96,8 +96,9 @@ class SigmaSyntax(Syntax[sigma.SigmaQuery]):
     def read_events(
         self, source: str | Path | Sequence[str | Path], type_column: str | None = None, time_column: str | None = None
     ) -> Stream | None:
-        """Return the documents of a file or a folder, as EQL reads them; times other than
-        `@timestamp` by their column.
+        """Return the documents of a file or a folder, as EQL reads them.
+
+        time_column: the field with the times, if it is not `@timestamp`.
         """
         from cerify.semantics.ecs import CATEGORY, TIMESTAMP, looks_like_ecs, read_ecs
 
@@ -109,7 +110,7 @@ class SigmaSyntax(Syntax[sigma.SigmaQuery]):
         return ()
 
     def size(self, query: sigma.SigmaQuery, /) -> int:
-        """Return the number of rules, and of tests and connectives in their conditions."""
+        """Return the number of rules, tests and connectives."""
         return sum(1 + sum(1 for _ in subtrees(condition)) for condition in _conditions(query))
 
     def constants(self, query: sigma.SigmaQuery) -> list[Value]:
@@ -152,7 +153,7 @@ class SigmaExplanations(Explanations[sigma.SigmaQuery]):
         return SigmaExplainer(query, S, text)
 
     def test_logs(self, query: sigma.SigmaQuery, schema: Schema | None = None, /) -> TestLogs:
-        """Return logs on which rules that differ in one place, or converters with another reading, differ."""
+        """Return logs that detect rules that differ in one place, and converters that follow another reading."""
         from cerify.equivalence.sigma import make_sigma_tests
 
         if schema is not None:
@@ -203,7 +204,7 @@ class SigmaExplanations(Explanations[sigma.SigmaQuery]):
 
 
 def _line_of_log(log: Iterable[Event], alerts: Iterable[SigmaAlert], kills: Iterable[str]) -> Mapping[str, Any]:
-    """Return a test log as JSON, with its alerts and the mistakes that it finds."""
+    """Return a test log as JSON, with its alerts and the mistakes that it detects."""
     from cerify.semantics.ecs import document_of_event
 
     return {
@@ -231,7 +232,7 @@ class SigmaDeciders(Deciders[sigma.SigmaQuery]):
     """The comparisons of queries of Sigma."""
 
     def compare(self, left: sigma.SigmaQuery, right: sigma.SigmaQuery, question: DecisionQuestion) -> Verdict:
-        """Decide rules that differ only in conditions; search for a log that separates others."""
+        """Decide rules that differ only in conditions; for other rules, search for a log on which they differ."""
         from cerify.equivalence.sigma import SameRules, compare_sigma
         from cerify.equivalence.verdict import Certificate, Contained, Equivalent
 
@@ -247,7 +248,7 @@ class SigmaDeciders(Deciders[sigma.SigmaQuery]):
         return True
 
     def unproved(self, certificate: Certificate, budget: Budget, /) -> str | None:
-        """Return the error in a certificate, found by a new comparison: it holds no proof to check."""
+        """Return the error in a certificate, found by a new comparison, because it has no proof to check."""
         from cerify.equivalence.sigma import SameRules, compare_sigma
 
         left, right = parse(certificate.left), parse(certificate.right)
@@ -275,7 +276,7 @@ def _conditions(query: sigma.SigmaQuery) -> list[eql.Condition]:
 
 
 def _unused_parts(query: sigma.SigmaQuery) -> list[Problem]:
-    """Return the problems of detections that no condition names, and of aliases that nothing names."""
+    """Return problems with detections that no condition names, and with aliases that group-by does not name."""
     said = {"condition": "the condition does not name the detection", "group-by": "group-by does not name the alias"}
     return [
         Problem("unused", f"{rule}: {said[of]} {name!r}", None, advice=f"name it in `{of}`, or leave it out")
@@ -284,7 +285,7 @@ def _unused_parts(query: sigma.SigmaQuery) -> list[Problem]:
 
 
 def _absent_fields(names: Sequence[str], known: Collection[str]) -> list[Problem]:
-    """Return the problem of the fields that no event has, if there are some."""
+    """Return a problem with all fields that no event has; nothing if every field occurs."""
     near = {name: one for name in names if (one := find_nearest_name(name, known)) is not None}
     if len(names) < 2:
         return [Problem("attribute", f"no event has the field {name!r}", None, near.get(name)) for name in names]
@@ -299,7 +300,7 @@ ABSENT = eql.FieldConstant(None)
 def _fields(query: sigma.SigmaQuery, needed: bool = False) -> Iterable[eql.EventField]:
     """Yield the fields that the rules of a query use, except fields that an alert takes from its group.
 
-    needed: without those that a condition wants to be absent, too.
+    needed: also leave out fields that a condition requires to be absent.
     """
     for condition in _conditions(query):
         tests = (node for node in subtrees(condition) if needed and isinstance(node, eql.FieldComparison))
@@ -313,7 +314,7 @@ def _fields(query: sigma.SigmaQuery, needed: bool = False) -> Iterable[eql.Event
 
 
 def _of_numbers(query: sigma.SigmaQuery) -> Iterable[tuple[str, str]]:
-    """Yield comparisons, sums, averages and percentiles, which use numbers only, each with its field."""
+    """Yield each comparison, sum, average and percentile, which need numbers, with its field."""
     for condition in _conditions(query):
         for node in subtrees(condition):
             if isinstance(node, eql.FieldComparison) and node.comparator in sigma.SIGNS:
@@ -347,7 +348,7 @@ def _denotational(query: sigma.SigmaQuery, S: Stream, options: Options) -> Itera
 
 
 def matches_of(query: sigma.SigmaQuery, S: Stream, options: Options) -> list[Match]:
-    """Return the alerts as matches, whose result is the rule with the fields of its group."""
+    """Return the alerts as matches, whose result is the rule and the fields of its group."""
     return [
         Match(a.at, a.events, (), result_of({"rule": a.rule, "group": dict(a.group)}))
         for a in alerts_of(query, S, options.sigma_reading, options.budget)
@@ -363,7 +364,7 @@ def _why_not_counting(query: sigma.SigmaQuery, schema: Schema | None, options: O
 
 
 def _counting(query: sigma.SigmaQuery, S: Stream, options: Options) -> Iterable[Match]:
-    """Evaluate in one pass; by the definition if times decrease."""
+    """Evaluate rules by counting in one pass; if times decrease, evaluate by the definition."""
     from cerify.automata.sigma import count_alerts, times_ascend
 
     return count_alerts(query, S, options.budget) if times_ascend(S) else matches_of(query, S, options)
