@@ -742,7 +742,7 @@ def test_a_fault_of_cerify_is_no_answer(monkeypatch: pytest.MonkeyPatch, capsys:
     assert exit_.value.code == 70
     err = capsys.readouterr().err
     assert "AssertionError: unreachable" in err
-    assert "a fault of cerify" in err
+    assert "a defect of cerify" in err
 
 
 def test_sase_without_seq_does_not_look_like_core_cel(run: Run) -> None:
