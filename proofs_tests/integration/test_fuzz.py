@@ -322,7 +322,7 @@ def test_a_disagreement_says_why_and_how_to_see_it_again(tmp_path: Path) -> None
     [
         ((), "give the engine's command"),
         (("--evaluator", "automaton", "--", "true"), "give the engine's command"),
-        (("--processes", "2", "--", "true"), "--processes goes with --evaluator"),
+        (("--processes", "2", "--", "true"), "--processes needs --evaluator"),
         (("--", "no-such-engine-anywhere"), "no-such-engine-anywhere"),
         (("--", sys.executable, "-c", "pass"), "did not start"),
         (("--cases", "0", "--evaluator", "automaton"), "--cases"),

@@ -102,4 +102,4 @@ def test_an_engine_is_sent_consumption_only_if_it_names_it() -> None:
     command = ["--consumption", "any", "--json", "--", sys.executable, "-c", "\n".join(code)]
     said = CliRunner().invoke(fuzz.fuzz_command, command, standalone_mode=False)
     assert said.return_value == 1
-    assert "does not name consumption" in json.loads(said.output.splitlines()[0])["summary"]["ended"]
+    assert "does not list consumption" in json.loads(said.output.splitlines()[0])["summary"]["ended"]
