@@ -1,6 +1,6 @@
 """The command line: it finds the command, and turns errors into one message and an exit status.
 
-Exit status, for every command: 0 yes or pass, 1 no or fail, 2 a usage or input error, 70 a fault of cerify.
+Exit status, for every command: 0 yes or pass, 1 no or fail, 2 a usage or input error, 70 a defect of cerify.
 """
 
 from __future__ import annotations

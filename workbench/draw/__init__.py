@@ -1,1 +1,1 @@
-"""Drawings of streams and matches, and the pages they stand on."""
+"""Drawings of streams and matches, and the pages that show them."""

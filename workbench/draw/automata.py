@@ -48,7 +48,7 @@ OCCURS = "The expression takes place at an event if the automaton is in a double
 
 
 def diagram_of_automaton(A: CEA | DFA, title: str) -> Diagram:
-    """Return an automaton as a diagram. Raises BudgetExceeded where it is too large to be read."""
+    """Return an automaton as a diagram. Raises BudgetExceeded if it is too large to read."""
     return diagram_of_cea(A, title) if isinstance(A, CEA) else diagram_of_dfa(A, title)
 
 
@@ -84,7 +84,9 @@ def diagram_of_dfa(A: DFA, title: str) -> Diagram:
 
 
 class _Union:
-    """Texts for unions of the automaton's predicates, shortened if they include all types of events, or nearly all."""
+    """A writer of texts for unions of the automaton's predicates. They are short if all events are in it, or nearly
+    all.
+    """
 
     def __init__(self, A: CEA) -> None:
         self.predicates = A.predicates
@@ -94,7 +96,7 @@ class _Union:
             self.types = []
 
     def texts(self, predicates: tuple[Predicate, ...]) -> list[str]:
-        """Return lines; an event is in the union if one of them is true of it."""
+        """Return lines of predicates; an event is in the union if at least one of them is true for it."""
         if Anything() in predicates:
             return [predicate_text(Anything())]
         chosen = {self.predicates.index(P) for P in predicates}
@@ -142,7 +144,7 @@ def predicate_text(P: Predicate, level: int = 0) -> str:
 
 
 def types_text(alphabet: Alphabet, types: frozenset[int], every: Iterable[int]) -> Iterator[str]:
-    """Yield texts for a set of event types, as alternatives. `every` has the types that are possible."""
+    """Yield alternatives that describe a set of event types. every: the types that are possible."""
     every = frozenset(every)
     starts = frozenset(alphabet.starts) & every
     if starts and (
@@ -163,7 +165,7 @@ def _select_other_types(alphabet: Alphabet) -> frozenset[int]:
 
 
 def _label_types(alphabet: Alphabet, types: frozenset[int]) -> Iterator[str]:
-    """Yield the types, those of one event type together."""
+    """Yield texts for the letters of these types, with those of one event type together."""
     of: dict[str | None, list[int]] = {}
     for a, minterm in enumerate(alphabet.types):
         name = next((_type_and_mask(alphabet.predicates[i])[0] for i in sorted(minterm.chosen)), None)
@@ -243,7 +245,7 @@ def diagram_of_query(q: sase.Tree, title: str) -> Diagram:
 
 
 def table(A: NFAb) -> Iterator[DrawnSection]:
-    """Return the formulas by purpose, as in Figure 2(b)."""
+    """Return the formulas of an automaton in sections by purpose, as in Figure 2(b)."""
     for title, parts in PARTS:
         labels = [label for part in parts for label in A.theta if label.part == part]
         if labels:
@@ -284,7 +286,7 @@ def diagram_of_clause(q: MatchRecognize, title: str, budget: Budget) -> Diagram:
 
 
 def _names(A: Automaton) -> Iterator[str]:
-    """Yield the variable of each state, with a number where it has several."""
+    """Yield the variable of each state, with a number if several states have it."""
     times, seen = Counter(A.variables), Counter[str]()
     for variable in A.variables:
         seen[variable] += 1
@@ -345,7 +347,7 @@ def hoa_of_dfa(A: DFA, name: str) -> str:
 
 
 def _numbered(texts: Iterable[str]) -> dict[str, int]:
-    """Return a number for each text; predicates that read the same are the same."""
+    """Number the distinct texts; predicates with the same text count as one."""
     return {text: i for i, text in enumerate(dict.fromkeys(texts))}
 
 
@@ -404,7 +406,7 @@ LEGEND = "In the order of preference, from the left or the top; a number ends a 
 
 @dataclass
 class _Node:
-    """A row with a label, or the end of a labelling; lines: the text beside the arrow that leads to it."""
+    """A node of the tree: a row with a label, or the end of a labelling. lines: the text beside the arrow to it."""
 
     name: str
     lines: tuple[str, ...]
@@ -413,7 +415,7 @@ class _Node:
     is_whole: bool = True  # whether all that was tried after it is there
 
     def child(self, name: str) -> _Node | None:
-        """Return the last child, if it has this name and is not an end."""
+        """Return the last child if it has this name and is not an end, else None."""
         last = self.children[-1] if self.children else None
         return last if last is not None and last.name == name and last.kind != "end" else None
 
@@ -422,8 +424,8 @@ class _Node:
 class _Tree:
     """The tree so far.
 
-    room: for how many nodes, besides the match. hidden: the attempts that are not in it. complete: the labellings that
-    are complete; shown: those of them in it.
+    room: how many more nodes fit, besides those of the match. hidden: how many attempts are left out. complete: how
+    many labellings are complete. shown: how many of these are in the tree.
     """
 
     traced: Traced
@@ -436,7 +438,7 @@ class _Tree:
     shown: int = 0
 
     def attempted(self, one: LabelAttempt) -> None:
-        """Add a row that was given a label, if there is room."""
+        """Add the row of an attempt to label it, if there is room."""
         parent = self._reached(one.labels[:-1])
         if parent is None or (parent.child(one.labels[-1]) is None and self.room <= 0):
             self.hidden += 1
@@ -467,14 +469,14 @@ class _Tree:
             reached.is_whole = False
 
     def _reached(self, labels: Sequence[str]) -> _Node | None:
-        """Return the node of a labelling that was reached last; None if it is not there."""
+        """Return the node for the last of these labels, on the newest branch; None if it was left out."""
         node: _Node | None = self.root
         for label in labels:
             node = None if node is None else node.child(label)
         return node
 
     def _node(self, labels: tuple[str, ...], one: LabelAttempt | None) -> _Node:
-        """Return the node of the last of these labels; one: the attempt that led to it, None if it is taken."""
+        """Make the node for the last of these labels. one: the attempt that led to it; None for one of the match."""
         A, r = labels[-1], self.traced.s + len(labels) - 1
         if one is not None and not one.there:
             return _Node(A, ("there is no row",), "fail")
@@ -487,9 +489,9 @@ class _Tree:
 
 
 def preference_tree(q: MatchRecognize, S: Stream, place: int, title: str) -> Diagram:
-    """Return the labellings at the row of a table with this position.
+    """Draw as a tree the labellings that are tried from the row at this position on.
 
-    Raises InputError where there is no such row, Unsupported for the longest match, and BudgetExceeded where the match
+    Raises InputError if the table has no such row, Unsupported for the longest match, and BudgetExceeded if the match
     is too long to draw.
     """
     if not 0 <= place < len(S):
@@ -522,7 +524,7 @@ def preference_tree(q: MatchRecognize, S: Stream, place: int, title: str) -> Dia
 
 
 def _number(made: RowOutput, place: int) -> int:
-    """Return the number of a match found at a row: one more than the number of those that begin before it."""
+    """Return the number that a match found at a row has: one more than the number of matches that begin before it."""
     partition, s = made.place[place]
     number = 1
     with suppress(IllFormed, BudgetExceeded):  # the matches before are counted

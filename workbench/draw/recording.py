@@ -1,7 +1,7 @@
 """Record the run of any evaluator over a stream, event by event, as data for pictures.
 
-A recording has the state of the evaluator after each event, as the evaluator itself has it. Partial matches are a graph
-of nodes to which nodes are only added.
+A recording has the evaluator's own state after each event. Partial matches are a graph, to which nodes and links are
+only added.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ MOST_FOUND = 40  # matches that are listed at a step
 
 @dataclass(frozen=True)
 class DrawnNode:
-    """A node: its position, if any, its text, and the step at which it was made."""
+    """A node of partial matches: its position, if it has one, its text, and the step that made it."""
 
     kind: NodeKind
     name: str
@@ -82,7 +82,7 @@ class DrawnNode:
 
 @dataclass(frozen=True)
 class Link:
-    """An arrow between two nodes by their numbers, and the step at which it was made."""
+    """An arrow between two nodes, given by number, and the step that made it."""
 
     source: int
     target: int
@@ -92,9 +92,9 @@ class Link:
 
 @dataclass(frozen=True)
 class StateRow:
-    """The partial matches of a state, or of some states together, as nodes; states are indices into the diagram's.
+    """A row of the table of a step: the partial matches of a state, or of several states together, as nodes.
 
-    fate: what happened to them at this step. gone: whether they end with it.
+    states: indices into the diagram's states. fate: what happened to the row at this step. gone: whether it ends there.
     """
 
     holder: str
@@ -107,7 +107,7 @@ class StateRow:
 
 @dataclass(frozen=True)
 class RecordedMatch:
-    """A match, and the nodes on the path that stands for it."""
+    """A match, and the path of nodes that represents it."""
 
     match: Match
     path: tuple[int, ...]
@@ -115,10 +115,10 @@ class RecordedMatch:
 
 @dataclass(frozen=True)
 class DrawnStep:
-    """The state after an event. fired: the arrows of the diagram that were followed, as indices.
+    """The evaluator's state after an event. fired: the indices of the diagram's arrows that were followed.
 
     rows: the partial matches by state. live: the nodes that a state can still reach. more: whether there are matches
-    beyond those found. text: what happened, if it is more than that the event was read.
+    beyond those found. text: what happened, if more happened than that the event was read.
     """
 
     position: int
@@ -131,7 +131,7 @@ class DrawnStep:
 
     @property
     def active(self) -> frozenset[int]:
-        """Return the states that have a run, as indices into the diagram's."""
+        """Return the states that have a run, as indices into the diagram's states."""
         return frozenset(q for row in self.rows for q in row.states)
 
 
@@ -139,7 +139,7 @@ class DrawnStep:
 class DrawnLabels:
     """The headings of a page, and the texts for empty parts. finals: whether the table marks final rows.
 
-    fate: the heading of what became of a row of the table, if that is shown. unit: what one goes through.
+    fate: the heading of the column that says what happened to a row, if it is shown. unit: the word for a step's input.
     """
 
     holds: str
@@ -156,8 +156,8 @@ class DrawnLabels:
 class Recording:
     """A run over a stream: the automaton, all nodes and links ever made, and a step for each event that is read.
 
-    The first step is the one before the first event. An evaluator that goes back reads an event several times; it has
-    no nodes. notes are sentences below the drawing.
+    The first step is before the first event. An evaluator that backtracks reads an event several times, and has no
+    nodes. notes: sentences below the drawing.
     """
 
     query: str
@@ -170,19 +170,19 @@ class Recording:
     notes: tuple[str, ...] = ()
 
     def find_nodes(self, step: DrawnStep) -> tuple[DrawnNode, ...]:
-        """Return the nodes made at a step."""
+        """Return the nodes that a step made."""
         return tuple(node for node in self.nodes if node.born == step.position)
 
 
 @dataclass
 class Graph:
-    """The nodes and links of a growing recording. Raises BudgetExceeded for more than can be drawn."""
+    """The nodes and links of a growing recording. Raises BudgetExceeded if there are too many to draw."""
 
     nodes: list[DrawnNode] = field(default_factory=list)
     links: dict[Link, None] = field(default_factory=dict)
 
     def add(self, kind: NodeKind, label: str, position: int | None, born: int) -> int:
-        """Return the number of a new node."""
+        """Add a node and return its number. born: the step that makes it."""
         if len(self.nodes) >= MOST_NODES:
             raise BudgetExceeded(
                 f"the run makes more than {MOST_NODES} nodes by event {born}, more than can be drawn; "
@@ -193,7 +193,7 @@ class Graph:
         return n
 
     def link(self, source: int, target: int, kind: LinkKind, born: int) -> None:
-        """Add an arrow."""
+        """Add an arrow between two nodes. born: the step that makes it."""
         if len(self.links) >= MOST_LINKS:
             raise BudgetExceeded(
                 f"the run makes more than {MOST_LINKS} links by event {born}, more than can be drawn; "
@@ -203,10 +203,10 @@ class Graph:
 
 
 class Recorded(Generic[N]):
-    """The recorded nodes of an evaluator, by their identity.
+    """A map from an evaluator's nodes, by identity, to their numbers in a graph.
 
-    below: the nodes that a node leads to. add: adds a node to the graph, those below it being there, at a step; it
-    returns its number.
+    below: a function that returns the nodes that a node leads to. add: a function that adds a node to the graph at a
+    step and returns its number; the nodes below it are then already there.
     """
 
     def __init__(self, below: Callable[[N], Iterable[N]], add: Callable[[N, int], int]) -> None:
@@ -218,7 +218,7 @@ class Recorded(Generic[N]):
         return self._number[id(node)]
 
     def record(self, root: N, n: int) -> None:
-        """Record a node, after the nodes below it, unless recorded."""
+        """Record a node at step n, after the nodes below it, unless they are recorded."""
         pending = [root]
         while pending:
             node = pending[-1]
@@ -232,7 +232,7 @@ class Recorded(Generic[N]):
                 self._kept.append(node)
 
     def live(self, pending: list[N]) -> frozenset[int]:
-        """Return the numbers of the nodes and of all nodes below them."""
+        """Return the numbers of these nodes and of all nodes below them."""
         live = set[int]()
         while pending:
             node = pending.pop()
@@ -252,7 +252,7 @@ def require_short(S: Stream) -> None:
 
 
 def arrows(diagram: Diagram, followed: Iterable[tuple[int, int, str]]) -> frozenset[int]:
-    """Return the indices of the arrows of a diagram that lead from a state to another with a kind: rows of followed."""
+    """Return the indices of the diagram's arrows that were followed, given as (source, target, kind)."""
     ways = set(followed)
     return frozenset(k for k, edge in enumerate(diagram.edges) if (edge.source, edge.target, edge.kind) in ways)
 
@@ -267,29 +267,29 @@ Path = tuple[int, ...]
 
 
 class DrawnRun(Protocol):
-    """An evaluation that is being recorded."""
+    """The interface of an evaluation that is being recorded."""
 
     graph: Graph
 
     def push(self, n: int, type_: int) -> None: ...
 
     def state_rows(self) -> Iterator[tuple[int, str, Path]]:
-        """Return the active states of the I/O-deterministic automaton, each with a key's text and its nodes."""
+        """Return the active states of the I/O-deterministic automaton, each with the text of a key and its nodes."""
 
     def live(self) -> frozenset[int]: ...
 
     def paths(self) -> Iterator[tuple[Path, Valuation]]:
-        """Return the complex events at the last position read."""
+        """Return the complex events at the last position that was read, each with its path of nodes."""
 
 
 def label(position: int, marks: Marks) -> str:
-    """Return the position, and the variables of the query that mark it."""
+    """Format a position, and the variables of the query that mark it."""
     own = sorted(A for A in marks - MARKED if not is_mark(A))
     return " ".join((str(position), ", ".join(own))).strip()
 
 
 class UnwindowedRun:
-    """Algorithm 2: nodes with lists of children."""
+    """A run of Algorithm 2, whose nodes have lists of children."""
 
     def __init__(self, automaton: Determinized, checker: CorrelatedFilterChecker | None) -> None:
         self.graph = Graph()
@@ -347,7 +347,9 @@ class UnwindowedRun:
 
 
 class DrawnSeries:
-    """Algorithm 2 under windows and partitions: nodes that add one event, and nodes for unions of two sets."""
+    """A run of Algorithm 2 under windows and partitions, with nodes that add one event, and nodes for unions of two
+    sets.
+    """
 
     def __init__(
         self, automaton: Determinized, scope: Scope, S: Stream, checker: CorrelatedFilterChecker | None
@@ -441,8 +443,9 @@ MOST_PATHS = 20 * MOST_FOUND  # under checks several paths can stand for one mat
 def record_cel(
     phi: Formula, S: Stream, query: str, output: OutputName = "matches", budget: Budget = Budget()
 ) -> Recording:
-    """Record the run of a formula over a stream. Raises Unsupported if it needs more than one automaton,
-    BudgetExceeded.
+    """Record the run of a formula over a stream.
+
+    Raises Unsupported if it needs more than one automaton, BudgetExceeded.
     """
     require_short(S)
     plan = required_plan(phi, budget)
@@ -493,7 +496,7 @@ def _step(
 
 
 def _find_first_matches(run: DrawnRun, n: int, output: OutputName) -> tuple[tuple[RecordedMatch, ...], bool]:
-    """Return the first matches at a position, each once, and whether there are more."""
+    """Return the first matches at position n, each once, and whether there are more."""
     found: dict[Match, RecordedMatch] = {}
     for number, (path, mu) in enumerate(run.paths()):
         if len(found) == MOST_FOUND or number == MOST_PATHS:
@@ -518,8 +521,9 @@ EXPRESSION_LABELS = DrawnLabels(holds="State", holder="State", found="It takes p
 
 
 def record_expression(E: Expression, S: Stream, query: str, budget: Budget = Budget()) -> Recording:
-    """Record the run of an expression over a stream. Raises Unsupported, BudgetExceeded, and InputError for a late
-    start.
+    """Record the run of an event expression over a stream.
+
+    Raises Unsupported, BudgetExceeded, and InputError if an event of type start is not the first.
     """
     require_short(S)
     A = compile_expression(E, S.schema, budget)
@@ -580,8 +584,9 @@ FATES: dict[Fate, str] = {
 
 
 def record_rows(q: MatchRecognize, S: Stream, query: str, budget: Budget = Budget()) -> Recording:
-    """Record the run of a clause over a table. Raises BudgetExceeded, and IllFormed where AFTER MATCH SKIP leads
-    nowhere.
+    """Record the run of a clause over a table.
+
+    Raises BudgetExceeded, Unsupported for some longest matches, and IllFormed if AFTER MATCH SKIP has no row to go to.
     """
     require_short(S)
     made = RowOutput(q, S)
@@ -636,7 +641,7 @@ class _Log:
 
 @dataclass(frozen=True)
 class _RecordedRun(RowPartition):
-    """A partition, or the frame of a row, whose search records its steps."""
+    """The search in a partition, or in the frame of a row, which records its steps."""
 
     log: _Log = field(kw_only=True)
 
@@ -653,7 +658,7 @@ class _RecordedRun(RowPartition):
         return after
 
     def why(self, s: int, states: Sequence[int], number: int, is_taken: bool) -> str:
-        """Return the condition of the last of these states with its values; s: the row of the first one."""
+        """Return the condition of the last of these states, with its values. s: the row of the first state."""
         A = self.automaton.variables[states[-1]]
         if A not in self.q.conditions:
             return "it has no condition"
@@ -665,7 +670,7 @@ class _RecordedRun(RowPartition):
         return condition_text(self.log.made, A, frame, outcome)
 
     def labels(self, states: Sequence[int]) -> str:
-        """Return the labels of rows in these states."""
+        """Format the labels of rows in these states."""
         return labels_text(self.automaton.variables[state] for state in states) if states else "none"
 
     def fired(self, states: Sequence[int], is_complete: bool) -> set[tuple[int, int, str]]:
@@ -678,7 +683,7 @@ class _RecordedRun(RowPartition):
 
 @dataclass(frozen=True)
 class _RecordedThreads(ThreadSimulation):
-    """The threads of a search; each layer is a step."""
+    """A search by threads that records each layer as a step."""
 
     run: _RecordedRun
 
@@ -723,7 +728,7 @@ class _RecordedThreads(ThreadSimulation):
 
 
 class _RecordedBacktracking(Backtracking):
-    """The search for a match; each attempt is a step."""
+    """A search by backtracking that records each attempt as a step."""
 
     def __init__(self, ahead: Lookahead, run: _RecordedRun) -> None:
         super().__init__(ahead, run.budget)
@@ -762,7 +767,9 @@ class _RecordedBacktracking(Backtracking):
         self._add(r, state, "given back: nothing that follows leads to a match", says, frozenset())
 
     def _add(self, r: int, tried: int | None, fate: str, says: str, fired: frozenset[int]) -> None:
-        """Add a step at row r: the last row of the labelling, or with `tried` a row tried in a state after it."""
+        """Add a step at row r. tried: the state in which the row was tried in vain; None if the labelling ends with the
+        row.
+        """
         run, places = self.run, self.run.places
         rows = [self._row(k, state) for k, state in enumerate(self.path)]
         if tried is not None:
@@ -774,7 +781,7 @@ class _RecordedBacktracking(Backtracking):
         run.log.add(places[r], rows, fired, f"{where} {run.log.row_text(places[r])}: {says}")
 
     def _row(self, k: int, state: int) -> StateRow:
-        """Return a row of the labelling by number, with the labels that are tried if the row is given back."""
+        """Return row k of the labelling, with the labels to try next if the row is given back."""
         A, r = self.run.automaton, self.start + k
         ways = [way.target for way in self.ahead.possible(A.follow[self.path[k - 1]] if k else A.first, r, r == 0)]
         after = ["the end of the match" if way == ACCEPT else A.variables[way] for way in ways[ways.index(state) + 1 :]]
@@ -802,10 +809,9 @@ BUFFER = (
 def record_sase(
     q: sase.Tree, S: Stream, query: str, reading: Reading = DECIDED, budget: Budget = Budget()
 ) -> Recording:
-    """Return the run of a query of one block over a stream. Raises Unsupported for other queries, BudgetExceeded,
-    InputError.
+    """Record the run of a query of one block over a stream; the last step is at the end of the stream.
 
-    The last step is that of the end of the stream.
+    Raises Unsupported for other queries, BudgetExceeded, InputError.
     """
     require_short(S)
     if not isinstance(q, sase.SaseQuery):
@@ -821,7 +827,7 @@ def record_sase(
 
 
 class _Buffer:
-    """An evaluator under observation: the nodes of its runs, numbered in the order in which they are seen."""
+    """An observer of an evaluator; it numbers the nodes of the runs in the order in which it sees them."""
 
     def __init__(self, evaluator: BlockRunner) -> None:
         self.evaluator = evaluator
@@ -829,7 +835,7 @@ class _Buffer:
         self.nodes = Recorded[BufferNode](lambda node: node.before, self._add)
 
     def step(self, n: int, matching: list[BufferNode]) -> DrawnStep:
-        """Return the step after event n, with the nodes that are certainly matches by then."""
+        """Return the step after event n. matching: the nodes at which a match is certain by then."""
         groups = [
             (place, key, list(group.nodes.values()))
             for key, tables in self.evaluator.partitions.items()

@@ -55,7 +55,7 @@ STYLES = ("draw/growth.css", "draw/stepper.css")
 
 
 def stepper(run: Recording) -> str:
-    """Return the page of a recording. Raises Unsupported where Graphviz is not installed."""
+    """Return the page of a recording. Raises Unsupported if Graphviz is not installed."""
     script = (ROOT / "draw/stepper.js").read_text(encoding="utf-8")
     digest = b64encode(sha256(script.encode()).digest()).decode()
     undrawn = automaton = ""
@@ -94,7 +94,7 @@ def summary(run: Recording) -> str:
 
 
 def sentence(run: Recording, step: DrawnStep) -> str:
-    """Return a step in labels."""
+    """Describe a step in a few sentences."""
     if step.text:
         return step.text
     if step.position < 0:
@@ -118,12 +118,12 @@ def _summary(run: Recording, step: DrawnStep, what: str) -> str:
 
 
 def nodes_text(run: Recording, row: StateRow) -> str:
-    """Return the nodes of a row of the table by name, in their order."""
+    """Write the names of the nodes in a row of the table, in their order."""
     return ", ".join(run.nodes[n].name for n in row.nodes)
 
 
 def match_text(match: Match) -> str:
-    """Return the events of a match, or those of each variable."""
+    """Format the events of a match, or of each of its variables."""
     if match.bindings:
         return ", ".join(f"{A} {{{', '.join(map(str, positions))}}}" for A, positions in match.bindings)
     return f"{{{', '.join(map(str, match.events))}}}"
@@ -144,10 +144,9 @@ def _count(number: int, word: str, words: str | None = None) -> str:
 
 
 def growth_svg(recording: Recording, at: DrawnStep | None = None) -> str:
-    """Return the nodes and links as inline SVG: those that exist at a step, or all of the run for a page that hides
-    some.
+    """Return the nodes and links that exist at a step as inline SVG; without a step, those of the whole run.
 
-    The colours are those of growth.css, which the page has to carry. Raises Unsupported where Graphviz is not there.
+    The colours are those of growth.css, which the page must include. Raises Unsupported if Graphviz is not installed.
     """
     nodes, links = recording.nodes, recording.links
     places, arrows, positions, width, height = _layout(recording)
@@ -175,7 +174,7 @@ def growth_svg(recording: Recording, at: DrawnStep | None = None) -> str:
 
 
 def described(recording: Recording, at: DrawnStep | None = None) -> str:
-    """Return the nodes in words, for screen readers."""
+    """Describe the nodes in words, for screen readers."""
     nodes = [node for node in recording.nodes if at is None or node.born <= at.position]
     links = [link for link in recording.links if at is None or link.born <= at.position]
     text = []
@@ -186,8 +185,10 @@ def described(recording: Recording, at: DrawnStep | None = None) -> str:
 
 
 def _layout(recording: Recording) -> tuple[list[Point], dict[Link, Arrow], dict[int, float], float, float]:
-    """Return the middle of each node, the arrow of each link, the middle of each position's column,
-    and the total size.
+    """Place a recording's nodes for a drawing.
+
+    Return the middles of the nodes, the arrows of the links, the middle of each position's column, the width and the
+    height.
     """
     found = graphviz(_dot(recording))
     _, _, width, height = map(float, found["bb"].split(","))
@@ -261,7 +262,7 @@ def _node(n: int, node: DrawnNode, place: Point, at: DrawnStep | None) -> str:
 
 
 def key_svg(recording: Recording) -> str:
-    """Return the legend of the strokes as inline SVG; "" where there are fewer than two kinds of strokes."""
+    """Return the legend of the strokes as inline SVG; "" if there are fewer than two kinds of strokes."""
     kinds = [kind for kind in MEANING if any(link.kind == kind for link in recording.links)]
     if len(kinds) < 2:
         return ""

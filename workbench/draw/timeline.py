@@ -20,7 +20,7 @@ Presence = Literal["common", "missing", "extra"]
 
 @dataclass(frozen=True)
 class TimelineColumn:
-    """An event as drawn: its position, a title (its type), and a line for each value."""
+    """An event on a timeline: its position, a title (its type), and a line for each value."""
 
     position: int
     title: str
@@ -29,7 +29,7 @@ class TimelineColumn:
 
 @dataclass(frozen=True)
 class Row:
-    """A complex event as drawn: a dot on each of its positions, a flag at the one where it is reported, a caption.
+    """A complex event on a timeline: a dot at each of its positions, a flag where it is reported, and a caption.
 
     Positions that do not form one complex event, such as those at which an event expression takes place, have no report
     position (at is None) and no line between them.
@@ -79,7 +79,7 @@ def timeline(columns: Sequence[TimelineColumn], rows: Sequence[Row] = ()) -> str
 
 
 def _places(columns: Sequence[TimelineColumn], card: float) -> tuple[dict[int, float], float]:
-    """Return the middle of each position's card, and the width of all."""
+    """Return the middle of each position's card, and the width of the whole timeline. card: the width of a card."""
     centre: dict[int, float] = {}
     x, previous = float(MARGIN), None
     for column in columns:
@@ -148,7 +148,7 @@ def _caption(row: Row, centre: Mapping[int, float]) -> str:
 
 
 def _description(columns: Sequence[TimelineColumn], rows: Sequence[Row]) -> str:
-    """Return the drawing in words, for people who cannot see it."""
+    """Describe the drawing in words, for people who cannot see it."""
     events = "; ".join(f"{c.position}: {' '.join((c.title, *c.lines))}" for c in columns)
     return f"Stream of {len(columns)} events. {events}." + "".join(f" {row.caption}." for row in rows)
 
@@ -170,7 +170,7 @@ MOST_ROWS = 16
 
 
 def matches_svg(S: Stream, matches: Collection[Match]) -> str:
-    """Return the stream as the text of an SVG file, with a row for each match; of many matches the first ones."""
+    """Return the stream as an SVG file, with a row for each of the first matches."""
     return document(drawn(S, [match_row(match) for match in sorted(matches)[:MOST_ROWS]]))
 
 
@@ -180,12 +180,12 @@ def places_svg(S: Stream, places: Mapping[str, Iterable[int]]) -> str:
 
 
 def match_row(match: Match) -> Row:
-    """Return a match as a timeline draws it."""
+    """Return the row of a timeline for a match."""
     return Row("common", match.events, match.at, f"{{{', '.join(map(str, match.events))}}} at {match.at}")
 
 
 def places_row(text: str, positions: Iterable[int]) -> Row:
-    """Return the events at which an expression takes place, as a row of a timeline."""
+    """Return the row of a timeline for the events at which an expression takes place."""
     found = sorted(positions)
     return Row("common", found, None, text if found else f"{text}: nowhere")
 
@@ -197,9 +197,9 @@ def drawn(S: Stream, rows: Sequence[Row]) -> str:
 
 
 def columns(S: Stream, places: Iterable[int], more: Mapping[int, str] | None = None) -> list[TimelineColumn]:
-    """Return the events to draw, each with its values: all of a short stream, otherwise those around the places.
+    """Return the events to draw, with their values: all of a short stream, else those around `places`.
 
-    more: a further line for some of them.
+    more: a further line of text for some positions.
     """
     near = {p + d for p in places for d in range(-AROUND, AROUND + 1)} & set(range(len(S)))
     return [_column(S, p, more or {}) for p in (range(len(S)) if len(S) <= WHOLE else sorted(near))]
@@ -216,5 +216,5 @@ def _column(S: Stream, p: int, more: Mapping[int, str]) -> TimelineColumn:
 
 
 def _format_value(value: Value) -> str:
-    """Return a value as a query writes it; a time without the keyword and quotes, to save room."""
+    """Write a value as in a query; a time without its keyword and quotes, to save room."""
     return show_time(value) if isinstance(value, datetime) else show_value(value)

@@ -67,9 +67,10 @@ PLURAL = {"Departure": "departures", "Cancellation": "cancellations", "Weather":
 
 @dataclass(frozen=True)
 class Cut:
-    """A substream: the events of these types, of one airport, one aircraft, some days of New York (both inclusive).
+    """A substream: the events of some types, of an airport, of an aircraft, and of some days of New York (both
+    inclusive).
 
-    The cut is made before the query is evaluated, so positions, and what is contiguous, are those of the substream.
+    The substream is cut before the query is evaluated, so positions and contiguity are those of the substream.
     """
 
     types: Sequence[str] = ("Departure", "Cancellation", "Weather")
@@ -107,7 +108,7 @@ class Cut:
 
 
 def load() -> pa.Table:
-    """Return the table of all events, in the order of time. Raises InputError if the data is not installed."""
+    """Load the table of all events, in the order of time. Raises InputError if the data is not installed."""
     folder = data_folder()
     options = arrow_csv.ConvertOptions(null_values=["NA", ""], strings_can_be_null=True)
     with zipfile.ZipFile(folder / "flights.csv.zip") as archive, archive.open("flights.csv") as file:
@@ -117,7 +118,7 @@ def load() -> pa.Table:
 
 
 def events(flights: pa.Table, weather: pa.Table) -> pa.Table:
-    """Return the table of events of rows as the package has them."""
+    """Return the table of events, given the tables of flights and of weather as the package has them."""
     cancelled = pc.is_null(flights["dep_time"])
     scheduled = pc.add(_seconds(flights), pc.multiply(flights["minute"], 60))
     left = pc.add(scheduled, pc.multiply(pc.fill_null(flights["dep_delay"], 0), 60))
@@ -134,7 +135,7 @@ def events(flights: pa.Table, weather: pa.Table) -> pa.Table:
 
 
 def new_york(time: datetime) -> datetime:
-    """Return the clock of New York in 2013 at a UTC time; summer time was from 10 March to 3 November, 2 o'clock."""
+    """Convert a UTC time of 2013 to the clock of New York; summer time was from 10 March to 3 November, 2 o'clock."""
     summer = datetime(2013, 3, 10, 7, tzinfo=UTC) <= time < datetime(2013, 11, 3, 6, tzinfo=UTC)
     return (time - timedelta(hours=4 if summer else 5)).replace(tzinfo=None)
 
@@ -271,11 +272,12 @@ DRAWABLE = 10  # events of a match that a person can take in
 
 @dataclass(frozen=True)
 class SampleWindow:
-    """Positions of a substream, ascending: at most 40, on which evaluators are compared with the definition.
+    """A few events of a substream, at most 40, on which evaluators are compared with the definition.
 
-    The interpreter is slow by design, so it cannot be given a year of flights. A window has consecutive events or,
-    around a match that spans more, the events of the match with some of those between, in their order. Every evaluator
-    gets it as a stream of its own, with positions from 0; what the whole substream has there may differ.
+    The interpreter is slow by design, so it cannot be given a year of flights. A window has consecutive events. If a
+    match spans more events, the window has the match's events and some of those between, in their order. Every
+    evaluator gets it as a stream of its own, with positions from 0; so its matches may differ from those in the whole
+    substream.
     """
 
     positions: Sequence[int]
@@ -286,8 +288,9 @@ class SampleWindow:
 
 
 def windows(name: str, events: int, matches: Sequence[Match]) -> list[SampleWindow]:
-    """Return windows of `events` events of a substream: some with a match, others at places chosen
-    by the name's seed.
+    """Return windows of a substream with `events` events: some around matches, others at random places.
+
+    name: the seed of the random places.
     """
     random = Random(name)
     around = min(AROUND, len(matches))
@@ -316,9 +319,9 @@ def _consecutive(start: int, length: int, events: int) -> SampleWindow:
 
 
 def case(example: DemoQuery, window: SampleWindow, S: Stream) -> tuple[Case, SampleWindow]:
-    """Return the query on the window, as a case with the matches of the definition, and the window used.
+    """Return the query on the window, as a case with the matches of the definition, and the window that was used.
 
-    Where the definition's own cost is beyond the budget, the window loses its first half, as often as need be.
+    If the definition exceeds its budget, the window loses its first half, as often as necessary.
     """
     phi = parse(example.query)
     while True:
@@ -344,7 +347,7 @@ def case(example: DemoQuery, window: SampleWindow, S: Stream) -> tuple[Case, Sam
 
 
 class Runner(Protocol):
-    """An engine that runs cases."""
+    """The interface of an engine that runs cases."""
 
     def run(self, case: Case) -> CaseResult:
         """Return the result of the case."""
@@ -353,7 +356,7 @@ class Runner(Protocol):
 
 @dataclass(frozen=True)
 class Sample:
-    """A window, the automaton's result on it, and that of each engine asked besides."""
+    """A window, the automaton's result on it, and the result of each other engine."""
 
     window: SampleWindow
     automaton: CaseResult
@@ -362,7 +365,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class DemoFinding:
-    """An example, evaluated: the number of matches is exact, found are the first of them, at most KEPT."""
+    """The result of an example. The number of matches is exact; found: the first of them, at most KEPT."""
 
     example: DemoQuery
     stream: Stream
@@ -378,7 +381,7 @@ class DemoFinding:
 
     @property
     def illustrations(self) -> Sequence[Match]:
-        """Return matches to draw: the first, and the one with most events that is not too large."""
+        """Return matches to draw: the first one, and the largest one that is not too large to draw."""
         if not self.found:
             return []
         drawable = [match for match in self.found if len(match.events) <= DRAWABLE]
@@ -389,7 +392,8 @@ class DemoFinding:
 def find(example: DemoQuery, table: pa.Table, engine: Runner | None = None) -> DemoFinding:
     """Evaluate an example over the table of all events, and cross-check it on samples.
 
-    seconds is the time of the automaton over the whole substream: classify every event, count every match.
+    The result's seconds are those in which the automaton classifies every event of the substream and counts every
+    match.
     """
     stream, phi = example.cut.cut_table(table), parse(example.query)
     started = time.perf_counter()
@@ -401,7 +405,7 @@ def find(example: DemoQuery, table: pa.Table, engine: Runner | None = None) -> D
 
 
 def sampled(example: DemoQuery, window: SampleWindow, stream: Stream, engine: Runner | None) -> Sample:
-    """Return the results of the definition, the automaton and the engine on the same window."""
+    """Run the definition, the automaton and the engine on the same window, and return the results."""
     asked, window = case(example, window, stream)
     reported = matches(parse(example.query), window.cut_stream(stream))
     outcome = CaseResult(asked, "passed" if reported == list(asked.matches) else "failed", reported)
@@ -421,7 +425,7 @@ CONTEXT = 1  # events drawn before and after those of a match
 
 @dataclass(frozen=True)
 class PageSection:
-    """A finding for the page; differs are the drawings of samples on which an evaluator is wrong."""
+    """The section of the page about a finding. differs: drawings of samples on which an evaluator is wrong."""
 
     finding: DemoFinding
     agreed: int
@@ -448,7 +452,7 @@ def render(findings: Sequence[DemoFinding], report: Report, engine: str, note: s
 
 
 def section(finding: DemoFinding, engine: str) -> PageSection:
-    """Return the view of a finding."""
+    """Return the section of the page about a finding."""
     samples = finding.samples
     differs = [
         (f"{name} on a window of {len(sample.window.positions)} events", drawing_of_result(result, sample, finding))
@@ -477,7 +481,7 @@ def outcomes(results: Iterable[CaseResult | None]) -> list[tuple[str, int, str]]
 
 
 def drawing_of_match(match: Match, stream: Stream) -> Markup:
-    """Return a drawing of a match with its events and their neighbours; other events are left out."""
+    """Draw a match with its events and their neighbours; other events are left out."""
     near = {p + d for p in match.events for d in range(-CONTEXT, CONTEXT + 1)}
     positions = sorted(p for p in near if 0 <= p < len(stream))
     events = Stream.from_table(stream.table.take(positions), stream.schema)
@@ -487,13 +491,13 @@ def drawing_of_match(match: Match, stream: Stream) -> Markup:
 
 
 def drawing_of_result(result: CaseResult, sample: Sample, finding: DemoFinding) -> Markup:
-    """Return a sample with the expected and the reported matches; its positions are its own, from 0."""
+    """Draw a sample with the expected and the reported matches; its positions begin at 0."""
     window = sample.window.cut_stream(finding.stream)
     return markup(timeline([column(position, event) for position, event in enumerate(window)], rows_of(result)))
 
 
 def column(position: int, event: Event) -> TimelineColumn:
-    """Return an event of the flights, readable: what it is, what happened, when on the clock of New York."""
+    """Describe a flight event for a timeline: what it is, what happened, and when on the clock of New York."""
     time = event.get(TIME)
     assert isinstance(time, datetime)
     local = new_york(time)

@@ -1,8 +1,8 @@
 """The warnings about a query of CEL whose PARTITION BY lets an operator see other keys, with an event that shows it.
 
-The query is evaluated over the beginning of the stream as it is written and with PER KEY in place of the partition. The
-first match that only one of the two has is the example; the event that is to blame is one of another key that, added to
-the events of the match's key alone, takes the match away. All of it is bounded, so that a warning costs little.
+The query is evaluated over the beginning of the stream, as it is written and with PER KEY in place of the partition.
+The first match that only one of the two has is the example. The event to blame is an event of another key: the match is
+lost if it is added to the events of the match's own key. All of this is bounded, so that a warning costs little.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ OWN = 200  # events of the match's own key with which they are tried
 
 
 def warnings_across_keys(found: Iterable[AcrossKeys], S: Stream | None = None) -> Iterator[Problem]:
-    """Yield the warnings about these operators, with an example on the stream where there is one.
+    """Yield a warning for each operator that sees other keys, with an example on the stream if there is one.
 
-    The message has what to write instead, as a warning has no other place for it.
+    The message says what to write instead, as a warning has no separate field for it.
     """
     example = None
     for one in found:
@@ -44,7 +44,7 @@ def warnings_across_keys(found: Iterable[AcrossKeys], S: Stream | None = None) -
 
 
 def _example(one: AcrossKeys, S: Stream) -> str | None:
-    """Return a match on which the two readings differ, and the event that makes them; None if they do not differ."""
+    """Describe a match on which the two readings differ, and the event to blame; None if they do not differ."""
     a = one.partition.attribute
     together, alone = _matches(one.partition, S), _matches(one.per_key, S)
     differing = min(together ^ alone, default=None)

@@ -40,10 +40,9 @@ from cerify.terminal import picked
 
 @dataclass(frozen=True)
 class MatchExplanation:
-    """The positions are a match at position `at`; up to the requested number of derivations. more: whether there are
-    others.
+    """The answer that the positions are a match at position `at`, with up to the requested number of derivations.
 
-    With a valuation they are the derivations of that valuation only.
+    With a valuation, these are the derivations of that valuation only. more: whether there are others.
     """
 
     events: ComplexEvent
@@ -55,7 +54,10 @@ class MatchExplanation:
 
 @dataclass(frozen=True)
 class Rejected:
-    """The positions are not a match at `at`, or not with the valuation: why, and the nearest matches."""
+    """The answer that the positions are not a match at `at`, or not with the valuation, why, and the nearest matches.
+
+    rejection: the reasons.
+    """
 
     events: ComplexEvent
     at: int
@@ -149,7 +151,7 @@ def as_json(explanation: Explanation, phi: cel.Formula) -> Json:
 
 
 def relaxed_text(rejection: Rejection) -> str | None:
-    """Return the text of the relaxed formula that the set matches; None if there is none, or no text can express it."""
+    """Return the text of the relaxed formula that the set matches; None if there is no such formula or text."""
     if rejection.relaxed is None:
         return None
     parts = cel.subformulas(rejection.relaxed.formula)
@@ -225,7 +227,7 @@ def _extent(S: Stream) -> str:
 
 
 class CelExplainer(Explainer[Explanation]):
-    """Explains the matches of a formula by derivations, and other positions by reasons."""
+    """An explainer that explains the matches of a formula by derivations, and other positions by reasons."""
 
     heading = "Why it matches, and why not"
     legend = (

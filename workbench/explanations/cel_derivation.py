@@ -36,9 +36,9 @@ ANY = "?"
 
 
 class BoundedOracle(Interpreter):
-    """The denotational interpreter with a limit on the number of questions about sub-formulas and intervals.
+    """The denotational interpreter with a limit on how often it evaluates a sub-formula over an interval.
 
-    So an explanation ends on a long stream too, even if little matches there.
+    The limit makes an explanation end on a long stream too, even if little matches there.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class BoundedOracle(Interpreter):
 class KeyOracle:
     """An interpreter over the events at some positions, whose methods take and return positions of the whole stream.
 
-    An interval that does not end with one of these events has no valuation, so that each valuation occurs once.
+    For an interval that does not end with one of these events it returns no valuation, so that each one occurs once.
     """
 
     def __init__(self, whole: Interpreter | KeyOracle, positions: tuple[int, ...]) -> None:
@@ -92,20 +92,20 @@ Asked: TypeAlias = Interpreter | KeyOracle
 
 
 def of_key(oracle: Asked, names: tuple[str, ...], j: int) -> KeyOracle:
-    """Return the oracle over the events of this stream that have the key of the one at j."""
+    """Return an oracle that sees only the events with the key of the event at j."""
     C = (oracle.whole if isinstance(oracle, KeyOracle) else oracle).facts.same_key(names, j)
     return KeyOracle(oracle, tuple(p for p in C if not isinstance(oracle, KeyOracle) or p in oracle.positions))
 
 
 def places(oracle: Asked, i: int, j: int) -> Iterable[int]:
-    """Return the positions from i up to, but not including, j; in the stream of a key, those of its events."""
+    """Return the positions from i up to, but not including, j; for a KeyOracle, only those of its events."""
     if isinstance(oracle, KeyOracle):
         return oracle.positions[bisect_left(oracle.positions, i) : bisect_left(oracle.positions, j)]
     return range(i, j)
 
 
 def following(oracle: Asked, p: int) -> int:
-    """Return the position after p; in the stream of a key, that of its next event."""
+    """Return the position after p; for a KeyOracle, the position of its next event."""
     if isinstance(oracle, KeyOracle):
         n = bisect_right(oracle.positions, p)
         return oracle.positions[n] if n < len(oracle.positions) else len(oracle.S)
@@ -118,12 +118,12 @@ def alone(S: Stream, C: ComplexEvent) -> Stream:
 
 
 def is_hidden(phi: cel.Formula) -> bool:
-    """Return whether a valuation of phi may come from events that are not in its support: under PROJECT."""
+    """Return whether phi has PROJECT, so that a valuation may depend on events outside its support."""
     return any(isinstance(node, cel.Project) and node.variables != {ANY} for node in cel.subformulas(phi))
 
 
 def is_local(phi: cel.Formula) -> bool:
-    """Return whether C alone, without other events, decides whether it is a complex event of phi.
+    """Return whether the events of C alone decide whether C is a complex event of phi.
 
     Other events matter where matches are compared, where something must not occur, and under PROJECT. Looking at C
     alone is much cheaper: a loose formula has few matches within one set, and very many on a stream.
@@ -155,11 +155,11 @@ _Claim: TypeAlias = tuple[cel.Formula, Valuation, int, int]
 
 @dataclass(frozen=True)
 class Derivation:
-    """A step of a derivation: valuation belongs to formula over the stream from i to j, because of the clause.
+    """A step of a derivation: by this clause, the formula has the valuation over the stream from i to j.
 
-    clause says in words which clause it is, citation where it is printed, detail what it was applied with, as in
-    "k = 4"; evidence are facts of the stream that its side conditions rest on. key: where the stream is that of a key,
-    the positions of its events; all positions are those of the whole stream.
+    clause: the name of the clause. citation: where it is printed. detail: how it was applied, as in "k = 4". evidence:
+    facts of the stream on which its side conditions rest. key: if the stream is that of a key, the positions of its
+    events; all positions are those of the whole stream.
     """
 
     formula: cel.Formula
@@ -175,8 +175,7 @@ class Derivation:
 
 
 def derivations(phi: cel.Formula, mu: Valuation, i: int, j: int, oracle: Asked) -> Iterator[Derivation]:
-    """Yield all derivations of mu from phi over the oracle's stream from i to j, one at a time; none if mu does not
-    belong.
+    """Yield all derivations of the valuation mu from phi over the stream from i to j; none if phi does not have mu.
 
     The order is fixed. Raises BudgetExceeded, Unsupported.
     """
@@ -188,12 +187,12 @@ def derivations(phi: cel.Formula, mu: Valuation, i: int, j: int, oracle: Asked) 
 
 
 def nodes(root: Derivation) -> Iterator[Derivation]:
-    """Return all nodes of a derivation, each before its children."""
+    """Yield all nodes of a derivation, each before its children."""
     return subtrees(root, attrgetter("children"))
 
 
 def ordered(mus: Iterable[Valuation]) -> list[Valuation]:
-    """Return valuations in an order that is the same in every run."""
+    """Sort valuations in an order that is the same in every run."""
     return sorted(mus, key=lambda mu: sorted((p, A) for A, p in mu))
 
 
@@ -201,7 +200,10 @@ def _derive(phi: cel.Formula, mu: Valuation, i: int, j: int, oracle: Asked) -> I
     key = oracle.positions if isinstance(oracle, KeyOracle) else None
 
     def over(detail: str, *operands: _Claim, evidence: tuple[str, ...] = ()) -> Iterator[Derivation]:
-        """Yield a step for each combination of derivations of its one or two operands."""
+        """Yield a step for each combination of derivations of its one or two operands.
+
+        detail: how the clause was applied. evidence: facts on which its side conditions rest.
+        """
         title = OPERATORS[type(phi)].title
         for first in _derive(*operands[0], oracle):
             for rest in _derive(*operands[1], oracle) if len(operands) > 1 else [None]:
@@ -255,7 +257,7 @@ def _derive(phi: cel.Formula, mu: Valuation, i: int, j: int, oracle: Asked) -> I
 
 
 def _of_key(phi: cel.PerKey, mu: Valuation, i: int, j: int, oracle: Asked) -> Iterator[Derivation]:
-    """Yield the derivations from the operand over the stream of the key of the event at j, each with one more step."""
+    """Yield a PER KEY step above each derivation of its operand, over the events with the key of the event at j."""
     inner = of_key(oracle, phi.attributes, j)
     facts = (event(j, oracle.S, phi.attributes), f"the events of this key are {braces(inner.positions)}")
     key, operator = oracle.positions if isinstance(oracle, KeyOracle) else None, OPERATORS[cel.PerKey]
@@ -264,7 +266,10 @@ def _of_key(phi: cel.PerKey, mu: Valuation, i: int, j: int, oracle: Asked) -> It
 
 
 def _unchanged(phi: _Restriction, mu: Valuation, i: int, j: int, oracle: Asked) -> tuple[cel.Formula, Derivation]:
-    """Return the operand from which phi takes mu unchanged, and the step of the derivation without its children."""
+    """Return the operand from which phi takes mu unchanged, and the step of the derivation without its children.
+
+    This is for operators that keep matches of their operand as they are.
+    """
     S = oracle.S
 
     def node(clause: str, of: str, *evidence: str, detail: str = "") -> Derivation:
@@ -305,7 +310,10 @@ def supports(phi: cel.Formula, i: int, j: int, oracle: Asked) -> list[ComplexEve
 def _splits(
     phi: cel.Seq | cel.ContiguousSeq | cel.Plus | cel.ContiguousPlus, mu: Valuation, i: int, j: int, oracle: Asked
 ) -> Iterator[tuple[int, Valuation, Valuation]]:
-    """Yield every k with the valuations on its two sides that make up mu; the right side of an iteration is itself."""
+    """Yield each position k at which mu can be split, with the valuations of the left and of the right side.
+
+    The right side of an iteration is the iteration itself.
+    """
     left, right = (phi.left, phi.right) if isinstance(phi, cel.Seq | cel.ContiguousSeq) else (phi.phi, phi)
     touching = isinstance(phi, cel.ContiguousSeq | cel.ContiguousPlus)
     for k in places(oracle, i, j):
@@ -327,7 +335,7 @@ def _parts(
 
 
 def _losers(phi: cel.Preference, C: ComplexEvent, candidates: Iterable[ComplexEvent]) -> Iterator[str]:
-    """Yield each candidate that C beats under the strategy, with the reason."""
+    """Yield for each candidate that C beats under the strategy the reason why it does."""
     for other in candidates:
         if beats(phi, C, other):
             yield comparison(OPERATORS[type(phi)].symbol, C, other)

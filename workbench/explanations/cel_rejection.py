@@ -69,7 +69,9 @@ ONE_KEY = "one key"  # what attributes are called in which the events of several
 
 @dataclass(frozen=True)
 class RelaxationPoint:
-    """A possible relaxation of a node, given by a path of child numbers. part: the number of a filter's conjunct."""
+    """A possible relaxation of one node. path: the child numbers that lead to the node. part: the number of its
+    conjunct.
+    """
 
     path: Path
     kind: RelaxationKind
@@ -78,14 +80,17 @@ class RelaxationPoint:
 
 @dataclass(frozen=True)
 class Relaxed:
-    """A formula with some points relaxed. lost: by the identity of a node, the part that it replaced."""
+    """A formula with some points relaxed. lost: for the id of each relaxed node, the points and what they replaced."""
 
     formula: cel.Formula
     lost: dict[int, list[tuple[RelaxationPoint, cel.Formula]]]
 
 
 def points(phi: cel.Formula, path: Path = ()) -> Iterator[RelaxationPoint]:
-    """Yield all possible relaxations of a formula, outer nodes first; the right side of UNLESS is not relaxed."""
+    """Yield all possible relaxations of a formula, outer nodes first.
+
+    The right side of UNLESS is not relaxed, since it would forbid more.
+    """
     match phi:
         case cel.Filter(_, condition):
             for part, _ in enumerate(conjuncts(condition)):
@@ -116,12 +121,12 @@ def _kind_of(phi: cel.Formula) -> RelaxationKind:
 
 
 def relax(phi: cel.Formula, chosen: Collection[RelaxationPoint], types: Iterable[str]) -> Relaxed:
-    """Return the formula with the chosen points relaxed; where the type is free, it may be any of `types`."""
+    """Return the formula with the chosen points relaxed. An event whose type is relaxed may have any of `types`."""
     return _Relaxing(chosen, tuple(sorted(types))).result(phi)
 
 
 def at_path(phi: cel.Formula, path: Path) -> cel.Formula:
-    """Return the part of a formula that a path of child numbers leads to."""
+    """Return the part of a formula at a path of child numbers."""
     for number in path:
         phi = children(phi)[number]
     return phi
@@ -143,7 +148,7 @@ def single_tests(atom: cel.Atom) -> list[cel.Atom]:
 
 
 class _Relaxing:
-    """Builds one relaxed formula; every node of it is new, so that identity tells the places apart."""
+    """A builder of one relaxed formula. Every node of the result is new, so that its identity tells its place."""
 
     def __init__(self, chosen: Collection[RelaxationPoint], types: tuple[str, ...]) -> None:
         self.chosen = frozenset(chosen)
@@ -215,8 +220,8 @@ class _Relaxing:
         return formula
 
     def _any(self) -> cel.Formula:
-        """Return a formula for one event of any of these types, bound to no variable of the formula; without types, of
-        any.
+        """Return a formula for one event of any of these types, without a visible variable; without types, for any
+        event.
         """
         if not self.types:
             return cel.EventAtom(ANY)
@@ -233,7 +238,7 @@ class _Relaxing:
 def violation(point: RelaxationPoint, phi: cel.Formula, place: cel.Formula, node: Derivation, oracle: Asked) -> str:
     """Explain why phi lacks the node's valuation, where the node's formula is phi with the point relaxed.
 
-    place is the part of the query that phi comes from: the two differ where something below is relaxed too.
+    place: the part of the query that phi comes from. The two differ if something below is relaxed too.
     """
     i, j, mu, S = node.i, node.j, node.valuation, oracle.S
     C = sup(mu)
@@ -331,7 +336,7 @@ KEEPING = cel.In | cel.Restriction | cel.Preference | cel.Unless | cel.PerKey
 
 
 def miscounted(phi: cel.Formula, C: ComplexEvent) -> tuple[cel.Formula, str, str] | None:
-    """Return the part of phi that makes C too large or too small, the clause, and why; None if neither is so."""
+    """If phi cannot have as many events as C, return the responsible part, its clause and the message; else None."""
     while isinstance(phi, KEEPING):
         phi = children(phi)[0]
     most = len(C) + sum(isinstance(psi, cel.EventAtom) for psi in cel.subformulas(cel.expanded(phi)))
@@ -347,7 +352,7 @@ def miscounted(phi: cel.Formula, C: ComplexEvent) -> tuple[cel.Formula, str, str
 
 
 def counts(phi: cel.Formula, most: int) -> frozenset[int]:
-    """Return how many events a match of phi may have, up to `most`, by its operators alone."""
+    """Return the possible numbers of events of a match of phi, up to `most`, by its operators alone."""
     found: dict[int, frozenset[int]] = {}
     for psi in reversed(list(cel.subformulas(phi))):
         below = [found[id(child)] for child in children(psi)]
@@ -382,7 +387,7 @@ def endless(phi: cel.Formula) -> bool:
 
 
 def _sums(numbers: Iterable[int], most: int) -> set[int]:
-    """Return the sums of one or more of the numbers."""
+    """Return all sums of one or more of the numbers, with repetition, up to `most`."""
     found = set(numbers)
     pending = list(found)
     while pending:
@@ -394,7 +399,10 @@ def _sums(numbers: Iterable[int], most: int) -> set[int]:
 
 
 def _words(possible: list[int], most: int, more: bool) -> str:
-    """Return the numbers in words; a run that reaches the bound is open at its end."""
+    """Format possible numbers of events for a message, such as "1, 2 or 4 or more".
+
+    more: whether numbers beyond `most` are possible too; the last run of numbers then has no upper end.
+    """
     start = most
     while start - 1 in possible:
         start -= 1
@@ -406,7 +414,10 @@ def _words(possible: list[int], most: int, more: bool) -> str:
 
 
 def misbound(phi: cel.Formula, mu: Valuation, nearest: Valuation) -> Iterator[tuple[cel.Formula, str, str]]:
-    """Yield for each variable that `nearest` binds differently the part that binds it, the clause, and the reason."""
+    """Yield an explanation for each variable that `nearest` binds differently from mu.
+
+    It is the part of the formula that binds the variable, the clause, and the reason.
+    """
     for A in sorted({A for A, _ in mu ^ nearest}):
         asked, bound = (braces(positions(nu, A)) for nu in (mu, nearest))
         binders = [psi for psi in cel.subformulas(phi) if _binds(psi, A)]
@@ -430,8 +441,8 @@ def _binds(psi: cel.Formula, A: str) -> bool:
 class Reason:
     """A clause that rejects the set.
 
-    formula is the part of the query where it stands, i and j the interval, valuation what the clause rejects: it
-    would belong to formula if the clause asked for less. A reason about the position has no valuation.
+    formula: the part of the query with this clause. i, j: the first and the last position of the interval. valuation:
+    what the clause rejects; a weaker clause would accept it. A reason about the position has no valuation.
     """
 
     clause: str
@@ -446,10 +457,10 @@ class Reason:
 class Rejection:
     """The reasons why the set is not a match at n.
 
-    reasons: all have to go before it is one; empty if none was found.
-    relaxed: the derivation of the set by the formula without them, where there is one. nearest: the matches at n that
-    differ in the fewest positions; None if those could not all be found. gave_up: the search for reasons ran out of
-    budget. bindings: where the set is a match and a valuation of it was asked about, the valuations nearest to that.
+    reasons: the set is a match only without all of them; empty if none was found. relaxed: the derivation of the set by
+    the formula without them, if there is one. nearest: the matches at n that differ in the fewest positions; None if
+    not all matches could be found. gave_up: whether the search for reasons ran out of budget. bindings: if the set is a
+    match and the request was for a valuation of it, the valuations nearest to that one.
     """
 
     reasons: tuple[Reason, ...]
@@ -460,10 +471,7 @@ class Rejection:
 
 
 def reject(phi: cel.Formula, C: ComplexEvent, n: int, S: Stream, predicates: Predicates = NO_PREDICATES) -> Rejection:
-    """Explain why C is not among the complex events of phi at n. Raises Unsupported, BudgetExceeded.
-
-    C must not be among them.
-    """
+    """Explain why C is not a complex event of phi at n; C must not be one. Raises Unsupported, BudgetExceeded."""
     nearest = _nearest(phi, C, n, BoundedOracle(S, predicates=predicates))
     last = max(C, default=n)
 
@@ -498,10 +506,11 @@ def reject(phi: cel.Formula, C: ComplexEvent, n: int, S: Stream, predicates: Pre
 def _with_one_key(
     phi: cel.Formula, C: ComplexEvent, n: int, S: Stream
 ) -> tuple[tuple[Reason, ...], cel.Formula, Stream]:
-    """Return the reasons why C has several keys, and phi and S with an attribute per PER KEY that makes them one.
+    """Return the reasons why C has several keys, and phi and S changed so that C has one key.
 
-    Only a PER KEY that has all events of a match counts. What else rejects C is found among the events of C's keys:
-    among those of all keys, UNLESS and the strategies would reject nearly every set.
+    For this each PER KEY gets an attribute that makes the keys of C equal. Only a PER KEY that has all events of a
+    match counts. Further reasons are then searched among the events of C's keys: among all events, UNLESS and the
+    strategies would reject nearly every set.
     """
     reasons: list[Reason] = []
     positions_of: dict[str, frozenset[int]] = {}
@@ -530,7 +539,7 @@ def _with_one_key(
 
 
 def _differing(names: Sequence[str], C: ComplexEvent, n: int, S: Stream) -> str | None:
-    """Return a sentence that the positions have several keys, if they do."""
+    """Return a sentence that says that the positions have several keys; None if they have one."""
     if all(compare("=", S[p].get(a), S[n].get(a)) for p in C for a in names):
         return None
     keys = format_list(event(p, S, names) for p in sorted(C | {n}))
@@ -540,7 +549,7 @@ def _differing(names: Sequence[str], C: ComplexEvent, n: int, S: Stream) -> str 
 def reject_binding(phi: cel.Formula, mu: Valuation, known: Sequence[Valuation], n: int) -> Rejection:
     """Explain why mu is not among the valuations of phi at n.
 
-    known: valuations with the same positions, one or more.
+    known: the valuations with the same positions, at least one.
     """
     distance = min(len(mu ^ nu) for nu in known)
     nearest = tuple(nu for nu in known if len(mu ^ nu) == distance)[:NEAREST]
@@ -568,12 +577,12 @@ def _nearest(phi: cel.Formula, C: ComplexEvent, n: int, oracle: BoundedOracle) -
 
 
 class _Search:
-    """Looks for the smallest relaxation of which C is a match."""
+    """A search for the smallest relaxation that has C as a match."""
 
     def __init__(
         self, phi: cel.Formula, C: ComplexEvent, n: int, S: Stream, predicates: Predicates, shown: cel.Formula
     ) -> None:
-        """Prepare the search; shown: phi as the reader knows it, of the same shape."""
+        """Prepare the search. shown: phi as the user wrote it; it has the same shape as phi."""
         self.phi, self.C, self.n, self.S, self.predicates, self.shown = phi, C, n, S, predicates, shown
         self.types = {S[p].type for p in C}
         self.gave_up, self.steps, self.own = False, SEARCH_STEPS, alone(S, C)
@@ -585,7 +594,7 @@ class _Search:
         self.steps = self.steps // 2 + 1
 
     def smallest(self) -> tuple[tuple[Reason, ...], Derivation] | None:
-        """Return the reasons of the smallest relaxation found, and the derivation under it; None if there is none."""
+        """Return the reasons of the smallest relaxation found, and the derivation of C under it; None without one."""
         everything = list(points(self.phi))
         early = [point for point in everything if point.kind not in LATE]
         late = [[point for point in everything if point.kind == kind] for kind in LATE]
@@ -614,7 +623,7 @@ class _Search:
                     self._renew()
 
     def _minimal(self, chosen: Sequence[RelaxationPoint]) -> Sequence[RelaxationPoint]:
-        """Return a minimal relaxation: no point can be taken back. Points of order and type are tried first."""
+        """Return a minimal relaxation: each of its points is needed. Points of order and type are removed first."""
         for point in sorted(chosen, key=lambda p: (p.kind not in LATE, -len(p.path))):
             fewer = [other for other in chosen if other != point]
             if self._matches(fewer):
@@ -628,7 +637,7 @@ class _Search:
         return is_local(phi) or is_match(phi, self.C, self.n, self.whole)
 
     def _explained(self, relaxed: Relaxed) -> tuple[tuple[Reason, ...], Derivation] | None:
-        """Return the reasons in the derivation of C with the fewest violated clauses, and that derivation."""
+        """Return the reasons in the derivation of C that violates the fewest clauses, and that derivation."""
         oracle = self.alone if is_local(relaxed.formula) else self.whole
         found = (
             (self._reasons(node, relaxed), node)
@@ -654,7 +663,7 @@ class _Search:
 
 
 def _overlaps(root: Derivation, relaxed: Relaxed) -> bool:
-    """Return whether the two sides of a sequence in free order share an event; the order is then not the reason."""
+    """Return whether the two sides of a sequence in free order share an event; then the order is not the reason."""
     return any(
         sup(node.children[0].valuation) & sup(node.children[1].valuation)
         for node in nodes(root)

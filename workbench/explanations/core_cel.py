@@ -44,7 +44,10 @@ from cerify.semantics.trees import children, rebuilt
 
 @dataclass(frozen=True)
 class CoreDerivation:
-    """A step: C is a complex event of the formula under nu; with the arguments of the clause, and facts."""
+    """A step: C is a complex event of the formula under the valuation nu.
+
+    detail: how the clause was applied. facts: facts of the stream that it needs.
+    """
 
     formula: core.Formula
     C: ComplexEvent
@@ -64,7 +67,7 @@ def derivations(phi: core.Formula, C: ComplexEvent, oracle: CoreInterpreter) -> 
 
 
 def _valuations(phi: core.Formula, C: ComplexEvent, oracle: CoreInterpreter) -> list[Valuation]:
-    """Return the valuations under which phi has C."""
+    """Return the valuations under which C is a complex event of phi."""
     return sorted((nu for D, nu in oracle.meaning(phi, min(C)) if D == C), key=sorted)
 
 
@@ -112,14 +115,17 @@ def _derive(phi: core.Formula, C: ComplexEvent, nu: Valuation, oracle: CoreInter
 
 
 def _within(nu: Valuation, X: Variables, mus: Iterable[Valuation]) -> list[Valuation]:
-    """Return the valuations of `mus` that nu extends by variables of X only."""
+    """Return the valuations of `mus` that are part of nu, where the rest of nu has variables of X only."""
     return [mu for mu in mus if mu <= nu and {x for x, _ in nu - mu} <= X]
 
 
 def _splits(
     left: core.Formula, right: core.Formula, C: ComplexEvent, oracle: CoreInterpreter
 ) -> Iterator[tuple[ComplexEvent, Valuation, ComplexEvent, Valuation]]:
-    """Yield the pairs of left and of right whose complex events are a first part of C and the rest."""
+    """Yield each way to split C into a first part that `left` matches and a rest that `right` matches.
+
+    Each part comes with its valuation.
+    """
     places = sorted(C)
     for n in range(1, len(places)):
         C1, C2 = frozenset(places[:n]), frozenset(places[n:])
@@ -129,9 +135,9 @@ def _splits(
 
 
 def rivals(phi: Choice, C: ComplexEvent, nu: Valuation, oracle: CoreInterpreter) -> list[ComplexEvent]:
-    """Return the complex events with which the strategy compares C.
+    """Return the complex events with which the strategy compares C, C among them.
 
-    They have its last position, and fit the valuation nu of what surrounds the strategy.
+    They have the same last position as C, and fit the valuation nu of the formula around the strategy.
     """
     fresh = defined_outside_iteration(phi.phi)
     around = without(nu, fresh)
@@ -140,7 +146,7 @@ def rivals(phi: Choice, C: ComplexEvent, nu: Valuation, oracle: CoreInterpreter)
 
 
 def values(condition: core.Condition, nu: Valuation, S: Stream) -> str:
-    """Return the values of the attributes that the condition mentions, with their events."""
+    """Format the values of the attributes that the condition mentions, with their events."""
     at, shown = dict(nu), list[str]()
     for atom in core.atoms(condition):
         asked = (
@@ -176,10 +182,9 @@ Restriction: TypeAlias = core.CoreFilter | core.Strategy
 
 
 def reasons(phi: core.Formula, C: ComplexEvent, S: Stream, budget: Budget = Budget()) -> tuple[str, ...]:
-    """Return reasons why C is not a complex event of phi; () if more than conditions and strategies would have to
-    change.
+    """Return reasons why C is not a complex event of phi, found by removing conditions and strategies.
 
-    Raises BudgetExceeded.
+    Return () if that is not enough to make C a complex event. Raises BudgetExceeded.
     """
     phi = _single_conditions(phi)
     places = [node for node in core.subformulas(phi) if isinstance(node, Restriction)]
@@ -203,7 +208,9 @@ def miscounted(phi: core.Formula, C: ComplexEvent) -> str | None:
 
 
 def _sizes(phi: core.Formula) -> tuple[int, int | None]:
-    """Return the least and the greatest number of events of a match by the pattern; None for no greatest number."""
+    """Return the least and the greatest number of events of a match, by the pattern alone; None if there is no
+    greatest.
+    """
     match phi:
         case core.CoreEventAtom():
             return 1, 1
@@ -222,7 +229,7 @@ def _sizes(phi: core.Formula) -> tuple[int, int | None]:
 
 
 def _single_conditions(phi: core.Formula) -> core.Formula:
-    """Return the formula with a filter of its own for each condition of a conjunction."""
+    """Return the formula with each conjunction split, so that every filter has one condition."""
     below = [_single_conditions(child) for child in children(phi)]
     if isinstance(phi, core.CoreFilter) and isinstance(phi.condition, core.CoreConjunction):
         inner = core.CoreFilter(below[0], phi.condition.left)
@@ -231,8 +238,9 @@ def _single_conditions(phi: core.Formula) -> core.Formula:
 
 
 def _without(phi: core.Formula, left_out: set[int], taken: dict[int, list[Restriction]]) -> core.Formula:
-    """Return the formula without these nodes, by identity; taken: for each node below one the
-    removed nodes around it.
+    """Return the formula without the nodes whose ids are in left_out.
+
+    taken: is filled with the removed nodes directly around each remaining node, by its id.
     """
     below = [_without(child, left_out, taken) for child in children(phi)]
     if id(phi) in left_out and isinstance(phi, Restriction):
@@ -257,9 +265,9 @@ def _broken(root: CoreDerivation, taken: dict[int, list[Restriction]], oracle: C
 
 
 def _violation(restriction: Restriction, node: CoreDerivation, nu: Valuation, oracle: CoreInterpreter) -> Iterator[str]:
-    """Yield reasons why the restriction lacks the step's complex event; none if it has it.
+    """Yield the reasons why the restriction rejects the step's complex event; none if it accepts it.
 
-    nu: the valuation of the step, and of what surrounds it.
+    nu: the valuation of the step, and of the formula around it.
     """
     C, S = node.C, oracle.S
     match restriction:
@@ -293,12 +301,15 @@ def _beats(choice: Choice, D: ComplexEvent, C: ComplexEvent) -> bool:
             assert_never(choice)
 
 
-PATTERN = "without its conditions and strategies it has no such events either: it asks for other types or another order"
+PATTERN = "without its conditions and strategies it has no such events either: its types or their order are different"
 
 
 @dataclass(frozen=True)
 class CoreFound(MembershipAnswer):
-    """The answer: derivations of a match (more: whether there are others), or the reasons why it is not a match."""
+    """The answer about some positions: derivations if they are a match, else the reasons why not.
+
+    more: whether there are other derivations.
+    """
 
     derivations: tuple[CoreDerivation, ...] = ()
     more: bool = False
@@ -306,7 +317,7 @@ class CoreFound(MembershipAnswer):
 
 
 class CoreExplainer(PlainExplainer):
-    """Explains matches by the definition; beyond the budget it only says whether there is a match."""
+    """An explainer that uses the definition; beyond the budget it only says whether there is a match."""
 
     legend = "“x -> 1” says that the variable x holds event 1."
 
@@ -351,6 +362,6 @@ class CoreExplainer(PlainExplainer):
             return replace(known, reasons=(error.message,))
 
     def _reasons(self, C: ComplexEvent) -> tuple[str, ...]:
-        """Return the reasons why C is not a match; a wrong number of events stands alone."""
+        """Return the reasons why C is not a match. If its number of events is wrong, that is the only reason given."""
         count = miscounted(self.phi, C)
         return (count,) if count is not None else reasons(self.phi, C, self.S) or (PATTERN,)

@@ -37,7 +37,7 @@ LONGEST = 300  # characters of a condition in a message
 
 @dataclass(frozen=True)
 class EqlAnswer:
-    """Whether events are a match reported at a position, why or why not, and the nearest matches."""
+    """The answer whether events are a match reported at a position, why or why not, and the nearest matches."""
 
     events: ComplexEvent
     at: int
@@ -47,7 +47,7 @@ class EqlAnswer:
 
 
 class EqlExplainer(Explainer[EqlAnswer]):
-    """Explains by the matches of the definition and by the fate of each sequence."""
+    """An explainer that uses the matches of the definition, and what became of each sequence."""
 
     hint = "--match POSITIONS says why events are no match, as in --match 0,1."
 
@@ -56,13 +56,13 @@ class EqlExplainer(Explainer[EqlAnswer]):
 
     @cached_property
     def funnel(self) -> EventCounts | None:
-        """Return the funnel of a sequence; None for another query."""
+        """Return the funnel of a sequence rule; None for another query."""
         body = self.rule.body
         return follow(body, self.S) if isinstance(body, eql.EventSequence) else None
 
     @cached_property
     def matches(self) -> Sequence[Match]:
-        """Return the matches: of a short log by the definition, of a long one by the funnel or the slot machine."""
+        """Return the matches: by the definition on a short log, by the funnel or the slot machine on a long one."""
         if len(self.S) <= SHORT:
             return matches_of(self.rule, self.S)
         if self.funnel is not None and not self.rule.pipes:
@@ -182,7 +182,7 @@ class EqlExplainer(Explainer[EqlAnswer]):
             yield f"or it is left out by {' '.join(f'| {pipe.name} {pipe.count}' for pipe in self.rule.pipes)}"
 
     def _stopped(self, positions: tuple[int, ...]) -> Iterator[str]:
-        """Yield the reason why the sequence of these events stopped, or continued differently."""
+        """Yield the reason why the sequence of these events stopped, or continued with other events."""
         assert self.funnel is not None
         for one in self.funnel.stopped:
             n = len(one.positions)
@@ -191,7 +191,7 @@ class EqlExplainer(Explainer[EqlAnswer]):
                 verb = {"until": "ended", "gap": "stopped", "waiting": "still waiting", "expired": "too late"}
                 yield f"the sequence from event {positions[0]} is {verb.get(one.kind, one.kind)}{where} {one.words}"
                 return
-        yield "a sequence takes the next event at each step, and of those that end together the last to begin is kept"
+        yield "a sequence takes the next event at each step; of sequences that end together, the last to begin is kept"
 
 
 # --- near misses ------------------------------------------------------------------------------------------------------
@@ -207,10 +207,10 @@ CAUSES: Mapping[str, Cause] = {
 
 
 def missed_sequences(query: eql.EventSequence, S: Stream, limit: int) -> NearMissReport:
-    """Return how far the sequences of a rule came, and the `limit` deepest ones that did not complete, with a cause.
+    """Report how far the sequences of a rule came, with the `limit` deepest incomplete ones and their causes.
 
-    The message names too an event soon after it that passes the filter of the next step but has another key, or has the
-    key and fails the filter.
+    The message also names an event soon after the sequence that nearly took its next step: it passes the filter but has
+    another key, or has the key but fails the filter.
     """
     funnel = follow(query, S)
     steps = [step for step in eql.step_expanded(query) if not step.missing]
@@ -234,7 +234,7 @@ def missed_sequences(query: eql.EventSequence, S: Stream, limit: int) -> NearMis
 
 
 def _close_call(query: eql.EventSequence, steps: list[eql.SequenceStep], one: StoppedSequence, S: Stream) -> str:
-    """Return the end of a message: the first event after a sequence that nearly was its next one; "" for none."""
+    """Return the end of a message about the first event that was nearly the next of a sequence; "" if there is none."""
     step, start, begin = steps[len(one.positions)], one.positions[-1] + 1, time_of(S[one.positions[0]])
     fields, window = eql.step_keys(query, step), span_of(query.maxspan)
     first = steps[0]
@@ -290,7 +290,7 @@ def _failed(condition: eql.Condition, event: Event) -> Iterator[str]:
 
 
 def _true_part(condition: eql.Condition, event: Event) -> eql.Condition:
-    """Return a part of a condition, that is true, that makes it true: one of several conditions, values, or blocks."""
+    """Return the part of a true condition that makes it true: one of several conditions, values, or address blocks."""
     options: list[eql.Condition] = []
     match condition:
         case eql.AnyConditions(parts):

@@ -1,7 +1,8 @@
 """Follow every sequence of an EQL rule: how far each came, and what stopped it.
 
-The sequences of a key are followed as they wait in the places of its steps. One that goes no further was overwritten by
-a later one, was ended by `until`, came to its last step too late, had a missing event in a gap, or still waits.
+For each key, every step has one place, in which a sequence waits for the next step. A sequence stops for one of these
+reasons: a later one overwrites it, `until` ends it, it comes to its last step too late, a missing event occurs in a
+gap, or it still waits at the end.
 """
 
 from __future__ import annotations
@@ -29,7 +30,11 @@ STOPPED = {
 
 @dataclass(frozen=True)
 class StoppedSequence:
-    """A sequence that did not become a match: its events, what stopped it (a key of STOPPED), where, and in words."""
+    """A sequence that did not become a match.
+
+    kind: what stopped it, a key of STOPPED. at: the position of the event that did, if there is one. words: details for
+    a message.
+    """
 
     positions: tuple[int, ...]
     kind: str
@@ -41,8 +46,9 @@ class StoppedSequence:
 class StepEvents:
     """The counts of a step.
 
-    passing: events that pass its filter; keyless: those without a key; unawaited: those for whose key no sequence waits
-    there; reached: sequences that came to it; examples: some events that no sequence waited for.
+    passing: events that pass its filter. keyless: passing events without a key. unawaited: passing events for whose key
+    no sequence waits at this step. reached: sequences that came to the step. examples: positions of some unawaited
+    events.
     """
 
     text: str
@@ -56,9 +62,7 @@ class StepEvents:
 
 @dataclass
 class EventCounts:
-    """Counts of the events that pass each step, of the sequences that stopped, by reason, and of
-    matches before pipes.
-    """
+    """The counts of a funnel: events that pass each step, sequences that stopped, and the matches before pipes."""
 
     events: int
     steps: list[StepEvents]
@@ -67,11 +71,11 @@ class EventCounts:
 
     @property
     def matches(self) -> int:
-        """Return the number of matches; with arrays, two keys may have a match of the same events."""
+        """Return the number of different matches; with arrays, two keys may have a match of the same events."""
         return len(set(self.found))
 
     def _step_lines(self) -> Iterator[str]:
-        """Yield the lines about each step. A filter that `runs=n` repeats is written once."""
+        """Yield a line about each step. The filter of a step with `runs=n` is written once."""
         first: dict[str, int] = {}
         for number, step in enumerate(self.steps, 1):
             about = []
@@ -88,7 +92,7 @@ class EventCounts:
             yield f"{step.passing} {passes}{keys}, {step.reached} {come} here{more}: {text}"
 
     def lines(self) -> Iterator[str]:
-        """Yield the funnel as text, a line for each step and each reason."""
+        """Yield the funnel as text: a line for each step and each reason why sequences stopped."""
         yield f"of {self.events} events"
         for said, same in groupby(enumerate(self._step_lines(), 1), key=lambda pair: pair[1]):
             numbers = [number for number, _ in same]
@@ -107,7 +111,7 @@ def _braces(positions: Sequence[int]) -> str:
 
 
 def follow(query: eql.EventSequence, S: Sequence[Event]) -> EventCounts:
-    """Return the fate of each sequence of a rule over a log, by Elastic's semantics. Raises BudgetExceeded."""
+    """Return what became of each sequence of a rule over a log, by Elastic's semantics. Raises BudgetExceeded."""
     return _Follower(query, S).run()
 
 
@@ -166,7 +170,7 @@ class _Follower:
                 count.examples.append(position)
 
     def _move(self, i: int, position: int, K: Key) -> bool:
-        """Move the sequence that waits for an event of a key at a step; return whether there is one."""
+        """Move the sequence of this key that waits for step i to it; return whether there is such a sequence."""
         places = self.places.get(K) or [()] * len(self.steps)
         if i > 0 and not places[i - 1]:
             return False
@@ -184,7 +188,7 @@ class _Follower:
         return True
 
     def end(self) -> None:
-        """Check the windows and the gaps of complete sequences, and count the waiting ones."""
+        """Check the windows and the gaps of complete sequences, and stop the sequences that still wait."""
         for K, positions in self.complete:
             late = self._late(positions)
             came = self._came(K, positions)
@@ -200,7 +204,7 @@ class _Follower:
                     self._stop(waiting, "waiting", None, f"for step {i + 2}")
 
     def _late(self, positions: tuple[int, ...]) -> str | None:
-        """Return in words by how much the last event is too late; None if it is not."""
+        """Say by how much the last event is too late; return None if it is not."""
         if self.window is None:
             return None
         begin, end = (time_of(self.S[p]) for p in (positions[0], positions[-1]))
@@ -210,7 +214,7 @@ class _Follower:
         return f"by {show_seconds(over)} s" if over > 0 else None
 
     def _came(self, K: Key, run: tuple[int, ...]) -> int | None:
-        """Return the first event of a missing step that is in its gap."""
+        """Return the first event that occurs in a gap in which it must be missing; None if there is none."""
         begin, end = time_of(self.S[run[0]]), time_of(self.S[run[-1]])
         for j, (before, _) in enumerate(self.gaps):
             for p in self.missed.get((j, K), ()):

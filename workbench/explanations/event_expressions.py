@@ -1,4 +1,4 @@
-"""Explain event expressions: the occurrences at an event, or why there are none; as JSON and as text."""
+"""Explain event expressions: their occurrences at an event, or why there are none; as JSON and as text."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _Single: TypeAlias = (
 
 @dataclass(frozen=True)
 class NonOccurrence:
-    """An expression that, applied to the events from start on, does not take place at an event, and a sentence why."""
+    """An expression that does not take place at event `at`, applied to the events from `start` on, and why."""
 
     expression: expr.Expression
     start: int
@@ -55,18 +55,22 @@ class NonOccurrence:
 
 
 def absences(known: Occurrences, e: int) -> tuple[NonOccurrence, ...]:
-    """Return the reasons why the expression does not take place at the event e of the stream; none where it does."""
+    """Return the reasons why the expression does not take place at the event e of the stream; () if it does."""
     choices = list(known.choices(known.whole, (), known.history, e, frozenset()))
     if any(next(known.at(known.whole, known.history, e, b), None) is not None for b in choices):
         return ()
     if len(choices) == 1:
         return tuple(dict.fromkeys(_why(known, known.whole, known.history, e, choices[0])))
-    names = "it takes place for no choice of its variables" if choices else "its variables have no value up to there"
+    names = (
+        "it does not take place, whatever the values of its variables"
+        if choices
+        else "its variables have no value up to there"
+    )
     return (NonOccurrence(known.whole, 0, e, names),)
 
 
 def _why(known: Occurrences, E: expr.Expression, h: History, e: int, b: Bindings) -> Iterator[NonOccurrence]:
-    """Yield the reasons of an E that does not take place at e, with the history h and the bindings b."""
+    """Yield the reasons why E does not take place at e, applied to the history h with the bindings b."""
 
     def because(why: str) -> Iterator[NonOccurrence]:
         yield NonOccurrence(E, h[0], e, why)
@@ -135,7 +139,7 @@ def _why(known: Occurrences, E: expr.Expression, h: History, e: int, b: Bindings
 def _one_after_another(
     known: Occurrences, E: expr.Relative | expr.Prior | expr.Sequence, h: History, e: int, b: Bindings
 ) -> Iterator[NonOccurrence]:
-    """Yield the reasons, for an expression whose parts take place one after another."""
+    """Yield the reasons for an expression whose parts take place one after another."""
     first = E.parts[0] if len(E.parts) == 2 else type(E)(E.parts[:-1])
     last = E.parts[-1]
     ends = sorted(d for d in known.events(first, h, b) if d < e)
@@ -155,7 +159,7 @@ def _one_after_another(
 
 
 def _fact(known: Occurrences, E: _Single, h: History, e: int, b: Bindings) -> str:
-    """Return the reason, for an expression that is not explained by its operands."""
+    """Return the reason for an expression that cannot be explained by its operands."""
     match E:
         case expr.Null():
             return "it never takes place"
@@ -223,7 +227,10 @@ CLAUSES: Mapping[type, str] = {
 
 @dataclass(frozen=True)
 class TakesPlace:
-    """The expression takes place at the event: the requested number of occurrences; more: whether there are others."""
+    """The answer that the expression takes place at the event, with the requested number of occurrences.
+
+    more: whether there are others.
+    """
 
     at: int
     occurrences: tuple[Occurrence, ...]
@@ -232,7 +239,7 @@ class TakesPlace:
 
 @dataclass(frozen=True)
 class DoesNot:
-    """The expression does not take place at the event, for these reasons."""
+    """The answer that the expression does not take place at the event, with the reasons."""
 
     at: int
     reasons: tuple[NonOccurrence, ...]
@@ -252,8 +259,9 @@ def explain_event(
 
 
 def explain_events(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> Iterator[TakesPlace]:
-    """Return every event at which E takes place, in order, each with an occurrence. Raises
-    Unsupported, BudgetExceeded.
+    """Yield every event at which E takes place, in order, each with one occurrence.
+
+    Raises Unsupported, BudgetExceeded.
     """
     for e in sorted(takes_place(E, S, budget)):
         found = explain_event(E, S, e, 1, budget)
@@ -318,7 +326,7 @@ def steps_of(root: Occurrence, S: Stream) -> ExplanationStep:
 
 
 def bound_text(b: Bindings) -> str:
-    """Return the values of variables in words."""
+    """Format the values of variables."""
     shown = ((name, sort, to) for name, (sort, to) in sorted(b))
     return ", ".join(f"{name} is {f'event {to}' if sort == 'position' else value_text(to)}" for name, sort, to in shown)
 
@@ -327,7 +335,7 @@ Found: TypeAlias = TakesPlace | DoesNot
 
 
 class ExpressionExplainer(Explainer[Found]):
-    """Explains an expression at an event by its occurrences, or why there are none."""
+    """An explainer that explains an expression at an event by its occurrences, or by why there are none."""
 
     heading = "Why it takes place, and why not"
     legend = (
@@ -389,7 +397,7 @@ def _reason(reason: NonOccurrence) -> ExplanationStep:
 
 
 def _drawing(found: Occurrence) -> Drawing:
-    """Return the events at which the expression and its parts take place, joined, with the variables that name them."""
+    """Draw the events at which the expression and its parts take place, with the variables that name them."""
     parts, pending = list[Occurrence](), [found]
     while pending:
         parts.append(pending.pop())

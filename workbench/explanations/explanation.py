@@ -27,7 +27,7 @@ TRIED = 100_000  # combinations of events looked at for one that breaks a correl
 
 
 def reasons_for(condition: cel.Condition, mu: Valuation, S: Stream) -> Iterator[str]:
-    """Yield for each atom of the condition what the events of mu show."""
+    """Yield for each atom of the condition the values of the events of mu that make it true."""
     for atom in cel.atoms(condition):
         match atom:
             case cel.Every(A, predicate):
@@ -49,7 +49,7 @@ def reasons_for(condition: cel.Condition, mu: Valuation, S: Stream) -> Iterator[
 
 
 def reasons_against(atom: cel.Atom, mu: Valuation, S: Stream) -> str:
-    """Describe how the events of mu violate an atom."""
+    """Say which values of the events of mu make an atom false."""
     match atom:
         case cel.Every(A, predicate):
             names = list(dict.fromkeys(m.name for m in mentions(predicate)))
@@ -71,7 +71,7 @@ def reasons_against(atom: cel.Atom, mu: Valuation, S: Stream) -> str:
 
 
 def of_window(window: cel.Window, mu: Valuation, S: Stream) -> str:
-    """Return the first and the last event of mu, with the values that the window measures."""
+    """Describe the first and the last event of mu, with the values that the window measures."""
     places = sorted(sup(mu))
     if not places:
         return "there is no event"
@@ -88,20 +88,20 @@ def of_window(window: cel.Window, mu: Valuation, S: Stream) -> str:
 
 
 def event(position: int, S: Stream, names: Iterable[str] | None = None) -> str:
-    """Return an event by its position, with the values of these attributes, or of all."""
+    """Format an event: its position, and the values of these attributes, or of all."""
     shown = S[position].attributes if names is None else names
     values = ", ".join(f"{printable(name)} {_is(S[position].get(name))}" for name in shown)
     return f"event {position} ({values})" if values else f"event {position}"
 
 
 def row(event: Event) -> str:
-    """Return an event's type and attributes in one line."""
+    """Format an event's type and attributes on one line."""
     said = (f"{name}={show_value(value)}" for name, value in event.attributes.items())
     return printable(" ".join([event.type, *said]))
 
 
 def value_text(value: Value | None) -> str:
-    """Return the value of an event's attribute in one line."""
+    """Format the value of an event's attribute on one line."""
     return "absent" if value is None else printable(show_value(value))
 
 
@@ -111,17 +111,17 @@ def positions(mu: Valuation, A: str | None) -> list[int]:
 
 
 def braces(places: Iterable[int]) -> str:
-    """Return a complex event as the papers write it."""
+    """Format a complex event as the papers write it, such as {1, 3}."""
     return "{" + ", ".join(map(str, sorted(places))) + "}"
 
 
 def bindings_text(mu: Valuation) -> str:
-    """Return a valuation as text: each variable with the positions it binds."""
+    """Format a valuation: each variable with the positions that it binds."""
     return ", ".join(f"{A} -> {braces(places)}" for A, places in bindings_of(mu)) or "no bindings"
 
 
 def format_list(texts: Iterable[str]) -> str:
-    """Return the texts in a row; of a long list the first few, and how many more there are."""
+    """Join the texts with commas; from a long list, show the first few and how many more there are."""
     known = list(texts)
     more = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
     return ", ".join(known[:SHOWN]) + more
@@ -147,11 +147,11 @@ Json: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True)
 class ExplanationStep:
-    """One step: its subject, and the steps on which it depends.
+    """A step of an explanation: its subject, and the steps on which it depends.
 
-    text: a part of the query, or the step of a run in words. where: the part of the stream. bound: what variables bind.
-    clause: the clause that is applied, with its citation. facts: what the stream shows. move: the kind of a run's step;
-    formula: what holds at it. json: the step as JSON, its children aside.
+    text: a part of the query, or a step of a run in words. where: the part of the stream. bound: what variables bind.
+    clause: the clause that is applied, with its citation. facts: what the stream shows. move: for a run, the kind of
+    its step. formula: the condition for this step. json: the step as JSON, without its children.
     """
 
     text: str
@@ -195,22 +195,22 @@ def json_of_run(steps: Iterable[ExplanationStep]) -> list[Json]:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Sets of positions on a stream, a row for each. marks: a further line for some events."""
+    """Sets of positions to draw on a stream, a row for each. marks: a further line of text for some events."""
 
     rows: tuple[Row, ...]
     marks: Mapping[int, str] = field(default_factory=dict)
 
     def svg(self, S: Stream) -> str:
-        """Return the timeline as inline SVG; of a long stream only the part near the rows and the marks."""
+        """Return the timeline as inline SVG; for a long stream, only the part near the rows and the marks."""
         places = {p for row in self.rows for p in (*row.positions, row.at) if p is not None} | self.marks.keys()
         return timeline(columns(S, places or {0, len(S) - 1}, self.marks), self.rows)
 
 
 @dataclass(frozen=True)
 class ExplanationPart:
-    """A part of an explanation, under a heading or without one.
+    """A part of an explanation, with or without a heading.
 
-    trees: derivations, or reasons. run: the steps of a run, in their order. lines: what else there is to read.
+    trees: derivations, or reasons. run: the steps of a run, in their order. lines: further text.
     """
 
     heading: str = ""
@@ -222,10 +222,11 @@ class ExplanationPart:
 
 @dataclass(frozen=True)
 class ExplanationView:
-    """The explanation of a set of positions, reported at `at`; matched: whether it is a match of the query.
+    """The explanation of a set of positions, reported at `at`, as text and drawings.
 
-    places: the positions. label: their name in a list of matches. listed: whether their events are printed below the
-    sentence. more: the kind of parts, in the plural, of which only some are shown; "" if all are.
+    matched: whether it is a match of the query. places: the positions. label: their name in a list of matches. listed:
+    whether their events are printed below the sentence. more: if only some parts are shown, their kind in the plural;
+    else "".
     """
 
     sentence: str
@@ -240,7 +241,7 @@ class ExplanationView:
 
 
 def numbered(word: str, parts: Sequence[ExplanationPart]) -> tuple[ExplanationPart, ...]:
-    """Return the parts with headings, the word and a number; a single part gets none."""
+    """Return the parts with headings, each the word and a number; a single part gets no heading."""
     if len(parts) == 1:
         return tuple(parts)
     return tuple(
@@ -250,7 +251,7 @@ def numbered(word: str, parts: Sequence[ExplanationPart]) -> tuple[ExplanationPa
 
 
 def json_of_nearest(matches: Iterable[Iterable[int]], asked: frozenset[int]) -> list[Json]:
-    """Return the matches that differ least from the given positions, with their differences, as JSON."""
+    """Return the matches nearest to the given positions, with their differences, as JSON."""
     return [
         {"events": sorted(C), "missing": sorted(C - asked), "extra": sorted(asked - C)} for C in map(frozenset, matches)
     ]
@@ -263,7 +264,7 @@ def nearest(at: str, matches: Iterable[Iterable[int]], asked: frozenset[int]) ->
 
 
 def changes(near: frozenset[int], asked: frozenset[int]) -> str:
-    """Describe the changes that turn the given positions into a match."""
+    """Describe how to change the given positions to get this match."""
     words = (("with", near - asked), ("without", asked - near))
     return " and ".join(f"{word} {', '.join(map(str, sorted(places)))}" for word, places in words if places)
 
@@ -276,10 +277,10 @@ E = TypeVar("E")
 
 @dataclass(frozen=True)
 class Request:
-    """A request for an explanation: of positions, of the bindings of variables, or without both of every match.
+    """A request for an explanation of positions, of the bindings of variables, or of every match if neither is given.
 
-    at: the position of the report. count: the most derivations of one match. limit: the most matches that are
-    explained; output: whether each match is explained, or each of its valuations.
+    at: the position at which the match is reported. count: the most derivations of one match. limit: the most matches
+    that are explained. output: whether each match is explained, or each of its valuations.
     """
 
     events: ComplexEvent | None = None
@@ -291,16 +292,16 @@ class Request:
 
     @property
     def single(self) -> bool:
-        """Return whether one set of positions is to be explained."""
+        """Return whether the request is for one set of positions."""
         return self.events is not None or self.valuation is not None
 
 
 @dataclass(frozen=True)
 class Listing(Generic[E]):
-    """The explanations of the first matches; more: whether there are others.
+    """The explanations of the first matches. more: whether there are others.
 
-    found has all matches at the positions from first to last; with more, only up to the last one found. reasons: for a
-    query without any match, the obstacles, if its language knows them.
+    found: all matches at the positions from `first` to `last`; with `more`, only up to the last one in it. reasons: if
+    the query has no match, what prevents one, if the language can tell.
     """
 
     found: Sequence[E]
@@ -311,7 +312,7 @@ class Listing(Generic[E]):
 
 
 def listing(found: Iterable[E], request: Request, length: int, at: Callable[[E], int]) -> Listing[E]:
-    """Return the first of the explanations, in the order of their positions, on a stream of `length` events."""
+    """Return the first explanations for a request, in the order of their positions, on a stream of `length` events."""
     first, last = (0, length - 1) if request.at is None else (request.at, request.at)
     listed = list(islice(found, request.limit + 1))
     more = len(listed) > request.limit
@@ -320,12 +321,12 @@ def listing(found: Iterable[E], request: Request, length: int, at: Callable[[E],
 
 
 class Explainer(ABC, Generic[E]):
-    """Explains the matches of a query over a stream; E is the type of an explanation.
+    """An explainer of the matches of a query over a stream; E is the type of an explanation.
 
-    S: the stream; positions are those of its events. query: the query, as listing_json writes it. in_order: whether
-    the query reads the stream in the order of its positions. heading, legend, walk: the title of a page, how to read
-    its drawings, and the heading above the whole stream. idle: the text of a position without a match. nothing: that of
-    a page without explanations. hint: which option of the command line explains that there is no match.
+    S: the stream; positions are those of its events. query: the query, as listing_json writes it. in_order: whether the
+    query reads the stream in the order of its positions. heading, legend, walk: the title of a page, how to read its
+    drawings, and the heading above the whole stream. idle: the text for a position without a match. nothing: the text
+    of a page without explanations. hint: the command-line option that explains why there is no match.
     """
 
     S: Stream
@@ -363,7 +364,7 @@ class Explainer(ABC, Generic[E]):
         """Return an explanation as a person sees it."""
 
     def overview(self, views: Sequence[ExplanationView]) -> Drawing:
-        """Return the matches that were explained, together."""
+        """Draw all matches that were explained together."""
         from cerify.draw.timeline import Row
 
         rows = {
@@ -372,7 +373,7 @@ class Explainer(ABC, Generic[E]):
         return Drawing(tuple(rows.values()))
 
     def require_on_stream(self, position: int, option: str) -> None:
-        """Raise InputError for a position that is not on the stream; option names where it was given."""
+        """Raise InputError for a position that is not on the stream. option: the option that gave the position."""
         if not 0 <= position < len(self.S):
             extent = f"{len(self.S)} events, 0 to {len(self.S) - 1}" if len(self.S) else "no events"
             raise InputError(f"{option}: position {position} is not on the stream, which has {extent}")
@@ -386,7 +387,7 @@ NEAREST = 3
 
 @dataclass(frozen=True)
 class MembershipAnswer:
-    """Whether the positions are a match reported at a position; if not, the nearest matches."""
+    """The answer whether the positions are a match reported at a position; if not, with the nearest matches."""
 
     events: ComplexEvent
     at: int
@@ -395,7 +396,7 @@ class MembershipAnswer:
 
 
 class PlainExplainer(Explainer[MembershipAnswer]):
-    """Explains by the matches of the definition alone."""
+    """An explainer that only uses the matches of the definition."""
 
     def __init__(self, matches: Sequence[Match], S: Stream, query: str) -> None:
         self.matches, self.S, self.query = matches, S, query
@@ -458,7 +459,7 @@ def _view(view: ExplanationView, S: Stream) -> Iterator[Line]:
 
 
 def listing_lines(explainer: Explainer[E], listing: Listing[E]) -> Iterator[Line]:
-    """Yield the explanations of a listing, position by position."""
+    """Yield the lines of a listing, position by position."""
     if not explainer.S:
         yield from lines_of(f"{explainer.idle} in 0 events")
     first = listing.first if explainer.in_order else len(explainer.S)
@@ -502,7 +503,7 @@ def _part(part: ExplanationPart) -> Iterator[Line]:
 
 
 def _below(steps: Sequence[ExplanationStep], guide: str) -> Iterator[Line]:
-    """Yield the steps as branches; guide: the text before the branches on each line."""
+    """Yield the lines of steps as branches of a tree. guide: the text before the branches on each line."""
     for step in steps[:-1]:
         yield from _step(step, f"{guide}├── ", f"{guide}│   ", f"{guide}│   ")
     for step in steps[-1:]:
@@ -510,7 +511,10 @@ def _below(steps: Sequence[ExplanationStep], guide: str) -> Iterator[Line]:
 
 
 def _step(step: ExplanationStep, first: str, rest: str, below: str) -> Iterator[Line]:
-    """Yield the lines of a step: its text, its clause and its facts, and the steps below it."""
+    """Yield the lines of a step: its text, its clause and its facts, and the steps below it.
+
+    first, rest, below: the texts before its first line, before its other lines, and before the steps below it.
+    """
     heading = [(step.text, "bold cyan"), (f"  {step.where}", ""), (f"  {step.bound}" if step.bound else "", "green")]
     yield Line(heading, first, rest)
     styled = [(step.clause, "yellow")] if step.clause else []
@@ -527,7 +531,7 @@ Walked: TypeAlias = tuple[str, str, list[tuple[str, int]]]
 
 
 def render(explainer: Explainer[E], found: Sequence[E], listing: Listing[E] | None = None) -> str:
-    """Return the page of some explanations; of a listing it begins with the stream as a whole, event by event."""
+    """Return a page with explanations. The page of a listing begins with the whole stream, event by event."""
     S, views = explainer.S, list(map(explainer.view, found))
     walked = list(_walked(S, range(listing.first, listing.last + 1), views)) if listing else []
     return page(
@@ -544,7 +548,7 @@ def render(explainer: Explainer[E], found: Sequence[E], listing: Listing[E] | No
 
 
 def _walked(S: Stream, positions: range, views: Sequence[ExplanationView]) -> Iterator[Walked]:
-    """Yield the events one by one; on a long stream, a run of events without a match is one entry."""
+    """Yield an entry for each event; on a long stream, a run of events without a match is one entry."""
     found: dict[int, dict[str, int]] = {}
     for number, view in enumerate(views, 1):
         found.setdefault(view.at, {}).setdefault(view.label, number)

@@ -1,7 +1,7 @@
-"""Show how far the sequences of a query came: a funnel, and the incomplete starts, each with what was missing.
+"""Show how far the sequences of a query came: a funnel, and the incomplete starts, each with the step that it lacks.
 
-A start is an event that takes the first step; its depth is the greatest number of steps for which, in the same windows
-and keys, there is a match that begins with it. All events after a start are looked at until its window is over. The
+A start is an event that takes the first step. Its depth is the greatest number of first steps that a match beginning
+with it can take, in the same windows and keys. All events after a start are looked at until its window is over. The
 work is bounded; starts that were not looked at are counted.
 """
 
@@ -36,11 +36,11 @@ BEYOND = 10_000  # events that are looked at after a window for one that comes t
 
 @dataclass(frozen=True)
 class NearMiss:
-    """A start that did not complete.
+    """A start that did not complete the sequence.
 
-    events: one of its deepest partial matches, as many positions as steps. missing: the step after these. event: the
-    position of the event that the cause is about, if there is one. key: the value of each attribute of PER KEY and
-    PARTITION BY around the sequence.
+    events: one of its deepest partial matches, a position for each step taken. missing: the next step. event: the
+    position of the event that is the cause, if there is one. key: the value of each attribute of PER KEY and PARTITION
+    BY around the sequence.
     """
 
     start: int
@@ -61,12 +61,12 @@ class NearMiss:
 class NearMissReport:
     """The number of starts that took each step, and the near misses.
 
-    The deepest come first; of equal depth, the least late first.
+    The deepest near misses come first; of equal depth, the least late first.
 
-    steps: the texts of the steps. reached: for each step, the number of starts that took it; the first number is of all
-    starts, the last of complete ones. causes: for each step, the number of starts that stopped before it, by cause.
-    nearest: the start and the next event of the first step that came too late, of all such pairs the closest.
-    left_out: the number of near misses beyond the limit of the list. unread: the number of starts beyond the budget.
+    steps: the texts of the steps. reached: for each step, the number of starts that took it, from all starts to the
+    complete ones. causes: for each step, the number of starts that stopped before it, by cause. nearest: for each step,
+    the start and the event closest to it that took the step too late. left_out: the number of near misses beyond the
+    limit of the list. unread: the number of starts beyond the budget.
     """
 
     steps: tuple[str, ...]
@@ -79,16 +79,16 @@ class NearMissReport:
 
     @property
     def starts(self) -> int:
-        """Return the starts that were looked at."""
+        """Return how many starts were looked at."""
         return self.reached[0]
 
     @property
     def completed(self) -> int:
-        """Return the starts that completed."""
+        """Return how many starts completed the sequence."""
         return self.reached[-1]
 
     def json(self) -> dict[str, Any]:
-        """Return the funnel as an object of JSON."""
+        """Return the funnel as a JSON object."""
         causes = zip(self.steps, self.reached, self.causes, self.nearest, strict=True)
         return {
             "steps": [
@@ -113,7 +113,7 @@ class NearMissReport:
         }
 
     def show_sentences(self) -> Iterator[str]:
-        """Yield the funnel in sentences, one for each step."""
+        """Yield sentences about the funnel, one for each step."""
         yield f"{self.starts:,} {_events(self.starts)} {_takes(self.starts)} the first step, {self.steps[0]}"
         for k in range(1, len(self.steps)):
             on, causes = self.reached[k], self.causes[k]
@@ -138,10 +138,10 @@ SAID: dict[Cause, str] = {
 
 
 def near_misses(phi: Formula, S: Stream, limit: int = MISSES, budget: Budget = Budget()) -> NearMissReport:
-    """Count how far the sequences of a formula came on a stream.
+    """Report how far the sequences of a formula came on a stream.
 
-    Raises Unsupported for a formula that is no sequence of steps, InputError where the values of a window's attribute
-    go back, so that no position ends it, BudgetExceeded.
+    Raises Unsupported for a formula that is not a sequence of steps, BudgetExceeded, and InputError if the values of a
+    window's attribute decrease, since no event then ends the window.
     """
     require_whole("limit", limit)
     sequence = sequence_of(phi)
@@ -153,9 +153,10 @@ def near_misses(phi: Formula, S: Stream, limit: int = MISSES, budget: Budget = B
 
 @dataclass
 class _Partial:
-    """The partial matches of one start: of each number of steps one, with the position of its last event.
+    """The partial matches of one start: at index k, one with k steps, or None.
 
-    looping: those whose last step may come again; nothing that comes in between ends that.
+    alive: partial matches that the next step can continue. looping: partial matches whose last step may repeat,
+    whatever came in between.
     """
 
     alive: list[tuple[int, ...] | None]
@@ -168,7 +169,7 @@ class _Partial:
 
 @dataclass
 class _Tally:
-    """Hold the counts of a search while it runs."""
+    """The counts of a search while it runs."""
 
     reached: list[int]
     causes: list[dict[Cause, int]]
@@ -177,7 +178,7 @@ class _Tally:
 
 
 class _Search:
-    """Looks at the events after each start."""
+    """A search through the events after each start."""
 
     def __init__(self, sequence: StepSequence, S: Stream) -> None:
         self.steps, self.scope, self.S = sequence.steps, sequence.scope, S
@@ -197,7 +198,7 @@ class _Search:
         self._left = STEPS
 
     def _classify(self) -> None:
-        """Set, for each event as bits, the steps that it takes, and the steps that it forbids."""
+        """Set `takes` and `forbids`: for each event a bit mask of the steps that it takes, and of those it forbids."""
         predicates: list[Predicate] = []
         takes, forbids = [0] * len(self.steps), [0] * len(self.steps)
         for k, step in enumerate(self.steps):
@@ -216,7 +217,7 @@ class _Search:
         self.forbids = [found[mask][1] for mask in masks]
 
     def _visible(self) -> dict[Key, list[int]]:
-        """Return the events that the sequences of a key see; without PER KEY all events, as those of one key.
+        """Return for each key the events that its sequences see; without PER KEY, all events under one key.
 
         An event that neither takes a step nor forbids one is left out, unless adjacency matters.
         """
@@ -228,7 +229,7 @@ class _Search:
         return seen
 
     def funnel(self, limit: int) -> NearMissReport:
-        """Return all starts, one after the other."""
+        """Follow all starts, one after the other, and return the report with at most `limit` near misses."""
         n = len(self.steps)
         tally = _Tally([0] * n, [{} for _ in range(n)], [None] * n)
         starts = [p for p in range(len(self.S)) if self.takes[p] & 1 and self._may_take(p)]
@@ -272,7 +273,7 @@ class _Search:
                 tally.nearest[depth] = distance, start, miss.event, text
 
     def _partial(self, start: int) -> _Partial:
-        """Return the partial matches of a start, up to a match or the end of its window."""
+        """Find the partial matches of a start, up to a match or the end of its window."""
         n, seen = len(self.steps), self._seen[self.streams[start] or ()]
         found = _Partial([None] * (n + 1), [None] * (n + 1), (start,), last=start)
         found.alive[1] = (start,)
@@ -320,7 +321,7 @@ class _Search:
                 found.deepest = events
 
     def _inside(self, start: int, p: int) -> bool:
-        """Return whether an event can be in a window with the start, or come before one that is."""
+        """Return whether event p, or an event after it, can be in one window with the start."""
         scope = self.scope
         if scope.events is not None and p - start >= scope.events:
             return False
@@ -364,7 +365,7 @@ class _Search:
         return "none", None, f"no {step.text} after event {last}"
 
     def _late(self, found: _Partial, after: Sequence[int], depth: int) -> int | None:
-        """Return the first event after the window that satisfies the step."""
+        """Return the first event after the window that takes the missing step; None if there is none."""
         start = found.deepest[0]
         beyond = 0
         for p in after if found.over else ():
@@ -381,7 +382,7 @@ class _Search:
         return None
 
     def _failing(self, start: int, last: int, step: StepOfSequence) -> int | None:
-        """Return the first event of the step's type in the window; it does not satisfy the step."""
+        """Return the first event in the window that has the step's type, but does not satisfy its filter."""
         for p in range(last + 1, min(len(self.S), last + BEYOND)):
             if self.streams[p] == self.streams[start] and self.parts[p] == self.parts[start]:
                 if not self._inside_all(start, p):
@@ -391,7 +392,7 @@ class _Search:
         return None
 
     def _inside_all(self, start: int, p: int) -> bool:
-        """Return whether any event can be in a window with the start, or come before one that is."""
+        """Same as `_inside`, for any event, also one that the sequences do not see."""
         if p in self._number:
             return self._inside(start, p)
         scope = self.scope
@@ -401,11 +402,11 @@ class _Search:
         return all(value is not None and within_width(width, [first, value]) for width, first, value in values)
 
     def _open(self, start: int) -> bool:
-        """Return whether the window of a start may go on after the last event of the stream."""
+        """Return whether the window of a start may extend beyond the last event of the stream."""
         return not self.scope.windowed or self._inside_all(start, len(self.S) - 1)
 
     def _apart(self, start: int, p: int) -> tuple[float, str]:
-        """Return the distance of two events, and its text, by the first window on values, or else by positions."""
+        """Return the distance of two events and its text: in the first window's attribute, or else in positions."""
         for a, _ in self.scope.widths:
             one, two = self.S[start].get(a), self.S[p].get(a)
             if isinstance(one, datetime) and isinstance(two, datetime):
@@ -418,7 +419,7 @@ class _Search:
 
 
 def duration(seconds: float | Fraction) -> str:
-    """Return seconds in words: 11 minutes 3 seconds; a Fraction has nanoseconds, which are shown."""
+    """Format seconds in words, such as "11 minutes 3 seconds"; for a Fraction with nanoseconds."""
     parts, rest = [], seconds
     for unit, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         number, rest = divmod(rest, size)

@@ -52,7 +52,7 @@ Leaf: TypeAlias = rows.RowVariable | rows.Anchor
 
 @dataclass
 class Progress:
-    """The first of the longest labellings of a search, and the conditions that stopped labellings of that length."""
+    """How far a search came: the first of its longest labellings, and the parts that could not continue it."""
 
     longest: Labelling = ()
     stops: dict[Leaf, Labelling] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class LabelSearch(Meaning):
-    """The labellings at a row with at most `most` rows, and how far they come."""
+    """The labellings of at most `most` rows from a row on; it records how far they come."""
 
     most: float = float("inf")
     progress: Progress = field(default_factory=Progress)
@@ -84,14 +84,17 @@ class LabelSearch(Meaning):
 
 @dataclass(frozen=True)
 class RowRejection:
-    """Finds the reasons why rows are not a match of a clause, given its matches. `budget` limits each search."""
+    """A search for the reasons why rows are not a match of a clause, given its matches. budget: for each search."""
 
     made: RowOutput
     matches: Sequence[NumberedMatch]
     budget: Budget = Budget()
 
     def reasons(self, C: ComplexEvent, at: int | None) -> tuple[str, ...]:
-        """Return reasons why the rows C, reported at `at` or anywhere, are not a match. C or `at` is given."""
+        """Return reasons why the rows C are not a match reported at `at`, or at any row if `at` is None.
+
+        If C is empty, `at` must be given.
+        """
         partitions = {place: id(self.made.place[place][0]) for place in (C if at is None else C | {at})}
         if len(set(partitions.values())) > 1:
             one, *others = sorted(partitions)
@@ -109,7 +112,7 @@ class RowRejection:
         return self._at(first, first if at is None or self.made.q.window is None else at, len(C))
 
     def farthest(self) -> tuple[str, ...]:
-        """Explain, for a clause without matches, why none begins at the row where a search comes farthest."""
+        """Explain why a clause has no match, at the row where a search comes farthest."""
         searches = ((place, self._search(place, place)[0]) for places in self.made.partitions for place in places)
         found = max(searches, key=lambda one: len(one[1].progress.longest), default=None)
         return () if found is None else self._none_begins(*found)
@@ -118,8 +121,10 @@ class RowRejection:
         return next(places for places in self.made.partitions if place in places)
 
     def _search(self, first: int, searched: int, most: float = float("inf")) -> tuple[LabelSearch, Labelling | None]:
-        """Return the first labelling at a row, of `most` rows if that is finite; searched: the row whose search is
-        there.
+        """Search for labellings from the row `first` on; return the search and its first labelling, or None.
+
+        searched: the row for which the search is made. most: the number of rows of the labelling, unless it is
+        infinite.
         """
         partition, s = self.made.place[first]
         r = self.made.place[searched][1]
@@ -133,11 +138,11 @@ class RowRejection:
         return search, next((w for w in labellings if most == len(w)), None)
 
     def _row(self, match: NumberedMatch) -> int:
-        """Return the number, in its partition, of the row whose search finds a match."""
+        """Return the index, in its partition, of the row whose search finds a match."""
         return self.made.place[self.made.row_of(match)][1]
 
     def _at(self, first: int, searched: int, length: int) -> tuple[str, ...]:
-        """Return reasons why `length` rows from `first` on are not a match of the search at a row."""
+        """Return reasons why `length` rows from `first` on are not the match that is searched at the row `searched`."""
         partition, r = self.made.place[searched]
         if self.made.place[first][1] not in visible_rows(self.made.q, r, len(partition)):
             return (f"row {first} is not in the frame of row {searched}",)
@@ -174,7 +179,7 @@ class RowRejection:
         return (f"no match begins at row {first}: {many}{labels}", *self._stops(first, search))
 
     def _cannot_be_labelled(self, first: int, search: LabelSearch) -> tuple[str, ...]:
-        """Return reasons why as many rows as the search takes at most cannot be labelled."""
+        """Return reasons why the number of rows for which a labelling was searched cannot be labelled."""
         longest = search.progress.longest
         if len(longest) == search.most:
             wanted = " or ".join(dict.fromkeys(map(show_pattern, search.progress.stops)))
@@ -185,7 +190,7 @@ class RowRejection:
         return (*((many,) if longest else ()), *self._stops(first, search))
 
     def _stops(self, first: int, search: LabelSearch) -> Iterator[str]:
-        """Yield the labels that could not follow the longest labellings, with the reasons."""
+        """Yield reasons why the longest labellings could not be continued by each label that was tried."""
         progress, places = search.progress, self._partition(first)
         for p, w in progress.stops.items():
             after = f"after {_text(w)} " if _labels(w) != _labels(progress.longest) else ""
@@ -208,7 +213,7 @@ class RowRejection:
 
 
 def _rows(match: NumberedMatch) -> str:
-    """Return the rows of a match, of more than two the first and the last."""
+    """Format the rows of a match; if there are more than two, the first and the last."""
     first, *between = match.events
     return f"{first} to {between[-1]}" if len(between) > 1 else ", ".join(map(str, match.events))
 
@@ -226,7 +231,10 @@ NEAREST = 3
 
 @dataclass(frozen=True)
 class LabelledRow:
-    """One row of a match: its position, its label, and why. preferred: labels that were tried before and failed."""
+    """A row of a match: its position, its label, and why it has this label.
+
+    preferred: labels that were tried before, and why they failed.
+    """
 
     place: int
     label: str
@@ -236,7 +244,7 @@ class LabelledRow:
 
 @dataclass(frozen=True)
 class RowExplanation:
-    """A match, its rows, and the rows that were taken tentatively and given back."""
+    """A match, its rows, and the rows that were labelled tentatively and given back."""
 
     match: NumberedMatch
     rows: tuple[LabelledRow, ...]
@@ -245,7 +253,7 @@ class RowExplanation:
 
 @dataclass(frozen=True)
 class NotMatched:
-    """Rows that are not a match, why, and the matches that differ from them least."""
+    """The answer that rows are not a match, why, and the matches that differ from them least."""
 
     events: ComplexEvent
     reasons: tuple[str, ...]
@@ -253,7 +261,7 @@ class NotMatched:
 
 
 class RowExplainer(Explainer[RowExplanation | NotMatched]):
-    """Explains by the definition."""
+    """An explainer that uses the definition."""
 
     heading = "Why rows are labelled as they are"
     legend = "A dot is a row of a match; diamonds are rows that are no match, rings those of a match near to them."
@@ -349,14 +357,14 @@ class RowExplainer(Explainer[RowExplanation | NotMatched]):
         return RowExplanation(match, shown, f"{rest} could be labelled, but no match goes on with them" if rest else "")
 
     def _why(self, traced: Traced, w: Labelling) -> str:
-        """Return the condition of the last label, with the values that it looks up."""
+        """Return the condition of the last label, with the values that it compares."""
         A = w[-1].variable
         if A not in self.made.q.conditions:
             return "it has no condition"
         return condition_text(self.made, A, traced.frame(w, len(w)))
 
     def _preferred(self, traced: Traced, labels: tuple[str, ...], k: int) -> tuple[str, ...]:
-        """Return the labels of the row of that number that were tried before its own, after the same labels."""
+        """Return the labels that were tried for row k before its own, after the same labels, and why each failed."""
         found: dict[str, None] = {}
         for attempt in traced.attempts:
             if attempt.labels == labels[: k + 1]:

@@ -72,13 +72,13 @@ NONE_LEFT = "no event is left"
 
 
 class FormulaEvidence:
-    """The facts that make formulas of transitions true or false at a configuration of the runs over one stream."""
+    """The facts that make formulas of transitions true or false, for configurations of the runs over one stream."""
 
     def __init__(self, runs: Runs) -> None:
         self.runs = runs
 
     def why(self, label: nfab.NfabLabel, now: NfabConfiguration) -> tuple[str, ...]:
-        """Return the facts that make the formula of that name true, or false; each fact once."""
+        """Return the facts that make the formula of this edge true or false in configuration `now`, each once."""
         return tuple(dict.fromkeys(self._theta(label, now)))
 
     def _theta(self, label: nfab.NfabLabel, now: NfabConfiguration) -> Iterator[str]:
@@ -121,7 +121,7 @@ class FormulaEvidence:
                 assert_never(f)
 
     def _parts(self, parts: tuple[nfab.Formula, ...], now: NfabConfiguration, holds: bool, all_: bool) -> Iterator[str]:
-        """Yield all parts if all are needed; else the first that decides."""
+        """Yield the facts for all parts of a formula if all are needed, else for the first part that decides it."""
         deciding = parts if all_ else [part for part in parts if self.runs.formula(part, now) == holds][:1]
         for part in deciding:
             yield from self._formula(part, now)
@@ -156,7 +156,7 @@ Restriction: TypeAlias = (
 
 
 def relaxations(queries: Iterable[sase.SaseQuery]) -> Iterator[tuple[sase.SaseQuery, tuple[str, ...], sase.SaseQuery]]:
-    """Yield sets of removed restrictions with the query that remains, the fewest removals first."""
+    """Yield each set of removed restrictions, with the query before and after, the smallest sets first."""
     known = [(q, restrictions(q)) for q in queries]
     for n in range(1, max((len(found) for _, found in known), default=0) + 1):
         for q, found in known:
@@ -178,7 +178,7 @@ def restrictions(q: sase.SaseQuery) -> list[Restriction]:
 
 
 def without(q: sase.SaseQuery, left_out: tuple[Restriction, ...]) -> sase.SaseQuery:
-    """Return the query without these restrictions; a removed strategy becomes skip_till_any_match."""
+    """Return the query without these restrictions. Instead of a removed strategy it has skip_till_any_match."""
     gone = {k.variable for k in left_out if isinstance(k, sase.Component)}
     dropped = {id(c) for c in left_out}
     pattern = tuple(k for k in q.pattern if k.variable not in gone)
@@ -239,7 +239,9 @@ SHOWN = 12  # positions that are listed one by one
 
 @dataclass(frozen=True)
 class Move:
-    """One step of a run: the edge followed from a state at a position, in words, and what made its formula true."""
+    """A step of a run: the edge that it follows from a state at a position, in words, and why the edge's formula is
+    true.
+    """
 
     move: nfab.Move
     state: str
@@ -250,7 +252,7 @@ class Move:
 
     @property
     def step(self) -> ExplanationStep:
-        """Return the step as explanations of every language have it."""
+        """Return the step in the form that explanations of every language have."""
         fields = {"move": self.move, "state": self.state, "at": self.at, "formula": self.formula, "text": self.text}
         json = {**fields, "because": list(self.because)}
         return ExplanationStep(self.text, facts=self.because, move=self.move, formula=self.formula, json=json)
@@ -258,7 +260,10 @@ class Move:
 
 @dataclass(frozen=True)
 class Accepted:
-    """The answer that the events are a match. runs: as many as requested. absent: negated events that do not occur."""
+    """The answer that the events are a match, with as many runs as requested.
+
+    more: whether there are other runs. absent: the negated components, none of which occurs.
+    """
 
     match: Match
     bindings: Bindings
@@ -269,9 +274,9 @@ class Accepted:
 
 @dataclass(frozen=True)
 class Failure:
-    """A way to bind the events, and the step that no run with it could make.
+    """A way to bind the events, and the step that no run with these bindings could make.
 
-    complete: whether the run reaches F, so that something after the runs forbids the match.
+    complete: whether a run reaches the final state F; then a condition checked after the runs forbids the match.
     """
 
     bindings: Bindings
@@ -289,7 +294,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class NoMatch:
-    """The answer that the events are not a match: the runs that come farthest, and the most similar matches.
+    """The answer that the events are not a match, with the runs that come farthest and the most similar matches.
 
     in_the_way: a smallest set of restrictions of the query without which the events are a match; () if none was found.
     """
@@ -301,7 +306,7 @@ class NoMatch:
 
 
 class SaseRuns:
-    """Finds the matches of a query on the stream that it reads, with the data for their explanations."""
+    """The matches of a query on the stream that it reads, with the runs that explain them."""
 
     def __init__(self, q: sase.Tree, S: Stream, reading: Reading = DECIDED, budget: Budget = Budget()) -> None:
         self.q, self.reading, self.budget = q, reading, budget
@@ -359,10 +364,10 @@ class SaseRuns:
         return NoMatch(events, shown, nearest[:MOST_NEAREST], self._in_the_way(ways))
 
     def _nearby(self, events: ComplexEvent) -> list[Match]:
-        """Return the matches around some events; for a query with a window, those from one window before the events on.
+        """Return the matches near these events; [] if that takes too long.
 
-        A run depends only on the events of its window. The stream is cut two windows before the events, and matches
-        that begin near the cut are left out. None if they take too long.
+        A run depends only on the events of its window. With a window, the stream is therefore cut before the events by
+        one window, and after them by two; matches that begin near the second cut are left out.
         """
         begin, end, behind = 0, len(self.S), len(self.S)
         if (window := self.parts[0].within) is not None:
@@ -388,11 +393,11 @@ class SaseRuns:
         return [match for match in moved if match.events[0] < behind]
 
     def all(self) -> Iterator[Accepted]:
-        """Yield every match, each with a run."""
+        """Yield every match, each with one run."""
         return (self.accepted(match, 1) for match in self.matches)
 
     def accepted(self, match: Match, count: int) -> Accepted:
-        """Return the runs of a match."""
+        """Return the answer for a match, with up to `count` of its runs."""
         for part in self.parts:
             order = [k.variable for k in clauses.positive(part)]
             bound = dict(match.bindings or ())
@@ -406,9 +411,9 @@ class SaseRuns:
         raise AssertionError("a match has a run")
 
     def _in_the_way(self, ways: Sequence[tuple[sase.SaseQuery, Bindings]]) -> tuple[str, ...]:
-        """Return a smallest set of restrictions to remove so that a way binds a match; () if none is found.
+        """Return a smallest set of restrictions without which one of these ways to bind the events is a match.
 
-        It is () for NON-OVERLAP too, which would need all matches.
+        Return () if none is found. It is not searched for NON-OVERLAP, as that would need all matches.
         """
         typed = [(part, M) for part, M in ways if self._has_types(part, M)]
         parts = [q for q in self.parts if not q.returned.non_overlap and any(part is q for part, _ in typed)]
@@ -425,7 +430,7 @@ class SaseRuns:
         return all(self.S[p].type == k.type for k, (_, at) in zip(clauses.positive(part), M, strict=True) for p in at)
 
     def failure(self, part: sase.SaseQuery, M: Bindings) -> Failure | None:
-        """Return where the runs that bind M end, or what forbids their match; None if M is a match."""
+        """Say where the runs that bind M end, or what forbids their match; return None if M is a match."""
         runs = self._runs(part)
         furthest, accepting = self._furthest(runs, M)
         if accepting is None:
@@ -449,7 +454,9 @@ class SaseRuns:
         return None
 
     def _forbidding(self, part: sase.SaseQuery, k: sase.Component, M: Bindings, scope: list[int]) -> str:
-        """Name the first event of the scope that the negated component forbids; the scope, if no event alone is it."""
+        """Name the first event of the scope that the negated component forbids; if no single event is forbidden, the
+        scope.
+        """
         runs = self._runs(part)
         own = Runs(compile_absence(part, k, runs.reading), runs.S, runs.reading, runs.budget, runs.operations)
         for p in scope:
@@ -486,7 +493,7 @@ class SaseRuns:
     def _stuck(
         self, part: sase.SaseQuery, runs: Runs, now: NfabConfiguration, M: Bindings
     ) -> tuple[str, tuple[str, ...]]:
-        """Return the step that M needs after a run, and why it is impossible."""
+        """Return the step that a run from `now` must make to bind M, and the facts that make it impossible."""
         evidence, q, j = FormulaEvidence(runs), now.state, now.at
         wanted = {p: a for a, at in M for p in at}
         if wanted.get(j) == q.variable:
@@ -547,7 +554,7 @@ class SaseRuns:
 
 
 def ways_of(q: sase.SaseQuery, events: ComplexEvent) -> Iterator[Bindings]:
-    """Yield the ways to divide the events between the components, at least one each, in order."""
+    """Yield the ways to divide the events between the components, in order, at least one event for each."""
     pattern, places = clauses.positive(q), sorted(events)
     n, m = len(places), len(pattern)
     cuts = combinations(range(1, n), m - 1)
@@ -558,7 +565,7 @@ def ways_of(q: sase.SaseQuery, events: ComplexEvent) -> Iterator[Bindings]:
 
 
 def _unbindable(q: sase.SaseQuery, number: int) -> str:
-    """Explain why the pattern cannot have that number of events."""
+    """Explain why a match of the pattern cannot have this number of events."""
     pattern = clauses.positive(q)
     least = "at least " if any(k.kleene for k in pattern) else ""
     components = ", ".join(map(show_component, pattern))
@@ -566,7 +573,7 @@ def _unbindable(q: sase.SaseQuery, number: int) -> str:
 
 
 def bound_text(M: Bindings) -> str:
-    """Return bindings in words."""
+    """Format bindings: each variable with its events."""
     return ", ".join(f"{a} = {braces(at) if len(at) > 1 else at[0]}" for a, at in M)
 
 
@@ -575,14 +582,17 @@ def _place(p: int, S: Stream) -> str:
 
 
 def _among(scope: list[int]) -> str:
-    """Return positions in words: one by one if they are few."""
+    """Format the positions of a scope: one by one if they are few, else the first and the last."""
     return braces(scope) if len(scope) <= SHOWN else f"the {len(scope):,} events from {scope[0]} to {scope[-1]}"
 
 
 def _run_to(
     now: NfabConfiguration, before: Mapping[NfabConfiguration, tuple[NfabConfiguration, moves.NfabStep] | None]
 ) -> NfabRun:
-    """Return the run that reaches a configuration, given for each the one before it and the step from there."""
+    """Return the run that reaches a configuration.
+
+    before: for each configuration, the one before it and the step that led from there; None for the first.
+    """
     steps, at = [], before[now]
     while at is not None:
         steps.append(at[1])
@@ -591,7 +601,7 @@ def _run_to(
 
 
 def _is_part(now: NfabConfiguration, M: Bindings) -> bool:
-    """Return whether a run so far binds the events of M up to there, and nothing else."""
+    """Return whether a run so far binds exactly the events of M up to its position."""
     bound, variables = dict(now.buffer), [a for a, _ in M]
     awaited = len(M) if now.state.kind == "final" else variables.index(now.state.variable)
     return all(bound.get(a, ()) == tuple(p for p in at if n < awaited or p < now.at) for n, (a, at) in enumerate(M))
@@ -604,7 +614,10 @@ Found: TypeAlias = Accepted | NoMatch
 
 
 class SaseExplainer(Explainer[Found]):
-    """Explains by the runs that bind the events of a match, or by the step that no run can make. S: the stream read."""
+    """An explainer that shows the runs that bind the events of a match, or the step that no run can make.
+
+    S: the stream that the query reads.
+    """
 
     heading = "The runs that make a match"
     legend = (

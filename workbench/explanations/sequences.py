@@ -1,9 +1,9 @@
 """A query as a sequence of steps, each taken by one event, for near misses and funnels.
 
-`A ; (B UNLESS C) ; D PER KEY [k] WITHIN 10 minutes` has three steps, A, B and D; B is guarded by C. What a step is can
-be told from one event, and how steps follow each other from a window, a key and what must not come in between. So one
-can say of an event that begins a sequence how far it came. Of formulas that compare matches, such as those with NXT, or
-that join events in other ways, one cannot.
+`A ; (B UNLESS C) ; D PER KEY [k] WITHIN 10 minutes` has three steps, A, B and D; B is guarded by C. One event decides
+whether it takes a step. A window, a key and forbidden events in between decide whether one step follows another. So it
+is defined how far an event that begins a sequence came. This is not defined for formulas that compare matches, such as
+those with NXT, or that join events in other ways.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ LISTED = 60  # steps at most
 
 @dataclass(frozen=True)
 class StepOfSequence:
-    """One event of a sequence.
+    """One step of a sequence, taken by one event.
 
-    text: the part of the query that takes it. guards: what no event may satisfy from after the step before up to this
-    one. next_to: whether it is the event right after that of the step before. loops: whether it may come again.
+    text: the part of the query that takes it. guards: conditions that no event may satisfy after the step before, up to
+    this one. next_to: whether the event must directly follow that of the step before. loops: whether the step may
+    repeat.
     """
 
     text: str
@@ -102,7 +103,7 @@ def _no_steps(phi: cel.Formula) -> Unsupported:
 
 
 def _single(steps: tuple[StepOfSequence, ...] | Unsupported) -> StepOfSequence | None:
-    """Return the only step, if it has no guard."""
+    """Return the step if there is only one and it has no guard; else None."""
     return steps[0] if isinstance(steps, tuple) and len(steps) == 1 and not steps[0].guards else None
 
 
@@ -132,7 +133,7 @@ def _guarded(
 def _repeated(
     phi: cel.Formula, steps: tuple[StepOfSequence, ...] | Unsupported, least: int, more: bool
 ) -> tuple[StepOfSequence, ...] | Unsupported:
-    """Return `least` copies of a step; more: whether the last one may repeat."""
+    """Return the steps of an iteration: `least` copies of its only step. more: whether the last one may repeat."""
     step = _single(steps)
     return _no_steps(phi) if step is None else (*(step,) * (least - 1), replace(step, loops=more))
 

@@ -53,7 +53,7 @@ WORDS = {
 
 @dataclass(frozen=True)
 class SigmaAnswer:
-    """Whether an alert with these events is raised at a position, why or why not, and the nearest alerts."""
+    """The answer whether an alert with these events is raised at a position, why or why not, and the nearest alerts."""
 
     events: ComplexEvent
     at: int
@@ -63,7 +63,7 @@ class SigmaAnswer:
 
 
 class SigmaExplainer(Explainer[SigmaAnswer]):
-    """Explains by the definition: the windows of groups, and the occurrences around them."""
+    """An explainer that uses the definition: the windows of groups, and the occurrences around them."""
 
     hint = "--at N says why no alert is raised at an event, --match POSITIONS why one with other events is not."
     idle = "no alert"
@@ -120,7 +120,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         return ExplanationView(sentence, raised, places, found.at, label, parts, Drawing(tuple(rows)), True)
 
     def groups(self, rule: SigmaCorrelation) -> dict[object, list[AlertOccurrence]]:
-        """Return the occurrences of a correlation's rules by group, found once."""
+        """Return the occurrences of a correlation's rules, by group; cached."""
         if id(rule) not in self._groups:
             self._groups[id(rule)] = self.log.occurrences(rule)
         return self._groups[id(rule)]
@@ -128,7 +128,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
     # --- why ----------------------------------------------------------------------------------------------------------
 
     def _counts(self) -> Iterator[str]:
-        """Yield the number of alerts of each rule on the log."""
+        """Yield a line for each rule: how many alerts it raises on the log."""
         for rule in rules_of(self.rules):
             alerts = self.log.alerts(rule)
             where = ""
@@ -159,7 +159,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
             yield f"{self._amount(rule, alert)}; an alert has {_condition_of(rule)}"
 
     def _amount(self, rule: SigmaCorrelation, alert: SigmaAlert) -> str:
-        """Return what a condition compares, with its number at an alert."""
+        """Describe the amount that a condition compares, with its value at an alert."""
         time = self.log.times[alert.at] or 0
         groups = self.groups(rule).values()
         some = ((of, [o for o in of if o.at == alert.at]) for of in groups)
@@ -170,7 +170,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         return _what(rule)
 
     def why_not(self, at: int, named: ComplexEvent = frozenset()) -> Iterator[str]:
-        """Yield why no rule raises an alert at a position, with the named events, rule by rule."""
+        """Yield the reasons, rule by rule, why no rule raises an alert at a position with the named events."""
         for rule in self.rules.rules:
             own = [a for a in self.log.alerts(rule) if a.at == at]
             for alert in own:
@@ -196,9 +196,9 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
             yield from self._number(rule, of, at)
 
     def _rejected_events(self, rule: SigmaCorrelation, at: int, named: ComplexEvent, said: str = "") -> Iterator[str]:
-        """Yield what keeps each of the named events out of the window of a correlation at a position.
+        """Yield what keeps each of the named events out of a correlation's window at a position.
 
-        said: a text of reasons; an event that is too early by these is not named again.
+        said: the reasons that were already given; an event that they call too early is not named again.
         """
         groups, t, w = self.groups(rule), self.log.times[at] or 0, rule.seconds * SECOND
         having = {p: {key for key, of in groups.items() for o in of if p in o.alert.events} for p in {at, *named}}
@@ -228,7 +228,10 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
             yield from self._rejected(rule, p)
 
     def _nothing_occurs(self, rule: SigmaCorrelation, at: int) -> Iterator[str]:
-        """Yield the reasons why no rule of a correlation occurs at a position: no rule fits, or no group or value."""
+        """Yield the reasons why no rule of a correlation occurs at a position.
+
+        Either no rule matches the event, or a value that its group or its number needs is absent.
+        """
         numbers = [i for i, part in enumerate(rule.rules) if any(a.at == at for a in self.log.alerts(part))]
         for i in numbers[:1]:
             alert = next(a for a in self.log.alerts(rule.rules[i]) if a.at == at)
@@ -237,7 +240,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
             yield from (f"{part.name}: {r}" * isinstance(part, SigmaCorrelation) or r for r in self._rejected(part, at))
 
     def _lacking(self, rule: SigmaCorrelation, i: int, alert: SigmaAlert) -> Iterator[str]:
-        """Yield what an alert of the ith rule lacks to occur in a correlation: values for its group and its number."""
+        """Yield what an alert of rule i lacks to occur in a correlation: values for its group and its number."""
         for name in (*rule.keys[i], *rule.values[i]):
             value = self.log.value_of(alert, name)
             if value is None:
@@ -247,12 +250,12 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
                 yield f"whose {name} is {shown}: {rule.kind} is of numbers"
 
     def _group_text(self, rule: SigmaCorrelation, one: AlertOccurrence) -> str:
-        """Return the names and values of an occurrence's group."""
+        """Format the names and values of an occurrence's group."""
         named = zip(rule.group_by, rule.keys[one.rule], strict=True)
         return _values([(name, self.log.value_of(one.alert, field)) for name, field in named])
 
     def _by_groups(self, rule: SigmaCorrelation, some: list[AlertOccurrence]) -> str:
-        """Return the events of occurrences, those of each group together."""
+        """List the events of occurrences, group by group."""
         groups: dict[str, list[int]] = {}
         for one in some:
             groups.setdefault(self._group_text(rule, one), []).append(one.at)
@@ -261,7 +264,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         return "; ".join(said[:NEAREST]) + more
 
     def _number(self, rule: SigmaCorrelation, of: list[AlertOccurrence], at: int) -> Iterator[str]:
-        """Yield the contents of the window of a group at a position, and occurrences near it."""
+        """Yield lines about the contents of a group's window at a position, and about occurrences near it."""
         t, w, groups = self.log.times[at] or 0, rule.seconds * SECOND, self.groups(rule)
         window = self.log.window(rule, of, at, t)
         number, _ = self.log.measure(rule, window, [o for o in window if o.at == at])
@@ -300,7 +303,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
                     yield f"left out: event {alert.at}, {said}"
 
     def _reached(self, rule: SigmaCorrelation, i: int, window: list[AlertOccurrence], since: Microseconds) -> int:
-        """Return the number of rules in a window since a time that can stand beside a later occurrence of rule i."""
+        """Return how many rules occur in the window from `since` on and can be combined with a later rule i."""
         part = [o for o in window if o.time >= since]
         if rule.kind == "temporal":
             return len({o.rule for o in part})
@@ -308,9 +311,9 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         return len(self.log.longest_chain(earlier, {o.at for o in earlier}))
 
     def _nearest(self, rule: SigmaCorrelation, i: int, of: list[AlertOccurrence], window: list[AlertOccurrence]) -> str:
-        """Return the nearest occurrences of a rule that has none in a window.
+        """Describe the nearest occurrences of rule i, which has none in a window.
 
-        One that comes later is late for the latest part of the window that has what the condition needs beside it.
+        A later occurrence counts as too late for the latest part of the window that has the other rules it needs.
         """
         w, last, part = rule.seconds * SECOND, window[-1], rule.rules[i]
         own = sorted((o for o in of if o.rule == i), key=lambda o: o.time)
@@ -340,14 +343,17 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         return "; ".join(said)
 
     def _nearest_event(self, part: SigmaDetection, last: AlertOccurrence) -> Iterator[str]:
-        """Yield why the event near an occurrence that fails the fewest tests of a rule does not satisfy it."""
+        """Describe the event near an occurrence that fails the fewest tests of a rule, and the tests that it fails."""
         near = range(max(last.at - NEAR_EVENTS, 0), min(last.at + NEAR_EVENTS + 1, len(self.S)))
         failing = {p: [*_unsatisfied(part, self.S[p])] for p in near}
         best = min(near, key=lambda p: (len(failing[p]), abs(p - last.at)))
         yield f"event {best} is the nearest: {'; '.join(failing[best])}"
 
     def _nearest_miss(self, rule: SigmaCorrelation, group: str | None = None) -> str | None:
-        """Return the event at which a correlation is nearest to an alert, in words; group: that of the text alone."""
+        """Describe the event at which a correlation is nearest to an alert; None if it never occurs.
+
+        group: the text of the only group to look at; None for all groups.
+        """
         best: tuple[tuple[float, float], str] | None = None
         for of in self.groups(rule).values():
             name = self._group_text(rule, of[-1])
@@ -392,7 +398,7 @@ def _unsatisfied(rule: SigmaDetection, event: Event) -> Iterator[str]:
                 yield f"{selection or 'it'} asks for {_test_with_values(condition, event)}"
 
     def excluding(condition: eql.Condition, selection: str | None) -> Iterator[str]:
-        """Yield what makes a condition true that may not be."""
+        """Yield the parts that make a negated condition true, so that the event fails it."""
         selection = selection or names.get(condition)
         match condition:
             case eql.AnyConditions(parts):
@@ -409,7 +415,7 @@ def _unsatisfied(rule: SigmaDetection, event: Event) -> Iterator[str]:
 
 
 def _test_with_values(condition: eql.Condition, event: Event) -> str:
-    """Return a condition, the values of its fields, and whether they fail it by their case or their type alone."""
+    """Format a condition with the values of its fields. Add if they fail it only by their case or by their type."""
     said, folded = f"{cut(show_condition(condition))}, and {values_text(condition, event)}", condition
     if condition_test(condition)(event) is True:
         return said
@@ -423,7 +429,7 @@ def _test_with_values(condition: eql.Condition, event: Event) -> str:
 
 
 def _rules_needed(rule: SigmaCorrelation) -> int:
-    """Return the number of rules that a condition asks for at least; all of them if it has no such bound."""
+    """Return the least number of rules that a condition requires; all of them if it has no such bound."""
     least = [floor(bound) + 1 if name == "gt" else ceil(bound) for name, bound in rule.thresholds if name in LEAST]
     return max(least, default=len(rule.rules))
 
@@ -434,29 +440,29 @@ def _condition_of(rule: SigmaCorrelation) -> str:
 
 
 def _has_own_condition(rule: SigmaCorrelation) -> bool:
-    """Return whether a condition asks for another number than that of all rules."""
+    """Return whether a condition requires another number of rules than all."""
     return rule.thresholds != (("gte", len(rule.rules)),)
 
 
 def _lacks(rule: SigmaCorrelation, number: float) -> bool:
-    """Return whether a number of rules is too small for a condition."""
+    """Return whether `number` rules are too few for the condition."""
     return any(number < bound or (name == "gt" and number == bound) for name, bound in rule.thresholds if name in LEAST)
 
 
 def _what(rule: SigmaCorrelation) -> str:
-    """Return what the condition of a correlation is about."""
+    """Say what the condition of a correlation is about."""
     if rule.kind in TEMPORAL:
         return "rules in their order" if rule.kind == "temporal_ordered" else "rules"
     return "events" if rule.kind == "event_count" else f"{rule.kind} of {', '.join(rule.values[0])}"
 
 
 def _amount_text(rule: SigmaCorrelation, number: float | None) -> str:
-    """Return what the condition of a correlation is about, with its number."""
+    """Format the amount that a correlation's condition is about, with its number."""
     return f"{_what(rule)}: {'none' if number is None else f'{number:.15g}'}"
 
 
 def _places_with_values(window: list[AlertOccurrence]) -> str:
-    """Return the events of a window, each with the values that it is counted by."""
+    """Format the events of a window, each with the values for which it is counted."""
     values = {o.at: ", ".join(map(str, o.values)) for o in window if o.values is not None}
     return _places([o.at for o in window], values)
 

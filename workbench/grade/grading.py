@@ -1,7 +1,7 @@
 """Grades of answers to exercises: right, or wrong with a shortest stream that shows it.
 
-The formula is compared with the model answer: by the exact deciders where there are any. Where these are undecided,
-both are tried on all short streams over the values that the exercise lists, or else over a few that a difference needs.
+The formula is compared with the model answer by the exact deciders, if they support both. If the deciders cannot tell,
+both are tried on all short streams over the values that the exercise lists, or else over a few chosen values.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ LEVELS = {1: "easy", 2: "middling", 3: "hard"}
 
 
 class UnusableAnswer(InputError):
-    """Raised if a file lists an answer as right that cannot be used. withheld: the message for students."""
+    """Raised if an answer that a file lists as right cannot be used. withheld: the message for students."""
 
     withheld: str = ""
 
@@ -72,10 +72,10 @@ class UnusableAnswer(InputError):
 class Exercise:
     """A sentence, and formulas that express it.
 
-    answers are right, the first is the model answer, and there are none in a file for students; wrong ones are typical
-    of beginners. about is "pattern" for a hint that is of no help with a mistake in the conditions, "" for any other.
-    values are those that attributes take where a query is tried on short streams. level is 1, 2 or 3, from easy to
-    hard; session is that of the course, 0 for none. where is the file and the line, for messages.
+    answers: right answers, the model answer first; a file for students has none. wrong: wrong answers that are typical
+    of beginners. about: "pattern" if the hint does not help with a mistake in the conditions, else "". values: the
+    values of each attribute when queries are tried on short streams. level: 1, 2 or 3, from easy to hard. session: that
+    of the course, 0 for none. where: the file and the line, for messages.
     """
 
     id: str
@@ -92,11 +92,11 @@ class Exercise:
     where: str = field(default="", compare=False)
 
     def hint_about(self, mistake: Mistake) -> str:
-        """Return its hint, or "" if the hint does not help with the mistake."""
+        """Return the exercise's hint, or "" if it does not help with the mistake."""
         return "" if self.about == PATTERN and mistake.in_conditions else self.hint
 
     def right(self) -> tuple[str, ...]:
-        """Return its answers, the model answer first. Raises InputError for a file for students, which has none."""
+        """Return the right answers, the model answer first. Raises InputError if the file, for students, has none."""
         if not self.answers:
             raise InputError(
                 f"the file has no answer to {self.id!r}, as it is for students: grade with the teacher's file"
@@ -104,7 +104,7 @@ class Exercise:
         return self.answers
 
     def trees(self) -> list[Any]:
-        """Return its answers as syntax trees. Raises UnusableAnswer, and InputError if it has none."""
+        """Return the right answers as syntax trees. Raises UnusableAnswer, and InputError if there are none."""
         return [self._tree(text, number) for number, text in enumerate(self.right(), 1)]
 
     def _tree(self, text: str, number: int) -> Any:
@@ -114,9 +114,10 @@ class Exercise:
             raise self._unusable(number, error) from None
 
     def require_usable(self) -> None:
-        """Raise UnusableAnswer if no query can be compared with the first answer, or another answer differs from it.
+        """Raise UnusableAnswer if queries cannot be compared with the first answer, or if another answer differs from
+        it.
 
-        Without the solver, an answer that would need it is usable: queries are then tried on short streams.
+        Without the solver, an answer that needs the solver is usable: queries are then tried on short streams.
         """
         first, *others = self.trees()
         lang = LANGUAGES[self.language]
@@ -140,7 +141,9 @@ class Exercise:
         which = ", ".join(filter(None, (self.where, f"answer {number} to {self.id!r}")))
         unusable = UnusableAnswer(f"{which}: {error.message}", error.span)
         unusable.text = self.answers[number - 1]
-        unusable.withheld = f"{which} cannot be used; cerify grade --exercises with this file, alone, says why"
+        unusable.withheld = (
+            f"{which} cannot be used; to see why, run cerify grade --exercises with this file and no other argument"
+        )
         return unusable
 
     def public(self) -> dict[str, Any]:
@@ -149,12 +152,12 @@ class Exercise:
         return {**picked(self, "id", "language", "session", "level", "sentence"), "schema": schema}
 
     def for_students(self) -> dict[str, Any]:
-        """Return the exercise as a line without answers; without the session if there is none."""
+        """Return the exercise as an object without answers; without the session if it has none."""
         return {name: value for name, value in self.public().items() if (name, value) != ("session", 0)}
 
 
 def grade_command(file: Path) -> str:
-    """Return the shell command for the exercises of a file."""
+    """Return the shell command that grades the exercises of a file."""
     return "cerify grade" if file == FILE else f"cerify grade --exercises {shlex.quote(str(file))}"
 
 
@@ -179,7 +182,7 @@ def exercises(file: Path = FILE) -> Mapping[str, Exercise]:
 
 
 def exercise(id_: str, file: Path = FILE) -> Exercise:
-    """Return the exercise of that id. Raises InputError."""
+    """Return the exercise with this id. Raises InputError."""
     if (found := exercises(file).get(id_)) is None:
         raise InputError(
             f"no exercise {id_!r}{did_you_mean(id_, exercises(file)) or f'; {grade_command(file)} lists them all'}"
@@ -225,7 +228,7 @@ def _exercise(obj: Any, where: str) -> Exercise:
 
 
 def _values(obj: Mapping[str, Any], schema: Schema, where: str) -> Iterator[tuple[str, tuple[Value, ...]]]:
-    """Yield the attributes with their values, which are of the attribute's type. Raises InputError."""
+    """Yield the attributes with the values listed for them, converted to the attribute's type. Raises InputError."""
     for name, given in obj.items():
         type_ = next((type_ for type_, attributes in schema.types.items() if name in attributes), None)
         if type_ is None or not isinstance(given, list) or not given or None in given:
@@ -243,8 +246,8 @@ SECONDS = 20.0  # that one answer may take in all
 DECIDING = 10.0  # of these, until it is decided; what is left is there to try streams
 
 UNDECIDED: Mapping[type[CerifyError], str] = {
-    BudgetExceeded: "takes more time or memory than there is; write it in another way",
-    InternalError: "was not found out, by a fault of cerify: please report it",
+    BudgetExceeded: "takes too much time or memory to decide; write it in another way",
+    InternalError: "could not be decided because of a defect of cerify: please report it",
     Unsupported: "cannot be decided; write it in another way",
 }
 """By the error in a comparison with the model answer, which is not shown, what is said instead."""
@@ -265,7 +268,7 @@ def _events(schema: Schema, values: Mapping[str, Sequence[Value]]) -> Iterator[E
 
 
 def _in_time(S: Stream) -> bool:
-    """Return whether no event is earlier than the one before it."""
+    """Return whether no event is earlier than the event before it."""
     times = [event.get(TIME) for event in S]
     return all(t1 <= t2 for t1, t2 in pairwise(times) if isinstance(t1, int) and isinstance(t2, int))
 
@@ -276,7 +279,9 @@ Evidence = Literal["decided", "bounded", "tried"]
 
 @dataclass(frozen=True)
 class Right:
-    """The formula is right; proved only for streams of up to `length` events if that is not None."""
+    """The grade of a right formula. length: None if this is proved, else the greatest length of streams that were
+    compared.
+    """
 
     evidence: Evidence
     length: int | None = None
@@ -286,8 +291,8 @@ class Right:
 class WrongAnswer:
     """A stream on which the formula's matches at position `at` (yours) differ from the right ones (wanted).
 
-    shortest: whether the two agree on every shorter stream, or on those that were tried. mistake: the probable mistake.
-    warnings: the warnings of `cerify match`.
+    shortest: whether the two agree on every shorter stream, or on every shorter one that was tried. mistake: the
+    probable mistake. warnings: the warnings of `cerify match`.
     """
 
     stream: Stream
@@ -302,7 +307,7 @@ class WrongAnswer:
 
 @dataclass(frozen=True)
 class Misfit:
-    """The formula uses names that the exercise's events do not have; `message` says which."""
+    """The grade of a formula with names that the exercise's events do not have; `message` says which."""
 
     message: str
     span: Span | None
@@ -314,8 +319,8 @@ Grade: TypeAlias = Right | WrongAnswer | Misfit
 def graded(exercise: Exercise, text: str) -> Grade:
     """Grade the text as an answer to the exercise.
 
-    Raises ParseError; Unsupported and BudgetExceeded, without a word of the answers, where nothing can tell; and
-    InputError for an exercise without answers.
+    Raises ParseError; Unsupported and BudgetExceeded if no grade can be decided, with a message that does not reveal
+    the answers; and InputError for an exercise without answers.
     """
     answers = exercise.trees()
     lang, answer = _parse_answer(text, exercise.language)
@@ -341,7 +346,7 @@ def graded(exercise: Exercise, text: str) -> Grade:
 
 
 def _parse_answer(text: str, language: str) -> tuple[Language[Any], Any]:
-    """Return the answer as a syntax tree. Raises ParseError, which does not say how to choose another language."""
+    """Return the answer as a syntax tree. The message of a ParseError does not say how to choose another language."""
     try:
         return read_query(text, language)
     except ParseError as error:
@@ -352,7 +357,10 @@ def _parse_answer(text: str, language: str) -> tuple[Language[Any], Any]:
 
 
 def _compared(exercise: Exercise, lang: Language[Any], answers: Sequence[Any], answer: Any) -> Grade:
-    """Compare the answer with the first right one; where that is undecided, prove it by another one, or try streams."""
+    """Compare the answer with the right ones until one comparison decides; if none does, try short streams.
+
+    Only a difference from the model answer, the first one, makes the answer wrong.
+    """
     undecided: CerifyError | None = None
     with suppress(BudgetExceeded), Budget(seconds=DECIDING).timed():
         for right in answers:
@@ -380,7 +388,10 @@ def _compared(exercise: Exercise, lang: Language[Any], answers: Sequence[Any], a
 def _compare_on_short_streams(
     exercise: Exercise, lang: Language[Any], answers: Sequence[Any], answer: Any
 ) -> Right | WrongAnswer:
-    """Compare two formulas on all short streams, over values of the exercise and next to the answer's constants."""
+    """Compare the answer with the model answer on all short streams over a few values.
+
+    These are the values of the exercise and those next to constants of the answer.
+    """
     extra = _near(_integers(lang, answer) - _integers(lang, answers[0]))
     values = {
         name: sorted({*given, *extra} if all(type(v) is int for v in given) else given)
@@ -396,7 +407,7 @@ def _compare_on_short_streams(
 
 
 def few_values(lang: Language[Any], schema: Schema, *queries: Any) -> Mapping[str, Sequence[Value]]:
-    """Return for each attribute one value to try, and some more if a query tests it."""
+    """Return one value to try for each attribute, and further ones if a query tests the attribute."""
     numbers = set.union(*(_integers(lang, query) for query in queries))
     near = sorted(numbers ^ _near(numbers) if len(numbers) > 1 else _near(numbers)) or [0, 1]
     by_type: Mapping[ValueType, Sequence[Value]] = {
@@ -426,10 +437,10 @@ def _integers(lang: Language[Any], query: Any) -> set[int]:
 def _wrong(
     lang: Language[Any], answers: Sequence[Any], answer: Any, S: Stream, shortest: bool, evidence: Evidence
 ) -> WrongAnswer:
-    """Return the stream with the matches by the definitions at the last position at which they differ."""
+    """Return a wrong answer with this stream, and the matches where the two last differ, by the definitions."""
     wanted, yours = _matches(lang, answers[0], S), _matches(lang, answer, S)
     if wanted == yours:
-        raise InternalError(f"the two were found to differ on {list(S)}, and do not")
+        raise InternalError(f"the two were found to differ on {list(S)}, but do not")
     at = max(n for n, _ in wanted ^ yours)
     there = Difference(S, *(tuple(sorted(events for n, events in found if n == at)) for found in (wanted, yours)))
     warnings = tuple(problem.hinted for problem in lang.syntax.problems(answer, S.schema) if problem.rule == "unbound")
@@ -438,7 +449,7 @@ def _wrong(
 
 
 def _nulls_decide(lang: Language[Any], model: Any, answer: Any, S: Stream) -> bool:
-    """Return whether two queries that differ on S agree once each absent or NaN attribute has a value."""
+    """Return whether two queries that differ on S agree once every absent or NaN attribute has a value."""
     assert S.schema is not None
     values = few_values(lang, S.schema, model, answer)
     absent = sorted({name for event in S for name in S.schema.types[event.type] if _without_value(event, name)})
@@ -450,7 +461,7 @@ def _nulls_decide(lang: Language[Any], model: Any, answer: Any, S: Stream) -> bo
 
 
 def _filled(S: Stream, values: Mapping[str, Value]) -> Stream:
-    """Return the stream with values in place of the attributes that are absent, or NaN."""
+    """Return the stream with these values in place of attributes that are absent or NaN."""
     assert S.schema is not None
     types = S.schema.types
     filled = ({n: v for n, v in values.items() if n in types[e.type] and _without_value(e, n)} for e in S)
@@ -552,7 +563,7 @@ def _where(S: Stream, shortest: bool, evidence: Evidence) -> str:
 
 
 def _show_events(S: Stream) -> list[str]:
-    """Return a line for each event; of a long stream the first ones and the last ones."""
+    """Return a line for each event; of a long stream, only the first and the last ones."""
     lines = [f"  {position}  {row(event)}" for position, event in enumerate(S)]
     return lines if len(lines) <= LISTED else [*lines[: LISTED // 2], "  …", *lines[-LISTED // 2 :]]
 
@@ -617,7 +628,7 @@ def results(answers: Mapping[str, Any], tasks: Mapping[str, Exercise]) -> dict[s
 
 
 def not_marked(error: CerifyError) -> dict[str, Any]:
-    """Return the results for a file whose answers could not be read."""
+    """Return the results for a file whose answers cannot be read."""
     return {"score": 0, "output": error.described(), "tests": []}
 
 
@@ -706,9 +717,9 @@ def _grade_task(task: Exercise, text: Any, number: int) -> dict[str, Any]:
 
 
 def require_right(id_: str, text: str, file: str | Path = FILE) -> None:
-    """Raise AssertionError, with what is wrong, unless the text is a right answer: for a cell that nbgrader runs.
+    """Raise AssertionError with the feedback unless the text is a right answer; for a cell that nbgrader runs.
 
-    Raises InputError for a file that cannot be read, or has no such exercise, or no answer to it that can be used.
+    Raises InputError if the file cannot be read, or lacks the exercise or a usable answer to it.
     """
     try:
         task = exercise(id_, Path(file))

@@ -1,8 +1,8 @@
 """Find the mistake in a wrong answer, from its canonical text and the stream on which it differs from the right ones.
 
-An answer is compared with the right answer that it shares most with: event types, operators, comparisons, numbers and
-attributes. What differs from that one and from the model answer too says which mistake it is; where several things
-differ, the stream and the matches on it decide. Where nothing of that is known, the matches alone say what to look at.
+An answer is compared with the right answer that is most similar: event types, operators, comparisons, numbers and
+attributes. A difference from that one that is also a difference from the model answer shows the mistake. If there are
+several, the stream and the matches on it decide. If there are none, advice is derived from the matches alone.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ NULLS = Mistake("NULL", "an attribute is NULL or NaN there: it is neither below,
 
 @dataclass(frozen=True)
 class Difference:
-    """The matches that end at one position of a stream, the right ones and the answer's, as positions of events."""
+    """The matches that end at one position of a stream, as positions of events: the right ones and the answer's."""
 
     S: Stream
     wanted: tuple[tuple[int, ...], ...]
@@ -201,7 +201,9 @@ class Difference:
         return [match for match in self.yours if match not in self.wanted]
 
     def shows(self, mistake: Mistake) -> bool:
-        """Return whether a differing match has a gap, if the mistake is about gaps."""
+        """Return whether the differing matches are consistent with the mistake; for one about gaps, whether one has a
+        gap.
+        """
         lacking, having = OPERATORS["cseq"]
         differing = {lacking: self.extra, having: self.missing}.get(mistake.hint)
         several = [match for match in differing or () if len(match) > 1]
@@ -210,7 +212,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class _Features:
-    """Count the elements of a query: event types, numbers, operators, comparisons, attributes and others."""
+    """The counts of a query's elements: event types, numbers, operators, comparisons, attributes and others."""
 
     types: Counter[str]
     operators: Counter[str]
@@ -224,14 +226,15 @@ class _Features:
     words: frozenset[str]
 
     def distance(self, other: _Features) -> int:
-        """Count the mentions that are in one and not in the other."""
+        """Count the elements of one query that the other does not have."""
         pairs = ((getattr(self, name), getattr(other, name)) for name in self.__match_args__ if name != "words")
         return sum(((mine - theirs) + (theirs - mine)).total() for mine, theirs in pairs)
 
 
 def mistake(language: Language[Any], answers: Sequence[Any], answer: Any, difference: Difference) -> Mistake:
-    """Return the mistake in an answer, which differs from the right answers on a stream. The model
-    answer is the first.
+    """Return the most probable mistake in an answer, which differs from the right answers on a stream.
+
+    answers: the right answers, the model answer first.
     """
     mine = _features(language, answer)
     model, *others = (_features(language, tree) for tree in answers)
@@ -258,7 +261,7 @@ def mistake(language: Language[Any], answers: Sequence[Any], answer: Any, differ
 
 
 def _compared(difference: Difference) -> str:
-    """Return advice on what to look at, by the matches that differ alone."""
+    """Give advice on what to look at, only by the matches that differ."""
     missing, extra = difference.missing, difference.extra
     if not extra:
         return f"your formula asks for more than the sentence: which part of it keeps {braces(missing[0])} out?"
@@ -272,7 +275,7 @@ def _compared(difference: Difference) -> str:
 
 
 def _text(language: Language[Any], tree: Any) -> str:
-    """Return the canonical text, without the content of strings."""
+    """Return the canonical text of a query, without the content of strings."""
     text = language.syntax.show(tree)
     for pattern, replacement in _REWRITTEN:
         text = pattern.sub(replacement, text)
@@ -288,7 +291,7 @@ def _features(language: Language[Any], tree: Any) -> _Features:
     variables = {*rows, *(operations.names(tree) if operations is not None else ())} - types.keys()
 
     def parts(found: str) -> Counter[str]:
-        """Count the words and signs in a part of the text; all variables count as one name."""
+        """Count the words and signs in a part of the text; all variables count as the same word."""
         return Counter("variable" if part in variables else part for part in _PART.findall(found))
 
     return _Features(
@@ -306,7 +309,10 @@ def _features(language: Language[Any], tree: Any) -> _Features:
 
 
 def _unlabelled(language: Language[Any], tree: Any) -> Iterator[Mistake]:
-    """Return conditions of MATCH_RECOGNIZE on a variable that comes later in a pattern without repeated groups."""
+    """Yield conditions of MATCH_RECOGNIZE on a variable that comes later in the pattern, as mistakes.
+
+    A pattern with repeated groups yields none, since its variables may come again.
+    """
     text = _text(language, tree)
     pattern = " ".join(_ROWS.findall(text))
     if "PERMUTE" in pattern or re.search(r"\)[*+?{]", pattern):
@@ -320,7 +326,7 @@ def _unlabelled(language: Language[Any], tree: Any) -> Iterator[Mistake]:
 
 
 def _find_mistakes(language: Language[Any], mine: _Features, right: _Features) -> Iterator[Mistake]:
-    """Yield all differences, the most telling first."""
+    """Yield a mistake for each difference of two queries, the most telling first."""
     missing = sorted(right.types.keys() - mine.types.keys())
     for name in missing:
         if name in mine.words:
@@ -361,7 +367,7 @@ def _find_mistakes(language: Language[Any], mine: _Features, right: _Features) -
 
 
 def _operators(language: Language[Any], mine: Counter[str], right: Counter[str]) -> Iterator[Mistake]:
-    """Yield the operators that differ: first those that are often confused, then in the order of the table."""
+    """Yield mistakes in operators: first those that are often confused, then in the order of the table OPERATORS."""
     lacking, extra = right - mine, mine - right
     for n, (here, there) in enumerate(((lacking, extra), (extra, lacking))):
         for one, other in CONFUSED.items():
@@ -380,6 +386,6 @@ def _operators(language: Language[Any], mine: Counter[str], right: Counter[str])
 
 
 def _at_a_boundary(S: Stream, numbers: Counter[str]) -> bool:
-    """Return whether an attribute on the stream is equal to one of the numbers."""
+    """Return whether an attribute on the stream equals one of the numbers."""
     values = {float(v) for event in S for v in event.attributes.values() if isinstance(v, int | float)}
     return not values.isdisjoint(map(float, numbers))

@@ -1,7 +1,9 @@
 """Hypotheses about CEL: an interpreter of Figure 3 of tods21 in which the meaning of each operator is a choice.
 
-Letters as in cerify.semantics.cel.denote: phi and psi are formulas, i and j the ends of an interval, mu a valuation.
-Read it beside that module: at the default of every axis each case is the clause there.
+Letters are those of cerify.semantics.cel.denote: phi and psi are formulas, i and j the ends of an interval, mu a
+valuation, C a set of positions. Read this module beside that one: at the default of every axis, each case is the clause
+there. A parameter `follow` is the formula that comes next in the sequence, if there is one: some engines decide by it
+when an iteration ends.
 """
 
 from __future__ import annotations
@@ -246,7 +248,10 @@ CLOSING = frozenset({"omit-nothing", "greedy", "taken-until-next"})
 
 
 def find_matches(phi: cel.Formula, S: Stream, choices: Choices, output: Output, budget: Budget) -> list[Match]:
-    """Return the matches at all positions. Raises EngineError, Unsupported and BudgetExceeded."""
+    """Return the matches at all positions, for an engine with these choices.
+
+    Raises EngineError, Unsupported and BudgetExceeded.
+    """
     interpreter = CelVariant(S, choices, budget)
     with_bindings = output == "valuations"
     phi = phi if choices["guard"] == "after" else guarded(phi, choices["guard"])
@@ -263,7 +268,7 @@ def find_matches(phi: cel.Formula, S: Stream, choices: Choices, output: Output, 
 
 
 def separate_queries(phi: cel.Formula, choices: Choices) -> list[cel.Formula]:
-    """Return the formulas that an engine evaluates in place of one: if it keeps alternatives apart, one for each.
+    """Return the formulas that an engine evaluates instead of phi: phi, or one for each of its alternatives.
 
     Raises BudgetExceeded.
     """
@@ -276,15 +281,17 @@ def separate_queries(phi: cel.Formula, choices: Choices) -> list[cel.Formula]:
 
 
 def parts(phi: cel.Formula, choices: Choices) -> list[cel.Formula]:
-    """Return the formulas whose matches are reported independently; with left-first they depend on each other."""
+    """Return the formulas whose matches are reported independently; only phi if left-first makes alternatives
+    dependent.
+    """
     return [phi] if choices["or"] == "left-first" else separate_queries(phi, choices)
 
 
 def unhidden(phi: cel.Formula, choices: Choices) -> tuple[cel.Formula, frozenset[str] | None]:
     """Return the formula without PROJECT, and the variables whose events are shown.
 
-    The formula as it is, and None, where the same variable is shown elsewhere, or more depends on the events of PROJECT
-    than the sequence or alternative around it.
+    Return the formula itself and None if this would change its meaning. This is so if a hidden variable is also shown
+    elsewhere or used by a filter, or if PROJECT is inside an operator other than a sequence, OR and filter.
     """
     if choices["project"] == "as-defined" and any(isinstance(psi, cel.Project) for psi in cel.subformulas(phi)):
         whole, hidden, shown = lifted(phi)
@@ -294,7 +301,7 @@ def unhidden(phi: cel.Formula, choices: Choices) -> tuple[cel.Formula, frozenset
 
 
 def lifted(phi: cel.Formula) -> tuple[cel.Formula | None, set[str], set[str]]:
-    """Return the formula without PROJECT, the hidden variables and the shown ones; None if the meaning would change."""
+    """Return the formula without PROJECT (None if that changes its meaning), the hidden and the shown variables."""
     match phi:
         case cel.Project(L, psi):
             whole, hidden, shown = lifted(psi)
@@ -312,9 +319,9 @@ def lifted(phi: cel.Formula) -> tuple[cel.Formula | None, set[str], set[str]]:
 
 
 def alternatives(phi: cel.Formula) -> Iterator[cel.Formula]:
-    """Yield the formulas without OR that a formula stands for: one for each choice of sides, except in loops.
+    """Yield the formulas without OR that together mean phi: one for each choice of sides, except inside loops.
 
-    A sequence in a sequence is part of the chain of steps that such an engine reads.
+    A sequence inside a sequence becomes part of a flat chain of steps, as such an engine reads it.
     """
     match phi:
         case cel.Seq(left, right):
@@ -341,7 +348,7 @@ def chained(left: cel.Formula, right: cel.Formula) -> cel.Formula:
 
 
 def operators(phi: cel.Formula) -> frozenset[str]:
-    """Return the names of the operators in a formula; that of a window has its kind."""
+    """Return the names of the operators in a formula; the name of a window includes its kind."""
     names = set()
     for psi in cel.subformulas(cel.expanded(phi)):
         name = OPERATORS[type(psi)].name
@@ -350,7 +357,10 @@ def operators(phi: cel.Formula) -> frozenset[str]:
 
 
 class CelVariant:
-    """The valuations of formulas over one stream for an engine with these choices; each is computed once."""
+    """An interpreter that finds the valuations of formulas over one stream for an engine with these choices.
+
+    Each set of valuations is computed once.
+    """
 
     def __init__(self, S: Stream, choices: Choices, budget: Budget) -> None:
         self.S, self.choices, self.budget = S, choices, budget
@@ -363,7 +373,7 @@ class CelVariant:
         self._alive: list[cel.Formula] = []  # keys are identities of formulas, which must not be reused
 
     def meaning(self, phi: cel.Formula, i: int, j: int, follow: cel.Formula | None = None) -> Valuations:
-        """Return the valuations of phi from i to j, given that `follow` comes next, if given. Raises BudgetExceeded."""
+        """Return the valuations of phi from i to j, if `follow` comes next (None: nothing). Raises BudgetExceeded."""
         key = (id(phi), i, j, id(follow))
         if (mus := self._computed.get(key)) is None:
             self._alive.append(phi)
@@ -374,7 +384,7 @@ class CelVariant:
         return mus
 
     def clause(self, phi: cel.Formula, i: int, j: int, follow: cel.Formula | None) -> Iterable[Valuation]:
-        """Return the valuations of phi from i to j, given those of any formula over any interval."""
+        """Return the valuations of phi from i to j, by the clause of its operator and the choices."""
         choices = self.choices
         match phi:
             case cel.EventAtom(R):
@@ -435,7 +445,7 @@ class CelVariant:
     # --- backtracking -------------------------------------------------------------------------------------------------
 
     def ending(self, phi: cel.Formula, j: int) -> Valuations:
-        """Return the valuations of a whole query that end at j; with backtracking, only those that it takes."""
+        """Return the valuations of a whole query that end at j; with backtracking, only those that it chooses."""
         if self.choices["overlap"] not in BACKTRACKING:
             return self.meaning(phi, 0, j)
         found, i = set(), 0
@@ -447,9 +457,9 @@ class CelVariant:
         return frozenset(found)
 
     def backtrack(self, phi: cel.Formula, i: int) -> Iterator[tuple[Valuation, int]]:
-        """Yield the valuations of phi that begin with the event at i, and their ends, in the order of their finding.
+        """Yield the valuations of phi that begin with event i, and their ends, in the order of a backtracking search.
 
-        Of OR the left side is tried first, and of an iteration another round before its end.
+        For OR the left side is tried first, and an iteration tries another round before it ends.
         """
         self._made += 1
         if self._made > self.budget.valuations:
@@ -488,7 +498,7 @@ class CelVariant:
     def try_rounds(
         self, psi: cel.Formula, i: int, adjacent: bool, least: int, most: int | None
     ) -> Iterator[tuple[Valuation, int]]:
-        """Yield the valuations of an iteration of psi from the event at i on, after one more round."""
+        """Yield the valuations of an iteration of psi that begins with event i, and their ends, most rounds first."""
         for mu1, k in self.backtrack(psi, i):
             for start in self.after(k, adjacent, self.choices["loop"]) if most != 1 else ():
                 rest = self.try_rounds(psi, start, adjacent, least - 1, most and most - 1)
@@ -497,7 +507,10 @@ class CelVariant:
                 yield mu1, k
 
     def after(self, k: int, adjacent: bool, gaps: str) -> Iterable[int]:
-        """Return the positions after the event at k at which the next part may begin, in the order of the search."""
+        """Return the positions at which the next part may begin after event k, in the order of the search.
+
+        adjacent: whether it must begin directly after k. gaps: the choice about what may lie between.
+        """
         if adjacent or gaps in ("strict", "contiguous"):
             return range(k + 1, min(k + 2, len(self.S)))
         if gaps not in ("any", "all"):
@@ -517,9 +530,9 @@ class CelVariant:
         follow: cel.Formula | None,
         guard: cel.Condition | None = None,
     ) -> Iterator[Valuation]:
-        """Return left ; right, or left : right; the choice says what may lie between them.
+        """Yield the valuations of left ; right, or of left : right; the choice `contiguity` says what may lie between.
 
-        guard: a condition that decides which events right takes, given those of left.
+        guard: a condition that decides which events `right` takes, given the events of `left`.
         """
         early = self.choices["loop"] == "reported-early"
         if isinstance(left, cel.Or) and (early or self.choices["loop"] in CLOSING):  # a side may end with an iteration
@@ -544,7 +557,7 @@ class CelVariant:
         follow: cel.Formula | None,
         guard: cel.Condition | None = None,
     ) -> Iterator[tuple[int, Valuation, Valuation]]:
-        """Yield the end of a valuation of `left`, this valuation, and a valuation of `right` that may follow it."""
+        """Yield each end k of `left`, with a valuation of `left` up to k and one of `right` that may follow it."""
         for k in range(i, j):
             rights = self.meaning(right, k + 1, j, follow)
             for mu1 in self.meaning(left, i, k, right) if rights else ():
@@ -572,7 +585,7 @@ class CelVariant:
     def iterate(
         self, phi: cel.Formula, psi: cel.Formula, i: int, j: int, loop: str, follow: cel.Formula | None
     ) -> Iterable[Valuation]:
-        """Return psi+ or psi:+, with rounds by the choice."""
+        """Return the valuations of phi, which is psi+ or psi:+. The choice `loop` says how rounds follow each other."""
         once = self.meaning(psi, i, j)
         match loop:
             case "single":
@@ -604,7 +617,7 @@ class CelVariant:
     def rounds(
         self, psi: cel.Formula, phi: cel.Formula, i: int, j: int, loop: str, follow: cel.Formula | None
     ) -> Iterator[Valuation]:
-        """Return psi ; phi, where phi gives the rounds after the first."""
+        """Yield the valuations of a round of psi followed by further rounds of phi."""
         for k in range(i, j):
             for mu1 in self.meaning(psi, i, k):
                 for mu2 in self.meaning(phi, k + 1, j, follow):
@@ -630,7 +643,7 @@ class CelVariant:
         return frozenset(mus)
 
     def occurs(self, phi: cel.Formula, since: int, before: int) -> bool:
-        """Return whether phi has a valuation from one position on, up to the position before another."""
+        """Return whether phi has a valuation from the position `since` on that ends before the position `before`."""
         return any(self.meaning(phi, since, b) for b in range(since, before))
 
     def begins(
@@ -642,9 +655,9 @@ class CelVariant:
         taken: Valuation = frozenset(),
         guard: cel.Condition | None = None,
     ) -> bool:
-        """Return whether phi has a valuation that begins from one position on, before another, and ends by a third.
+        """Return whether phi has a valuation that begins from `since` on, but before `before`, and ends by `until`.
 
-        guard: a condition that it satisfies, together with what is taken before.
+        guard: a condition that the valuation must satisfy, together with the events `taken` before.
         """
         return any(
             since <= first(mu) < before and (guard is None or self.satisfies(taken | mu, guard))
@@ -654,7 +667,7 @@ class CelVariant:
         )
 
     def another_round(self, phi: cel.Formula) -> cel.Formula | None:
-        """Return the formula of one more round of the iteration that ends phi; None if phi does not end with one."""
+        """Return the formula for one more round of the iteration at the end of phi; None if phi ends otherwise."""
         if id(phi) not in self._rounds:
             self._alive.append(phi)
             self._rounds[id(phi)] = self._another_round(phi)
@@ -691,19 +704,19 @@ class CelVariant:
     # --- the other operators ------------------------------------------------------------------------------------------
 
     def bound(self, mu: Valuation) -> Iterable[int]:
-        """Return the positions that IN binds."""
+        """Return the positions that IN binds, by the choice about it."""
         C = sup(mu)
         return {max(C)} if C and self.choices["in"] == "last" else C
 
     def conjoined(self, left: Valuations, right: Valuations) -> Iterable[Valuation]:
-        """Return left AND right."""
+        """Return the valuations of left AND right, by the choice about AND."""
         if self.choices["and"] == "valuations":
             return left & right
         Cs = set(map(sup, right))
         return (mu for mu in left if sup(mu) in Cs)
 
     def interleaved(self, left: cel.Formula, right: cel.Formula, i: int, j: int) -> Iterator[Valuation]:
-        """Return left ALL right."""
+        """Yield the valuations of left ALL right, by the choice about ALL."""
         for i1, j1, i2, j2 in interleavings(i, j):
             for mu1 in self.meaning(left, i1, j1):
                 for mu2 in self.meaning(right, i2, j2):
@@ -718,7 +731,7 @@ class CelVariant:
                         yield mu1 | mu2
 
     def spoilt(self, mu: Valuation, guard: cel.Formula, i: int, j: int) -> bool:
-        """Return whether UNLESS excludes a valuation of its left side, because its right side matches."""
+        """Return whether UNLESS excludes a valuation mu of its left side, because `guard`, its right side, matches."""
         taken: ComplexEvent = frozenset()
         match self.choices["negation"]:
             case "all" | "untaken" as where:
@@ -760,7 +773,7 @@ class CelVariant:
                 assert_never(condition)
 
     def holds_of(self, tuples: list[tuple[Any, ...]], P: Predicate) -> bool:
-        """Return whether a predicate holds of tuples of events: of all, or of the ones that the choice names."""
+        """Return whether a predicate is true of all tuples of events, or of those that the choice selects."""
         if not tuples:
             return self.choices["unbound"] == "true"
         match self.choices["filter-loop"]:
@@ -772,14 +785,14 @@ class CelVariant:
         return any(truths) if self.choices["filter-loop"] == "some" else all(truths)
 
     def holds(self, P: Predicate, events: tuple[Any, ...]) -> bool:
-        """Return whether a predicate is true of the one event, or of one event for each attribute that it mentions."""
+        """Return whether a predicate is true of one event, or of a tuple with one event for each attribute in it."""
         if len(events) == 1:
             return self.conditions.satisfied(P, lambda a: events[0].get(a.name), events[0].type)
         remaining = iter(events)
         return self.conditions.satisfied(P, lambda a: next(remaining).get(a.name))
 
     def fits(self, window: cel.Window, C: ComplexEvent) -> bool:
-        """Return whether the events are in the window."""
+        """Return whether the events are in the window, by the choices about windows."""
         if self.choices[f"window@{MEASURES[type(window)]}"] == "unlimited":
             return True
         match window:
@@ -802,7 +815,10 @@ class CelVariant:
                 assert_never(window)
 
     def spans(self, C: ComplexEvent, a: str, width: float, how: str) -> bool:
-        """Return whether the values of an attribute, all numbers or all times, are within the width."""
+        """Return whether the values of attribute a, all numbers or all times, are within the width.
+
+        how: whether an exact width is included, as in `within`.
+        """
         values = [value for p in C if (value := self.S[p].get(a)) is not None]
         if not values or len(values) < len(C) or len(set(map(kind, values))) > 1 or any(v != v for v in values):
             return False
@@ -821,7 +837,7 @@ class CelVariant:
         return within(difference, width, how)
 
     def partitioned(self, psi: cel.Formula, a: str, i: int, j: int, follow: cel.Formula | None) -> Iterable[Valuation]:
-        """Return psi PARTITION BY [a]."""
+        """Return the valuations of psi PARTITION BY [a], by the choice about partitions."""
         if self.choices["partition"] == "ignored":
             return self.meaning(psi, i, j, follow)
         if self.choices["partition"] == "filter":
@@ -839,7 +855,7 @@ class CelVariant:
         return all(self.same_key(self.S[p].get(a), self.S[q].get(a)) for p in sup(mu) for q in sup(mu))
 
     def same_key(self, one: Value | None, other: Value | None) -> bool:
-        """Return whether two events with these values of an attribute are in one partition."""
+        """Return whether two events are in one partition, given their values of the attribute."""
         if one is None or other is None:
             return one is other and self.choices["partition@absent"] == "one-key"
         if self.choices["integers"] == "doubles":
@@ -849,7 +865,7 @@ class CelVariant:
     def per_key(
         self, psi: cel.Formula, names: tuple[str, ...], i: int, j: int, follow: cel.Formula | None
     ) -> Iterable[Valuation]:
-        """Return psi over the stream of the events with the key of the event at j."""
+        """Return the valuations of psi over the substream of the events that have the key of event j."""
         S = self.S
         places = tuple(p for p in range(len(S)) if all(self.same_key(S[p].get(a), S[j].get(a)) for a in names))
         if not places:
@@ -862,10 +878,10 @@ class CelVariant:
 
 
 def guarded(phi: cel.Formula, how: str) -> cel.Formula:
-    """Return the formula with the conditions of its filters where they decide which events are taken.
+    """Move the conditions of filters to the places where they decide which events are taken.
 
-    how: "step" for conditions on one variable, which then stand at the events that it binds; "run" also for those that
-    compare events or are joined by OR, which then stand around the smallest sequence that binds them all.
+    how: with "step", a condition on one variable moves to the events that the variable binds. With "run", a condition
+    that compares events or has OR also moves, to the smallest sequence that binds all its variables.
     """
     below = [guarded(psi, how) for psi in children(phi)]
     phi = rebuilt(phi, below) if below else phi
@@ -885,7 +901,7 @@ def guarded(phi: cel.Formula, how: str) -> cel.Formula:
 
 
 def at_events(phi: cel.Formula, variable: str, condition: cel.Every, everywhere: bool = False) -> cel.Formula:
-    """Return the formula with a condition at each event that a variable binds; everywhere: at each event."""
+    """Return the formula with the condition at each event that the variable binds; `everywhere`: at each event."""
     match phi:
         case cel.EventAtom(R):
             return cel.Filter(phi, cel.Every(R, condition.predicate)) if everywhere or variable == R else phi
@@ -920,9 +936,7 @@ def variables_of(condition: cel.Condition) -> set[str]:
 
 
 def at_sequence(phi: cel.Formula, condition: cel.Condition) -> cel.Formula:
-    """Return the formula with a condition around the smallest of its sequences that binds all variables of the
-    condition.
-    """
+    """Return the formula with a condition around the smallest sequence that binds all variables of the condition."""
     needed = variables_of(condition)
     match phi:
         case cel.Seq(left, right):
@@ -943,13 +957,13 @@ def at_sequence(phi: cel.Formula, condition: cel.Condition) -> cel.Formula:
 
 
 def bound_in(phi: cel.Formula) -> set[str]:
-    """Return the variables that occur in a formula as types of events or after IN."""
+    """Return the variables that a formula binds: its event types and the variables after IN."""
     atoms = (psi for psi in cel.subformulas(cel.expanded(phi)) if isinstance(psi, cel.EventAtom | cel.In))
     return {psi.type if isinstance(psi, cel.EventAtom) else psi.variable for psi in atoms}
 
 
 def within(span: float, width: float, how: str) -> bool:
-    """Return whether a span is within a width."""
+    """Return whether a span is within a width. how: the choice, such as "closed", which includes the width itself."""
     match how:
         case "closed":
             return span <= width
@@ -981,7 +995,7 @@ KEEPS: dict[str, Callable[[ComplexEvent, set[ComplexEvent]], bool]] = {
 
 
 def keys(phi: cel.Formula) -> tuple[str, ...]:
-    """Return the attributes by which a formula has partitions."""
+    """Return the attributes of PARTITION BY in a formula."""
     return tuple(dict.fromkeys(psi.attribute for psi in cel.subformulas(phi) if isinstance(psi, cel.PartitionBy)))
 
 

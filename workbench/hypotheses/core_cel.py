@@ -1,7 +1,8 @@
 """Hypotheses about core-CEL: an interpreter of section 3 of cep17 in which the meaning of each operator is a choice.
 
-A formula has pairs (C, nu) as in cerify.semantics.core_cel.interpreter: C is a complex event of the formula under every
-valuation that extends nu. Here the pairs are those for all beginnings at once, since a choice may look at all of them.
+As in cerify.semantics.core_cel.interpreter, a formula has pairs (C, nu): C is a complex event of the formula under
+every valuation that extends nu. Here a formula has the pairs of all beginnings at once, since a choice may look at all
+of them.
 """
 
 from __future__ import annotations
@@ -81,7 +82,10 @@ def operators(phi: core.Formula) -> frozenset[str]:
 
 
 class CoreVariant:
-    """The pairs of formulas over one stream for an engine with these choices; each is computed once."""
+    """An interpreter that finds the pairs of formulas over one stream for an engine with these choices.
+
+    The pairs of a formula are computed once.
+    """
 
     def __init__(self, S: Stream, choices: Choices, budget: Budget) -> None:
         self.S, self.choices, self.budget = S, choices, budget
@@ -96,7 +100,7 @@ class CoreVariant:
         return pairs
 
     def limit_items(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
-        """Yield the pairs, as long as the budget lasts."""
+        """Yield the pairs. Raises BudgetExceeded if all formulas together have more than the budget allows."""
         for pair in pairs:
             self._made += 1
             if self._made > self.budget.valuations:
@@ -130,7 +134,7 @@ class CoreVariant:
                 assert_never(phi)
 
     def sequenced(self, left: core.Formula, right: core.Formula) -> Iterator[Pair]:
-        """Return left ; right; the choices about sequences and loops say what may lie between them."""
+        """Yield the pairs of left ; right. The choices about sequences and loops say what may lie between them."""
         lefts, rights = self.meaning(left), self.meaning(right)
         another = self.another_round(left) if self.choices["loop"] == "omit-nothing" else None
         for C1, nu1 in lefts:
@@ -145,7 +149,11 @@ class CoreVariant:
     def follows(
         self, C1: ComplexEvent, C2: ComplexEvent, nu: Valuation, left: core.Formula, right: core.Formula
     ) -> bool:
-        """Return whether C2 may come after C1, by the choice about sequences; rivals agree with nu outside."""
+        """Return whether C2, of `right`, may come after C1, of `left`, by the choice about sequences.
+
+        nu: the valuation of both. Complex events that could come between count only if they agree with it outside
+        iterations.
+        """
         choice = self.choices["seq"]
         if choice == "strict":
             return min(C2) == max(C1) + 1
@@ -162,7 +170,7 @@ class CoreVariant:
         return True
 
     def iterate(self, psi: core.Formula) -> Iterator[Pair]:
-        """Return psi+, in which each round binds the variables of psi anew."""
+        """Yield the pairs of psi+, in which each round binds the variables of psi anew."""
         U = defined_outside_iteration(psi)
         rounds = {(C, without(nu, U)) for C, nu in self.meaning(psi)}
         loop = self.choices["loop"]
@@ -212,7 +220,7 @@ class CoreVariant:
                 assert_never(phi)
 
     def selected(self, phi: core.Strategy, psi: core.Formula) -> Iterator[Pair]:
-        """Yield the pairs that a strategy keeps of those with the same last position and the same surroundings."""
+        """Yield the pairs that a strategy keeps. It compares pairs with the same last position and outer variables."""
         name = OPERATORS[type(phi)].name
         chosen = self.choices[f"selection@{name}"]
         strategy = name if chosen == "as-defined" else chosen
@@ -226,7 +234,7 @@ class CoreVariant:
                 yield C, mu
 
     def satisfies(self, nu: Valuation, condition: core.Condition) -> bool:
-        """Return whether the events that nu names satisfy the condition of a filter."""
+        """Return whether the events that nu binds satisfy the condition of a filter."""
         places = dict(nu)
         match condition:
             case core.Unary(x, P):

@@ -1,6 +1,6 @@
 """Hypotheses about event expressions: the definition of vldb92, sections 2.2 and 2.3, with a choice for each operator.
 
-Each axis has the name of an operator; its values are the clauses that engines have in the place of the one printed.
+Each axis has the name of an operator. Its values are clauses that engines use instead of the printed one.
 """
 
 from __future__ import annotations
@@ -114,14 +114,15 @@ AXES = axes(
 
 
 def find_matches(E: expr.Expression, S: Stream, choices: Choices, output: Output, budget: Budget) -> list[Match]:
-    """Return a match for each event at which the expression takes place. Raises EngineError, Unsupported,
-    BudgetExceeded.
+    """Return a match for each event at which the expression takes place.
+
+    Raises EngineError, Unsupported, BudgetExceeded.
     """
     return [Match(e, (e,)) for e in _Interpreter(E, S, budget, choices).events()]
 
 
 def operators(E: expr.Expression) -> frozenset[str]:
-    """Return the names of the operators in an expression, and mask where an event has one."""
+    """Return the names of the operators in an expression, and "mask" if an event has one."""
     parts = list(expr.subexpressions(E))
     names = {OPERATORS[type(part)].name for part in parts if type(part) in OPERATORS}
     if any(isinstance(part, expr.Primitive) and part.mask is not None for part in parts):
@@ -130,7 +131,7 @@ def operators(E: expr.Expression) -> frozenset[str]:
 
 
 class _Interpreter(ExpressionInterpreter):
-    """The definition, with another clause where a choice is not the default."""
+    """The interpreter of the definition, with another clause for each choice that is not the default."""
 
     def __init__(self, E: expr.Expression, S: Stream, budget: Budget, choices: Choices) -> None:
         super().__init__(E, S, budget)
@@ -146,7 +147,7 @@ class _Interpreter(ExpressionInterpreter):
         return super().meaning(E, h, b) if chosen is None else chosen
 
     def by_choice(self, E: expr.Expression, h: History, b: Bindings) -> Events | None:
-        """Return the events of an expression whose operator has a chosen meaning; None if it has that of the
+        """Return the events of an expression whose operator has a chosen clause; None if it has the clause of the
         definition.
         """
         if isinstance(E, expr.Primitive):
@@ -162,7 +163,7 @@ class _Interpreter(ExpressionInterpreter):
         return frozenset(clause(E, h, lambda F, part=h: self.meaning(F, part, b), self))
 
     def is_occurrence(self, E: expr.Primitive, event: Event, b: Bindings) -> bool:
-        """Return whether the event is of the type of E and passes the mask, by the choices."""
+        """Return whether the event is an occurrence of E and its mask is true, by the choices."""
         if not is_occurrence(expr.Primitive(E.type, E.arguments), event, b, self.order):
             return False
         assert E.mask is not None
@@ -176,12 +177,15 @@ Of = Callable[..., Events]
 
 
 def _two(E: expr.Nary) -> tuple[expr.Expression, expr.Expression]:
-    """Return an operator of more operands as one of two."""
+    """Return the two operands of an operator; if it has more, all but the last are joined into one."""
     return E.parts[0] if len(E.parts) == 2 else type(E)(E.parts[:-1]), E.parts[-1]
 
 
 def _relative(pick: Callable[[Events], Iterable[int]], touching: bool = False) -> Clause:
-    """Return relative after the selected events."""
+    """Return a clause for `relative` that looks only after the events that `pick` selects.
+
+    touching: whether the second part may also take place at the selected event itself.
+    """
 
     def clause(E: expr.Relative, h: History, of: Of, known: ExpressionInterpreter) -> Iterable[int]:
         F, G = _two(E)
@@ -210,7 +214,7 @@ def _at_least_two(E: expr.RelativePlus, h: History, of: Of, known: ExpressionInt
 
 
 def _rounds(E: expr.RelativePlus, h: History, of: Of, most: int | None = None) -> Events:
-    """Return the events of all rounds of relative+, or of the first `most`."""
+    """Return the events of all rounds of relative+, or of the first `most` rounds."""
     found, new = NOWHERE, of(E.operand, h)
     for _ in count() if most is None else range(most):
         if not new:
@@ -221,7 +225,7 @@ def _rounds(E: expr.RelativePlus, h: History, of: Of, most: int | None = None) -
 
 
 def _after(pick: Callable[[Events], Iterable[int]]) -> Clause:
-    """Return F / E after the selected events of E."""
+    """Return a clause for F / E that looks only after the events of E that `pick` selects."""
 
     def clause(
         E: expr.After | expr.ExpressionBetween, h: History, of: Of, known: ExpressionInterpreter
@@ -233,7 +237,10 @@ def _after(pick: Callable[[Events], Iterable[int]]) -> Clause:
 
 
 def _first_after(parts: Callable[..., Iterable[History]], closed: Callable[[Events, Events], Events]) -> Clause:
-    """Return firstAfter in the histories from the selected openings up to their closings."""
+    """Return a clause for firstAfter.
+
+    parts: selects the histories after openings. closed: removes from the events those that come after a closing.
+    """
 
     def clause(E: expr.FirstAfter, h: History, of: Of, known: ExpressionInterpreter) -> Iterable[int]:
         found = (closed(of(E.event, part), of(E.closing, part)) for part in parts(h, of(E.opening)))

@@ -1,4 +1,4 @@
-"""What engines make of funnels, as axes: the readings of ClickHouse, and conditions that are unknown."""
+"""Hypotheses about funnels, as axes: the readings of ClickHouse, and conditions that are unknown."""
 
 from __future__ import annotations
 

@@ -35,12 +35,13 @@ AT_MOST_SAYS = {name: f"at most {n}" for name, n in AT_MOST.items()}
 
 @dataclass(frozen=True)
 class Axis:
-    """One question with its possible answers, the values; default is the answer of the definition.
+    """A question on which engines differ, with its possible answers, the values.
 
-    A name as seq@cseq is the axis seq for the operator cseq; a hypothesis that names seq alone means each axis seq@...
-    that has the value and that it does not name, unless seq is an axis itself. operators: the names of the operators
-    on which the axis bears, as in the table of operators of the language; empty if it bears on every query.
-    says: what the values mean, in a sentence with a part for each value, in their order: "subject: one; another".
+    A name such as seq@cseq is the axis seq for the operator cseq. A hypothesis that names only seq sets every axis
+    seq@... that has the value and that it does not name itself, unless seq is an axis too. operators: the names of the
+    operators for which the axis matters, as in the table of operators of the language; empty if it matters for every
+    query. says: what the values mean, in a sentence with a part for each value, in their order: "subject: one;
+    another".
     """
 
     name: str
@@ -50,18 +51,18 @@ class Axis:
 
     @property
     def default(self) -> str:
-        """Return the value at which the meaning is that of the definition."""
+        """Return the value for the meaning of the definition."""
         return self.values[0]
 
     @property
     def subject(self) -> str:
-        """Return the subject of the values; "" if the meaning of the first value names it."""
+        """Return the subject of the sentence; "" if it has none, as the meaning of the first value includes it."""
         first, _, _ = self.says.partition("; ")
         return first.rpartition(": ")[0]
 
     @property
     def meanings(self) -> Mapping[str, str]:
-        """Return the meaning of each value; empty for an axis whose sentence does not have them."""
+        """Return the meaning of each value; empty for an axis whose sentence does not give them."""
         parts = self.says.removeprefix(f"{self.subject}: ").split("; ")
         return dict(zip(self.values, parts, strict=True)) if len(parts) == len(self.values) else {}
 
@@ -82,7 +83,9 @@ def sentence(subject: str, values: Iterable[str], meanings: Mapping[str, str]) -
 
 
 def choices_of(hypothesis: Mapping[str, str], of: Mapping[str, Axis]) -> Choices:
-    """Return the value of every axis. Raises InputError for an axis or a value that does not exist."""
+    """Return the value of every axis, by a hypothesis or else the default. Raises InputError for an unknown axis or
+    value.
+    """
     for name, value in hypothesis.items():
         concerned_axes = [axis for axis in of.values() if name in (axis.name, axis.base)]
         if not concerned_axes:
@@ -101,7 +104,7 @@ def _value(axis: Axis, hypothesis: Mapping[str, str], of: Mapping[str, Axis]) ->
 
 
 def allows(axis: Axis, value: str) -> bool:
-    """Return whether the axis has the value; the axis window-default has every width in seconds."""
+    """Return whether the axis has the value. The axis window-default has every number of seconds."""
     return value in axis.values or (axis.name == "window-default" and value.isdigit())
 
 
@@ -112,7 +115,7 @@ def concerned(of: Mapping[str, Axis], operators: Iterable[str]) -> list[Axis]:
 
 
 def read_hypothesis(texts: Iterable[str], of: Mapping[str, Axis]) -> dict[str, str]:
-    """Return the hypothesis of texts as seq=strict. Raises InputError for another axis or value."""
+    """Parse a hypothesis from texts such as seq=strict. Raises InputError for an unknown axis or value."""
     hypothesis: dict[str, str] = {}
     for text in texts:
         name, separator, value = text.partition("=")
@@ -124,7 +127,7 @@ def read_hypothesis(texts: Iterable[str], of: Mapping[str, Axis]) -> dict[str, s
 
 
 class EngineError(Exception):
-    """Raised where the modelled engine answers with an error."""
+    """Raised if the modelled engine answers with an error."""
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -213,7 +216,7 @@ MOST_ORDERS = 120  # orders of the events of a stream that are tried
 def reported(
     found: Iterable[Match], S: Stream, choices: Choices, *, windowed: bool, keys: tuple[str, ...] = ()
 ) -> Iterable[Match]:
-    """Return the reported matches, at the positions of their reports.
+    """Return the matches that an engine with these choices reports, at the positions where it reports them.
 
     windowed: whether the query has a window. keys: the attributes of which each combination of values is apart.
     """
@@ -227,9 +230,10 @@ def reported(
 
 
 def streams_in_order(S: Stream, how: str) -> Iterator[tuple[Stream, Sequence[int]]]:
-    """Yield the streams that an engine evaluates for one, each with the positions of its events in the original.
+    """Yield the streams that an engine evaluates instead of S, each with the original positions of its events.
 
-    how: a value of the axis order. Raises Unsupported where times cannot be compared, or many are equal.
+    There are several if the order of equal times is open. how: a value of the axis order. Raises Unsupported if times
+    cannot be compared, or many are equal.
     """
     if not moves_events(S, how):
         yield S, range(len(S))
@@ -245,9 +249,9 @@ def streams_in_order(S: Stream, how: str) -> Iterator[tuple[Stream, Sequence[int
 
 
 def moves_events(S: Stream, how: str) -> bool:
-    """Return whether a value of the axis order changes the order of events of a stream, or leaves some of it open.
+    """Return whether a value of the axis order changes the order of S, or leaves a part of it open.
 
-    Raises Unsupported where times cannot be compared.
+    Raises Unsupported if times cannot be compared.
     """
     times = [S[p].get(TIME) for p in range(len(S))] if how != "arrival" else []
     if not times or times.count(None) == len(times):
@@ -259,14 +263,14 @@ def moves_events(S: Stream, how: str) -> bool:
 
 
 def _moved(m: Match, places: Sequence[int]) -> Match:
-    """Return a match at the positions of the stream as it arrived, reported when all of it is there."""
+    """Return a match with the original positions of its events, reported when all of them have arrived."""
     events = tuple(sorted(places[p] for p in m.events))
     bindings = m.bindings and tuple((A, tuple(sorted(places[p] for p in some))) for A, some in m.bindings)
     return replace(m, at=max((places[m.at], *events)), events=events, bindings=bindings)
 
 
 def restricted(m: Match, shown: frozenset[str], output: str) -> Match:
-    """Return a match, which has bindings, with the events of these variables alone."""
+    """Return a match, which must have bindings, reduced to the events of these variables."""
     bindings = tuple((A, some) for A, some in m.bindings or () if A in shown)
     events = tuple(sorted({p for _, some in bindings for p in some}))
     return replace(m, events=events, bindings=None if output == "matches" else bindings)
@@ -289,7 +293,7 @@ def _in_default_window(m: Match, S: Stream, choices: Choices) -> bool:
 
 
 def seconds_between(first: Event, last: Event) -> float | None:
-    """Return the seconds from one event's time to the other's; None where their times cannot be compared."""
+    """Return the seconds from one event's time to the other's; None if their times cannot be compared."""
     match first.get(TIME), last.get(TIME):
         case (datetime() as t1, datetime() as t2):
             return (t2 - t1).total_seconds()
@@ -300,11 +304,11 @@ def seconds_between(first: Event, last: Event) -> float | None:
 
 
 def apart(found: list[Match], overlap: Overlap) -> list[Match]:
-    """Return the matches that are left when each is taken, in the order of their ends, unless it overlaps one taken
-    before.
+    """Choose matches that do not overlap, in the way that the choice `overlap` says; return them.
 
-    Of those that end at one position the first is the one that begins first, or last with consume-latest. Matches with
-    the same events count as one.
+    Matches are tried in the order of their ends, for some choices of their beginnings. A match that overlaps one chosen
+    before is left out. Of matches with the same end, the one that begins first is tried first; with consume-latest, the
+    one that begins last. Matches with the same events count as one.
     """
     if overlap == "shared" or overlap in BACKTRACKING:
         return found
@@ -314,7 +318,7 @@ def apart(found: list[Match], overlap: Overlap) -> list[Match]:
     since = -1
 
     def places(m: Match) -> list[tuple[int, int]]:
-        """Return the events that a match uses, each with its step if that matters."""
+        """Return the events that a match uses, each with its step if the step matters."""
         return [(step if overlap == "once-per-step" else 0, p) for step, p in enumerate(m.events)]
 
     order: Mapping[str, Callable[[Match], tuple[object, ...]]] = {
@@ -341,7 +345,7 @@ def apart(found: list[Match], overlap: Overlap) -> list[Match]:
 
 
 def emitted(found: list[Match], length: int, choices: Choices) -> list[Match]:
-    """Return the matches that the choice `emit` reports, with their positions."""
+    """Return the matches that the choice `emit` reports, at the positions where it reports them."""
     emit = cast("Emit", choices.get("emit", "complete"))
     match emit:
         case "complete":
@@ -378,7 +382,7 @@ def emitted(found: list[Match], length: int, choices: Choices) -> list[Match]:
 
 
 def _best(found: list[Match], group: Any, order: Any) -> list[Match]:
-    """Return the first complex event of each group in the order, with all its bindings."""
+    """Return for each group of matches the first complex event in the order, with all its bindings."""
     result: list[Match] = []
     for _, some in groupby(sorted(found, key=group), key=group):
         matches = list(some)
@@ -413,13 +417,14 @@ An engine chooses among matches with all their events, whether it shows these or
 class Interpretation:
     """The axes of a language and its interpreter.
 
-    operators gives the names of the operators in a syntax tree. require raises IllFormed for a tree that found does not
-    take. compared: whether a profile compares matches by position and events ("matches"), by results ("groups"), or
-    wholly. strategies: those of the operators that are selection strategies. keys: the attributes by which a syntax
-    tree has partitions. parts: the trees that are evaluated for one. unhidden: a tree with all events of its matches.
-    stages: of questions by which an engine is identified. shapes: queries on events that come before the random
-    questions, few of which have such a shape. around: what is put around the random queries in turn, as their generator
-    has neither windows nor keys.
+    found: the interpreter. operators: a function that returns the names of the operators in a syntax tree. require: a
+    function that raises IllFormed for a tree that `found` does not support. compared: whether a profile compares
+    matches by position and events ("matches"), by results ("groups"), or wholly. strategies: the operators that are
+    selection strategies. keys: a function that returns the attributes by which a tree has partitions. parts: a function
+    that returns the trees that are evaluated instead of one. unhidden: a function that returns a tree with all events
+    of its matches. stages: the stages of questions that identify an engine. shapes: queries, each with events, that are
+    asked before the random questions, few of which have such a shape. around: what is written around random queries in
+    turn, since the generator makes neither windows nor keys.
     """
 
     axes: Mapping[str, Axis]
@@ -438,9 +443,9 @@ class Interpretation:
     def matches(
         self, query: Any, S: Stream, choices: Choices, output: Output = "matches", budget: Budget = BUDGET
     ) -> frozenset[Match]:
-        """Return the matches of a syntax tree that are reported.
+        """Return the matches of a syntax tree that an engine with these choices reports.
 
-        Raises EngineError where the engine answers with an error, IllFormed, Unsupported and BudgetExceeded.
+        Raises EngineError if the engine answers with an error, IllFormed, Unsupported and BudgetExceeded.
         """
         self.require(query)
         matches: set[Match] = set()
@@ -454,9 +459,9 @@ class Interpretation:
     def reported(
         self, found: Iterable[Match], query: Any, shown: frozenset[str] | None, S: Stream, choices: Choices, output: str
     ) -> Iterable[Match]:
-        """Return the matches of a syntax tree that are reported, with the events of the variables that are shown.
+        """Return the matches that are reported, from those found, with the events of the shown variables only.
 
-        found: with bindings, unless the events of all variables are shown.
+        shown: these variables; None for all. If it is not None, the matches found must have bindings.
         """
         unlimited = choices.get(WINDOW_DEFAULT.name, WINDOW_DEFAULT.default) == WINDOW_DEFAULT.default
         windowed = unlimited or self.has_window(query)
@@ -467,7 +472,7 @@ class Interpretation:
     def found_in_order(
         self, query: Any, S: Stream, choices: Choices, output: Output, budget: Budget
     ) -> Iterable[Match]:
-        """Return all matches over the stream, in the engine's order, before a choice among them.
+        """Return all matches over the stream in the engine's order of events, before any of them is left out.
 
         Raises EngineError, Unsupported and BudgetExceeded.
         """
@@ -549,7 +554,7 @@ REVERSED: dict[Comparator, Comparator] = {"<": ">", ">": "<", "<=": ">=", ">=": 
 
 
 class ConditionVariant:
-    """The truth of tuple predicates under the choices."""
+    """An evaluator of predicates on events, by the choices."""
 
     def __init__(self, choices: Choices) -> None:
         self.choices = choices
@@ -557,13 +562,13 @@ class ConditionVariant:
         self.as_defined = all(choices.get(axis.name, axis.default) == axis.default for axis in CONDITIONS)
 
     def satisfied(self, predicate: Predicate, value_of: ValueOf, type_: str = "") -> bool:
-        """Return whether the predicate is true. Raises EngineError where the engine answers with an error."""
+        """Return whether the predicate is true. Raises EngineError if the engine answers with an error."""
         if self.as_defined:
             return pred.satisfied(predicate, value_of, type_)
         return self.truth(predicate, value_of, type_) is True
 
     def truth(self, P: Predicate, value_of: ValueOf, type_: str) -> bool | None:
-        """Return the truth value; None is unknown, which only `absent=unknown` has."""
+        """Return the truth value of a predicate; None for unknown, which occurs only with `absent=unknown`."""
         match P:
             case pred.Anything():
                 return True
@@ -607,7 +612,7 @@ class ConditionVariant:
         return True if True in parts else None if None in parts else False
 
     def compared(self, comparator: Comparator, left: Value | None, right: Value | None) -> bool | None:
-        """Return a comparison that is written in the query, by the choice about comparison."""
+        """Compare two values as an operator in the query does, by the choice about comparison; None for unknown."""
         match self.choices["comparison"]:
             case "inclusive":
                 comparator = INCLUSIVE.get(comparator, comparator)
@@ -620,7 +625,7 @@ class ConditionVariant:
         return self.ordered(comparator, left, right)
 
     def ordered(self, comparator: Comparator, left: Value | None, right: Value | None) -> bool | None:
-        """Return the comparison of two values, by the choice about absent ones."""
+        """Compare two values, by the choice about absent ones; None for unknown."""
         if left is None or right is None:
             match self.choices["absent"]:
                 case "unknown":
@@ -638,7 +643,9 @@ class ConditionVariant:
         return pred.compare(comparator, left, right)
 
     def like(self, pattern: str, value: Value | None) -> bool | None:
-        """Return whether the string matches the pattern, by the choice about the part that has to match."""
+        """Return whether the string matches the pattern, by the choice about the part that must match; None for
+        unknown.
+        """
         if value is None and self.choices["absent"] == "unknown":
             return None
         if value is None and self.choices["absent"] == "error":
@@ -651,7 +658,7 @@ class ConditionVariant:
         return matches(f"(?i:{pattern})" if self.choices["strings"] == "any-case" else pattern, value)
 
     def value(self, term: Term, value_of: ValueOf) -> Value | None:
-        """Return the value of a term; None if it has none."""
+        """Return the value of a term; None if an attribute is absent."""
         match term:
             case Attribute():
                 found = value_of(term)
@@ -669,13 +676,13 @@ class ConditionVariant:
                 assert_never(term)
 
     def write_constant(self, value: Value) -> Value | None:
-        """Return a constant of the query as the engine reads it."""
+        """Return the value that the engine reads for a constant of the query."""
         if isinstance(value, float) and self.choices["constants"] == "truncated" and abs(value) < float("inf"):
             return self.read_value(int(value))
         return self.read_value(value)
 
     def read_value(self, value: Value | None) -> Value | None:
-        """Return a value as the engine reads it."""
+        """Return the value that the engine reads for a value of an event."""
         match value:
             case str() if self.choices["strings"] == "any-case":
                 return value.lower()
@@ -697,12 +704,12 @@ MOST_STREAMS = 250  # streams of one template that are looked at, the shortest f
 
 @dataclass(frozen=True)
 class Template:
-    """A query and the events of which its streams consist.
+    """A query, and the events of which its streams are made.
 
-    letters: events as JSON. The key "after" is the number of seconds since the event before; the stream then has
-    times: whole seconds, or ISO 8601 if some "after" is a float. longest: the length of the longest stream; some
-    of this length are left out where there are more than MOST_STREAMS. before: events with which every stream begins.
-    single: whether a match has one event; then a stream of all letters asks about each of them.
+    letters: the events as JSON. Their key "after" is the number of seconds since the event before; the streams then
+    have times, as whole seconds, or as ISO 8601 if some "after" is a float. longest: the length of the longest stream;
+    there are at most MOST_STREAMS streams. before: events with which every stream begins. single: whether a match has
+    one event; then one more stream, of all letters, asks about each of them.
     """
 
     query: str
@@ -712,7 +719,9 @@ class Template:
     single: bool = False
 
     def streams(self) -> Iterator[list[Json]]:
-        """Yield the streams as JSON, the shortest first; of a query with matches of one event then all letters."""
+        """Yield the streams as JSON, the shortest first. If a match has one event, the stream of all letters comes
+        last.
+        """
         number = 0
         for length in range(1, self.longest + 1):
             for word in product(self.letters, repeat=length):
@@ -724,7 +733,7 @@ class Template:
             yield self.timed([*self.letters])
 
     def timed(self, word: list[Json]) -> list[Json]:
-        """Return the events with their times."""
+        """Return the events, with times in place of "after"."""
         if not any("after" in event for event in self.letters):
             return [dict(event) for event in word]
         exact = any(isinstance(event.get("after"), float) for event in self.letters)
@@ -739,7 +748,7 @@ class Template:
 
 @dataclass(frozen=True)
 class Stage:
-    """Axes that are identified together, by these templates; the templates use no axis of a later stage."""
+    """Axes that are identified together by these templates, which do not depend on the axes of a later stage."""
 
     axes: tuple[str, ...]
     templates: tuple[Template, ...]
@@ -747,9 +756,9 @@ class Stage:
 
 @dataclass(frozen=True)
 class EngineQuestion:
-    """One query over one stream; key is the stream as text.
+    """A question for an engine: one query over one stream. key: the stream as text.
 
-    kind: the query, and whether times go back in the stream, for which an engine may refuse it.
+    kind: the query, and whether times decrease in the stream, for which an engine may refuse it.
     """
 
     query: str
@@ -769,19 +778,19 @@ def questions(template: Template) -> Iterator[EngineQuestion]:
 
 
 def question_on(query: str, events: Sequence[Json]) -> EngineQuestion:
-    """Return the question with a query on events as JSON."""
+    """Return the question for a query and events given as JSON."""
     text = json.dumps(events)
     return EngineQuestion(query, tuple(events), _stream_of_question(text), text)
 
 
 @lru_cache(maxsize=1 << 15)
 def _stream_of_question(text: str) -> Stream:
-    """Return the stream that JSON describes; many templates ask about the same streams."""
+    """Return the stream that JSON describes, cached because many templates ask about the same streams."""
     return stream_of_json(json.loads(text), None, "a question")
 
 
 def types(text: str) -> tuple[Json, ...]:
-    """Return events of these types without attributes: "A B"."""
+    """Return events of these types without attributes, given as "A B"."""
     return tuple({"type": name} for name in text.split())
 
 
@@ -850,9 +859,9 @@ attribute."""
 
 
 def conditions(query: str, before: str = "", also: tuple[str, ...] = ()) -> tuple[Stage, ...]:
-    """Return the stages about conditions on one event; query has a place for a condition on the attributes of A.
+    """Return the stages about conditions on one event. query: it has {} in place of a condition on attributes of A.
 
-    before: what is written before an attribute. also: axes that are identified together with the comparisons.
+    before: the text before each attribute. also: axes that are identified together with the comparisons.
     """
     return tuple(
         Stage(
@@ -868,7 +877,10 @@ def conditions(query: str, before: str = "", also: tuple[str, ...] = ()) -> tupl
 
 
 def selections(*asked: tuple[str, tuple[Json, ...], int]) -> tuple[Stage, ...]:
-    """Return a stage for each strategy, which is put around queries, given with their events and the longest stream."""
+    """Return a stage for each selection strategy, which is put around each of these queries.
+
+    asked: each query with the events of its streams and the length of the longest.
+    """
     return tuple(
         Stage(
             (f"selection@{name}",),

@@ -1,4 +1,4 @@
-"""An engine for MATCH_RECOGNIZE that departs from the definition in one step, with which it shares the others."""
+"""Hypotheses about MATCH_RECOGNIZE: engines that depart from the definition in one step and share the others."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Parts: TypeAlias = Callable[[MatchRecognize, Sequence[Row], RowReading], list[li
 
 @dataclass(frozen=True)
 class LookingMeaning(Meaning):
-    """The meaning in which conditions look at another frame."""
+    """The meaning of a pattern for an engine whose conditions see other rows. looks: changes what they see."""
 
     looks: Looks
 
@@ -44,7 +44,7 @@ class LookingMeaning(Meaning):
 
 @dataclass(frozen=True)
 class LookingOutput(RowOutput):
-    """The output in which measures look at another frame."""
+    """The output of an engine whose measures see other rows. looks: changes the frame. parts: the partitions."""
 
     looks: Looks = lambda f: f
     parts: Sequence[list[int]] = ()
@@ -58,7 +58,7 @@ class LookingOutput(RowOutput):
 
 
 class PresentOutput(LookingOutput):
-    """The output where FIRST and LAST in measures pass over rows whose value is NULL."""
+    """The output of an engine whose FIRST and LAST in measures skip rows where the value is NULL."""
 
     def measures(self, match: NumberedMatch, seen: Sequence[int]) -> Iterator[interpreter.OutputRow]:
         labels = interpreter.labels_of(match)
@@ -68,7 +68,7 @@ class PresentOutput(LookingOutput):
 
 
 def over_values(e: Any, length: int) -> Any:
-    """Return a measure in which FIRST, LAST and plain columns skip NULL values, for a match of `length` rows."""
+    """Change a measure so that FIRST, LAST and columns skip NULL values, for a match of `length` rows."""
     match e:
         case rows.RowColumn() | rows.Logical(offset=0) if length:
             e = rows.Logical("LAST", e) if isinstance(e, rows.RowColumn) else e
@@ -80,7 +80,7 @@ def over_values(e: Any, length: int) -> Any:
 
 
 def as_it_is(q: MatchRecognize) -> MatchRecognize:
-    """Return the clause itself."""
+    """Return the clause unchanged."""
     return q
 
 
@@ -90,18 +90,18 @@ def the_first(labellings: Iterator[Labelling]) -> Labelling | None:
 
 
 def the_same(f: Frame, table: Sequence[Row], start: int) -> Frame:
-    """Return the frame itself."""
+    """Return the frame unchanged."""
     return f
 
 
 @dataclass(frozen=True)
 class Departure:
-    """The differences of an engine from the definition; the defaults are the definition's.
+    """The differences of an engine from the definition; the defaults are those of the definition.
 
-    clause: the clause that it reads, in which columns are named as in the table. preferred: which labelling is the
-    match. looks, shows: what conditions and measures look at. parts: the partitions. searched: what a search at a row
-    finds. before: the number before that of the first match. counts_on: whether numbers go on in the next partition.
-    reported: which matches it reports.
+    clause: changes the clause that the engine reads, with columns named as in the table. preferred: chooses a labelling
+    as the match. looks, shows: change the rows that conditions and measures see. parts: makes the partitions. searched:
+    finds the match of a search at a row. resumed: the row where the next search begins. before: the match number before
+    the first. counts_on: whether numbers continue in the next partition. reported: whether a match is reported.
     """
 
     clause: Rewritten = as_it_is
@@ -119,7 +119,7 @@ class Departure:
     reported: Callable[[RowMatch], bool] = lambda found: True
 
     def list_matches(self, q: MatchRecognize, S: Stream, budget: Budget) -> list[NumberedMatch]:
-        """Return the matches with their results. Raises IllFormed where a skip leads nowhere, BudgetExceeded."""
+        """Return the matches with their results. Raises BudgetExceeded, and IllFormed if a skip has no row to go to."""
         q, table = self.clause(resolved(q, columns_of(S))), interpreter.table_of(S)
         parts = self.parts(q, table, self.reading)
         whole = [table[place] for places in parts for place in places]
@@ -140,7 +140,7 @@ class Departure:
     def matches(
         self, q: MatchRecognize, P: Sequence[Row], watch: interpreter.RowStepBudget, looks: Looks, last: int
     ) -> Iterator[RowMatch]:
-        """Yield the matches in a partition, in order, as denote.matches finds them."""
+        """Yield the matches in a partition P, in order, as denote.matches does, with the departures of this engine."""
 
         def match_at(s: int, visible: range, number: int) -> Labelling | None:
             meaning = self.meaning(q, P, s, visible, number, self.reading, watch, looks)
@@ -159,12 +159,12 @@ class Departure:
 
 
 def in_pattern(other: Callable[[Any], rows.Pattern]) -> Rewritten:
-    """Return the clause with each node of its pattern replaced, from the leaves up."""
+    """Return a function that replaces each node of a clause's pattern, from the leaves up."""
     return lambda q: replace(q, pattern=_mapped(q.pattern, other))
 
 
 def in_expressions(other: Callable[[Any], rows.Expression], define: bool = True, measures: bool = True) -> Rewritten:
-    """Return the clause with each node of its conditions and measures replaced, from the leaves up."""
+    """Return a function that replaces each node of a clause's conditions and measures, from the leaves up."""
 
     def changed(q: MatchRecognize) -> MatchRecognize:
         conditions = (replace(one, condition=_mapped(one.condition, other)) for one in q.define)
@@ -201,7 +201,7 @@ TRUE, NULL, NEVER = rows.RowConstant(True), rows.RowConstant(None), rows.RowCons
 
 
 def on_two_values(e: Any) -> Any:
-    """Return a test that is false, and not unknown, if an operand is NULL."""
+    """Make a test false, instead of unknown, if an operand is NULL."""
     return (
         rows.Coalesce((e, NEVER))
         if isinstance(e, rows.RowComparison | rows.RowBetween | rows.RowIn | rows.RowLike)
@@ -210,14 +210,14 @@ def on_two_values(e: Any) -> Any:
 
 
 def equal_nulls(e: Any) -> Any:
-    """Return a comparison for equality that is true of two NULLs."""
+    """Make a comparison with = true for two NULLs."""
     if isinstance(e, rows.RowComparison) and e.operator == "=":
         return rows.RowCase(rows.RowAnd(rows.IsNull(e.left), rows.IsNull(e.right)), TRUE, e)
     return e
 
 
 def name_of_union(q: MatchRecognize) -> MatchRecognize:
-    """Change CLASSIFIER of a union to the union's name."""
+    """Make CLASSIFIER of a union return the union's name."""
     unions = {one.name for one in q.subsets}
 
     def replace_classifier(e: Any) -> Any:
@@ -229,7 +229,7 @@ def name_of_union(q: MatchRecognize) -> MatchRecognize:
 
 
 def any_sequence(p: Any) -> Any:
-    """Change PERMUTE to as many parts as there are, each any number of times."""
+    """Replace PERMUTE by a sequence of the same length whose elements are any of its parts."""
     if not isinstance(p, rows.Permute):
         return p
     return rows.Quantified(reduce(rows.Alternation, p.parts), len(p.parts), len(p.parts))
@@ -252,7 +252,7 @@ def in_the_partition(f: Frame, table: Sequence[Row], start: int) -> Frame:
 
 
 class GreedyMeaning(LookingMeaning):
-    """Never takes a labelling back: of the first part of a concatenation only one way is tried."""
+    """An engine that never takes a labelling back: it tries only one way for the first part of a concatenation."""
 
     def sequence(self, p: rows.Pattern, w: Labelling) -> Iterator[Labelling]:
         if isinstance(p, rows.RowConcatenation):
@@ -263,7 +263,7 @@ class GreedyMeaning(LookingMeaning):
 
 
 class LongestMeaning(LookingMeaning):
-    """Prefers the alternative that takes most rows."""
+    """An engine that prefers the alternative that takes most rows."""
 
     def sequence(self, p: rows.Pattern, w: Labelling) -> Iterator[Labelling]:
         found = super().sequence(p, w)
@@ -271,7 +271,7 @@ class LongestMeaning(LookingMeaning):
 
 
 class DroppingMeaning(LookingMeaning):
-    """Drops an iteration of no rows under `*`, and tries the next way to iterate."""
+    """An engine that drops an iteration of no rows under `*`, and tries the next way to iterate."""
 
     def iterations(self, p: rows.Quantified, w: Labelling) -> Iterator[Labelling]:
         if p.low or p.high is not None:
@@ -282,7 +282,7 @@ class DroppingMeaning(LookingMeaning):
 
 
 def partitions_with_keys(q: MatchRecognize, P: Sequence[Row], reading: RowReading) -> list[list[int]]:
-    """Return the partitions without a NULL in their key."""
+    """Return the partitions whose keys have no NULL."""
     found = interpreter.partitions(q, P, reading)
     return [places for places in found if all(key_value(e, P[places[0]], reading) is not None for e in q.partition)]
 
@@ -298,12 +298,12 @@ def reversed_permutation(p: Any) -> Any:
 
 
 def quantified(p: Any, **changes: Any) -> Any:
-    """Return a quantifier with other fields."""
+    """Change fields of a quantifier."""
     return replace(p, **changes) if isinstance(p, rows.Quantified) else p
 
 
 def semantics(e: Any, name: rows.Semantics) -> Any:
-    """Return a function of the rows of a variable with RUNNING or FINAL."""
+    """Give RUNNING or FINAL to a function over the rows of a variable."""
     return replace(e, semantics=name) if isinstance(e, rows.Logical | rows.Count | rows.RowAggregate) else e
 
 
@@ -314,7 +314,7 @@ def reversed_target(q: MatchRecognize) -> MatchRecognize:
 
 
 def in_window(q: MatchRecognize, **changes: Any) -> MatchRecognize:
-    """Return the clause with other fields of its window, if it has one."""
+    """Change fields of the clause's window, if it has one."""
     return q if q.window is None else replace(q, window=replace(q.window, **changes))
 
 
@@ -464,7 +464,7 @@ AXES = axes(
 
 
 def departure(choices: Choices) -> Departure:
-    """Return the departure of an engine with these choices from the definition: all their changes together."""
+    """Combine the departures of all choices into the departure of an engine that makes them."""
     given: dict[str, Any] = {one.name: choices[one.name] for one in fields(RowReading)}
     made = Departure(reading=RowReading(**given))
     for name, (_, _, values) in DEPARTURES.items():
@@ -487,7 +487,9 @@ def _both(one: Any, other: Any) -> Any:
 
 
 def find_matches(q: MatchRecognize, S: Stream, choices: Choices, output: Output, budget: Budget) -> list[Match]:
-    """Return the matches with bindings and results. Raises EngineError, BudgetExceeded."""
+    """Return the matches of an engine with these choices, with bindings and results. Raises EngineError,
+    BudgetExceeded.
+    """
     made = departure(choices)
     try:
         require_wellformed(q, made.reading)
@@ -508,19 +510,19 @@ ABC = "DEFINE A AS x = 1, B AS x = 2, C AS x = 3"
 
 
 def _rows(pattern: str, rest: str = "", measures: str = "", skip: str = "", by: str = "") -> str:
-    """Return the clause of these parts; rest follows the pattern, and of measures all rows are shown."""
+    """Write a clause from its parts. rest: what follows the pattern. With measures, all rows are shown."""
     shown = f"MEASURES {measures} ALL ROWS PER MATCH" if measures else ""
     after = f"AFTER MATCH SKIP {skip}" if skip else ""
     return f"MATCH_RECOGNIZE ({' '.join(filter(None, (by, shown, after, f'PATTERN ({pattern})', rest)))})"
 
 
 def _one_row(pattern: str, measures: str, rest: str = "", by: str = "") -> str:
-    """Return the clause of these parts with one row per match, which is all that some engines have."""
+    """Write a clause from its parts, with one row per match, as some engines support nothing else."""
     return _rows(pattern, rest, measures, by=by).replace("ALL ROWS", "ONE ROW")
 
 
 def _window(pattern: str, rest: str, end: str = "UNBOUNDED", skip: str = "") -> str:
-    """Return the clause of WINDOW of these parts."""
+    """Write a WINDOW clause from its parts."""
     after = f"AFTER MATCH SKIP {skip} " if skip else ""
     return f"WINDOW (ROWS BETWEEN CURRENT ROW AND {end} FOLLOWING {after}PATTERN ({pattern}) {rest})"
 

@@ -1,4 +1,4 @@
-"""Hypotheses about SASE+: the definition of sase07, section 2.2, with a choice at each step where engines differ.
+"""Hypotheses about SASE+: the definition of sase07, section 2.2, with a choice at each step on which engines differ.
 
 The readings of what the papers leave open are axes too, by the names that Reading gives them.
 """
@@ -110,7 +110,10 @@ AXES = axes(
 
 
 def find_matches(q: sase.Tree, S: Stream, choices: Choices, output: Output, budget: Budget) -> list[Match]:
-    """Return the matches of a well-formed query, with bindings and results. Raises EngineError, BudgetExceeded."""
+    """Return the matches of a well-formed query for an engine with these choices, with bindings and results.
+
+    Raises EngineError, BudgetExceeded.
+    """
     given = {name: choices[name] for name in READINGS if name != "window"}
     reading = Reading(**given)  # type: ignore[arg-type]
 
@@ -135,7 +138,10 @@ def operators(q: sase.Tree) -> frozenset[str]:
 
 
 def spans(window: sase.SaseWindow, first: Event, last: Event, how: str) -> bool | None:
-    """Return whether one event is in the window of another; None where their times cannot be compared."""
+    """Return whether `last` is in the window that begins with `first`; None if their times cannot be compared.
+
+    how: the choice about the window's end.
+    """
     if how == "unlimited":
         return True
     seconds, width = seconds_between(first, last), window.seconds
@@ -155,14 +161,14 @@ def spans(window: sase.SaseWindow, first: Event, last: Event, how: str) -> bool 
 
 
 def _agree(name: str, event: Event, other: Event, conditions: ConditionVariant) -> bool:
-    """Return an equivalence test of two events."""
+    """Return whether two events pass an equivalence test: whether they have the same value of the attribute."""
     return (
         conditions.ordered("=", conditions.read_value(event.get(name)), conditions.read_value(other.get(name))) is True
     )
 
 
 class _Definition(SaseDefinition):
-    """The definition with choices."""
+    """The definition of a query's matches, changed by the choices."""
 
     def __init__(
         self, q: sase.SaseQuery, S: Stream, reading: Reading, operations: Operations, watch: Any, choices: Choices
@@ -235,7 +241,7 @@ class _Definition(SaseDefinition):
 
 
 class _Absences(SaseAbsences):
-    """The negated components of a query, which forbid matches, with choices."""
+    """The negated components of a query, which forbid matches, changed by the choices."""
 
     choices: Choices
     truth: ConditionVariant

@@ -1,6 +1,6 @@
 """The meanings that converters of Sigma give to correlations, as axes: the readings of the specification, and others.
 
-An axis bears on the rules that have its feature, as `cerify.equivalence.sigma.features` names them. The windows of
+An axis matters for the rules that have its feature, as `cerify.equivalence.sigma.features` names them. The windows of
 counts and those of temporal correlations are two axes, because converters write them by two templates.
 """
 
@@ -169,7 +169,7 @@ class Document:
 
 @lru_cache(maxsize=1024)
 def documents_of(text: str) -> Mapping[str, Document]:
-    """Return the documents of rules by their names; an empty result if the text is not YAML."""
+    """Return the documents of rules by their names; empty if the text is not YAML."""
     import yaml
 
     found: dict[str, Document] = {}
@@ -181,7 +181,7 @@ def documents_of(text: str) -> Mapping[str, Document]:
 
 
 class LogOfConverter(LogOfRules):
-    """A log as a converter with some choices sees it."""
+    """A log as a converter with these choices evaluates it."""
 
     choices: Choices
     correlations: frozenset[str]
@@ -204,7 +204,9 @@ class LogOfConverter(LogOfRules):
         return iter(sorted(found, key=lambda alert: (alert.at, alert.events)))
 
     def _used_up(self, rule: SigmaCorrelation) -> Iterator[SigmaAlert]:
-        """Yield the alerts of a sequence as EQL has it: for each step the latest events up to it wait for the next."""
+        """Yield the alerts of a sequence as EQL finds them: at each step only the latest sequence waits for the next
+        event.
+        """
         width = rule.seconds * SECOND - (self.reading.edge == "open")
         for group in self.occurrences(rule).values():
             waiting: dict[int, tuple[AlertOccurrence, ...]] = {}
@@ -226,7 +228,7 @@ class LogOfConverter(LogOfRules):
                 yield from ((p, t, [one]) for one in sorted(of_p, key=self._place))
 
     def _place(self, one: AlertOccurrence) -> tuple[int, int]:
-        """Return the place of the rule of an occurrence in the documents."""
+        """Return a sort key: the place of an occurrence's rule among the documents, and its index in the rule."""
         document = self.documents.get(one.alert.rule)
         return (document.place if document else 0), one.rule
 
@@ -263,7 +265,9 @@ MOST_TESTS = 2_000
 
 
 def _shared_tests(case: str, absent: str) -> DetectionTests:
-    """Return the tests that were made for other logs; the same rules are asked about thousands of them."""
+    """Return the tests of detections for these readings, cached because the same rules are asked about thousands of
+    logs.
+    """
     tests = TESTS.setdefault((case, absent), {})
     if len(tests) > MOST_TESTS:
         tests.clear()
@@ -284,7 +288,7 @@ def find_matches(q: SigmaQuery, S: Sequence[Event], choices: Choices, output: Ou
 
 
 def change_thresholds(rule: SigmaRule, choices: Choices, documents: Mapping[str, Document]) -> SigmaRule:
-    """Return the rule with its thresholds, and its texts with `cased`, changed by the choices."""
+    """Return the rule with its thresholds, and its tests with `cased`, changed by the choices."""
     if not isinstance(rule, SigmaCorrelation):
         return _without_cased(rule) if choices["cased"] == "folded" else rule
     rule = replace(rule, rules=tuple(change_thresholds(part, choices, documents) for part in rule.rules))
@@ -319,7 +323,7 @@ def change_thresholds(rule: SigmaRule, choices: Choices, documents: Mapping[str,
 
 @lru_cache(maxsize=256)
 def _without_cased(rule: SigmaDetection) -> SigmaDetection:
-    """Return a detection whose texts match in any case."""
+    """Return a detection whose tests of texts ignore case."""
 
     def folded(node: eql.Condition) -> eql.Condition:
         if (

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from cerify.languages.language import Streamed
 
 M = TypeVar("M")
-CONSUMES = "CONSUME BY is no formula of CEL; leave it out to compare or explain what is matched before"
+CONSUMES = "CEL has no CONSUME BY; leave it out to compare or explain the matches before consumption"
 
 
 class CeqlSyntax(Syntax[CeqlQuery]):
@@ -143,7 +143,7 @@ def _with_policy(query: CeqlQuery, options: Options) -> Options | Unsupported:
     if query.policy == "NONE":
         return options
     if query.policy == "PARTITION" and query.keys:
-        return Unsupported("CONSUME BY PARTITION takes events away from one key alone, which nothing here evaluates")
+        return Unsupported("CONSUME BY PARTITION takes events away from one key only; no evaluator supports that")
     return replace(options, consumption=Consumption.ANY)
 
 
@@ -158,7 +158,7 @@ def _by_formula(name: str, built_in: BuiltIn[Formula]) -> BuiltIn[CeqlQuery]:
         if query.policy == "NONE" or isinstance(evaluation, Unsupported):
             return evaluation
         if name != DENOTATIONAL:
-            return Unsupported("CONSUME BY is evaluated by the definition, and batch by batch")
+            return Unsupported("over a whole stream, only the evaluator denotational supports CONSUME BY")
         return _consuming(evaluation)
 
     def of_formula(make: Made[Formula, M]) -> Made[CeqlQuery, M | Unsupported]:

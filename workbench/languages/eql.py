@@ -256,7 +256,7 @@ class EqlDeciders(Deciders[eql.EqlQuery]):
         if isinstance(found, Same) and found.sorted and certificate.order == "any":
             return "with maxspan the claim needs times that never decrease"
         if not isinstance(found, Same):
-            return f"the rules are not {certificate.claim} by a new decision"
+            return f"a new decision finds that the rules are not {certificate.claim}"
         S = find_counterexample(left, right, asked)
         return None if S is None else f"by the definition the rules are not {certificate.claim} on {list(S)}"
 
@@ -348,7 +348,10 @@ def _never_passed(query: eql.EqlQuery, arrays: bool) -> tuple[str, Span | None]:
         step = "" if part is body else f"step {number}, "
         return f": no event passes {step}{' and '.join(map(eql.show_condition, core))}", place
     if isinstance(body, eql.EventSequence) and body.until is not None:
-        return ": an event at a step before the last that is at `until` too ends the sequence", query.span
+        return (
+            ": an event that takes a step before the last also satisfies `until`, which ends the sequence",
+            query.span,
+        )
     return "", query.span
 
 
@@ -374,7 +377,7 @@ def _fires(query: eql.EqlQuery, arrays: bool) -> bool | None:
 def _why_not(query: eql.EqlQuery, schema: Schema | None, options: Options) -> Unsupported | None:
     require_wellformed(query)
     if options.consumption is not Consumption.NONE:
-        return Unsupported("matches of EQL consume nothing; leave the consumption out")
+        return Unsupported("EQL does not support consumption; leave it out")
     return None if options.output == "matches" else Unsupported(f"{ANSWER}; its valuations are not listed")
 
 

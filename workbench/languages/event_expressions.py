@@ -219,7 +219,7 @@ def _kernel(E: Expression, S: Stream, options: Options) -> Iterable[Match]:
 def _consuming(consumption: Consumption) -> Unsupported | None:
     if consumption is Consumption.NONE:
         return None
-    return Unsupported("the automata of event expressions consume no events; use the evaluator denotational")
+    return Unsupported("the automata of event expressions do not support consumption; use the evaluator denotational")
 
 
 def _readable(E: Expression, schema: Schema | None, options: Options) -> Evaluator | Unsupported:

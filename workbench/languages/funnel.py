@@ -96,7 +96,7 @@ class FunnelCases(Cases[KeyedQuestion]):
 
 def _why_not(query: KeyedQuestion, schema: Schema | None, options: Options) -> Unsupported | None:
     if options.consumption is not Consumption.NONE:
-        return Unsupported("funnels consume nothing; leave the consumption out")
+        return Unsupported("funnels do not support consumption; leave it out")
     return None
 
 

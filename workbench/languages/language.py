@@ -301,7 +301,9 @@ def _confirmed(verdict: Verdict, sides: Sequence[tuple[Language[Any], Any]], que
         left = right = set()
     if left - right or (question.claim == "equivalent" and right - left):
         return verdict
-    return Undecided("the formulas of CEL differ on a stream on which the queries do not, so that this is no answer")
+    return Undecided(
+        "the formulas of CEL differ on a stream on which the queries agree, so they cannot decide the question"
+    )
 
 
 @dataclass(frozen=True, order=True)
@@ -516,7 +518,7 @@ class Evaluators(dict[str, BuiltIn[F]], LanguagePart[F]):
         The budget bounds the number of clauses that are followed. Raises BudgetExceeded, and Unsupported if the
         language has no definition apart from its interpreter.
         """
-        raise Unsupported(f"there is one definition of {self.language.title}")
+        raise Unsupported(f"{self.language.title} has no definition apart from its interpreter")
 
     def matches(
         self, query: F, S: Stream, evaluator: str = DENOTATIONAL, options: Options = Options()
@@ -563,7 +565,7 @@ class Evaluators(dict[str, BuiltIn[F]], LanguagePart[F]):
 
         Raises BudgetExceeded.
         """
-        return Unsupported(f"a query in {self.language.title} is evaluated over the whole stream")
+        return Unsupported(f"a query in {self.language.title} can only be evaluated over the whole stream")
 
     def dfa(self, query: F, schema: Schema | None, budget: Budget) -> DFA | None:
         """Return a finite automaton that is in an accepting state wherever a match ends; None if there is none."""
@@ -623,7 +625,7 @@ class Explanations(LanguagePart[F]):
 
         Raises Unsupported for a language without preferences.
         """
-        raise Unsupported(f"{self.language.title} prefers no match to another; --tree is for MATCH_RECOGNIZE")
+        raise Unsupported(f"{self.language.title} has no order of preference to draw; --tree is for MATCH_RECOGNIZE")
 
     def record(self, query: F, S: Stream, title: str, options: Options) -> Recording:
         """Record the run of a query over a stream, event by event.

@@ -350,7 +350,7 @@ class RowDeciders(Deciders[MatchRecognize]):
 
 
 CHECKED = 2_000  # ordered sets of threads that `check` looks at, to see whether a table has a match
-_IN_FRAMES = ": PREV and NEXT are NULL beyond the frame, and the pattern has to fit into it"
+_IN_FRAMES = ": PREV and NEXT are NULL beyond the frame, and the pattern must fit into the frame"
 
 
 def _said(query: MatchRecognize, fragment: Mapping[str, Any], why: Unsupported | None) -> list[str]:
@@ -363,14 +363,11 @@ def _said(query: MatchRecognize, fragment: Mapping[str, Any], why: Unsupported |
         carried,
         *(f"AFTER MATCH SKIP can fail: {one}" for one in fragment["skip_may_fail"]),
         *(
-            f"no match has a row of {p}: wherever it could, what is preferred to that matches"
+            f"no match has a row of {p}: wherever it could, a preferred alternative matches"
             for p in fragment["never_taken"]
         ),
         *(f"{p} may as well be greedy: the matches are the same" for p in fragment["reluctant_without_effect"]),
-        *(
-            f"{p} iterates no more often than it has to, as no part of the pattern follows it"
-            for p in fragment["fewest"]
-        ),
+        *(f"{p} iterates as rarely as it may, as no part of the pattern follows it" for p in fragment["fewest"]),
         *fragment["never_true"],
         *([f"match refuses it: {fragment['too_large']}"] if fragment["too_large"] else []),
         *(f"{e} {WHOLE}" for e in fragment["whole_divisions"]),
@@ -383,7 +380,7 @@ def _never(q: MatchRecognize, schema: Schema | None) -> dict[str, Any]:
 
     why = {
         "NULL": "is always NULL; a test for NULL is IS NULL",
-        "no row": "is always NULL, as none of its rows comes before",
+        "no row": "is always NULL, as its rows never come before this one",
         "one row": "compares a row with itself; PREV(...) is the row before",
         "contradiction": "contradicts itself",
     }

@@ -130,9 +130,9 @@ class SaseEvaluators(Evaluators[Tree]):
         from cerify.automata.nfab.programs import why_not
 
         if not isinstance(query, SaseQuery) or query.returned.non_overlap:
-            return Unsupported("only the end of the stream decides which matches of the query there are")
+            return Unsupported("only the end of the stream decides which matches the query has")
         if any(k.negated for k in query.pattern):
-            return Unsupported("a negated component may look at events that are over before a match begins")
+            return Unsupported("a negated component may depend on events before the match begins")
         return why_not(query) or query
 
 

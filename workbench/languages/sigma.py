@@ -78,7 +78,7 @@ class SigmaSyntax(Syntax[sigma.SigmaQuery]):
                 message = f"{what} is of numbers, and {name} is a text in these events, which it passes over"
                 found.append(Problem("kind", message, None, advice=f"write the values of {name} as numbers"))
         if TIME not in known and any(isinstance(rule, sigma.SigmaCorrelation) for rule in query.rules):
-            message = "a timespan measures the time of events, and these have none, so that no correlation sees them"
+            message = "a timespan measures the time of events, but these have none, so correlations ignore them"
             advice = "name the column with the time, as --time timestamp"
             found.append(Problem("attribute", message, None, advice=advice))
         return found
@@ -253,7 +253,11 @@ class SigmaDeciders(Deciders[sigma.SigmaQuery]):
 
         left, right = parse(certificate.left), parse(certificate.right)
         found = compare_sigma(left, right, certificate.claim, certificate.level, budget)
-        return None if isinstance(found, SameRules) else f"the rules are not {certificate.claim} by a new comparison"
+        return (
+            None
+            if isinstance(found, SameRules)
+            else f"a new comparison finds that the rules are not {certificate.claim}"
+        )
 
     @property
     def translations(self) -> Mapping[str, Callable[[sigma.SigmaQuery, Reading], Any]]:
@@ -339,7 +343,7 @@ def _constructs(query: sigma.SigmaQuery) -> Iterable[str]:
 
 def _why_not(query: sigma.SigmaQuery, schema: Schema | None, options: Options) -> Unsupported | None:
     if options.consumption is not Consumption.NONE:
-        return Unsupported("rules consume nothing; leave the consumption out, or take the reading alerts=consumed")
+        return Unsupported("Sigma does not support consumption; leave it out, or use the reading alerts=consumed")
     return None
 
 
@@ -359,7 +363,9 @@ def _why_not_counting(query: sigma.SigmaQuery, schema: Schema | None, options: O
     from cerify.automata.sigma import unsupported_rules
 
     if options.sigma_reading != SPECIFICATION:
-        return Unsupported("counting in one pass follows the specification; other readings are the definition's")
+        return Unsupported(
+            "counting in one pass supports only the specification; for other readings use the evaluator denotational"
+        )
     return _why_not(query, schema, options) or unsupported_rules(query)
 
 

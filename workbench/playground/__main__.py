@@ -1,8 +1,8 @@
-"""Builds the playground: `python -m cerify.playground FOLDER`.
+"""Build the playground: `python -m cerify.playground FOLDER`.
 
-The folder holds all that the page needs, and loads nothing from elsewhere; any server of files can serve it, as in
-`python -m http.server --directory FOLDER`. Pyodide and Graphviz are taken from npm, which has to be installed, and the
-extra `draw` too; cerify and the packages that it needs are those that run this command.
+The folder holds all that the page needs, and the page loads nothing from elsewhere. Any file server can serve it, as in
+`python -m http.server --directory FOLDER`. Building needs npm, to fetch Pyodide and Graphviz, and the extra `draw`. The
+page gets the versions of cerify and its packages that run this command.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ DATA = {".py", ".lark", ".json", ".jsonl", ".html", ".css", ".js"}
 
 
 def build(folder: Path, book: str | None = None) -> None:
-    """Write the playground into a folder. book: the address of the book, seen from there, for a link.
+    """Write the playground into a folder. book: the address of the book, relative to the page, for a link.
 
-    Raises InputError where npm or a package of Python is not there, before anything is fetched or written, and where
-    npm does not give a package.
+    Raises InputError if npm or a package of Python is missing, before anything is fetched or written, and if npm cannot
+    fetch a package.
     """
     sources = sorted(dict(_sources()).items())
     if (npm := shutil.which("npm")) is None:
@@ -65,7 +65,7 @@ def build(folder: Path, book: str | None = None) -> None:
 
 
 def _vendor(npm: str, package: str, names: tuple[str, ...], folder: Path) -> None:
-    """Copy files of an npm package into the folder; npm checks the package against the registry's hash."""
+    """Fetch an npm package and copy some of its files into the folder; npm checks the package's hash."""
     with TemporaryDirectory() as temporary:
         ran = subprocess.run([npm, "pack", "--silent", package], cwd=temporary, capture_output=True, text=True)
         packed = list(Path(temporary).glob("*.tgz"))
@@ -79,7 +79,7 @@ def _vendor(npm: str, package: str, names: tuple[str, ...], folder: Path) -> Non
 
 
 def _sources() -> Iterator[tuple[str, Path]]:
-    """Yield the files of the packages that run in the browser, each after its name there."""
+    """Yield the files of the packages that run in the browser, each with its name there."""
     for package in PACKAGES:
         spec = find_spec(package)
         if spec is None or not spec.submodule_search_locations:
@@ -112,7 +112,7 @@ def _offline(folder: Path) -> None:
 
 
 def main() -> int:
-    """Build the playground in this folder. The exit status is 2 if that fails."""
+    """Build the playground in the folder that the command line names. The exit status is 2 if that fails."""
     parser = ArgumentParser("python -m cerify.playground", description="Build the playground: a static page.")
     parser.add_argument("folder", type=Path, help="where its files are written")
     folder = parser.parse_args().folder

@@ -1,8 +1,8 @@
-"""What the page of the playground asks of cerify: a request and its answer are JSON objects.
+"""The functions of cerify that the playground's page calls; a request and its answer are JSON objects.
 
-A request names what to do ("do") and has the fields that the function of that name documents. Queries are texts; a
-stream is a list of rows of texts, the first of which names the columns. What a function alone needs is imported in it,
-so that the first matches are there early.
+A request names the function ("do") and has the fields that this function documents. Queries are texts; a stream is a
+list of rows of texts, of which the first has the names of the columns. Modules that only one function needs are
+imported in it, so that the page shows its first matches early.
 """
 
 from __future__ import annotations
@@ -69,10 +69,11 @@ class ComparedQuery:
 
 
 def compared(left: ComparedQuery, right: ComparedQuery, budget: Budget) -> tuple[Verdict, list[str]]:
-    """Return whether the two have the same matches on every stream, and that as lines of text.
+    """Return the verdict on whether two queries have the same matches on every stream, and lines of text about it.
 
-    What needs a package that is not there is tried on short streams, and said to be: such a difference is replayed by
-    the definition, and may be not the shortest. Raises ParseError, IllFormed.
+    If this needs a package that the page does not have, short streams are tried instead, and the text says so. A
+    difference is then replayed by the definition, but its stream may not be a shortest one. Raises ParseError,
+    IllFormed.
     """
     from cerify.commands.equiv import verdict_lines
 
@@ -104,7 +105,10 @@ def compared(left: ComparedQuery, right: ComparedQuery, budget: Budget) -> tuple
 
 
 def compare_on_short_streams(left: ComparedQuery, right: ComparedQuery, budget: Budget) -> Different | int:
-    """Return the first difference on short streams over a few values, or the length up to which all were tried."""
+    """Return the first difference on short streams over a few values, or the length up to which all were tried.
+
+    The queries are compared by their formulas of CEL.
+    """
     from cerify.equivalence.bounded import inferred_schema
     from cerify.equivalence.decide.replay import replayed
     from cerify.grade.grading import few_values, short_streams
@@ -134,7 +138,10 @@ MOST = 1000  # events that are pasted
 
 
 def stream_in(name: str, header: list[str], rows: list[list[str]], places: list[str]) -> Stream:
-    """Return the stream of rows without their header; name and places are for messages. Raises InputError."""
+    """Return the stream of these rows, which exclude the header. name, places: the stream and its rows, for messages.
+
+    Raises InputError.
+    """
     if "" in header:
         raise InputError(f"an attribute of {name} has no name; give it one, or remove it")
     return stream_of_rows(name, header, rows, places)
@@ -151,10 +158,9 @@ def _text(value: Any) -> str:
 
 
 def read_rows(text: str, row_type: str | None) -> tuple[list[list[str]], str]:
-    """Return the rows of a stream as text: CSV, rows with tabs, a JSON array, or JSON lines; and what the user has to
-    know.
+    """Parse a stream as pasted text: CSV, rows with tabs, a JSON array, or JSON lines; return its rows and a note.
 
-    row_type is the type of events that have none; None makes them an error. Raises InputError.
+    row_type: the type of events without one; None makes them an error. Raises InputError.
     """
     if not text.strip():
         raise InputError(f"{PASTED} is empty")
@@ -162,7 +168,7 @@ def read_rows(text: str, row_type: str | None) -> tuple[list[list[str]], str]:
     if len(rows) > MOST + 1:
         raise InputError(f"{PASTED} has {len(rows) - 1} events; the page takes {MOST}, and cerify match any number")
     note = (
-        f"; the table has no quotes, so that the texts of {', '.join(sorted(as_others))} are no texts"
+        f"; the table has no quotes, so texts of {', '.join(sorted(as_others))} are read as other values"
         if as_others
         else ""
     )
@@ -193,7 +199,7 @@ def _read_csv(text: str, row_type: str | None) -> tuple[list[list[str]], set[str
 
 
 def _read_json(text: str, row_type: str | None) -> tuple[list[list[str]], set[str]]:
-    """Return the rows, and the attributes whose texts a table would read as values of another type, such as '007'."""
+    """Return the rows, and the attributes with texts that a table would read as other values, such as '007'."""
     if text.startswith("["):
         events = parse_json(text, PASTED)
     else:
@@ -224,10 +230,10 @@ EXAMPLES = Path(__file__).parent / "examples.json"
 
 
 def answer(request: str) -> str:
-    """Return the answer to a request; for one that fails {"error": {"code", "message", "span", "text", "cell"}}.
+    """Return the answer to a request; for an error, {"error": {"code", "message", "span", "text", "cell"}}.
 
-    text is the query that the error is about, and span its place there; cell is the place in the stream, as a position
-    and an attribute. They are null where that is not known.
+    text: the query that the error is about. span: the place in it. cell: the place in the stream, as a position and an
+    attribute. They are null if they are not known.
     """
     asked: Json = {}
     try:
@@ -243,7 +249,7 @@ def answer(request: str) -> str:
 
 
 def _on_page(message: str) -> str:
-    """Return a message without what only a terminal has: packages to install, and the options of commands."""
+    """Adapt a message to the page: remove options of commands, and how to install packages."""
     if found := OTHER.search(message):
         titles = " or ".join(LANGUAGES[name].title for name in re.findall(LANGUAGE_ARGUMENT, found[2]))
         return f"{message[: found.start()]}this is {found[1] or titles}: choose it in the list of languages"
@@ -254,24 +260,24 @@ def _on_page(message: str) -> str:
 
 
 class _Request(dict[str, Any]):
-    """A request; a missing field raises InputError."""
+    """A request. Reading a field that it lacks raises InputError."""
 
     def __missing__(self, name: str) -> Any:
-        raise InputError(f"{name} is missing; is the link whole?")
+        raise InputError(f"{name} is missing; is the link complete?")
 
 
 def _checked(asked: Any) -> _Request:
-    """Return the request. Raises InputError for fields of the wrong type, since a changed link may have any."""
+    """Check the types of a request's fields, since a link may have been changed. Raises InputError."""
     if not isinstance(asked, dict) or not _is_text(asked.get("do")) or asked["do"] not in REQUESTS:
         raise InputError("there is no such request")
     for name, value in asked.items():
         if name in FIELDS and not FIELDS[name](value):
-            raise InputError(f"{name} is not of its form; is the link whole?")
+            raise InputError(f"{name} has a value of the wrong type; is the link complete?")
     return _Request(asked)
 
 
 def _is_table(value: Any) -> bool:
-    """Return whether the value is a list of rows of texts, with the same number of columns, at least one."""
+    """Return whether the value is a list of rows of texts, all with the same number of columns, at least one."""
     rows = isinstance(value, list) and bool(value) and all(isinstance(row, list) and row for row in value)
     return rows and all(len(row) == len(value[0]) and all(isinstance(cell, str) for cell in row) for row in value)
 
@@ -308,15 +314,13 @@ def languages(asked: Json) -> Json:
 
 
 def read_pasted_rows(asked: Json) -> Json:
-    """Return the rows of a stream that was pasted as text."""
+    """Return the rows of the stream in `text`, which the user pasted."""
     rows, message = read_rows(asked["text"], language_named(asked["language"]).row_type)
     return {"rows": rows, "message": message}
 
 
 def evaluate(asked: Json) -> Json:
-    """Return the matches of query over stream in language, and the stream drawn with them; selected: the positions of
-    one.
-    """
+    """Return the matches of `query` in `language` over `stream`, warnings, and a drawing with the first matches."""
     S, text = _stream(asked), asked["query"]
     plan = plan_query(text, asked["language"], None, Options(budget=BUDGET), None)
     with errors_in(text), BUDGET.timed():
@@ -343,7 +347,7 @@ def evaluate(asked: Json) -> Json:
 
 
 def _unnameable(language: Language[Any], S: Stream) -> Iterator[QueryWarning]:
-    """Yield the warning about event types that no query can name."""
+    """Yield a warning about event types that no query can name."""
     types = dict.fromkeys(event.type for event in S if not NAME.fullmatch(event.type))
     if types and language.row_type is None:
         named = ", ".join(map(repr, types))
@@ -351,7 +355,7 @@ def _unnameable(language: Language[Any], S: Stream) -> Iterator[QueryWarning]:
 
 
 def _never(language: Language[Any], query: Any) -> list[Json]:
-    """Return a warning about a query that never matches, if that is known quickly."""
+    """Return a warning if a query never matches and this is known quickly."""
     try:
         with Budget(seconds=SOON).timed():
             problems = language.syntax.check(query, None).problems
@@ -365,7 +369,7 @@ def _never(language: Language[Any], query: Any) -> list[Json]:
 
 
 def explain(asked: Json) -> Json:
-    """Explain why the positions `events`, reported at the position `at`, are a match of query, or why not."""
+    """Explain why the positions `events`, reported at `at`, are a match of the query or not."""
     from cerify.explanations.explanation import Request
 
     S = _stream(asked)
@@ -375,7 +379,7 @@ def explain(asked: Json) -> Json:
         explainer = language.explanations.explainer(query, S, asked["query"])
         found = explainer.explain_request(Request(None if language.takes_place else chosen, at=asked["at"]))
         view = explainer.view(found)
-    alone = "Of the events chosen, the last alone is explained. It " if language.takes_place and len(chosen) > 1 else ""
+    alone = "Only the last of the chosen events is explained. It " if language.takes_place and len(chosen) > 1 else ""
     return {
         "sentence": alone + view.sentence,
         "matched": view.matched,
@@ -386,7 +390,7 @@ def explain(asked: Json) -> Json:
 
 
 def compare(asked: Json) -> Json:
-    """Return whether query and other have the same matches on every stream; if not, a stream that shows it."""
+    """Return whether `query` and `other` have the same matches on every stream; if not, a stream that shows it."""
     from cerify.commands.equiv import verdict_json
 
     left, right = (
@@ -401,7 +405,7 @@ def compare(asked: Json) -> Json:
 
 
 def _unknown_types(asked: Json) -> list[str]:
-    """Return the warnings about event types that only the second query names, and the stream does not have."""
+    """Return warnings about event types that only the second query names and the stream does not have."""
     found = []
     try:
         seen = observed(_stream(asked))
@@ -415,7 +419,7 @@ def _unknown_types(asked: Json) -> list[str]:
 
 
 def draw(asked: Json) -> Json:
-    """Return the automaton of query."""
+    """Draw the automaton of `query`."""
     from cerify.api import diagram_of
     from cerify.draw.diagram import svg
 
@@ -423,7 +427,7 @@ def draw(asked: Json) -> Json:
 
 
 def step(asked: Json) -> Json:
-    """Return the page that steps through the run of query over stream."""
+    """Return the page that steps through the run of `query` over `stream`."""
     from cerify.api import record
     from cerify.draw.stepper import stepper
 
@@ -447,7 +451,7 @@ def tasks(asked: Json) -> Json:
 
 
 def grade(asked: Json) -> Json:
-    """Return whether query is an answer to the exercise `id`; if not, what is wrong and a stream that shows it."""
+    """Return whether `query` is a right answer to the exercise `id`; if not, the mistake and a stream that shows it."""
     from cerify.grade.grading import Misfit, Right, exercise, feedback, graded, json_of
 
     task = exercise(asked["id"])

@@ -415,13 +415,13 @@ def said(text: str) -> str:
         ("PATTERN (A B) DEFINE B AS x = NULL", "B is never true: x = NULL is always NULL; a test for NULL is IS NULL"),
         (
             "PATTERN (S D+) DEFINE S AS S.x > D.x",
-            "S is never true: D.x is always NULL, as none of its rows comes",
+            "S is never true: D.x is always NULL, as its rows never come",
         ),
         ("PATTERN (A D) DEFINE D AS x < D.x", "D is never true: x < D.x compares a row with itself"),
         ("PATTERN (A) DEFINE A AS x > 2 AND x < 1", "A is never true: x > 2 AND x < 1 contradicts itself"),
         ("PATTERN (A B $ C)", "no table has a match"),
         ("PATTERN (A ^ B)", "no table has a match"),
-        ("PATTERN (A+? B+?)", "B+? iterates no more often than it has to"),
+        ("PATTERN (A+? B+?)", "B+? iterates as rarely as it may"),
         ("PATTERN (A{100000} B)", "match refuses it: the automaton of the pattern has more than 100000 states"),
     ],
 )

@@ -493,7 +493,7 @@ def test_the_number_of_the_match_is_that_of_a_search_there() -> None:
 def test_what_has_no_tree() -> None:
     with pytest.raises(InputError, match="no row 2: the table has 2 rows"):
         tree("PATTERN (A)", "1 1", 2)
-    with pytest.raises(Unsupported, match="prefers no match"):
+    with pytest.raises(Unsupported, match="has no order of preference"):
         preference_tree("A ; B", [Event("A")], 0, "cel")
 
 

@@ -274,7 +274,7 @@ def test_translate_says_what_is_no_query_and_quotes_words_of_the_other_language(
 
 def test_a_translation_that_is_too_large_is_refused() -> None:
     status, out = translated(" : ".join(["A"] * 120), "cel", "core-cel")
-    assert (status, "it would be nested more than 200 operators deep" in out) == (1, True)
+    assert (status, "would be nested more than 200 operators deep" in out) == (1, True)
     unsafe = " ; ".join(f"(A AS x{i} OR B AS y{i})" for i in [*range(12), *range(12)])
     status, out = translated(unsafe, "core-cel", "cel")
     assert (status, out.startswith("no translation: the CEL formula would have more than ")) == (1, True)

@@ -103,7 +103,7 @@ def test_of_several_events_an_expression_is_explained_at_the_last_and_the_page_s
     assert ask("explain", **given, events=[2])["sentence"] == "takes place at event 2: B x=3"
     assert ask("explain", **given, events=None)["matched"]
     several = ask("explain", **given, events=[0, 2])
-    assert several["sentence"] == "Of the events chosen, the last alone is explained. It takes place at event 2: B x=3"
+    assert several["sentence"] == "Only the last of the chosen events is explained. It takes place at event 2: B x=3"
 
 
 def test_matches_of_a_derived_stream_are_drawn_on_it() -> None:
@@ -229,7 +229,10 @@ def test_what_is_pasted_and_is_no_stream_is_an_error_with_its_place(text: str, m
 
 def test_rows_have_no_type_and_texts_that_look_like_numbers_are_told() -> None:
     assert ask("read", language="row-pattern", text="price\n3")["rows"] == [["type", "price"], ["row", "3"]]
-    assert "the texts of id are no texts" in ask("read", text='[{"type": "A", "id": "7", "name": "007"}]')["message"]
+    assert (
+        "texts of id are read as other values"
+        in ask("read", text='[{"type": "A", "id": "7", "name": "007"}]')["message"]
+    )
 
 
 def test_an_error_in_the_stream_names_its_cell() -> None:

@@ -130,7 +130,7 @@ def test_what_has_no_effect_is_said() -> None:
     known = check("MATCH_RECOGNIZE (PATTERN ((A | A B) | C*? $) DEFINE A AS x > 1)", language=LANGUAGE)
     assert known.fragment["never_taken"] == ["A B"]
     assert known.fragment["reluctant_without_effect"] == ["C*?"]
-    assert "no match has a row of A B: wherever it could, what is preferred to that matches" in known.summary
+    assert "no match has a row of A B: wherever it could, a preferred alternative matches" in known.summary
     assert "C*? may as well be greedy: the matches are the same" in known.summary
     large = check("MATCH_RECOGNIZE (PATTERN (A{3000}?))", language=LANGUAGE)
     assert large.fragment["reluctant_without_effect"] == []
