@@ -35,12 +35,12 @@ from typing import Any, BinaryIO, TypeAlias
 Json: TypeAlias = dict[str, Any]
 
 Taken: TypeAlias = Sequence[Sequence[int]]
-"""For each step of a chain the positions of the events that a match takes for it, in their order."""
+"""For each step of a chain, the positions of the events that a match takes for it, ascending."""
 
 Found: TypeAlias = tuple[int, Taken]
-"""A match of a chain: the position at which it is reported, and what its steps take."""
+"""A match of a chain: the position at which it is reported, and the events that its steps take."""
 
-MOST_CHAINS = 64  # of one query, which has more where choices stand one after another
+MOST_CHAINS = 64  # of one query: a sequence of choices multiplies their numbers
 CLAIM_PARTS = frozenset({"operators", "strategies", "predicates", "output", "ordered_time"})
 SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
@@ -167,8 +167,8 @@ class RunMessage:
 
 
 Answering: TypeAlias = Callable[[RunMessage], Iterable[Json] | Mapping[str, Any]]
-"""From a query and a stream to the matches in the form of the protocol, or to another answer as the mapping that it is
-there, such as {"tables": [...]}; it may raise Skip and AdapterProblem."""
+"""A function that answers a query over a stream with matches in the form of the protocol, or with another answer of the
+protocol as a mapping, such as {"tables": [...]}. It may raise Skip and AdapterProblem."""
 
 
 def serve(
@@ -244,7 +244,7 @@ def answer_run(run: RunMessage, languages: Mapping[str, Answering]) -> Json:
             raise Skip("the engine supports neither consumption nor a selection strategy")
         answered = languages[run.language](run)
         answer: Json = dict(answered) if isinstance(answered, Mapping) else {"matches": list(answered)}
-        json.dumps(answer, allow_nan=False)  # a value that JSON lacks is an error of this case, not of the loop
+        json.dumps(answer, allow_nan=False)  # a value that JSON lacks fails here, not in the loop
     except Skip as skip:
         answer = {"skipped": str(skip) or "not in the engine", **({"link": skip.link} if skip.link else {})}
     except AdapterProblem as problem:
@@ -424,7 +424,7 @@ class Chain:
 
 
 Search: TypeAlias = Callable[[RunMessage, Chain], Iterable[Found]]
-"""What finds the matches of one chain over the events of a run."""
+"""A function that finds the matches of one chain over the events of a run."""
 
 
 def on_chains(search: Search) -> Answering:
@@ -744,7 +744,7 @@ def _satisfied(condition: Json, events_of: Mapping[str, Sequence[Json]]) -> bool
         case _:
             mentioned = [node for node in nodes_of(condition["predicate"]) if node["node"] == "Attribute"]
             for chosen in product(*(events_of[node["variable"]] for node in mentioned)):
-                # each mention of a variable ranges over its events by itself, so they are told apart by identity
+                # each mention of a variable ranges over its events independently; identity distinguishes the mentions
                 event_of = {id(node): event for node, event in zip(mentioned, chosen, strict=True)}
                 if not _truth(
                     condition["predicate"],

@@ -125,7 +125,7 @@ def _text_of(query: Any) -> str | None:
 
 
 REWRITABLE = 1000
-"""The longest text, in characters, for which a query that may be meant is sought: the forms can take quadratic time."""
+"""The longest text, in characters, that is rewritten to suggest a query: the patterns can take quadratic time."""
 
 
 CALL = re.compile(r"\s*\w+\s*\([^()]*\)\s*")
@@ -164,7 +164,7 @@ def _parsed(language: Language[Any], text: str) -> Any:
                 raise ParseError(said + (f"; or {hint}" if hint else ""), span) from None
         if not hint:
             raise
-        wrong, _, _ = error.message.partition("; expected ")  # with what was meant, the list of what fits is of no use
+        wrong, _, _ = error.message.partition("; expected ")  # the hint replaces the list of what was expected
         raise ParseError(f"{wrong}; {hint}", error.span) from None
 
 
@@ -183,7 +183,7 @@ def _foreign_sign(language: Language[Any], text: str, error: Span | None) -> tup
     head = text[: error.start]
     if text.startswith("(", error.start):
         call = re.search(r"(\w+)\s*\Z", head)
-    else:  # inside a call, or where its value is compared
+    else:  # the error is inside a call, or where its value is compared
         closed = r"\)\s*" if text.startswith(("<", ">", "=", "!"), error.start) else ""
         call = re.search(rf"(\w+)\s*\([^()]*{closed}\Z", head)
     if call and (key := f"{call[1].upper()} (") in language.syntax.foreign:
@@ -199,7 +199,7 @@ def _foreign_sign(language: Language[Any], text: str, error: Span | None) -> tup
         if found is not None and (following := re.match(r"\w+(?:\s+\w+|\s*\()", text[start:])) is not None:
             signs.append(" ".join(following[0].replace("(", " (").split()))
         for sign in sorted(signs, key=len, reverse=True):
-            if sign == "like":  # as CEL has it: what is wrong is the pattern after it
+            if sign == "like":  # CEL has `like` too: the pattern after it is wrong
                 continue
             for key in (f"{preceding[1]} {sign}" if preceding else sign, sign):
                 if key.upper() in language.syntax.foreign:
@@ -538,7 +538,7 @@ def matches_in_parts(language: Language[Any], query: Any, path: str | Path, opti
 
     Raises NotInParts if the file must be read as a whole. This may happen after the first matches were yielded.
     """
-    if language.evaluators.waits(query):  # for later events, so that matches come in another order
+    if language.evaluators.waits(query):  # matches wait for later events, so they come in another order
         raise NotInParts
     try:
         for running, S in _parts(language, query, path, Want(options, counting=True)):
@@ -557,8 +557,8 @@ def _count(language: Language[Any], query: Any, S: Stream, want: Want, workers: 
     running.needed = made.batches.needed
     try:
         return running.count_all(S)
-    except Unordered as error:  # values of a window go back, so that the matches have to be built
-        if error.attribute != TIME:  # of which warn_of_misfits has warned
+    except Unordered as error:  # the values of a window decrease, so the matches have to be built
+        if error.attribute != TIME:  # for TIME, warn_of_misfits has warned
             warnings.warn(QueryWarning(error.message), stacklevel=3)
         return len(plan(language, query, S.schema, replace(want, counting=False)).unsorted(S))
     except BudgetExceeded:

@@ -118,9 +118,9 @@ def _text_argument(argument: str) -> str:
 def main() -> NoReturn:
     """Run the command line, and exit with its status."""
     prepare_streams()
-    for number in ending_signals():  # unwinds, so that no engine under test is left behind
+    for number in ending_signals():  # exit by an exception, so that no engine under test is left running
         signal.signal(number, lambda received, _: sys.exit(128 + received))
-    warnings.simplefilter("ignore", QueryWarning)  # what reads events prints them itself
+    warnings.simplefilter("ignore", QueryWarning)  # commands that read events print these warnings themselves
     if sys.stderr.isatty():
         logging.getLogger("cerify").setLevel(logging.INFO)
         logging.getLogger("cerify").addHandler(CompilationNotice())
@@ -137,10 +137,10 @@ def main() -> NoReturn:
     except CerifyError as error:
         error.message = shortened(re.sub(LANGUAGE_ARGUMENT, r"--language \1", printable(error.message)))
         fail(error.described(), 2)
-    except OSError as error:  # readers and writers of files raise InputError: this is standard output
+    except OSError as error:  # files raise InputError, so this is standard output
         _discard_output()
         fail(f"cannot write: {error.strerror}", 2)
-    except Exception:  # status 1, as Python has it, would be the answer "no"
+    except Exception:  # Python's own status, 1, would mean the answer "no"
         traceback.print_exc()
         fail("this is a defect of cerify: do not use any output above, and please report it", 70)
     sys.exit(status if isinstance(status, int) else 0)
@@ -160,7 +160,7 @@ def fail(message: str, status: int) -> NoReturn:
 def _usage(error: click.ClickException) -> str:
     """Return the message of an error in the use of a command, with the command that prints its help."""
     message = error.format_message()
-    if isinstance(error, click.NoSuchOption):  # the nearest alone, as elsewhere
+    if isinstance(error, click.NoSuchOption):  # only the nearest name, as in other messages
         names = {option.lstrip("-"): option for option in error.possibilities or ()}
         near = nearest(error.option_name.lstrip("-"), names)
         message = error.message if near is None else f"{error.message.removesuffix('.')}. Did you mean {names[near]!r}?"
@@ -188,7 +188,7 @@ def _refuse() -> None:
 
 def _ledger() -> click.Command:
     """Return the ledger's own command; without a checkout, a command that reports that it is missing."""
-    source = Path(__file__).resolve().parent.parent  # of an editable install
+    source = Path(__file__).resolve().parent.parent  # the path of an editable install
     root = next((root for root in (source, Path.cwd()) if (root / "proofs_tests" / "claims").is_dir()), None)
     if root is None:
         return click.Command("claims", context_settings=ANY_ARGUMENTS, callback=_refuse, help=f"Not here: {MISSING}.")

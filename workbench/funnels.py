@@ -132,7 +132,7 @@ class Funnel:
     _keys: _Keys = field(repr=False)
     _axis: _Axis = field(repr=False)
     measure: str | None
-    """The attribute in which the times of the steps are, None where the events have none."""
+    """The attribute that has the times of the steps; None if the events have no times."""
 
     @property
     def events(self) -> Stream:
@@ -543,7 +543,7 @@ def _read_rows(
 
     key: the number of the only key to read, None for all.
     """
-    every = question.mode is not None and "order" in question.mode  # which looks at rows of no step
+    every = question.mode is not None and "order" in question.mode  # these modes look at rows of no step
     rows = KeyedRows(keys.count, every, len(question.steps) if prune else None)
     axis: _Axis | None = None
     times: list[_Axis] = []
@@ -602,7 +602,7 @@ def _warn_of_steps(question: FunnelQuestion, source: _Source) -> None:
 
 def _column(S: Stream, name: str, what: str) -> Any:
     """Return a column of the stream's table. Raises InputError; `what` says in the message for what it is needed."""
-    if name != TIME:  # an event without a time stands apart
+    if name != TIME:  # events without a time are handled separately
         S.require_read([name])
     names = [column for column in S.known_attributes(S.table.column_names) if column != TYPE]
     if name not in names:
@@ -733,7 +733,7 @@ def _masks(question: FunnelQuestion, S: Stream) -> tuple[np.ndarray, np.ndarray 
 
     The result is either (masks, None), or (indices, table) where the mask of event n is table[indices[n]].
     """
-    from cerify.semantics.columns import mask  # needs Arrow, and the help of the command does not
+    from cerify.semantics.columns import mask  # imported here because the command's help works without Arrow
 
     steps = [*question.steps, *([question.between] if question.between else [])]
     dtype = np.int16 if len(steps) < 15 else np.int64

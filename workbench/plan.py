@@ -60,7 +60,7 @@ from cerify.semantics.trees import children, rebuilt
 from cerify.semantics.values import INT64, Value, ValueType, is_exact_float, kind, plain, quote_text, value_type_of
 
 # ---------------------------------------------------------------------------------------------------------------------
-# An evaluator of batches for every language: it evaluates the definition again over all events so far.
+# A batch evaluator for every language: it evaluates the definition again over all events so far.
 
 F = TypeVar("F")
 T = TypeVar("T")
@@ -480,7 +480,7 @@ def _times_back(language: Language[Any], query: Any, S: Stream) -> Iterator[Quer
         return
     from cerify.semantics.eql.conditions import TIMESTAMP
 
-    if S.is_columnar:  # whose events are made only if there is something to tell
+    if S.is_columnar:  # checked by columns, so that events are built only if there is a warning
         from cerify.semantics.arrow_types import VALUE_TYPES
 
         columns = [S.table[name].drop_null() for name in (TIME, TIMESTAMP) if name in S.table.column_names]
@@ -512,7 +512,7 @@ def require_events_fit(S: Stream, schema: Schema, others: bool = False) -> None:
         from cerify.semantics.tables import fitted_table
 
         fitted_table(S.table, schema, {TYPE: TYPE}, "the events", "event {}".format)
-        untyped = TIME in S.table.column_names and TIME not in schema.attributes  # which fitted_table reads as times
+        untyped = TIME in S.table.column_names and TIME not in schema.attributes  # fitted_table reads texts as times
         if untyped and S.table[TIME].type == ARROW["string"] and (row := first(S.table[TIME].is_valid())) is not None:
             raise InputError(f"event {row}, attribute {TIME!r}: {TEXT_AS_TIME}")
     else:
@@ -599,7 +599,7 @@ def warn_of_misfits(
 # ---------------------------------------------------------------------------------------------------------------------
 # The reach of a formula: how many events before a match it may depend on.
 #
-# Over the stream from i to j a formula can have other valuations than over all of it up to j. It has the same ones if
+# Over the stream from i to j a formula can have other valuations than over all of it up to j. They are the same if
 # i precedes all events that the formula depends on; it has a reach if these lie in some windows that end at j. By the
 # clauses of tods21, Figure 3, and of section 7.1:
 #
@@ -642,7 +642,7 @@ def _reach(phi: Formula, below: list[Found], inherits: bool) -> Found:
             return _narrower(below[0], window) if inherits else below[0]
         case cel.In() | cel.Filter() | cel.Strict() | cel.PartitionBy() | cel.Project() | cel.Preference():
             return below[0]
-        case cel.PerKey():  # so many events of a key may lie anywhere; what lies within a width does so here too
+        case cel.PerKey():  # a number of events of one key may span any distance; a width bounds it here too
             return below[0] if below[0] is not None and below[0].events == 1 else None
         case cel.Or() | cel.And():
             return _both(below[0], below[1])
@@ -652,7 +652,7 @@ def _reach(phi: Formula, below: list[Found], inherits: bool) -> Found:
                 return ReachBounds(left.events + right.events)
             return None
         case cel.OneOperand() | cel.TwoOperands():
-            # Gaps of any length may lie between the events, or what decides may lie before all of them.
+            # Gaps of any length may lie between the events, or events before all of them may decide.
             return None
         case cel.Derived():
             raise AssertionError("derived operators are expanded before")

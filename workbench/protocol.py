@@ -23,7 +23,7 @@ from cerify.semantics.values import plain
 
 PROTOCOL = 1
 LONGEST_TEXT = 10_000  # characters of a text of an engine that are kept and shown
-KINDS = ("matches", "tables", "skipped", "error")  # of which an answer to run has one; a null is there too
+KINDS = ("matches", "tables", "skipped", "error")  # an answer to *run* has one of these keys, maybe with null
 
 Json: TypeAlias = dict[str, Any]
 Message = Literal["start", "started", "run", "answer", "stop"]
@@ -222,7 +222,7 @@ def _positions(obj: Any, where: str, problems: list[str]) -> tuple[int, ...]:
 
 
 def _position(obj: Any, where: str) -> int:
-    if type(obj) is not int or obj < 0:  # a schema of JSON takes 2.0 for an integer
+    if type(obj) is not int or obj < 0:  # JSON Schema accepts 2.0 as an integer
         raise InputError(f"{where}: a position is a whole number from 0, written without a point, not {obj!r}")
     return obj
 

@@ -47,7 +47,7 @@ def query_of_json(obj: object, language: str) -> Any:
             raise InputError(f"the query: a field has a value of another type: {error}") from None
     if again != tree:
         raise InputError(f"the query: {lang.title} reads its text, {text}, as another query")
-    return again  # with the places of its parts in that text
+    return again  # the parsed tree knows the places of its parts in the text
 
 
 def _built(value: Any, kinds: Mapping[str, type], where: str, several: type) -> Any:
@@ -112,7 +112,7 @@ def node_kinds(language: str) -> Mapping[str, type]:
             found[node_word(kind)] = kind
         hints = get_type_hints(kind)
         waiting += [part for name in fields_of(kind) for part in _classes_in(hints[name])]
-        named = vars(sys.modules[own])  # a dataclass with slots leaves the class it was made from behind, unnamed
+        named = vars(sys.modules[own])  # a dataclass with slots leaves its original class behind, unnamed
         own_subclasses = (sub for sub in kind.__subclasses__() if sub.__module__ == own)
         waiting += [sub for sub in own_subclasses if named.get(sub.__name__) is sub]
     return dict(sorted(found.items()))

@@ -47,17 +47,17 @@ class ExperimentCase:
 
 
 Generator: TypeAlias = Callable[[Random], Iterable[ExperimentCase]]
-"""The cases of an experiment; all chance comes from the argument."""
+"""A function that yields the cases of an experiment; all randomness comes from its argument."""
 
 Measure: TypeAlias = Callable[[ExperimentCase, Budget], Mapping[str, Cell]]
-"""Columns of a case, by name. It may raise Unsupported and BudgetExceeded."""
+"""A function that returns columns of a case, by name. It may raise Unsupported and BudgetExceeded."""
 
 PLOT_METADATA: Mapping[str, Callable[[str], dict[str, str | None]]] = {
     ".svg": lambda text: {"Date": None, "Description": text},
     ".png": lambda text: {"Description": text},
     ".pdf": lambda text: {"Subject": text},
 }
-"""The metadata with a text, by the ending of a plot's file."""
+"""For each ending of a plot's file, a function that makes its metadata from a text."""
 
 
 # --- generators -------------------------------------------------------------------------------------------------------
@@ -251,7 +251,7 @@ class Experiment:
         axes.set_yscale("log" if log in (True, "y", "both") else "linear")
         if log not in ("x", "both") and all(isinstance(row.get(x), int | None) for row in self.rows):
             axes.xaxis.get_major_locator().set_params(integer=True)
-        if len(axes.lines) > 4:  # beside the curves, which so many names would cover
+        if len(axes.lines) > 4:  # beside the curves, since so many names would cover them
             axes.legend(loc="upper left", bbox_to_anchor=(1, 1), fontsize="small")
         else:
             axes.legend()

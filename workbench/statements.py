@@ -389,7 +389,7 @@ def _has_fraction(e: rows.Expression) -> bool:
 
 
 SQLGLOT: tuple[DialectName, ...] = ("trino", "oracle", "snowflake")
-"""The dialects whose MATCH_RECOGNIZE sqlglot keeps as it is. In that of Databricks FIRST and LAST lose their offset."""
+"""The dialects whose MATCH_RECOGNIZE sqlglot keeps unchanged. For Databricks it drops the offsets of FIRST and LAST."""
 
 
 def read_sqlglot(tree: SqlTree, dialect: DialectName = "trino") -> Pasted:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
 
 WIDEST = 100_000  # characters of a line in a pipe, where lines are as long as they need to be
-JSON_ESCAPES = "cerify.json_escapes"  # of characters that an encoding does not have, as of those of `shielded`
-LAYOUT = "\n\t"  # all that a text itself may have of characters that are not printable
+JSON_ESCAPES = "cerify.json_escapes"  # handles characters that an encoding lacks, as `shielded` does
+LAYOUT = "\n\t"  # the characters that are not printable but may stay in a text
 
 
 class _Unfailing(io.FileIO):
@@ -45,12 +45,12 @@ def prepare_streams() -> None:
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            number = os.open(os.devnull, os.O_RDONLY)  # that of the stream: the first that is free
+            number = os.open(os.devnull, os.O_RDONLY)  # the stream's own number, since it is the first free one
             setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors=JSON_ESCAPES)
     buffer = getattr(sys.stderr, "buffer", None)
-    if isinstance(getattr(buffer, "raw", buffer), io.FileIO):  # not the console of Windows, nor an object of a test
+    if isinstance(getattr(buffer, "raw", buffer), io.FileIO):  # excludes the console of Windows and objects of tests
         writer = io.BufferedWriter(_Unfailing(sys.stderr.fileno(), "w", closefd=False))
         sys.stderr = io.TextIOWrapper(writer, sys.stderr.encoding, "backslashreplace", line_buffering=True)
 
@@ -232,7 +232,7 @@ def screen(**options: Any) -> Console:
 
     Each printed text is one line, with escapes for newlines. options: those of rich's Console. Raises MissingPackage.
     """
-    with naming_extras():  # not before, so that the help of commands is there without rich
+    with naming_extras():  # imported here because the help of commands works without rich
         from rich.console import Console
         from rich.segment import Segment
 

@@ -303,7 +303,7 @@ def conform_command(args: ConformArguments) -> int:
                 echo(line)
         else:
             _print(report)
-    finally:  # whoever reads standard output may have gone, as head does
+    finally:  # the reader of standard output may have closed it, as head does
         args.write(report)
     return INTERRUPTED if report.ended else 2 if not all_read else 0 if report.conforms else 1
 

@@ -26,7 +26,7 @@ from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.scalars import NumberedMatch
 from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize
 
-VERSIONS = (  # of the server, asked in this order: most databases, Oracle, Snowflake, Databricks, SQL Server, SQLite
+VERSIONS = (  # tried in this order: most databases, Oracle, Snowflake, Databricks, SQL Server, SQLite
     "SELECT VERSION()",
     "SELECT version_full FROM product_component_version",
     "SELECT CURRENT_VERSION()",
@@ -91,7 +91,7 @@ class Database:
         except self.module.NotSupportedError as error:
             raise Unsupported(str(error)) from None
         except self.module.Error:
-            self._rolled_back()  # else some databases refuse what follows in the same transaction
+            self._rolled_back()  # otherwise some databases refuse further statements in this transaction
             raise
         finally:
             with suppress(self.module.Error):

@@ -46,7 +46,7 @@ def demo_command(out: Path, as_json: bool) -> int:
     This needs the flights: pip install 'cerify[examples]'. With Java and Maven, Esper runs on the samples too. Exit
     status: 0 if the automaton agrees with the definition everywhere, 1 if it does not.
     """
-    flights.data_folder()  # whose error names the extra that has all that is needed
+    flights.data_folder()  # its error names the extra that brings all packages of the demo
     with ExitStack() as stack:
         bar = stack.enter_context(progress_bar(transient=False))
         table = loaded(bar)

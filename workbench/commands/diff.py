@@ -70,7 +70,7 @@ def diff_command(args: DiffArguments) -> int:
     """
     old, new = read_rules(Path(args.old)), read_rules(Path(args.new))
     if Path(args.old).is_file() and Path(args.new).is_file() and len(old.rules) == len(new.rules) == 1:
-        new = replace(new, rules=dict(zip(old.rules, new.rules.values(), strict=True)))  # whatever they are called
+        new = replace(new, rules=dict(zip(old.rules, new.rules.values(), strict=True)))  # even if their ids differ
     asked = Asked("equivalent", args.level, not args.single)
     compared = [
         ComparedRule(rule, new.rules[id_], _compared(rule, new.rules[id_], asked, args.seconds))

@@ -82,7 +82,7 @@ def compile_loops(languages: Iterable[Language[Any]], evaluator: str) -> None:
 
 
 Served = Mapping[str, Callable[[Any, Stream, Options], Collection[Match]]]
-"""What gives all matches of a query, for each language that is served."""
+"""For each language that is served, a function that returns all matches of a query."""
 
 
 def _matches(language: Language[Any], evaluator: str, query: Any, S: Stream, options: Options) -> Collection[Match]:
@@ -126,7 +126,7 @@ def answered(text: bytes, info: protocol.EngineInfo, served: Served) -> dict[str
                 raise InputError(f"a message is an object whose cmd is start, run or stop, not {command_!r}")
     except CerifyError as error:
         return {"id": id_, "error": protocol.json_of_error(error)}
-    except Exception as error:  # an engine must survive its own faults, and say that they are its own
+    except Exception as error:  # an engine must survive its own defects, and report them as internal errors
         return {"id": id_, "error": {"code": "internal", "message": f"{type(error).__name__}: {error}"}}
 
 

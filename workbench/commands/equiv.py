@@ -315,7 +315,7 @@ def _match_json(match: Match) -> list[int] | dict[str, list[int]]:
 # cerify verify: whether a certificate of equivalence or containment proves what it claims.
 
 SHOWN = 1000  # characters of a schema
-SECONDS = 600  # whoever sends a certificate cannot keep the checker busy for longer
+SECONDS = 600  # a certificate from outside cannot keep the checker busy for longer
 
 
 @click.command()
@@ -332,7 +332,7 @@ def verify_command(file: Path, as_json: bool) -> int:
     try:
         wrong = deciders.flaw(certificate, Budget(seconds=SECONDS))
     except CerifyError as error:
-        error.span = None  # a line of its query could say that something is proved
+        error.span = None  # else a line break in its query could fake a line that says "proved"
         error.message = f"{file}: {error.message}"
         raise
     if as_json:

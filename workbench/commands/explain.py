@@ -43,7 +43,7 @@ from cerify.semantics.events import ComplexEvent, Stream, Valuation
 from cerify.semantics.files import write_whole
 from cerify.terminal import echo, echo_lines
 
-FUNNEL = Budget(seconds=2.0)  # for how far the sequences of a query without matches came
+FUNNEL = Budget(seconds=2.0)  # the time for the funnel of a query without matches
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def positions(text: str, explainer: Explainer[Any]) -> ComplexEvent:
     """Parse the positions in the text of --match. Raises InputError."""
     places: list[int] = []
     for part in text.split(",") if text.strip() else ():
-        if not re.fullmatch(r"\s*[0-9]{1,40}\s*", part):  # of more than 4,300 digits Python makes no number
+        if not re.fullmatch(r"\s*[0-9]{1,40}\s*", part):  # Python refuses numbers of more than 4,300 digits
             raise InputError(
                 f"--match takes positions from 0 with commas between them, as in 1,8; not {short_repr(part.strip())}"
             )

@@ -204,7 +204,7 @@ def run_spark(url: str, job: Job, cases: int, first: int, out: Path, as_json: bo
 
     def spark() -> SparkSession:
         if not started:
-            # spark-submit has been told by its user
+            # under spark-submit, its user has chosen the settings
             settings = {} if "PYSPARK_GATEWAY_PORT" in os.environ else {"spark.ui.enabled": "false"}
             started.append(session(url, **settings))
         return started[0]
@@ -341,7 +341,7 @@ def _print_streams(name: str, query: str, found: StreamSearch, held: Mapping[str
 Progress = Callable[[Summary], None]
 UNDER_TEST = tuple(name for name in EVALUATORS if name != DENOTATIONAL)
 """The built-in evaluators that can be compared with the definition."""
-REASONS = 8  # for which cases were not compared, the most frequent ones
+REASONS = 8  # why cases were not compared: the most frequent reasons
 RESTARTS = 50  # of an engine, over a whole campaign with its shrinking
 TRIES = 400  # questions to an engine for each disagreement
 
@@ -556,7 +556,7 @@ class FuzzArguments:
         if self.held_choices:
             left = PolicyEvaluator(self.known_language, tuple(self.held_choices.items()))
             plan = replace(plan, left=left, second_opinion=None)
-        if self.consuming is not Consumption.NONE:  # which the second opinion does not follow
+        if self.consuming is not Consumption.NONE:  # the second opinion does not support these
             plan = replace(plan, left=definition(self.known_language, consumption=self.consuming), second_opinion=None)
         selection = Selection.from_value(self.selection)
         if selection is Selection.ALL:
@@ -793,7 +793,7 @@ def _print(name: str, plan: CampaignPlan, call: FuzzArguments, summary: Summary,
 
 
 def _print_disagreement(console: Console, why: str, group: Sequence[Disagreement], args: FuzzArguments) -> None:
-    d = group[0]  # the lightest stands for all
+    d = group[0]  # the smallest represents the group
     notes = {"cause": why, "from": f"case {', '.join(str(e.index) for e in sorted(group, key=lambda e: e.index))}"}
     if d.second is not None:
         notes["second"] = f"the plain definition gives {format_matches(sorted(d.second), 20) or 'nothing'}"

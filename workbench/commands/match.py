@@ -62,8 +62,8 @@ if TYPE_CHECKING:
     from cerify.statements import Pasted, PastedTable
 
 TABLE_ROWS = 100
-MOST_LINES = 1_000_000  # of JSON, where no limit is given
-LINES_TOGETHER = 20_000  # of matches that have all been found; others are printed one by one, as they are found
+MOST_LINES = 1_000_000  # the most lines of JSON without --limit
+LINES_TOGETHER = 20_000  # lines printed at once if all matches are known; else each is printed when it is found
 
 
 @dataclass(frozen=True)
@@ -237,7 +237,7 @@ def _pasted(args: MatchArguments) -> tuple[MatchArguments, Pasted | None]:
     with echoed_warnings(args.query):
         pasted = read_pasted(args.query, args.dialect or "standard", duration)
     output = args.output or ("matches" if pasted.statement is None else "rows")
-    readings = (*reading_texts(pasted.reading), *others)  # of two answers to one question the last wins
+    readings = (*reading_texts(pasted.reading), *others)  # the last of two answers to one question counts
     return replace(args, query=show_clause(pasted.clause), readings=readings, output=output), pasted
 
 
@@ -317,7 +317,7 @@ def _matches_to_show(plan: Plan[Any], S: Stream, args: MatchArguments) -> Iterab
     if args.valuations:
         return plan.with_values(S)
     if args.limit is None and (args.as_json or args.out is not None):
-        with suppress(TooManyMatches):  # which are then found one by one
+        with suppress(TooManyMatches):  # then they are found one by one
             return plan.in_full(S)
     return plan.matches(S)
 

@@ -77,7 +77,7 @@ LEVELS = ChoiceOption(get_args(Level))
 ORDERS = ChoiceOption(get_args(Order))
 FILE = click.Path(path_type=Path)
 RULES = (".eql", ".toml", ".sql", ".yml", ".yaml")
-"""The ends of the names of files that are queries."""
+"""The suffixes of files that hold a query."""
 
 
 class EventsPath(click.Path):
@@ -86,7 +86,7 @@ class EventsPath(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         query = "" if ctx is None else str(ctx.params.get("query"))
         swapped = value.endswith(RULES) or not (value == "-" or os.path.exists(value))
-        if swapped and os.path.isfile(query) and not query.endswith(RULES):  # isfile: False for a bad name
+        if swapped and os.path.isfile(query) and not query.endswith(RULES):  # isfile is False for an invalid name
             self.fail(f"{query!r} is a file: it comes after the query", param, ctx)
         return super().convert(value, param, ctx)
 
@@ -273,7 +273,7 @@ def _build_arguments(kind: type[T], values: dict[str, Any]) -> T:
 # ---------------------------------------------------------------------------------------------------------------------
 # The files of commands: events that are read, with the options that say how.
 
-SOON = 1.0  # seconds for the question whether a query can match at all
+SOON = 1.0  # seconds to decide whether a query can match at all
 
 
 @dataclass(frozen=True)
@@ -516,7 +516,7 @@ def _notes() -> Iterator[None]:
 EVERY = 20.0  # seconds between two lines where there is no terminal
 
 Report = Callable[[str, int, int], None]
-"""Called with the name of a step, how much of it is done, and how much there is."""
+"""A function that is called with the name of a step, the amount done, and the total amount."""
 
 
 def progress_bar(transient: bool = True) -> Progress:
@@ -559,7 +559,7 @@ def interruptible() -> Iterator[None]:
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    if threading.current_thread() is not threading.main_thread():  # signals are the main thread's alone
+    if threading.current_thread() is not threading.main_thread():  # only the main thread may set signal handlers
         yield
         return
     before = {number: signal.signal(number, interrupt) for number in ending_signals()}

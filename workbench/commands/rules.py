@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 SIGMA = frozenset({".yml", ".yaml"})
 SUFFIXES = frozenset({".toml", ".eql", *SIGMA})
 NAMED = re.compile(r"(?m)^(?:name|id):[ ]*['\"]?([^\s'\"#]+)")
-"""The names and ids of rules in a text of YAML."""
+"""A pattern for the names and ids of rules in a YAML text."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def cases_of_rules(path: Path) -> tuple[list[Case], tuple[UnreadableRule, ...]]:
             for line in logs:
                 number += 1
                 S = Stream([event_of_document(document, rule.path) for document in line["log"]])
-                if not has_one_kind_a_field(S):  # as the protocol asks of a stream
+                if not has_one_kind_a_field(S):  # the protocol requires one type for each attribute
                     mixed += 1
                     continue
                 clause = f"finds {'; '.join(line['kills'])}" if line["kills"] else "a log on which it fires"
@@ -151,7 +151,7 @@ def cases_of_rules(path: Path) -> tuple[list[Case], tuple[UnreadableRule, ...]]:
 
 def is_rule_folder(query: str) -> bool:
     """Return whether a query names a folder with rule files."""
-    if len(query) >= 4096 or "\n" in query or not query.strip():  # Path() would be the folder at hand
+    if len(query) >= 4096 or "\n" in query or not query.strip():  # Path() would be the current folder
         return False
     path = Path(query)
     try:
@@ -284,7 +284,7 @@ def _read_rule(file: Path, where: str) -> DetectionRule | None:
         text = query = with_referenced_rules(file, text)
     if file.suffix == ".toml":
         table = _table(file, text)
-        if table.get("language", table.get("type", "eql")) != "eql":  # rules of machine learning have no language
+        if table.get("language", table.get("type", "eql")) != "eql":  # machine-learning rules have no language
             return None
         if "query" not in table:
             raise _Unreadable(str(file), 'the file has no query of a rule, as query = """…""" under [rule]')

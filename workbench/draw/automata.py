@@ -126,7 +126,7 @@ def predicate_text(P: Predicate, level: int = 0) -> str:
         case Both(left, right):
             conjuncts = [*_conjuncts(left), *_conjuncts(right)]
             heads = [Q for Q in conjuncts if isinstance(Q, OfType)]
-            if len(set(heads)) == 1:  # an event of one type is of no other
+            if len(set(heads)) == 1:  # an event has only one type
                 conjuncts = [Q for Q in conjuncts if not (isinstance(Q, Not) and isinstance(Q.predicate, OfType))]
                 rest = [Q for Q in conjuncts if Q not in heads]
                 if not any(map(_asks_type, rest)):
@@ -398,7 +398,7 @@ def _quoted(text: str) -> str:
 # A row whose condition is not true is a leaf. A labelling that is complete ends in its number; the first one is the
 # match.
 
-MOST_NODES = MOST_STATES - 3  # without the root, the end of the match, and one more
+MOST_NODES = MOST_STATES - 3  # the root, the end of the match, and one more node come on top
 MOST_ROWS = 30
 BUDGET = Budget(valuations=20_000)
 LEGEND = "In the order of preference, from the left or the top; a number ends a labelling, and 1 is the match."
@@ -412,7 +412,7 @@ class _Node:
     lines: tuple[str, ...]
     kind: EdgeKind
     children: list[_Node] = field(default_factory=list)
-    is_whole: bool = True  # whether all that was tried after it is there
+    is_whole: bool = True  # whether the tree has everything that was tried after it
 
     def child(self, name: str) -> _Node | None:
         """Return the last child if it has this name and is not an end, else None."""
@@ -503,7 +503,7 @@ def preference_tree(q: MatchRecognize, S: Stream, place: int, title: str) -> Dia
     visible, number = visible_rows(made.q, s, len(partition)), _number(made, place)
     traced = Traced(made.q, partition, s, visible, number, STANDARD, RowStepBudget(BUDGET.valuations))
     match: Labelling = ()
-    with suppress(BudgetExceeded):  # then the tree has what is tried until then
+    with suppress(BudgetExceeded):  # then the tree has the attempts until then
         match = next(replace(traced, watch=RowStepBudget(BUDGET.valuations)).labellings(made.q.pattern, ()), ())
     traced.attempts.clear()
     if len(match) > MOST_ROWS:

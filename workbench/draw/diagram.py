@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 EdgeKind = Literal["read", "begin", "take", "ignore", "proceed", "match", "label", "fail", "end"]
-"""What an edge does with the event at hand; each kind has a stroke of its own."""
+"""What an edge does with the current event; each kind has a stroke of its own."""
 
 MEANING: Mapping[EdgeKind, str] = {
     "read": "reads the event",
@@ -164,20 +164,20 @@ def _quoted(text: str) -> str:
 # ---------------------------------------------------------------------------------------------------------------------
 # Where the states, the arrows and the texts of a diagram go: Graphviz's dot, compiled to WebAssembly (EPL-2.0).
 #
-# Graphviz gets sizes only, no text: what is drawn is written by svg.py. Lengths are in CSS pixels, y goes down. The
-# size of a text is told in Courier, whose characters Graphviz takes for 0.6 and whose lines for 1.2 of the size of the
+# Graphviz gets only sizes, no text; `svg` below writes the drawing. Lengths are in CSS pixels, y goes down. The
+# size of a text is that in Courier: for Graphviz a character is 0.6 times, and a line 1.2 times as large as the
 # font.
 
 Point: TypeAlias = tuple[float, float]
 Size: TypeAlias = tuple[int, int]
-"""Of a text: the characters of its longest line, and its lines."""
+"""The size of a text: the number of characters of its longest line, and the number of its lines."""
 
 FONT = 12.5
 CHARACTER, LINE = 0.6 * FONT, 1.2 * FONT
 RADIUS = 18
 INCH = 72  # Graphviz's points are taken for pixels
 WIDE = 900  # a drawing that would be wider goes from top to bottom, if that makes it narrower
-NARROW = 12  # characters that have a place above a state; a loop with more to say stands beside its state
+NARROW = 12  # characters that fit above a state; a loop with a longer text stands beside its state
 
 
 @dataclass(frozen=True)
@@ -423,7 +423,7 @@ def document(inline: str, styles: Sequence[str] = DRAWINGS) -> str:
     """
     head, rest = inline.replace("<svg ", f'<svg xmlns="{NAMESPACE}" ', 1).split(">", 1)
     title = ""
-    if label := re.search('aria-label="([^"]*)"', head):  # of a timeline, which has no title to show on every card
+    if label := re.search('aria-label="([^"]*)"', head):  # a timeline may have no title on its cards
         title = f"<title>Timeline</title><desc>{label[1]}</desc>"
     ground = '<rect width="100%" height="100%" style="fill: var(--paper)"/>'
     return shielded(f"{head}>{title}{_with_fallbacks(f'<style>{css(styles)}</style>{ground}')}{rest}\n")

@@ -57,10 +57,10 @@ from cerify.semantics.sase.reading import DECIDED, Reading
 
 N = TypeVar("N")
 NodeKind = Literal["bottom", "output", "union"]
-"""The terminator, a node that stands for an event, one that stands for those of two others."""
+"""The end of all paths; a node that adds an event; and a node for the union of the sets of two other nodes."""
 
 LinkKind = Literal["first", "last", "next", "left", "right", "before"]
-"""The field of the node that the link is; each kind has a stroke of its own (stepper.py)."""
+"""The field of a node that the link shows; each kind has a stroke of its own (stepper.py)."""
 
 BEFORE = -1  # the position of the step before the first event
 MOST_EVENTS = 200
@@ -212,7 +212,7 @@ class Recorded(Generic[N]):
     def __init__(self, below: Callable[[N], Iterable[N]], add: Callable[[N, int], int]) -> None:
         self._below, self._add = below, add
         self._number: dict[int, int] = {}
-        self._kept: list[N] = []  # all of them, so that no identity is used again
+        self._kept: list[N] = []  # keeps all nodes alive, so that no identity is reused
 
     def __getitem__(self, node: N) -> int:
         return self._number[id(node)]
@@ -258,10 +258,10 @@ def arrows(diagram: Diagram, followed: Iterable[tuple[int, int, str]]) -> frozen
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The run of the readable evaluators of CEL: tods21, Algorithms 1 and 2, and what it becomes under windows and keys.
+# The run of the readable evaluators of CEL: tods21, Algorithms 1 and 2, and their variants for windows and keys.
 #
-# It is automata/evaluate/streaming.py, and scoped.py where a window or a partition stands around the formula, that
-# read the events; after each event it is written down what they hold.
+# automata/evaluate/streaming.py reads the events, or scoped.py if a window or a partition is around the formula.
+# After each event, the contents of their data structures are recorded.
 
 Path = tuple[int, ...]
 
@@ -437,7 +437,7 @@ LABELS = DrawnLabels(
     holds="Nodes of the states", holder="States", found="Complex events at this event", nothing="None."
 )
 
-MOST_PATHS = 20 * MOST_FOUND  # under checks several paths can stand for one match
+MOST_PATHS = 20 * MOST_FOUND  # with cross-event filters, several paths can represent one match
 
 
 def record_cel(
@@ -550,8 +550,8 @@ def record_expression(E: Expression, S: Stream, query: str, budget: Budget = Bud
 # ---------------------------------------------------------------------------------------------------------------------
 # The run of MATCH_RECOGNIZE over a table: the threads of its automaton row by row, or the search in its order.
 #
-# Where conditions look at columns alone, all threads read a row together (threads.py). Where they look at what the
-# match has so far, one labelling is tried after the other (backtracking.py).
+# If conditions use only columns, all threads read a row together (threads.py). If they use the rows of the match so
+# far, one labelling is tried after the other (backtracking.py).
 
 MOST_STEPS = 400
 MOST_ROWS = 40  # of the table at a step
@@ -623,7 +623,7 @@ class _Log:
 
     def matched(self, found: RecordedMatch) -> None:
         """Record that the last step has found a match."""
-        labels = self.made.place  # of each position its partition, and its row there
+        labels = self.made.place  # for each position, its partition and its row in that
         match = found.match
         which = " ".join(map(str, sorted(match.events, key=lambda place: labels[place][1]))) or "no row"
         text = f"Match {match.more()['match_number']}: rows {which}." if match.events else "An empty match."

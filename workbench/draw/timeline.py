@@ -15,7 +15,7 @@ from cerify.semantics.predicates import show_value
 from cerify.semantics.values import Value, show_time
 
 Presence = Literal["common", "missing", "extra"]
-"""Which side has a complex event: both, the meaning only, or the engine only."""
+"""Who reports a complex event: both the definition and the engine, only the definition, or only the engine."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Row:
 
 # All lengths in CSS pixels. The text is monospaced: at 12 px a character takes 7.3 at most.
 CHARACTER = 7.3
-LONGEST = 25  # characters of a card's line, as of a time; a longer one is cut, and whole in the tooltip
+LONGEST = 25  # characters of a card's line, enough for a time; a longer line is cut, and is complete in the tooltip
 PADDING = 8
 BETWEEN = 10  # from card to card
 GAP = 46  # where positions are left out

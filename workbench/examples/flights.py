@@ -155,7 +155,7 @@ def data_folder() -> Path:
 
 
 def _arrow(value_type: ValueType) -> pa.DataType:
-    from cerify.semantics.arrow_types import ARROW  # not above: that needs Arrow, and the help of the demo does not
+    from cerify.semantics.arrow_types import ARROW  # imported here because the help of the demo works without Arrow
 
     return ARROW[value_type]
 
@@ -266,8 +266,8 @@ EXAMPLES: Sequence[DemoQuery] = (
 SHORTEST, LONGEST = 12, 40  # events
 AROUND, RANDOM = 4, 2  # windows at matches, and at random places
 BUDGET = Budget(valuations=50_000)
-KEPT = 100_000  # matches written out; the number of all of them is exact without
-DRAWABLE = 10  # events of a match that a person can take in
+KEPT = 100_000  # matches that are kept; their number is exact without building them
+DRAWABLE = 10  # the most events of a match that is drawn
 
 
 @dataclass(frozen=True)

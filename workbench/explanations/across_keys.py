@@ -24,7 +24,7 @@ from cerify.semantics.predicates import Problem, show_value
 EVENTS = 2_000  # of the beginning of a stream that are looked at
 BUDGET = Budget(seconds=1.0, states=2_000, matches=20_000)
 TRIED = 100  # events of other keys that may be to blame
-OWN = 200  # events of the match's own key with which they are tried
+OWN = 200  # events of the match's own key that are evaluated with each of them
 
 
 def warnings_across_keys(found: Iterable[AcrossKeys], S: Stream | None = None) -> Iterator[Problem]:

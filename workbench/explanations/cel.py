@@ -89,7 +89,7 @@ def explain(
         raise InputError(f"position {at} is not on the stream, which has {_extent(S)}")
     if beyond := sorted(p for p in events if not 0 <= p < len(S)):
         raise InputError(f"position {beyond[0]} is not on the stream, which has {_extent(S)}")
-    S = S.part(0, max(events | {at}) + 1)  # what a formula means at a position depends on no later event
+    S = S.part(0, max(events | {at}) + 1)  # the meaning at a position does not depend on later events
     oracle = oracle_for(phi, events, S, predicates)
     mus = ordered(mu for mu in oracle.meaning(phi, 0, at) if sup(mu) == events)
     if not mus:

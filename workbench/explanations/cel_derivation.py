@@ -29,10 +29,10 @@ from cerify.semantics.trees import subtrees
 
 ENOUGH = Budget(valuations=500_000)
 STEPS = 10_000_000
-CHECKED_TOGETHER = 1024  # steps between two looks at the clock: the clause of ALL may ask a million and find nothing
+CHECKED_TOGETHER = 1024  # steps between two looks at the clock: the clause of ALL may take a million and find nothing
 
 ANY = "?"
-"""The variable of an event whose type an explanation leaves free; no text of a formula can say it."""
+"""The variable of an event whose type an explanation leaves free; the text of a formula cannot have this name."""
 
 
 class BoundedOracle(Interpreter):
@@ -88,7 +88,7 @@ class KeyOracle:
 
 
 Asked: TypeAlias = Interpreter | KeyOracle
-"""Who is asked about the meaning of a formula: over the whole stream, or over that of a key."""
+"""An interpreter of formulas: over the whole stream, or over the events of one key."""
 
 
 def of_key(oracle: Asked, names: tuple[str, ...], j: int) -> KeyOracle:
@@ -150,7 +150,7 @@ _Restriction: TypeAlias = (
 
 
 _Claim: TypeAlias = tuple[cel.Formula, Valuation, int, int]
-"""That a valuation belongs to a formula over the stream from one position to another."""
+"""The claim that a formula has a valuation over the stream from one position to another."""
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ RelaxationKind = Literal[
     "order", "type",
 ]  # fmt: skip
 LATE: tuple[RelaxationKind, ...] = ("projection", "order", "type")
-"""What is relaxed only if nothing else helps, one kind at a time: without it the formula asks for other events."""
+"""Kinds that are relaxed last, one at a time: without them the formula describes other events."""
 
 KINDS: Mapping[type, RelaxationKind] = {
     cel.Within: "window",
@@ -59,12 +59,12 @@ KINDS: Mapping[type, RelaxationKind] = {
     cel.Seq: "order",
     cel.EventAtom: "type",
 }
-"""What can be relaxed of the operators of which that is one thing."""
+"""The kind of relaxation for each operator that has only one."""
 
 Restore: TypeAlias = Callable[[cel.Formula], cel.Formula]
 Path: TypeAlias = tuple[int, ...]
 
-ONE_KEY = "one key"  # what attributes are called in which the events of several keys are of one
+ONE_KEY = "one key"  # the name of an attribute that joins events of several keys
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def points(phi: cel.Formula, path: Path = ()) -> Iterator[RelaxationPoint]:
             yield from (RelaxationPoint(path, "contiguity"), RelaxationPoint(path, "order"))
         case cel.Unless(left, _):
             yield RelaxationPoint(path, "guard")
-            # Relaxing what must not occur would forbid more, and so never let a match through.
+            # Relaxing the right side would forbid more, and so never allow a match.
             yield from points(left, (*path, 0))
             return
         case cel.And():
@@ -232,7 +232,7 @@ class _Relaxing:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What exactly is broken where a relaxed place of a formula is held against what stood there before.
+# How a derivation violates the original of a relaxed part.
 
 
 def violation(point: RelaxationPoint, phi: cel.Formula, place: cel.Formula, node: Derivation, oracle: Asked) -> str:
@@ -280,7 +280,7 @@ def violation(point: RelaxationPoint, phi: cel.Formula, place: cel.Formula, node
         case cel.Unless(_, right):
             ends = list(places(oracle, i, j + 1))
             widest, others = ((i, b) for b in ends), ((a, b) for b in ends for a in ends if a <= b)
-            within = chain(widest, others)  # all but START, STRICT and their like is found in the widest ones
+            within = chain(widest, others)  # the widest suffice, except for START, STRICT and the like
             found = next((other for a, b in within for other in supports(right, a, b, oracle)), C)
             own = {p: [name for name in S[p].attributes if not name.startswith(ONE_KEY)] for p in sorted(found)}
             said = ", ".join(event(p, S, names) for p, names in own.items() if names)
@@ -320,11 +320,11 @@ def _rounds(node: Derivation) -> Iterator[ComplexEvent]:
 # ---------------------------------------------------------------------------------------------------------------------
 # Why a set of positions is no match: the clauses that reject it, and the matches nearest to it.
 #
-# A relaxed formula of which the set is a match shows what is in the way: in the set's derivation by that formula, each
-# relaxed place is held against what stood there before. All verdicts are the interpreter's.
+# If the set is a match of a relaxed formula, its derivation by that formula shows the reasons: each relaxed part is
+# compared with its original. The interpreter decides everywhere.
 
-NEAREST = 5  # matches named as nearest; those beyond are as near as the last
-PAIRS = 40  # points of a formula up to which every two of them are tried together
+NEAREST = 5  # nearest matches that are listed; further ones may be equally near
+PAIRS = 40  # the most points of a formula for which every two are tried together
 DERIVATIONS = 100  # derivations of one valuation that are compared
 SEARCH = Budget(valuations=300_000)  # for each kind of relaxation, as are the steps
 SEARCH_STEPS = 1_000_000
@@ -332,7 +332,7 @@ SEARCH_STEPS = 1_000_000
 
 SHOWN = 4
 KEEPING = cel.In | cel.Restriction | cel.Preference | cel.Unless | cel.PerKey
-"""The operators that keep matches of their first operand as they are, so that they change no number of events."""
+"""The operators that keep or drop matches of their first operand, but do not change them or their number of events."""
 
 
 def miscounted(phi: cel.Formula, C: ComplexEvent) -> tuple[cel.Formula, str, str] | None:
@@ -369,7 +369,7 @@ def counts(phi: cel.Formula, most: int) -> frozenset[int]:
                 numbers = {*below[0]} & below[1]
             case cel.All():  # the two may share events
                 numbers = {n for a, b in product(*below) for n in range(max(a, b), a + b + 1)}
-            case cel.Project():  # any of the events may be dropped, also of more than are counted here
+            case cel.Project():  # any event may be dropped, also from matches larger than `most`
                 numbers = set(range(most + 1 if endless(psi) else max(below[0], default=-1) + 1))
             case cel.OneOperand() | cel.Unless():
                 numbers = {*below[0]}
@@ -619,7 +619,7 @@ class _Search:
                 try:
                     if self._matches(chosen):
                         yield chosen
-                except BudgetExceeded:  # as without PER KEY, where UNLESS looks at all events; another may be cheap
+                except BudgetExceeded:  # without PER KEY, UNLESS looks at all events; others may be cheap
                     self._renew()
 
     def _minimal(self, chosen: Sequence[RelaxationPoint]) -> Sequence[RelaxationPoint]:

@@ -172,11 +172,11 @@ def steps_of(root: CoreDerivation) -> ExplanationStep:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Which conditions and strategies of a formula of core-CEL are in the way of a complex event.
+# Which conditions and strategies of a formula of core-CEL reject a complex event.
 #
-# They are a smallest set without which the formula has it. A derivation from what is left shows what breaks each.
+# They are a smallest set without which it is a match. Its derivation from the rest shows what violates each of them.
 
-TRIED = 256  # sets of conditions and strategies
+TRIED = 256  # sets of conditions and strategies that are tried
 
 Restriction: TypeAlias = core.CoreFilter | core.Strategy
 

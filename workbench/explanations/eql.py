@@ -196,7 +196,7 @@ class EqlExplainer(Explainer[EqlAnswer]):
 
 # --- near misses ------------------------------------------------------------------------------------------------------
 
-LOOKED_AT = 2_000  # events after a sequence, among which one is searched that just failed its next step
+LOOKED_AT = 2_000  # events after a sequence that are searched for one that nearly took its next step
 CAUSES: Mapping[str, Cause] = {
     "overwritten": "overwritten",
     "until": "forbidden",
@@ -215,7 +215,7 @@ def missed_sequences(query: eql.EventSequence, S: Stream, limit: int) -> NearMis
     funnel = follow(query, S)
     steps = [step for step in eql.step_expanded(query) if not step.missing]
     texts = tuple(f"[{step.text}]" for step in funnel.steps)
-    deepest = len(steps) - 1  # the sequence that failed at its very last step did not take it
+    deepest = len(steps) - 1  # a sequence that failed at its last step did not take it
     causes: list[dict[Cause, int]] = [{} for _ in texts]
     reached = [funnel.matches] * len(texts)
     misses: list[NearMiss] = []

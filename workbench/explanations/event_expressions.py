@@ -251,7 +251,7 @@ def explain_event(
     """Explain why E takes place at event e of S, or why not. Raises InputError, Unsupported, BudgetExceeded."""
     if not 0 <= e < len(S):
         raise InputError(f"position {e} is not on the stream, which has {len(S)} events")
-    S = S.part(0, e + 1)  # what takes place at an event depends on no later one
+    S = S.part(0, e + 1)  # the meaning at an event does not depend on later events
     found = list(islice(occurrences(E, S, e, budget), count + 1))
     if found:
         return TakesPlace(e, tuple(found[:count]), len(found) > count)

@@ -22,8 +22,8 @@ from cerify.semantics.trees import subtrees
 from cerify.semantics.values import Value
 from cerify.terminal import Line, lines_of, printable
 
-SHOWN = 4  # events named for one condition; of more, the number is given
-TRIED = 100_000  # combinations of events looked at for one that breaks a correlated condition
+SHOWN = 4  # events listed for one condition; for the rest, their number is given
+TRIED = 100_000  # combinations of events searched for one that violates a correlated condition
 
 
 def reasons_for(condition: cel.Condition, mu: Valuation, S: Stream) -> Iterator[str]:
@@ -138,8 +138,8 @@ def _is(value: Value | None) -> str:
 # ---------------------------------------------------------------------------------------------------------------------
 # What a person sees of an explanation, in every language: a sentence, a drawing, and steps under headings.
 #
-# A derivation by clauses is a tree of steps, a run a sequence. An explainer makes a `View` of what it has found;
-# text.py prints it, html.py writes it on a page by the macros of step.html, and steps are written as JSON here.
+# A derivation by clauses is a tree of steps, a run is a sequence. An explainer makes an `ExplanationView`, which is
+# written as text, as a page by the macros of step.html, or as JSON.
 
 N = TypeVar("N")
 Json: TypeAlias = dict[str, Any]
@@ -437,7 +437,7 @@ class PlainExplainer(Explainer[MembershipAnswer]):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Explanations as text: trees with a line for the step, a line for its clause, and what it rests on.
+# Explanations as text: trees with a line for the step, a line for its clause, and the steps on which it depends.
 
 STYLES = {"begin": "green", "take": "blue", "ignore": "dim", "proceed": "dim", "stuck": "red"}  # of the moves of a run
 
@@ -527,7 +527,7 @@ def _step(step: ExplanationStep, first: str, rest: str, below: str) -> Iterator[
 # Explanations as one self-contained HTML page: the stream as a timeline, and steps that unfold.
 
 Walked: TypeAlias = tuple[str, str, list[tuple[str, int]]]
-"""A position or positions, the event, and the matches reported there with the numbers of their explanations."""
+"""An entry of the walk through a stream: position or positions, event, and the matches there with their numbers."""
 
 
 def render(explainer: Explainer[E], found: Sequence[E], listing: Listing[E] | None = None) -> str:

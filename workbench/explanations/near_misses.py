@@ -29,7 +29,7 @@ Cause = Literal["forbidden", "not_next", "late", "filter", "open", "none", "over
 the window; an event of the type that does not satisfy the filter; the window is not over at the end of the stream;
 nothing of the kind. In EQL also: a later sequence took its place."""
 
-MISSES = 1_000  # that are listed, if nothing else is said
+MISSES = 1_000  # near misses that are listed by default
 STEPS = 20_000_000  # events looked at after starts, over all of them
 BEYOND = 10_000  # events that are looked at after a window for one that comes too late
 
@@ -174,7 +174,7 @@ class _Tally:
     reached: list[int]
     causes: list[dict[Cause, int]]
     nearest: list[tuple[float, int, int, str] | None]
-    misses: list[tuple[tuple[float, ...], NearMiss]] = field(default_factory=list)  # each with its place in the order
+    misses: list[tuple[tuple[float, ...], NearMiss]] = field(default_factory=list)  # each with its sort key
 
 
 class _Search:

@@ -66,7 +66,7 @@ from cerify.semantics.values import kind, plain
 from cerify.terminal import printable
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Why a formula on an edge of an NFA^b holds, or does not, of the event that a run looks at: in words.
+# Why a formula on an edge of an NFA^b is true or false for the event that a run looks at, in words.
 
 NONE_LEFT = "no event is left"
 
@@ -232,7 +232,7 @@ MOST_WAYS = 1_000  # ways to bind the events that are looked at
 MOST_NEAREST = 3
 MOST_TRIED = 256  # relaxed queries, each with a way to bind the events
 MOST_READ = 1_000_000  # events that runs of relaxed queries may read
-NEARBY = Budget(valuations=50_000, seconds=1.0)  # for the matches around events, of which the nearest are shown
+NEARBY = Budget(valuations=50_000, seconds=1.0)  # to find matches near the events
 FOLDED = 8  # events that are skipped one after the other, in the same state; more are one step
 SHOWN = 12  # positions that are listed one by one
 
@@ -321,7 +321,7 @@ class SaseRuns:
             return moves.bindings(part, on, reading, budget, operations)
 
         self._whole = S
-        # Of one query on its input, what is asked of some events depends on the stream around them.
+        # For a single query on its input, the answer about some events depends only on the stream around them.
         alone = not isinstance(q, sase.Program) and len(self.parts) == 1
         self._local = alone and self.parts[0].source is None and not self.parts[0].returned.non_overlap
         if self._local:
@@ -501,7 +501,7 @@ class SaseRuns:
             if runs.holds(move, now):
                 return f"event {j} is selected for {q.name}, but what comes after cannot be", ()
             return f"event {j} cannot be selected for {q.name}", evidence.why(nfab.NfabLabel(q, move), now)
-        if j in wanted:  # for the next component: what is selected before is complete
+        if j in wanted:  # for the next component: the components before are complete
             following = next(edge.target for edge in runs.A.edges if edge.source == q and edge.move == "proceed")
             if not runs.label(begin := nfab.NfabLabel(following, "begin"), now):
                 return f"event {j} cannot be selected for {following.name}", evidence.why(begin, now)

@@ -21,7 +21,7 @@ from cerify.semantics.errors import Unsupported
 from cerify.semantics.predicates import OfType, Predicate
 
 Ways: TypeAlias = tuple[tuple[Predicate, frozenset[str]], ...]
-"""The ways for one event to take a step: what it satisfies, and the variables that bind it."""
+"""The ways for one event to take a step: the predicate that it satisfies, and the variables that bind it."""
 
 LISTED = 60  # steps at most
 

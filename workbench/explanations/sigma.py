@@ -148,7 +148,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
             yield f"the group is {_values(alert.group)}"
         last = self.log.times[alert.at] or 0
         first = last
-        for part in rule.rules:  # the timespan is of their alerts, whose own events may begin before it
+        for part in rule.rules:  # the timespan covers alerts, whose own events may begin before it
             own = [a for a in self.log.alerts(part) if a.at in alert.events and set(a.events) <= set(alert.events)]
             times = [(a.at, t) for a in own if (t := self.log.times[a.at] or 0) >= last - rule.seconds * SECOND]
             if times:
@@ -283,7 +283,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
                 yield f"{rule.rules[i].name}: {_places([o.at for o in window if o.rule == i])}"
             if ordered:
                 yield f"the order is {', then '.join(part.name for part in rule.rules)}"
-            for i, part in enumerate(rule.rules):  # a rule that is not there is in the way of "at least" alone
+            for i, part in enumerate(rule.rules):  # an absent rule matters only for a lower bound
                 if i not in there and _lacks(rule, number or 0):
                     yield f"{part.name}: {self._nearest(rule, i, of, window)}"
         else:

@@ -238,19 +238,19 @@ def _values(obj: Mapping[str, Any], schema: Schema, where: str) -> Iterator[tupl
         yield name, tuple(event_of_json({TYPE: type_, name: value}, schema, where).attributes[name] for value in given)
 
 
-FITTING = ("event_type", "attribute")  # rules that an answer breaks with a name that the events do not have
-STREAMS = 1600  # that are tried at most for an exercise
+FITTING = ("event_type", "attribute")  # rules about names that the events do not have
+STREAMS = 1600  # the most streams that are tried for an exercise
 LONGEST = 5
-FILLED = 30  # streams that have values in place of absent attributes, to see whether these decide
-SECONDS = 20.0  # that one answer may take in all
-DECIDING = 10.0  # of these, until it is decided; what is left is there to try streams
+FILLED = 30  # streams tried with values in place of absent attributes, to see whether these cause the difference
+SECONDS = 20.0  # for one answer, in all
+DECIDING = 10.0  # of these, for the decider; the rest is for trying streams
 
 UNDECIDED: Mapping[type[CerifyError], str] = {
     BudgetExceeded: "takes too much time or memory to decide; write it in another way",
     InternalError: "could not be decided because of a defect of cerify: please report it",
     Unsupported: "cannot be decided; write it in another way",
 }
-"""By the error in a comparison with the model answer, which is not shown, what is said instead."""
+"""The message for each error of the comparison, whose own message is not shown since it may reveal the model answer."""
 
 
 def short_streams(schema: Schema, values: Mapping[str, Sequence[Value]], most: int = STREAMS) -> Iterator[Stream]:
@@ -274,7 +274,7 @@ def _in_time(S: Stream) -> bool:
 
 
 Evidence = Literal["decided", "bounded", "tried"]
-"""How it is known: for all streams; for all streams up to a length; for those over a few values up to a length."""
+"""What was compared: all streams; all streams up to a length; or streams over a few values up to a length."""
 
 
 @dataclass(frozen=True)
@@ -336,7 +336,7 @@ def graded(exercise: Exercise, text: str) -> Grade:
     try:
         with Budget(seconds=SECONDS).timed():
             return _compared(exercise, lang, answers, answer)
-    except CerifyError as error:  # which may speak of the model answer, or show it
+    except CerifyError as error:  # its message may reveal the model answer
         kind = type(error) if type(error) in UNDECIDED else Unsupported
     own = next((p for p in lang.syntax.problems(answer, exercise.schema) if p.rule == "unbound"), None)
     with errors_in(text):
@@ -661,7 +661,7 @@ def marks_csv(marked: Mapping[str, Mapping[str, Any]], tasks: Collection[str]) -
     for student, one in marked.items():
         points = {test["name"]: test["score"] for test in one["tests"]}
         problem = " ".join(one["output"].split())
-        # A spreadsheet would run a cell that begins so as a formula.
+        # A spreadsheet would run a cell that begins with these as a formula.
         texts = [f"'{text}" if text.startswith(("=", "+", "-", "@")) else text for text in (student, problem)]
         table.writerow([texts[0], one["score"], len(tasks), *(points.get(id_, 0) for id_ in tasks), texts[1]])
     return lines.getvalue()

@@ -154,10 +154,11 @@ OPERATORS: Mapping[str, tuple[str, str]] = {
     "row-pattern.not": ("look at the conditions: should one be the opposite?", "look at the conditions: why NOT?"),
     "after": ("what counts begins after some event", "your formula forgets what is before some event"),
 }
-"""By the name of an operator what is wrong where an answer lacks it, and where it has it and should not.
+"""For each operator, what is wrong if an answer lacks it, and if the answer has it but should not.
 
-A name after that of a language is for that language alone. An empty sentence stands for none. But for strategies, the
-first sentence is true only of an answer without any operator of the group, the second where no right one has such.
+A name with a language before it is for that language only. An empty sentence means that there is none. Operators with
+the same sentences form a group. Except for strategies, the first sentence is used only if the answer has no operator of
+the group, the second only if the right answer has none.
 """
 
 ITERATIONS = frozenset({"plus", "kleene", "relative_plus", "quantified", "cplus", "crepeat", "repeat"})
@@ -165,7 +166,7 @@ GAPLESS = frozenset({"cplus", "crepeat", "cseq", "strict"})
 IN_CONDITIONS = frozenset({"filter", "predicate", "iterator", "constraint", "physical", "logical"})
 
 CONFUSED: Mapping[str, str] = {"cseq": "seq", "cplus": "plus", "crepeat": "repeat", "every": "nth"}
-"""The operators that let no event lie between, with those that do, and every <n> with <n>."""
+"""Operators that allow no event in between, each with the one that does; and every <n> with <n>."""
 
 
 @dataclass(frozen=True)
@@ -360,7 +361,7 @@ def _find_mistakes(language: Language[Any], mine: _Features, right: _Features) -
         lacking, surplus = right.types - mine.types, mine.types - right.types
         if not {*GUARDS} & (mine.operators.keys() | right.operators.keys()):
             sentence = f"the sentence speaks of {'more' if lacking else 'fewer'} events than your formula"
-        else:  # which name events that are in no match
+        else:  # negations also name events that are not in a match
             names = " and ".join(sorted(lacking or surplus))
             sentence = f"a right answer names {names} {'more' if lacking else 'less'} often than your formula"
         yield Mistake("number of events", sentence)

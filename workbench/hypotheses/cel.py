@@ -244,7 +244,7 @@ AXES = axes(
     *SELECTION_AXES,
 )
 CLOSING = frozenset({"omit-nothing", "greedy", "taken-until-next"})
-"""Values of the axis loop for which no further round may occur before what follows the loop."""
+"""Values of the axis loop that forbid a further round before the formula that follows the loop."""
 
 
 def find_matches(phi: cel.Formula, S: Stream, choices: Choices, output: Output, budget: Budget) -> list[Match]:
@@ -369,7 +369,7 @@ class CelVariant:
         self._computed: dict[tuple[int, int, int, int], Valuations] = {}
         self._rounds: dict[int, cel.Formula | None] = {}
         self._substreams: dict[tuple[int, ...], CelVariant] = {}
-        self._guard_key: str | None = None  # of a partition in which UNLESS looks at the events of its key alone
+        self._guard_key: str | None = None  # the attribute of a partition whose UNLESS sees only the events of its key
         self._alive: list[cel.Formula] = []  # keys are identities of formulas, which must not be reused
 
     def meaning(self, phi: cel.Formula, i: int, j: int, follow: cel.Formula | None = None) -> Valuations:
@@ -684,11 +684,11 @@ class CelVariant:
             case cel.Seq(_, right) | cel.ContiguousSeq(_, right):
                 return self.another_round(right)
             case cel.EventAtom() | cel.ContiguousPlus() | cel.Strict() | cel.Preference():
-                # A strategy judges whole matches of its operand: what follows it cannot ask for one more round inside.
+                # A strategy compares whole matches, so a following formula cannot ask for one more round inside.
                 return None
             case cel.Project() | cel.Restriction():
                 return self.another_round(phi.phi)
-            case cel.PerKey():  # what follows is then looked for in another stream
+            case cel.PerKey():  # the following formula is then evaluated on another stream
                 if self.another_round(phi.phi) is not None:
                     raise Unsupported("iteration inside PER KEY that another formula follows", phi.span)
                 return None
@@ -991,7 +991,7 @@ KEEPS: dict[str, Callable[[ComplexEvent, set[ComplexEvent]], bool]] = {
     "last": lambda C, rivals: all(last_at_most(other, C) for other in rivals),
     "max": lambda C, rivals: not any(other > C for other in rivals),
 }
-"""Of each strategy, and of none, whether it keeps a complex event beside its rivals."""
+"""For each strategy, and for none: whether it keeps a complex event, given all complex events it competes with."""
 
 
 def keys(phi: cel.Formula) -> tuple[str, ...]:
@@ -1143,7 +1143,7 @@ STAGES = (
         (
             Template("(A ; C) UNLESS B", ABC, 5),
             Template("(A ; C) UNLESS (B ; C)", ABC, 4),
-            Template("A UNLESS A", AB, 3),  # what must not come is what the match takes
+            Template("A UNLESS A", AB, 3),  # the forbidden event is one that the match takes
             Template("(A ; B) UNLESS A", AB, 4),
             Template("(A ; B) UNLESS B", AB, 4),
             Template("(A ; B ; C) UNLESS B", ABC, 4),

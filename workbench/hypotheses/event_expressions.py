@@ -173,7 +173,7 @@ class _Interpreter(ExpressionInterpreter):
 
 
 Of = Callable[..., Events]
-"""What an operand takes place at: of(F), or of(F, part) in another history."""
+"""A function that returns the events at which an operand takes place: of(F), or of(F, part) in another history."""
 
 
 def _two(E: expr.Nary) -> tuple[expr.Expression, expr.Expression]:
@@ -270,7 +270,7 @@ def _every(ends: Events) -> Iterable[int]:
 
 
 Clause = Callable[..., Iterable[int]]
-"""From an expression, a history, what its operands take place at, and the interpreter to the events."""
+"""A function from an expression, a history, an `Of` for its operands, and the interpreter, to the events."""
 
 CLAUSES: dict[tuple[str, str], Clause] = {
     ("relative", "first"): _relative(_least),

@@ -27,10 +27,10 @@ Choices: TypeAlias = Mapping[str, str]
 Json = dict[str, Any]
 
 AT_MOST = {f"at-most-{n}": n for n in range(2, 8)}
-"""Values of the axis of an iteration: the most rounds."""
+"""Values of the axis loop that limit the rounds of an iteration, with the most rounds."""
 
 AT_MOST_SAYS = {name: f"at most {n}" for name, n in AT_MOST.items()}
-"""What these values mean."""
+"""The meanings of the values of AT_MOST."""
 
 
 @dataclass(frozen=True)
@@ -205,10 +205,10 @@ OVERLAP_PER_KEY = Axis(
 )
 
 BACKTRACKING = ("leftmost-first", "leftmost-first-lazy")
-"""Values of overlap in a language whose interpreter finds those matches alone that are left."""
+"""Values of overlap for which the interpreter itself finds only the matches that are kept."""
 
 REPORTING = frozenset(axis.name for axis in (OVERLAP, EMIT, TIES, WINDOW_DEFAULT, OVERLAP_PER_KEY))
-"""The names of these axes."""
+"""The names of the axes about which matches are reported."""
 PER_KEY = OVERLAP_PER_KEY.name
 MOST_ORDERS = 120  # orders of the events of a stream that are tried
 
@@ -398,16 +398,16 @@ BUDGET = Budget(valuations=200_000, matches=20_000, seconds=2.0)
 """The budget of one answer."""
 
 Found = Callable[[Any, Stream, Choices, Output, Budget], Iterable[Match]]
-"""The matches of a syntax tree over a stream, before it is decided which of them are reported, and when."""
+"""A function that finds the matches of a syntax tree over a stream, before a choice which are reported, and when."""
 
 Parts = Callable[[Any, Choices], Sequence[Any]]
-"""The syntax trees that an engine evaluates for one, each as if alone: what it reports of one spoils no other.
+"""A function that returns the syntax trees that an engine evaluates instead of one, independently of each other.
 
 Raises BudgetExceeded.
 """
 
 Unhidden = Callable[[Any, Choices], tuple[Any, frozenset[str] | None]]
-"""A syntax tree without what hides events of its whole matches, and the variables whose events it shows; None for all.
+"""A function that removes the hiding of events from a syntax tree, and returns the variables shown; None for all.
 
 An engine chooses among matches with all their events, whether it shows these or not.
 """

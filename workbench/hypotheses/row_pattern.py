@@ -27,7 +27,7 @@ Rewritten: TypeAlias = Callable[[MatchRecognize], MatchRecognize]
 Preferred: TypeAlias = Callable[[Iterator[Labelling]], "Labelling | None"]
 Looks: TypeAlias = Callable[[Frame], Frame]
 Looked: TypeAlias = Callable[[Frame, Sequence[Row], int], Frame]
-"""What is looked at in place of a frame: given the rows of all partitions, and where this one begins among them."""
+"""A function that returns another frame, given the frame, the rows of all partitions, and where this one begins."""
 Searched: TypeAlias = Callable[[MatchRecognize, int, int, int, RowReading, MatchAt], "RowMatch | None"]
 Parts: TypeAlias = Callable[[MatchRecognize, Sequence[Row], RowReading], list[list[int]]]
 
@@ -447,7 +447,7 @@ DEPARTURES: Mapping[str, tuple[tuple[str, ...], str, Mapping[str, Departure]]] =
         "null-dropped": Departure(parts=partitions_with_keys),
     }),
 }  # fmt: skip
-"""By axis the operators on which it bears, what its values mean, and what an engine with each value does otherwise."""
+"""For each axis: the operators for which it matters, the meanings of its values, and the departure of each value."""
 
 AXES = axes(
     *(

@@ -52,14 +52,14 @@ SAYS: dict[str, str] = {
     "case": "texts without cased: match in any case; match in their own case; do so but for those with wildcards",
     "absent": "not of a test of an absent field: is true; is not",
 }
-"""Of each question of `SigmaReading` what its answers mean, in their order.
+"""For each question of `SigmaReading`, the meanings of its answers, in their order.
 
-Of choices that no answer tells apart the first is named: `null_groups` comes before `groups`, which changes more, and
-`chain` before `alerts-temporal`, as converters write sequences that are used up.
+If several choices explain an answer, the first is named. So `null_groups` comes before `groups`, which changes more,
+and `chain` before `alerts-temporal`, as converters write sequences that are used up.
 """
 WINDOWS = ("sliding", "bucketed", "unlimited", "extent")
 BEAR = {"window": ("count",), "alerts": ("count",), "counted": ("several-counted", "several-added")}
-"""The features on which a reading bears here, where they are others than in `BEARS`."""
+"""The features for which a reading matters here, if they differ from `BEARS`."""
 AXES = axes(
     *(
         Axis(name, values, BEAR.get(name, (BEARS[name],)), says)
@@ -210,7 +210,7 @@ class LogOfConverter(LogOfRules):
         width = rule.seconds * SECOND - (self.reading.edge == "open")
         for group in self.occurrences(rule).values():
             waiting: dict[int, tuple[AlertOccurrence, ...]] = {}
-            for one in sorted(group, key=lambda o: (o.at, -o.rule)):  # an event takes its last step first
+            for one in sorted(group, key=lambda o: (o.at, -o.rule)):  # an event takes the latest possible step first
                 before = waiting.pop(one.rule - 1, ())
                 if one.rule and (not before or one.time - before[0].time > width):
                     continue
@@ -260,7 +260,7 @@ class LogOfConverter(LogOfRules):
 
 
 TESTS: dict[tuple[str, str], DetectionTests] = {}
-"""The tests of detections by the two questions of a reading on which they depend."""
+"""The tests of detections, by the answers to the two questions on which they depend."""
 MOST_TESTS = 2_000
 
 
@@ -338,6 +338,6 @@ def _without_cased(rule: SigmaDetection) -> SigmaDetection:
 
 
 FOLDED: Mapping[str, eql.MatchOperator] = {"in": "in~", "like": "like~"}
-"""By the operator of a text with `cased` the one that does not look at case."""
+"""For each operator that compares case, the one that ignores it."""
 
 INTERPRETATION = Interpretation(AXES, find_matches, features, compared="valuations")

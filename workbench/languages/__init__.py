@@ -17,7 +17,7 @@ LanguageName: TypeAlias = Literal[
     "cel", "core-cel", "event-expression", "sase", "row-pattern", "eql", "sigma", "ceql", "funnel"
 ]
 DEFAULT: Final[LanguageName] = "cel"
-"""The language of a query given as text, where none is named."""
+"""The language of a query given as text, if none is named."""
 COMMON: Final[LanguageName] = "cel"
 """The language into which queries of two languages are translated to be compared."""
 
@@ -92,8 +92,8 @@ WITHOUT_SUITE: Mapping[str, Callable[[], Language[Any]]] = {
     "ceql": _load_ceql,
     "funnel": _load_funnel,
 }
-"""The others: EQL has neither a suite nor hypotheses about engines, the suites of Sigma and of funnels run where they
-are named, and that of CEL is CEQL's too."""
+"""The other languages: EQL has neither a suite nor hypotheses about engines, the suites of Sigma and of funnels run
+only if they are named, and CEQL uses the suite of CEL."""
 MODULES: Mapping[str, Callable[[], Language[Any]]] = {**BUILT_IN, **WITHOUT_SUITE}
 
 

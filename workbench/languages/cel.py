@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 
 AROUND = r"(?:PARTITION BY|PER KEY) *\[[^\]]*\]|(?:FILTER|WITHIN) [^;:()]+?"
-"""What applies to everything on its left, and so needs parentheses before a ; or : that follows."""
+"""Operators that apply to everything on their left, and so need parentheses if a ; or : follows."""
 
 
 class CelSyntax(Syntax[Formula]):
@@ -91,7 +91,7 @@ class CelSyntax(Syntax[Formula]):
         from cerify.semantics.cel.across_keys import across_keys
 
         if not (found := list(across_keys(query))):
-            return iter(())  # as most often: the evaluation of examples is not loaded
+            return iter(())  # the usual case: the evaluator of examples is not imported
         from cerify.explanations.across_keys import warnings_across_keys
 
         return warnings_across_keys(found, S)

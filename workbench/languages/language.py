@@ -133,13 +133,13 @@ def reading_options(language: Language[Any], given: Iterable[str]) -> dict[str, 
 
 
 Evaluation: TypeAlias = Callable[[Stream], Iterable[Match]]
-"""All matches of one query over a stream in the order of positions, as an iterator where they are found one by one.
+"""A function that returns all matches of a query over a stream, by position; an iterator if it finds them one by one.
 
-It raises BudgetExceeded, and Unsupported for what shows only with the stream.
+It raises BudgetExceeded, and Unsupported for problems that only show with the stream.
 """
 
 Made: TypeAlias = Callable[[F, Schema | None, Options], M]
-"""What is made of a query for streams of a schema (None: of any) with some options."""
+"""A function from a query, a schema of its streams (None: any) and options to M."""
 
 
 def no_objection(query: Any, schema: Schema | None, options: Options) -> None:
@@ -335,7 +335,7 @@ class OutputTable:
 class TestLogs:
     """Test logs as JSON, remarks about all of them, and for test tables also the streams."""
 
-    __test__: ClassVar[bool] = False  # no class of tests, whatever its name
+    __test__: ClassVar[bool] = False  # tells pytest that this is not a class of tests
     lines: tuple[Mapping[str, Any], ...]
     summary: tuple[str, ...]
     tables: tuple[Stream, ...] = ()
@@ -419,7 +419,7 @@ class Syntax(ABC, LanguagePart[F]):
         """Raise IllFormed where the query does not fit the schema."""
 
     reads_documents: ClassVar[bool] = False
-    """Whether dicts with lists are read as documents of logs are, whose attributes have several values."""
+    """Whether dicts with lists are read like documents of logs, whose attributes may have several values."""
 
     def read_events(
         self,
@@ -677,7 +677,7 @@ class Deciders(LanguagePart[F]):
         return False
 
     decides_its_own: ClassVar[bool] = True
-    """Whether two queries of the language are compared in it, and not by formulas of CEL."""
+    """Whether two queries of the language are compared directly, without formulas of CEL."""
 
     def is_compared_by_cel(self) -> bool:
         """Return whether queries of the language may have formulas of CEL for comparison with other languages."""
@@ -776,7 +776,7 @@ class Language(Generic[F]):
 
     def __post_init__(self) -> None:
         for name in ("syntax", "evaluators", "explanations", "cases", "deciders"):
-            if (part := copy(getattr(self, name))) is not None:  # of another language, where this one is like it
+            if (part := copy(getattr(self, name))) is not None:  # a part may belong to a similar language
                 part.language = self
                 object.__setattr__(self, name, part)
 

@@ -349,7 +349,7 @@ class RowDeciders(Deciders[MatchRecognize]):
         return row_flaw(certificate, budget)
 
 
-CHECKED = 2_000  # ordered sets of threads that `check` looks at, to see whether a table has a match
+CHECKED = 2_000  # ordered sets of threads that `check` explores to decide whether some table has a match
 _IN_FRAMES = ": PREV and NEXT are NULL beyond the frame, and the pattern must fit into the frame"
 
 

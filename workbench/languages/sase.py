@@ -258,7 +258,7 @@ def _block_of(q: Tree, options: Options) -> SaseQuery | Unsupported:
     return block_of(q)
 
 
-# A query is well-formed before it is evaluated: what is wrong without a schema is an error, and no warning too.
+# Evaluation requires a well-formed query: a problem that needs no schema is an error, not also a warning.
 
 
 def _evaluation(matches_of: Callable[..., Iterable[Match]], bindings: Any, q: Tree, options: Options) -> Evaluation:

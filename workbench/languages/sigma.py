@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from cerify.hypotheses.interpretation import Interpretation
 
 
-SOON = 5.0  # seconds for the question whether rules raise an alert at all
+SOON = 5.0  # seconds to decide whether rules can raise an alert at all
 
 
 class SigmaSyntax(Syntax[sigma.SigmaQuery]):
@@ -185,7 +185,7 @@ class SigmaExplanations(Explanations[sigma.SigmaQuery]):
         bearing = concerned(INTERPRETATION.axes, INTERPRETATION.operators(query))
         one = [{}, *({axis.name: value} for axis in bearing for value in axis.values[1:])]
         cut = {axis.name: "truncated" for axis in bearing if "truncated" in axis.values}
-        last = [{axis.name: "last"} | cut for axis in bearing if "last" in axis.values]  # as queries by groups have it
+        last = [{axis.name: "last"} | cut for axis in bearing if "last" in axis.values]  # as queries by groups do
         meanings = [
             partial(meaning, choices_of(at_end | chosen, INTERPRETATION.axes))
             for at_end in ({}, *last)

@@ -217,13 +217,13 @@ def _read_json(text: str, row_type: str | None) -> tuple[list[list[str]], set[st
 Json: TypeAlias = dict[str, Any]
 
 BUDGET = Budget(valuations=200_000, states=10_000, matches=10_000, seconds=10)  # in the memory of a page
-SOON = 1.0  # seconds, to find out whether a query without matches can have any
+SOON = 1.0  # seconds to decide whether a query without matches can have any
 LISTED = 200  # matches
 DRAWN = 16
 NOT_HERE = r"this needs \1, which the page does not have; on your own machine: \2"
 OTHER = re.compile(r"(?:it is a query in another language|this looks like (.*)): (language=.+)$")
 ALLOW_MORE = ", or allow more: Budget(seconds=...), or --time-limit"
-OVER_STREAM = {"evaluate", "explain", "step"}  # what takes less time on a shorter stream
+OVER_STREAM = {"evaluate", "explain", "step"}  # requests that take less time on a shorter stream
 NAME = re.compile(r"[^\W\d]\w*")
 CELL = re.compile(r"the stream, event (\d+)(?:, field '([^']*)')?: ")
 EXAMPLES = Path(__file__).parent / "examples.json"
@@ -327,7 +327,7 @@ def evaluate(asked: Json) -> Json:
         misfits = [*require_fit(plan.language, plan.query, S), *_unnameable(plan.language, S)]
         try:
             matches = list(islice(plan.matches(S), LISTED + 1))
-        except Unsupported as error:  # what does not fit may be the cause
+        except Unsupported as error:  # the misfits may be the cause
             raise Unsupported("\n".join([*(w.message for w in misfits), error.message]), error.span) from error
     warnings = [{"message": w.message, "span": None if w.span is None else [w.span.start, w.span.end]} for w in misfits]
     shown = sorted(matches[:LISTED])
@@ -413,7 +413,7 @@ def _unknown_types(asked: Json) -> list[str]:
             language, tree = read_query(asked[query], asked[named])
             problems = language.syntax.problems(tree, seen) if seen.types else ()
             found.append([problem.hinted for problem in problems if problem.rule == "event_type"])
-    except CerifyError:  # in the stream, which evaluate reports, or in a query that is not compared
+    except CerifyError:  # evaluate reports an error in the stream, and compare one in a query
         return []
     return [f"warning: {message}" for message in found[1] if message not in found[0]]
 
@@ -431,7 +431,7 @@ def step(asked: Json) -> Json:
     from cerify.api import record
     from cerify.draw.stepper import stepper
 
-    with catch_warnings():  # which evaluate has in its answer
+    with catch_warnings():  # the answer of evaluate has the warnings
         simplefilter("ignore", QueryWarning)
         run = record(asked["query"], _stream(asked), asked["language"], budget=BUDGET)
     return {"html": stepper(run)}
