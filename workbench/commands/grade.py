@@ -50,7 +50,7 @@ class GradeArguments:
     formula: str | None = argument(required=False)
     language: str | None = option("--language", type=LanguageChoice(), help="Use only the exercises of this language.")
     session: int | None = option(
-        "--session", type=int, metavar="N", help="Use only the exercises of this session of the course."
+        "--session", type=int, metavar="N", help="Use only the exercises of session N of the course."
     )
     show: bool = option("--show", is_flag=True, help="Show the answer.")
     source: Path = option(
