@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -21,10 +20,10 @@ from cerify.examples import flights
 from cerify.languages import LANGUAGES as PLUGINS
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import CerifyError, IllFormed, InputError, Unsupported
-from cerify.semantics.events import TYPE, Match, Result, Stream
+from cerify.semantics.events import TYPE, Match, Stream
 from cerify.spark.runs import SparkQuery
 from proofs_tests.campaigns.values import wild_case
-from proofs_tests.unit.workbench.spark.spark_cases import LANGUAGES, pair
+from proofs_tests.unit.workbench.spark.spark_cases import LANGUAGES, pair, result_in
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -101,14 +100,13 @@ def answered(df: DataFrame, query: SparkQuery, key: str = KEY, order: str = ORDE
         return error.code
     found: dict[str, list[Match]] = {}
     for row in rows:
-        result = row.asDict().get("result")
         bound = row["bindings"]
         found.setdefault(row[key], []).append(
             Match(
                 row["at"],
                 tuple(row["events"]),
                 None if bound is None else tuple(sorted((v, tuple(positions)) for v, positions in bound.items())),
-                None if result is None else Result(result, json.loads(result)),
+                result_in(row.asDict(recursive=True)),
             )
         )
     return {k: sorted(matches) for k, matches in found.items()}

@@ -5,7 +5,6 @@ Run as: python -m proofs_tests.campaigns.spark_jobs [--jobs N] [--seed S] [--at-
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections import Counter
 from collections.abc import Iterator
@@ -24,12 +23,12 @@ from cerify.api import match as local_match
 from cerify.equivalence.generate.row_pattern import PROFILES
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, CerifyError
-from cerify.semantics.events import TYPE, Match, Result, Stream
+from cerify.semantics.events import TYPE, Match, Stream
 from cerify.semantics.row_pattern.syntax import show
 from cerify.spark.runs import SparkQuery
 from proofs_tests.campaigns.spark_batch import BUDGET, ID, KEY, ORDER, data, report
 from proofs_tests.unit.workbench.spark import spark_cases as row_tables
-from proofs_tests.unit.workbench.spark.spark_cases import LANGUAGES, pair
+from proofs_tests.unit.workbench.spark.spark_cases import LANGUAGES, pair, result_in
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -160,12 +159,12 @@ def answered(df: DataFrame, its: Job) -> tuple[Found, dict[str, str]]:
         if "count" in row:
             found[k] = int(row["digits"])
             continue
-        result, bound = row.asDict().get("result"), row["bindings"]
+        bound = row["bindings"]
         m = Match(
             row["at"],
             tuple(row["events"]),
             None if bound is None else tuple(sorted((v, tuple(positions)) for v, positions in bound.items())),
-            None if result is None else Result(result, json.loads(result)),
+            result_in(row.asDict(recursive=True)),
         )
         found.setdefault(k, []).append(repr(m))
     return {k: sorted(its) if isinstance(its, list) else its for k, its in found.items()}, aside

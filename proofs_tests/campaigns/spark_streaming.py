@@ -30,6 +30,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cerify.semantics.events import TIME, TYPE
+from cerify.semantics.values import show_time
 from cerify.spark.runs import SparkQuery
 from proofs_tests.integration.spark.disorder import (
     DELAY,
@@ -103,7 +104,7 @@ def run(folders: Sequence[Path]) -> None:
             "late": [row["id"] for row in late(answer).select("id").collect()],
             "rest": [row.asDict(True) for row in matches(left).collect()],
         }
-        (folder / "result.json").write_text(json.dumps(result), encoding="utf-8")
+        (folder / "result.json").write_text(json.dumps(result, default=show_time), encoding="utf-8")
     spark.stop()
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from decimal import Decimal
 from functools import partial
 from typing import Any, Literal
@@ -15,8 +17,16 @@ from numpy.typing import NDArray
 
 from cerify.automata.evaluate.scope import Unordered, decrease
 from cerify.semantics.arguments import Budget
+from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.cel.denote import NO_PREDICATES, Predicates
-from cerify.semantics.errors import CerifyError, InternalError, Unsupported
+from cerify.semantics.errors import CerifyError, InputError, InternalError, Unsupported
+from cerify.semantics.events import TIME
+from cerify.semantics.match_tables import RESULT
+from cerify.semantics.predicates import Term
+from cerify.semantics.sase import syntax as sase
+from cerify.semantics.sase.check import value_type
+from cerify.semantics.sase.syntax import names_of
+from cerify.semantics.values import ValueType, parse_time
 from cerify.spark.rows import (
     Columns,
     Invalid,
@@ -73,12 +83,13 @@ def answer_batches(
         valid = ValidRows(columns, parsed.schema, run.ascending) if on_error == "aside" else None
         whole = whole_streams(parsed, budget) if together is None else None
         reader = OneByOne(make, output, valid, whole) if together is None else Together(together, output, valid)
-        some, fields = gathered(batches), None
+        some, fields, kind = gathered(batches), None, pa.string()
         for rows in rows_of(some if valid is None else valid.filter_batches(some), columns, parsed.schema, run.classes):
-            if valid is not None and fields is None:
-                fields = answer_fields(rows.batch.schema, columns, output, parsed.plugin.results)
-            yield from batches_of(_with_aside(reader.answer_rows(rows), valid, fields))
-        yield from batches_of(_with_aside(reader.finish(), valid, fields))
+            if fields is None:
+                kind = result_type(parsed, columns, rows.batch.schema)
+                fields = answer_fields(rows.batch.schema, columns, output, kind if parsed.plugin.results else None)
+            yield from batches_of(_with_aside(with_typed_results(reader.answer_rows(rows), kind), valid, fields))
+        yield from batches_of(_with_aside(with_typed_results(reader.finish(), kind), valid, fields))
 
 
 def batches_of(tables: list[pa.Table]) -> Iterator[pa.RecordBatch]:
@@ -87,10 +98,10 @@ def batches_of(tables: list[pa.Table]) -> Iterator[pa.RecordBatch]:
         yield from pa.concat_tables(some).combine_chunks().to_batches(ROWS)
 
 
-def answer_fields(schema: pa.Schema, columns: Columns, output: Output, results: bool) -> pa.Schema:
+def answer_fields(schema: pa.Schema, columns: Columns, output: Output, result: pa.DataType | None) -> pa.Schema:
     """Return the columns of the answer for rows of a schema, including those for on_error="aside".
 
-    results: whether matches have results.
+    result: the type of the results of matches, None if they have none.
     """
     place = pa.int64() if columns.id is None else schema.field(columns.id).type
     match output:
@@ -99,7 +110,7 @@ def answer_fields(schema: pa.Schema, columns: Columns, output: Output, results: 
         case "events":
             fields = [pa.field("match", pa.int64()), pa.field("at", place), pa.field("event", place)]
         case _:
-            fields = list(match_schema(place))[: 4 if results else 3]
+            fields = list(match_schema(place))[:3] + ([] if result is None else [pa.field(NAME, result)])
     row = pa.struct([schema.field(name).with_nullable(True) for name in columns.all_columns])
     keys = [pa.field(name, schema.field(name).type) for name in columns.keys]
     return pa.schema([*keys, *fields, (KIND, pa.string()), (MESSAGE, pa.string()), (ROW, row)])
@@ -430,3 +441,96 @@ class _Ids:
     def discard_before(self, before: int) -> None:
         while self._parts and self._first + len(self._parts[0]) <= before:
             self._first += len(self._parts.pop(0))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The column `result`: what RETURN of SASE+ makes. Runs write it as JSON; the answer has it as a struct with the types
+# of the columns of the rows.
+
+NAME = RESULT.names[3]
+
+
+def result_type(query: SparkQuery, columns: Columns, rows: pa.Schema) -> pa.DataType:
+    """Return the type of the column `result`, for rows with these types: a struct with a field for each item of RETURN.
+
+    It is text, the result as JSON, if the query has no RETURN, or several blocks.
+    """
+    q = query.parsed
+    if not isinstance(q, sase.SaseQuery) or not q.returned.items:
+        return pa.string()
+    names = zip(names_of(q.returned), q.returned.items, strict=True)
+    return pa.struct([(name, _type_of_output(item.output, q, columns, rows)) for name, item in names])
+
+
+def _type_of_output(output: sase.Output, q: sase.SaseQuery, columns: Columns, rows: pa.Schema) -> pa.DataType:
+    match output:
+        case sase.Simple(term):
+            return _type_of_term(term, q, columns, rows)
+        case sase.SaseSeries(_, name):
+            return pa.list_(_type_of_attribute(name, columns, rows))
+        case sase.Composite(_, _, names):
+            return pa.struct([(name, _type_of_attribute(name, columns, rows)) for name in names])
+        case sase.CompositeSeries(_, names):
+            return pa.list_(pa.struct([(name, _type_of_attribute(name, columns, rows)) for name in names]))
+
+
+def _type_of_term(term: Term, q: sase.SaseQuery, columns: Columns, rows: pa.Schema) -> pa.DataType:
+    if isinstance(term, sase.Reference) or (isinstance(term, sase.SaseAggregate) and term.function in ("min", "max")):
+        return _type_of_attribute(term.name, columns, rows)
+    known = {name: _value_type(_type_of_attribute(name, columns, rows)) for name in (*columns.attributes, TIME)}
+    return ARROW[value_type(term, q, {part.type: known for part in q.pattern}) or "string"]
+
+
+def _type_of_attribute(name: str, columns: Columns, rows: pa.Schema) -> pa.DataType:
+    """Return the type of the attribute's column; whole numbers that are read as times are timestamps."""
+    found = columns.time if name == TIME else columns.type if name not in rows.names else name
+    kind = ARROW["timestamp"] if found is None else rows.field(found).type
+    if name == TIME and not pa.types.is_temporal(kind):
+        return ARROW["timestamp"]
+    return ARROW["string"] if pa.types.is_null(kind) else kind
+
+
+def _value_type(kind: pa.DataType) -> ValueType:
+    """Return the value type of the attributes in a column of this type."""
+    if pa.types.is_temporal(kind):
+        return "timestamp"
+    if pa.types.is_boolean(kind):
+        return "bool"
+    if pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0):
+        return "int"
+    return "float" if pa.types.is_floating(kind) or pa.types.is_decimal(kind) else "string"
+
+
+def with_typed_results(tables: Iterable[pa.Table], kind: pa.DataType) -> list[pa.Table]:
+    """Return the tables of matches with results of this type in place of their JSON. Raises InputError."""
+    found = []
+    for table in tables:
+        if NAME in table.column_names and not pa.types.is_string(kind):
+            i = table.column_names.index(NAME)
+            table = table.set_column(i, NAME, _typed_results(table.column(i), kind))
+        found.append(table)
+    return found
+
+
+def _typed_results(texts: pa.ChunkedArray, kind: pa.DataType) -> pa.Array:
+    values = [None if text is None else _typed_value(json.loads(text), kind) for text in texts.to_pylist()]
+    try:
+        return pa.array(values, kind)
+    except (OverflowError, pa.ArrowException) as error:
+        raise InputError(f"RETURN makes a value that its column cannot hold: {error}; return the operands") from None
+
+
+def _typed_value(value: Any, kind: pa.DataType) -> Any:
+    """Return a value of a result's JSON as Arrow takes it for this type."""
+    if value is None:
+        return None
+    if pa.types.is_struct(kind):
+        return {part.name: _typed_value(value[part.name], part.type) for part in kind}
+    if pa.types.is_list(kind):
+        return [_typed_value(one, kind.value_type) for one in value]
+    if pa.types.is_temporal(kind):
+        time: datetime = parse_time(value)
+        return time.date() if pa.types.is_date(kind) else time if kind.tz else time.replace(tzinfo=None)
+    if pa.types.is_decimal(kind):
+        return Decimal(repr(value)).quantize(Decimal(1).scaleb(-kind.scale))
+    return float(value) if pa.types.is_floating(kind) else value

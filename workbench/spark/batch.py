@@ -12,13 +12,14 @@ from typing import Unpack, get_args
 from pyspark.sql import Column, DataFrame, Observation, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
+from pyspark.sql.pandas.types import from_arrow_type
 
 from cerify.languages import DEFAULT
 from cerify.semantics.arguments import Budget, require_keywords, require_kind
 from cerify.semantics.cel.denote import NO_PREDICATES, Predicates, find_named_atoms
 from cerify.semantics.errors import IllFormed, InputError
 from cerify.semantics.events import Schema
-from cerify.spark.answers import DIGITS, OnError, Output, answer_batches
+from cerify.spark.answers import DIGITS, NAME, OnError, Output, answer_batches, result_type
 from cerify.spark.chunks import unpartitioned
 from cerify.spark.columns import (
     ColumnNames,
@@ -36,6 +37,7 @@ from cerify.spark.columns import (
 from cerify.spark.rows import REASONS as INVALID
 from cerify.spark.rows import Columns, unused
 from cerify.spark.runs import SparkQuery
+from cerify.spark.session import arrow_schema
 from cerify.spark.transport import KIND, MATCH, MESSAGE, ROW, worker_errors
 
 NUMBER = "cerify_row"
@@ -233,7 +235,8 @@ def answer_schema(rows: T.StructType, query: SparkQuery, columns: Columns, outpu
         case _:
             fields = {"at": place, "events": places, "bindings": T.MapType(T.StringType(), places)}
             if query.plugin.results:
-                fields["result"] = T.StringType()
+                some = arrow_schema(T.StructType([rows[name] for name in columns.all_columns]))
+                fields[NAME] = from_arrow_type(result_type(query, columns, some), prefer_timestamp_ntz=True)
     if doubled := [name for name in columns.keys if name in fields]:
         raise InputError(f"the answer has a column {doubled[0]!r}; rename the column of the key")
     keys = [rows[name] for name in columns.keys]

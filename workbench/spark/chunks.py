@@ -29,7 +29,16 @@ from cerify.automata.evaluate.scope_columns import MICROSECONDS
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TIME
-from cerify.spark.answers import DIGITS, Answering, Output, answer_batches, batches_of, number_columns
+from cerify.spark.answers import (
+    DIGITS,
+    Answering,
+    Output,
+    answer_batches,
+    batches_of,
+    number_columns,
+    result_type,
+    with_typed_results,
+)
 from cerify.spark.columns import TIMES, WHOLE, column, map_in_arrow, utc_micros
 from cerify.spark.rows import NOTHING, Classes, Columns, SparkRun, gathered, rows_of, shift_positions
 from cerify.spark.runs import ExpressionRun, SparkQuery, automaton_of, reach_of_query, start
@@ -292,12 +301,14 @@ def answers_of_run(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the batches of the answer for the rows of a chunk, read by this run."""
     stream: Answering | None = None
+    kind = pa.string()
     for some in rows_of(gathered(batches), columns, query.schema):
+        kind = result_type(query, columns, some.batch.schema)
         for rows in some.streams():
             stream = stream or Answering(run, rows.key, output)
-            yield from batches_of([_numbered(stream.push(rows), output, chunk)])
+            yield from batches_of(with_typed_results([_numbered(stream.push(rows), output, chunk)], kind))
     if stream is not None:
-        yield from batches_of([_numbered(stream.finish(), output, chunk)])
+        yield from batches_of(with_typed_results([_numbered(stream.finish(), output, chunk)], kind))
 
 
 def chunk_of(batches: Iterator[pa.RecordBatch]) -> tuple[int, Iterator[pa.RecordBatch]]:

@@ -224,11 +224,16 @@ def register(session: SparkSession, name: str = "cel_match") -> None:
     name those of SqlOptions. Errors in the query are raised by `session.sql`, those in the rows by the action that
     reads the answer; see worker_errors.
     """
-    for called, handler in ((name, CelMatch), ("match_recognize", MatchRecognizeFunction)):
-        function = cast("UserDefinedTableFunction", udtf(handler))
-        if ARROW is not None:  # PySpark's own decorator refuses such a function with `analyze`, which Spark runs
-            function.evalType = ARROW
-        session.udtf.register(called, function)
+    register_function(session, name, CelMatch)
+    register_function(session, "match_recognize", MatchRecognizeFunction)
+
+
+def register_function(session: SparkSession, name: str, handler: type) -> None:
+    """Register one table function, which takes batches of rows where Spark has such functions."""
+    function = cast("UserDefinedTableFunction", udtf(handler))
+    if ARROW is not None:  # PySpark's own decorator refuses such a function with `analyze`, which Spark runs
+        function.evalType = ARROW
+    session.udtf.register(name, function)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ from cerify.semantics.arguments import require_keywords
 from cerify.semantics.cel.denote import NO_PREDICATES, Predicates
 from cerify.semantics.errors import CerifyError, InputError
 from cerify.semantics.events import Schema
+from cerify.spark.answers import NAME, result_type, with_typed_results
 from cerify.spark.batch import answer_schema, count_kinds, with_named_predicates
 from cerify.spark.columns import (
     ColumnName,
@@ -235,7 +236,7 @@ def unpacked_rows(batches: Iterable[pa.RecordBatch], plan: str) -> Iterator[pa.R
     parsed = StreamPlan.from_json(plan)
     id_col = parsed.columns.id
     found = match_schema(pa.int64() if id_col is None else parsed.schema.field(id_col).type)
-    row = pa.struct(list(parsed.schema))
+    row, result = pa.struct(list(parsed.schema)), result_type(parsed.query, parsed.columns, parsed.schema)
     names = found.names if parsed.query.plugin.results else found.names[:-1]
     header = [*parsed.columns.keys, *names, KIND, ROW]
     for batch in batches:
@@ -244,9 +245,10 @@ def unpacked_rows(batches: Iterable[pa.RecordBatch], plan: str) -> Iterator[pa.R
             table = unpacked([blob], found if kind == MATCH else parsed.schema)
             n = table.num_rows
             if kind == MATCH:
+                (table,) = with_typed_results([table], result)
                 columns = [table[name] for name in names] + [pa.repeat(kind, n), pa.nulls(n, row)]
             else:
-                nothing = [pa.nulls(n, found.field(name).type) for name in names]
+                nothing = [pa.nulls(n, result if name == NAME else found.field(name).type) for name in names]
                 columns = [*nothing, pa.repeat(kind, n), table.to_struct_array()]
             keys = [batch.column(key_name(k)).take(pa.repeat(i, n)) for k in range(len(parsed.columns.keys))]
             yield from pa.table([*keys, *columns], names=header).combine_chunks().to_batches()

@@ -25,6 +25,7 @@ from cerify.semantics.sase.syntax import show as show_sase
 from cerify.semantics.values import ValueType
 from cerify.spark.keyed_streams import compiled
 from cerify.spark.runs import SparkQuery
+from proofs_tests.unit.workbench.spark.spark_cases import result_in
 
 Row = dict[str, Any]
 START = datetime(2024, 1, 1, tzinfo=UTC)
@@ -145,7 +146,8 @@ def found_in(rows: Iterable[Mapping[str, Any]]) -> Found:
         bindings = row["bindings"]
         if bindings is not None:
             bindings = tuple((v, tuple(ids)) for v, ids in sorted(dict(bindings).items()))
-        result = () if row.get("result") is None else (row["result"],)
+        made = result_in(row)
+        result = () if made is None else (made.text,)
         found.append((row["k"], row["at"], tuple(row["events"]), bindings, *result))
     return sorted(found, key=repr)
 

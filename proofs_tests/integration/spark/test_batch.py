@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -684,6 +685,39 @@ def test_a_query_of_sase(df: DataFrame, S: Stream) -> None:
     found, warned = asked(df, query, language="sase")
     assert as_matches(found) == [Match(m.at, m.events, m.bindings) for m in cerify.match(query, S, language="sase")]
     assert not warned
+
+
+def test_what_return_makes_is_a_struct_on_all_paths(spark: SparkSession, tmp_path: Path) -> None:
+    from cerify.spark import match, register
+    from cerify.spark.streaming import match_rest, match_stream, matches
+
+    query = 'PATTERN SEQ(A a, B+ b[]) WITHIN 1 hour RETURN a.price, b[].(price, "in.at") AS all, count(b[]) AS n'
+    kinds = "price:decimal(12,2),all:array<struct<price:decimal(12,2),in.at:timestamp>>,n:bigint"
+    rows = "SELECT 'u' AS k, timestamp_seconds(id) AS ts, if(id = 0, 'A', 'B') AS type, "
+    rows += "cast(id * 1.1 AS decimal(12,2)) AS price, struct(timestamp_seconds(id) AS at) AS in FROM range(3)"
+    spark.sql(rows).coalesce(1).write.parquet(str(tmp_path / "in"))
+    df = spark.read.parquet(str(tmp_path / "in"))
+    how: dict[str, Any] = {"partition_by": "k", "language": "sase"}
+    found = match(df, query, order_by="ts", **how)
+    assert found.schema["result"].dataType.simpleString() == f"struct<{kinds}>"
+    found.write.parquet(str(tmp_path / "out"))
+    due = sorted(row["result"] for row in spark.read.parquet(str(tmp_path / "out")).collect())
+    assert len(due) == 1
+    assert due[0].asDict(recursive=True)["all"][0]["price"] == Decimal("1.10")
+    aside = match(df, query, order_by="ts", on_error="aside", **how)
+    assert sorted(row["result"] for row in matches(aside).collect()) == due
+    register(spark)
+    df.createOrReplaceTempView("returned")
+    text = (
+        "SELECT result FROM cel_match(TABLE(returned), :q, partition_by => 'k', order_by => 'ts', language => 'sase')"
+    )
+    assert sorted(row["result"] for row in spark.sql(text, {"q": query}).collect()) == due
+    stream = spark.readStream.schema(df.schema).parquet(str(tmp_path / "in"))
+    answer = match_stream(stream, query, event_time="ts", watermark="1 day", **how)
+    writer = answer.writeStream.option("checkpointLocation", str(tmp_path / "state")).trigger(availableNow=True)
+    writer.start(str(tmp_path / "stream")).awaitTermination()
+    rest = match_rest(stream, query, checkpoint=str(tmp_path / "state"), event_time="ts", **how)
+    assert sorted(row["result"] for row in matches(rest).collect()) == due
 
 
 @pytest.mark.parametrize("query", ["A : B UNLESS D", "NXT(A ; B) WITHIN 5 EVENTS", "A ; B WITHIN 2 [x]"])

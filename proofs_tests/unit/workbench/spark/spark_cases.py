@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -21,7 +21,7 @@ from cerify.semantics.cel.syntax import show
 from cerify.semantics.core_cel.syntax import show as show_core_cel
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.event_expressions.syntax import show as show_expression
-from cerify.semantics.events import Event, Match, Result, Stream
+from cerify.semantics.events import Event, Match, Result, Stream, result_of
 from cerify.semantics.match_tables import RESULT
 from cerify.semantics.row_pattern.interpreter import RowOutput, find_matches
 from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize, Order, RowColumn
@@ -100,6 +100,15 @@ def case_row_tables(
             continue
         found += mine
     return q, found
+
+
+def result_in(row: Mapping[str, Any]) -> Result | None:
+    """The result in a row of an answer, a struct or JSON, as the local evaluators have it."""
+    match row.get("result"):
+        case str(text):
+            return Result(text, json.loads(text))
+        case found:
+            return None if found is None else result_of(found)
 
 
 def arrow(rows: Sequence[Row], schema: pa.Schema = SCHEMA) -> pa.Table:

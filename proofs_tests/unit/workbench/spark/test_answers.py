@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from importlib import import_module
 from itertools import pairwise
@@ -24,8 +25,10 @@ from cerify.semantics.values import ValueType
 from cerify.spark import rows as rows_module
 from cerify.spark.answers import answer_batches
 from cerify.spark.columns import columns_of
+from cerify.spark.keyed_streams import StreamPlan, packed
 from cerify.spark.rows import BAD_VALUE, Columns, ValidRows, events_of
-from cerify.spark.runs import SparkQuery
+from cerify.spark.runs import SparkQuery, start
+from cerify.spark.streaming import unpacked_rows
 from cerify.spark.transport import WorkerError, deserialize_error, serialize_error, worker_errors
 
 COLUMNS = Columns(("ts",), ("k",), attributes=("x",))
@@ -233,3 +236,46 @@ def test_times_of_smaller_units_are_no_seconds(per: int, unit: str) -> None:
         events_of(rows, columns, None)
     seconds = pa.record_batch({"ts": pa.array([1541000542]), "type": ["A"]})
     assert events_of(seconds, columns, None)["time"].to_pylist() == [1541000542]
+
+
+def test_what_return_makes_has_the_types_of_the_columns() -> None:
+    """It was JSON in a text, with decimals as floats and times as texts."""
+    day, moment = date(2024, 10, 27), datetime(2024, 10, 27, 0, 59, tzinfo=UTC)
+    columns = {
+        "k": (pa.string(), ["u"] * 3),
+        "ts": (pa.timestamp("us", "UTC"), [moment + timedelta(minutes=i) for i in range(3)]),
+        "type": (pa.string(), list("ABB")),
+        "price": (pa.decimal128(12, 2), [Decimal("9999999999.99"), Decimal("0.10"), None]),
+        "n": (pa.int32(), [2**31 - 1, 2, 4]),
+        "at.day": (pa.date32(), [day, None, day]),
+        "clock": (pa.timestamp("us"), [moment.replace(tzinfo=None)] * 3),
+    }
+    batch = pa.record_batch([pa.array(values, kind) for kind, values in columns.values()], names=list(columns))
+    wanted: dict[str, tuple[str, pa.DataType, Any]] = {
+        "price": ("a.price", pa.decimal128(12, 2), Decimal("9999999999.99")),
+        "prices": ("b[].price AS prices", pa.list_(pa.decimal128(12, 2)), [Decimal("0.10"), None]),
+        "least": ("min(b[].price) AS least", pa.decimal128(12, 2), Decimal("0.10")),
+        "total": ("sum(b[].price) AS total", pa.float64(), 0.1),
+        "number": ("count(b[]) AS number", pa.int64(), 2),
+        "mean": ("avg(b[].n) AS mean", pa.float64(), 3.0),
+        "next": ("a.n + 1 AS next", pa.int64(), 2**31),
+        "half": ("a.price / 2 AS half", pa.float64(), 9999999999.99 / 2),
+        "time": ("a.time", pa.timestamp("us", "UTC"), moment),
+        "clock": ("a.clock", pa.timestamp("us"), moment.replace(tzinfo=None)),
+        "day": ('a."at.day" AS day', pa.date32(), day),
+        "first": ('b[1].(n, "at.day") AS first', pa.struct({"n": pa.int32(), "at.day": pa.date32()}),
+                  {"n": 2, "at.day": None}),
+        "all": ("b[].(n, clock) AS all", pa.list_(pa.struct({"n": pa.int32(), "clock": pa.timestamp("us")})),
+                [{"n": n, "clock": moment.replace(tzinfo=None)} for n in (2, 4)]),
+    }  # fmt: skip
+    text = f"PATTERN SEQ(A a, B+ b[]) WITHIN 1 hour RETURN {', '.join(item for item, _, _ in wanted.values())}"
+    query = SparkQuery(text, "sase").to_json()
+    places = Columns(("ts",), ("k",), time="ts", attributes=("price", "n", "at.day", "clock"))
+    (answer,) = answer_batches([batch], query, places, "matches", Budget())
+    assert answer.schema.field("result").type == pa.struct([(name, kind) for name, (_, kind, _) in wanted.items()])
+    assert answer.column("result").to_pylist() == [{name: value for name, (_, _, value) in wanted.items()}]
+    run = start(SparkQuery(text, "sase"))
+    blob = packed(pa.concat_tables([run.push(events_of(batch, places, None)), run.finish()]))
+    yielded = pa.record_batch({"k0": ["u"], "kind": ["match"], "rows": [blob]})
+    (of_stream,) = unpacked_rows([yielded], StreamPlan(SparkQuery(text, "sase"), places, batch.schema).to_json())
+    assert of_stream.column("result") == answer.column("result")
