@@ -14,18 +14,16 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
-from typing import TypeAlias, overload
+from typing import TypeAlias, assert_never, overload
 
 from cerify.automata.evaluate.scope import Unordered
 from cerify.automata.nfab.compile import absence_layout, compile_absence
-from cerify.automata.nfab.moves import NfabConfiguration, Runs, accepted, in_scope, is_unfinished, neighbours
+from cerify.automata.nfab.moves import NfabConfiguration, Runs, accepted, in_scope, in_window, is_unfinished, neighbours
 from cerify.automata.nfab.plan import (
     AscendingTimes,
     BufferNode,
-    EventContext,
-    NfabSelection,
     QueryPlan,
     RegisterValues,
     StatePlan,
@@ -36,7 +34,7 @@ from cerify.semantics.arguments import Budget, check_time, timed_items
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import TIME, Bindings, Event, Stream, is_table
 from cerify.semantics.packages import pa
-from cerify.semantics.predicates import satisfied
+from cerify.semantics.predicates import compare, satisfied
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.reading import DECIDED, NO_OPERATIONS, Operations, Reading
 from cerify.semantics.values import kind
@@ -130,6 +128,96 @@ class _Absence:
             return any(self.runs.holds("begin", NfabConfiguration(initial, p, M)) for p in firsts)
         return accepted(self.runs, M, firsts, in_scope(q, k, M, past, reading, range(low, high)))
 
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Whether a state selects an event, or skips it: sase07, section 3.2.
+
+
+@dataclass(slots=True, eq=False)
+class EventContext:
+    """An event and its position, with the numbers of the states whose conditions on one event it satisfies."""
+
+    event: Event
+    position: int
+    passing: dict[int, bool] = field(default_factory=dict)
+
+
+class NfabSelection:
+    """The formulas on the edges of one query."""
+
+    def __init__(self, q: sase.SaseQuery, reading: Reading, plan: QueryPlan) -> None:
+        self.q, self.reading, self.plan = q, reading, plan
+
+    def select(self, state: StatePlan, values: RegisterValues, at: EventContext) -> RegisterValues | None:
+        """Return the values after selecting the event; None if the state does not accept the event (θ_select)."""
+        event, registers = at.event, self.plan.registers
+        if not self.passes(state, at):
+            return None
+        if self.q.within is not None and not self.spans(values[0], event):
+            return None
+        if not all(compare("=", event.get(x), values[number]) for number, x in enumerate(registers.tests, 1)):
+            return None
+        new = registers.after_selecting(values, state.variable, state.kind != "more", event)
+        read = registers.reader(new)
+        return new if all(satisfied(p, read) for p in state.on_run) else None
+
+    def passes(self, state: StatePlan, at: EventContext) -> bool:
+        """Return whether the event has the type, and satisfies the conditions on one event."""
+        if state.number not in at.passing:
+            event = at.event
+            at.passing[state.number] = event.type == state.type and all(
+                satisfied(p, lambda a: event.get(a.name)) for p in state.on_event
+            )
+        return at.passing[state.number]
+
+    def skips(
+        self, state: StatePlan, values: RegisterValues, at: EventContext, selected: RegisterValues | None
+    ) -> bool:
+        """Return whether the run may skip the event (θ_skip: Table 1)."""
+        match state.strategy:
+            case "strict_contiguity":
+                return False
+            case "partition_contiguity":
+                return not self._is_in_partition(state, values, at)
+            case "skip_till_next_match":
+                return selected is None
+            case "skip_till_any_match":
+                return True
+            case strategy:
+                assert_never(strategy)
+
+    def _is_in_partition(self, state: StatePlan, values: RegisterValues, at: EventContext) -> bool:
+        registers = self.plan.registers
+        for number, x in enumerate(registers.tests, 1):
+            if x in self.plan.partition and not compare("=", at.event.get(x), values[number]):
+                return False
+        if not state.in_partition:
+            return True
+        read = registers.reader(registers.after_selecting(values, state.variable, state.kind != "more", at.event))
+        return all(satisfied(p, read) for p in state.in_partition)
+
+    def follows(self, state: StatePlan, values: RegisterValues, at: EventContext) -> bool:
+        """Return whether the event fits the next component (θ_begin of the next state), if the plan needs that."""
+        if state.is_last or (state.leaving == "by_condition" and state.skips_next):
+            return False
+        return self.select(self.plan.states[state.number + 1], values, at) is not None
+
+    def is_complete(self, state: StatePlan, values: RegisterValues) -> bool:
+        """Return whether the conditions on the component as a whole hold."""
+        read = self.plan.registers.reader(values)
+        return all(satisfied(p, read) for p in state.at_end)
+
+    def spans(self, first: Event, event: Event) -> bool | None:
+        """Return whether an event is within the window that begins with a run's first event; None for incomparable
+        times.
+        """
+        if self.q.within is None:
+            return True
+        return in_window(self.q.within, self.reading.window == "closed", first, event)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The evaluation of one query block.
 
 Key: TypeAlias = object
 

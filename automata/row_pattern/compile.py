@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import permutations
 from typing import Literal, TypeAlias, assert_never
 
@@ -321,6 +321,7 @@ def why_not(q: MatchRecognize) -> Unsupported | None:
     return None
 
 
+@lru_cache(maxsize=256)  # each partition asks for them
 def contextual_variables(q: MatchRecognize) -> frozenset[str]:
     """Return the variables whose conditions depend on the match so far.
 
@@ -420,7 +421,7 @@ def at_fixed_distances(q: MatchRecognize, budget: Budget = Budget()) -> MatchRec
 
     Raises BudgetExceeded.
     """
-    if why_not(q) is None:
+    if not contextual_variables(q):
         return q
     found = _Distances(compile_pattern(q.pattern, budget), q.unions)
     return replace(q, define=tuple(found.defined(one) for one in q.define))

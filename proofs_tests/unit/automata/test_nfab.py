@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cerify.automata.nfab import compile, compiled, evaluators, opcodes, plan, programs
+from cerify.automata.nfab import compile, compiled, evaluate, evaluators, opcodes, plan, programs
 from cerify.automata.nfab import moves as moves_nfab
 from cerify.automata.nfab.compile import compile_query
 from cerify.automata.nfab.model import NFAb, show, show_formula, show_states
@@ -411,7 +411,7 @@ METHODS: dict[str, tuple[Any, str, Wrap]] = {
     "definition: negated series": (denote.SaseAbsences, "leaves_out", lambda f: lambda *_: True),
     "definition: skips": (denote.SaseDefinition, "skips", lambda f: lambda *_: True),
     "definition: must stop": (denote.SaseDefinition, "must_stop", lambda f: lambda *_: False),
-    "automaton: skips": (plan.NfabSelection, "skips", lambda f: lambda *_: True),
+    "automaton: skips": (evaluate.NfabSelection, "skips", lambda f: lambda *_: True),
     "automaton: registers": (
         plan.NfabRegisters,
         "after_selecting",
