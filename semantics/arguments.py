@@ -28,7 +28,7 @@ MOST = 10**18
 
 
 def short_repr(value: object) -> str:
-    """Return the repr of a value, cut to what a message can hold."""
+    """Return the repr of a value, shortened for a message."""
     try:
         return reprlib.repr(value)
     except ValueError:  # Python writes no number of more digits
@@ -36,9 +36,7 @@ def short_repr(value: object) -> str:
 
 
 def require_kind(name: str, value: object, kind: type | UnionType, wanted: str) -> None:
-    """Raise IllFormed unless the value is of the kind, which `wanted` names for the message, as in
-    "a cerify.Budget".
-    """
+    """Raise IllFormed unless the value is of the kind, which the message calls `wanted`, such as "a cerify.Budget"."""
     if not isinstance(value, kind):
         raise IllFormed(f"{name}: expected {wanted}, not {short_repr(value)}")
 
@@ -76,9 +74,10 @@ _NUMBER = re.compile(r"\d+")
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """Return the most similar name; None if none is similar enough. Another first letter needs more similarity.
+    """Return the most similar of the names; None if none is similar enough.
 
-    A name that differs in the digits of a number alone is another one of a series, and no misspelling.
+    A name with another first letter must be more similar. Names that differ only in the digits of a number belong to
+    one series: neither is a misspelling of the other.
     """
     series = _NUMBER.sub("0", name)
     near = get_close_matches(name, [one for one in names if one == name or _NUMBER.sub("0", one) != series], 1)
@@ -93,7 +92,10 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
 
 
 def format_names(names: Collection[str]) -> str:
-    """Return the first ten names for a message, and how many there are, in quotes if they begin or end with a blank."""
+    """Return the first ten names as text for a message, and the total if there are more.
+
+    All are quoted if one of them begins or ends with a blank.
+    """
     first = list(names)[:10]
     few = ", ".join(map(repr, first) if any(name != name.strip() for name in first) else first) or "none"
     return few if len(names) <= 10 else f"{few}, ... ({len(names)} in all)"
@@ -110,15 +112,15 @@ _LIMIT: ContextVar[tuple[float, float]] = ContextVar("_LIMIT", default=(math.inf
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Limits on what one call may build. The code that builds something checks its limit.
+    """Limits on the work of one call. The code that does the work checks its limit.
 
-    valuations: valuations made by a denotational interpreter, over all sub-formulas and intervals.
-    states: states, or transitions where these are the larger number, of one automaton.
-    matches: complex events handed out by one evaluation.
-    seconds: by the clock on the wall, how long one call of a public function, one batch that an evaluator reads, or
-        the check of a certificate may take; None for as long as it needs.
+    valuations: how many valuations an interpreter may make, over all sub-formulas and intervals.
+    states: how many states, and how many transitions, one automaton may have.
+    matches: how many complex events one evaluation may return.
+    seconds: how much time may pass during one call of a public function, one batch of an evaluator, or the check of
+        one certificate; None for no limit.
 
-    Raises IllFormed for a limit that is not a number from 0 on.
+    Raises IllFormed for a limit that is not a number of at least 0.
     """
 
     valuations: int = 2_000_000
@@ -134,9 +136,10 @@ class Budget:
 
     @contextmanager
     def timed(self) -> Iterator[None]:
-        """Return a context in which `check_time` raises when its seconds, or those of a surrounding context, are over.
+        """Return a context in which `check_time` raises once these seconds, or those of a surrounding context, are
+        over.
 
-        Inside, nesting too deep for Python and numbers too long for Python to write raise BudgetExceeded too.
+        In the context, nesting too deep for Python and numbers too long for Python to write raise BudgetExceeded too.
         """
         seconds = math.inf if self.seconds is None else float(self.seconds)  # it may be a Fraction
         before = _LIMIT.set(min(_LIMIT.get(), (time.monotonic() + seconds, seconds)))
@@ -146,7 +149,9 @@ class Budget:
         except ValueError as error:
             if "set_int_max_str_digits" in str(error):  # the advice of Python, of a number that it is to write
                 digits = sys.get_int_max_str_digits()
-                raise BudgetExceeded(f"a whole number of more than {digits} digits is too long to be written") from None
+                raise BudgetExceeded(
+                    f"a whole number of more than {digits} digits is too long to be written; use smaller numbers"
+                ) from None
             raise
         finally:
             _LIMIT.reset(before)
@@ -183,7 +188,7 @@ def timed_items(items: Iterable[T], together: int = CHECKED_TOGETHER) -> Iterato
 
 @contextmanager
 def depth_limited(span: Span | None = None) -> Iterator[None]:
-    """Raise BudgetExceeded where the code inside nests deeper than Python's limit on recursion."""
+    """Return a context that turns Python's error for too deep recursion into BudgetExceeded, at `span`."""
     try:
         yield
     except RecursionError:
@@ -197,7 +202,7 @@ def depth_limited(span: Span | None = None) -> Iterator[None]:
 
 
 class Selection(Enum):
-    """Which matches of a query are wanted: all, or those that a strategy around the whole query keeps."""
+    """Which matches of a query to return: all, or the ones that a selection strategy around the whole query keeps."""
 
     ALL = "all"
     STRICT = "strict"
@@ -222,13 +227,13 @@ R = TypeVar("R")
 
 
 def choices(kind: type) -> dict[str, tuple[str, ...]]:
-    """Return the answers to each question; the decided one comes first."""
+    """Return the possible answers to each question of a class of readings; the default answer comes first."""
     kinds = get_type_hints(kind)
     return {one.name: get_args(kinds[one.name]) for one in fields(kind)}
 
 
 def vary_reading(decided: Any) -> dict[tuple[str, str], Any]:
-    """Yield the readings that differ from the decided one in one answer, each with the question and the answer."""
+    """Return each reading that differs from `decided` in one answer, by the question and that answer."""
     return {
         (name, answer): replace(decided, **{name: answer})
         for name, answers in choices(type(decided)).items()
@@ -238,13 +243,16 @@ def vary_reading(decided: Any) -> dict[tuple[str, str], Any]:
 
 
 def parse_reading(kind: type[R], given: Iterable[str]) -> R:
-    """Return the reading of texts as window=closed; other questions have the decided answer. Raises InputError."""
+    """Return the reading that texts such as "window=closed" describe; the other questions get their default answers.
+
+    Raises InputError for an unknown question or answer.
+    """
     known, chosen = choices(kind), {}
     for text in given:
         name, _, value = text.partition("=")
         if name not in known:
-            raise InputError(f"a reading has no question {name!r}; it has {', '.join(known)}")
+            raise InputError(f"a reading has no question {name!r}; its questions are {', '.join(known)}")
         if value not in known[name]:
-            raise InputError(f"the reading {name} is {' or '.join(known[name])}, not {value!r}")
+            raise InputError(f"reading {name}: expected {' or '.join(known[name])}, not {value!r}")
         chosen[name] = value
     return kind(**chosen)

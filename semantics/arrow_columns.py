@@ -1,4 +1,7 @@
-"""Convert Arrow columns of any origin to columns of cerify's value types, without loss."""
+"""Convert Arrow columns of any origin to columns of cerify's value types, without loss.
+
+Arguments for messages: `field` is the name of the column, and `place` returns the place of a row in the file.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,7 @@ DATE = r"\A\d\d\d\d-\d\d-\d\d\z"
 
 
 def values_of_text(text: pa.ChunkedArray, value_type: ValueType, field: str, place: RowLocation) -> pa.ChunkedArray:
-    """Return the column of values in the cells, null for an empty cell. Raises InputError for the first bad cell."""
+    """Parse a column of texts as values of this type; nulls stay null. Raises InputError for the first wrong cell."""
     match value_type:
         case "string":
             return text
@@ -61,7 +64,7 @@ def may_be_rounded(floats: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def require_kept(text: pa.ChunkedArray, floats: pa.ChunkedArray, field: str, place: RowLocation) -> None:
-    """Raise InputError for the first cell that is too large for its float, or a whole number that was rounded."""
+    """Raise InputError for the first number that is too large for a float, or is whole and was rounded to a float."""
     too_large = pc.and_(pc.is_inf(floats), pc.match_substring_regex(text, "[0-9]"))
     if (row := first(too_large)) is not None:
         _refuse(text, row, "is too large for a 64-bit float", field, place)
@@ -220,8 +223,9 @@ def _whole_numbers_with_gaps(table: pa.Table, frame: Any) -> pa.Table:
 
 
 def _misfit(column: Any) -> str | None:
-    """Return a sentence about the first value that cannot share a column of Arrow with the first
-    one; None if all can.
+    """Return a sentence about the first value that does not fit into one Arrow column with the first value.
+
+    Returns None if all fit.
     """
     values = [(row, value) for row, value in enumerate(column) if value is not None]
     for row, value in values:
@@ -229,15 +233,16 @@ def _misfit(column: Any) -> str | None:
             pa.array([values[0][1], value], from_pandas=True)
         except pa.ArrowException:
             if value is values[0][1]:
-                return f"row {row} has {short_repr(value)}, which is no value"
+                return f"row {row} has {short_repr(value)}, which Arrow cannot represent"
             return f"row {row} has {short_repr(value)}, and row {values[0][0]} {short_repr(values[0][1])}"
     return None
 
 
 def stream_table(table: pa.Table, type_column: str, checked: bool = True) -> pa.Table:
-    """Return the table of a stream, its columns of the types in ARROW; type_column has no nulls. Raises InputError.
+    """Return the table with its columns in the types of ARROW, as a stream has them. Raises InputError.
 
-    If `checked` is false, only the type column is checked.
+    The table must have the column `type_column`, of texts without nulls. If `checked` is false, only the presence of
+    that column is checked, and nothing is converted.
     """
     if type_column not in table.column_names:
         names = table.column_names
@@ -263,8 +268,9 @@ def table_of_values(
     value_types: Mapping[str, ValueType],
     values: Mapping[str, Sequence[Value | None]],
 ) -> pa.Table:
-    """Return the table of a stream with these event types and attributes. Raises InputError for
-    other types of values.
+    """Return the table of a stream from its event types, and from the value type and the values of each attribute.
+
+    Each sequence has one element per event. Raises InputError for a value that is not of its attribute's type.
     """
     arrays = {type_column: pa.array(types, pa.string())}
     for name, value_type in value_types.items():
@@ -273,7 +279,8 @@ def table_of_values(
             position = next(i for i, value in enumerate(values[name]) if type(value) is class_)
             found = value_type_of(cast("Value", values[name][position]))
             if found != value_type and (found, value_type) != ("int", "float"):
-                raise InputError(f"event {position}, attribute {name!r}: {found}, but the column is {value_type}")
+                told = f"the value has type {found}, but the column has type {value_type}"
+                raise InputError(f"event {position}, attribute {name!r}: {told}")
         try:
             is_time = value_type == "timestamp"
             arrays[name] = array_of_times(values[name]) if is_time else pa.array(values[name], ARROW[value_type])  # type: ignore[arg-type]
@@ -336,14 +343,15 @@ def is_text(type_: pa.DataType) -> bool:
 
 
 def _decoded(column: pa.ChunkedArray, field: str, name: str) -> pa.ChunkedArray:
-    """Return the values of a dictionary. Raises InputError where they take far more memory than the column does."""
+    """Replace a dictionary by its values. Raises InputError if they take far more memory than the column does."""
     indices = sum(chunk.indices.nbytes for chunk in column.chunks)
     # chunks may share a dictionary, which may be of views, of which Arrow knows no nbytes
     dictionaries = max((chunk.dictionary.get_total_buffer_size() for chunk in column.chunks), default=0)
     size = sum(map(_bytes_of_texts, column.chunks)) if is_text(column.type.value_type) else 0
     if size > LARGEST_TEXTS + MOST_REPEATED * (indices + dictionaries):
         raise InputError(
-            f"{name}, field {field!r}: its texts take {size:,} bytes, but the column has {indices + dictionaries:,}"
+            f"{name}, field {field!r}: its texts take {size:,} bytes, but the column has {indices + dictionaries:,}; "
+            "store the texts without a dictionary"
         )
     if pa.types.is_string_view(column.type.value_type):  # which Arrow casts no dictionary of, as polars has them
         column = pa.chunked_array(
@@ -366,7 +374,9 @@ def _bytes_of_texts(chunk: pa.DictionaryArray) -> int:
 
 
 def canonical(column: pa.ChunkedArray, field: str, name: str, place: RowLocation) -> pa.ChunkedArray:
-    """Return the column in the Arrow type of its values; one of nulls stays as it is. Naive times are taken as UTC."""
+    """Return the column in the Arrow type of its values; a column of nulls stays as it is. Naive times are taken as
+    UTC.
+    """
     is_ = pa.types
     match column.type:
         case t if is_.is_null(t):
@@ -397,9 +407,10 @@ def canonical(column: pa.ChunkedArray, field: str, name: str, place: RowLocation
 
 
 def lossless(column: pa.ChunkedArray, value_type: ValueType, field: str, place: RowLocation) -> pa.ChunkedArray:
-    """Return the column as this value type. Raises InputError, with the row, for a value that would change.
+    """Return the column in the Arrow type of this value type. Raises InputError, with the row, for a value that would
+    change.
 
-    Times that have nanoseconds keep them.
+    Times with nanoseconds keep them.
     """
 
     def convert(values: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -22,9 +22,11 @@ DEEPEST = 64  # structs inside each other
 
 @dataclass(frozen=True)
 class ReadTable:
-    """The table of a stream, the columns left out of it with the reason for each, and warnings about the others.
+    """The table of a stream, and what its reader has to tell about it.
 
-    lists: those of the columns left out that have lists.
+    unread: the columns that were left out, each with the reason.
+    lists: the columns that were left out because they have lists.
+    notes: warnings about the other columns.
     """
 
     table: pa.Table
@@ -36,7 +38,7 @@ class ReadTable:
 def rows_of_table(
     table: pa.Table, reading: FieldReading, name: str, place: RowLocation, coded: bool = False
 ) -> ReadTable:
-    """Return the table of a stream: columns of the types in ARROW, those of type and time under their reserved names.
+    """Return the table of a stream: columns have types in ARROW; those of type and time have their reserved names.
 
     For messages, `name` is the name of the file, and `place` returns the place of a row. If `coded` is true, event
     types may stay a dictionary. Raises InputError if there is no column for the type, or if a row has no type.
@@ -72,8 +74,10 @@ def rows_of_table(
 
 
 def _paths(type_: pa.DataType, path: str = "") -> list[str]:
-    """Return the paths to the values in an element of a list that queries can test; "" for an
-    element that is a value.
+    """Return the paths to the values that queries can test in one element of a list; [""] for an element that is a
+    value.
+
+    type_: the Arrow type of the element. path: the path to the element.
     """
     if pa.types.is_struct(type_):
         return [found for one in type_ for found in _paths(one.type, f"{path}.{one.name}" if path else one.name)]
@@ -120,7 +124,7 @@ def flat_table(table: pa.Table, name: str, place: RowLocation) -> pa.Table:
 def _types(
     types: pa.ChunkedArray, origin: str, name: str, place: RowLocation, coded: bool, default_type: str | None
 ) -> pa.ChunkedArray:
-    """Return the event types as texts; numbers become their texts."""
+    """Return the column of event types as texts. Numbers become their texts, lists of one element that element."""
     if coded and not types.null_count and has_each_text_once(types):
         empty = any(pc.any(pc.equal(chunk.dictionary, "")).as_py() for chunk in types.chunks)
         if not empty:
@@ -160,9 +164,7 @@ def _readable(
     place: RowLocation,
     found: ReadTable,
 ) -> pa.ChunkedArray | None:
-    """Return a column in the Arrow type of its value type, None for lists. Raises InputError for an
-    unsupported type.
-    """
+    """Return a column in the Arrow type of its value type; None if it has lists. Raises InputError for another type."""
     if is_list(values.type):
         return None
     kind = values.type
@@ -187,10 +189,11 @@ def _cut(values: pa.ChunkedArray, reading: FieldReading) -> pa.ChunkedArray:
 def timed_table(
     table: pa.Table, schema: Schema, reading: FieldReading, name: str, place: RowLocation
 ) -> tuple[pa.Table, list[str]]:
-    """Return a table that `fitted_table` can read: with a type column, without replaced columns, and with parsed times.
+    """Return a table that `fitted_table` can read: it has a type column and parsed times, and replaced columns are
+    gone.
 
     Times are the columns of `FieldReading.timed_fields`. A column of lists becomes its numbers of elements if the
-    schema has that attribute. Raises InputError, IllFormed.
+    schema has that attribute. Also returns warnings. Raises InputError, IllFormed.
     """
     table = _counted_lists(flat_table(table, name, place), schema)
     table = with_type(table, reading.type_column, reading.default_type)
@@ -222,7 +225,10 @@ def timed_table(
 
 
 def _counted_lists(table: pa.Table, schema: Schema) -> pa.Table:
-    """Return the table with `x.count` and `x.any.v`, if the schema has them, in place of each column of lists x."""
+    """Replace each column of lists x by the attributes of it that the schema has.
+
+    These are `x.count`, the number of elements, and `x.any.v`, whether v is an element.
+    """
     for column in [f.name for f in table.schema if is_list(f.type) and f.name not in schema.attributes]:
         counts, counted = table[column], f"{column}.{COUNT}"
         table = table.drop_columns([column])

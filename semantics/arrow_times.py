@@ -59,7 +59,7 @@ def times_of_text_column(
 def times_in_column(
     column: pa.ChunkedArray, field: str, how: TimeReading, place: RowLocation, declared: bool = False
 ) -> tuple[pa.ChunkedArray, str | None]:
-    """Return the column of the time as whole seconds or as times, with a warning about its unit.
+    """Return the column of the time as whole seconds or as times, with a warning about its unit or None.
 
     The column is of a type in ARROW, or of nulls. If `declared` is true, as for a timestamp of a schema, the result is
     always times. Raises InputError, with the row, for a value that is not a time.
@@ -125,7 +125,7 @@ def _checked_years(
 def _by_values(
     column: pa.ChunkedArray, field: str, how: TimeReading, place: RowLocation, declared: bool = False
 ) -> tuple[pa.ChunkedArray, str | None]:
-    """Parse the column value by value with Python's definition: for texts, and to find the value that is wrong."""
+    """Parse the column value by value with Python's definition: texts, and columns with a wrong value, to name it."""
     if column.type == ARROW["string"] and how == TimeReading():
         start = next(cell.as_py() for chunk in column.chunks for cell in chunk if cell.is_valid)
         if IS_DATE_TIME.fullmatch(start):

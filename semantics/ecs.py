@@ -181,7 +181,10 @@ def _set_nested(document: dict[str, Any], name: str, value: Any) -> None:
 
 
 def _collect(fields: Mapping[str, Any], prefix: str, attributes: dict[str, Value], where: str, depth: int) -> None:
-    """Add the fields of an object, and of the objects in it, by their names. By type: it runs once for each value."""
+    """Add the fields of an object, and of the objects in it, to `attributes` under their dotted names.
+
+    The cases are by type, because this code runs once for each value.
+    """
     for key, value in fields.items():
         name = prefix + key
         kind = type(value)
@@ -267,7 +270,7 @@ def _documents_of(source: CsvSource) -> Iterator[tuple[Any, str]]:
 
 
 def _array(text: str, name: str) -> Iterable[Any]:
-    """Return the elements of an array, or the hits of the answer to a search."""
+    """Return the elements of an array, or the hits in the answer to a search, parsed from the text."""
     found = parse_json(text, name)
     hits = found.get("hits") if isinstance(found, dict) else None
     if isinstance(hits, dict) and isinstance(hits.get("hits"), list):

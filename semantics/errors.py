@@ -89,7 +89,7 @@ class NoTruthValue(CerifyError, TypeError):
 
 
 class InternalError(CerifyError):
-    """Something that cannot happen did; please report it."""
+    """A defect of cerify: something happened that cannot happen. Please report it."""
 
     code = "internal"
 

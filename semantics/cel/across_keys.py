@@ -32,7 +32,7 @@ EFFECTS: dict[type, str] = {
 class AcrossKeys:
     """An operator that stands under a partition and sees the events of all keys.
 
-    partition: the outermost partition on the attribute around it.
+    partition: the outermost PARTITION BY around the operator that has the same attribute.
     """
 
     partition: cel.PartitionBy
@@ -40,12 +40,12 @@ class AcrossKeys:
 
     @property
     def per_key(self) -> cel.PerKey:
-        """Return the partition's operand, evaluated within each key."""
+        """Return the formula to write instead of the partition: its operand with PER KEY."""
         return cel.PerKey(self.partition.phi, (self.partition.attribute,), span=self.partition.span)
 
     @property
     def problem(self) -> Problem:
-        """Return the problem to show to a user before any event is seen."""
+        """Return the problem that tells the user of this operator before evaluation."""
         symbol, a = OPERATORS[type(self.operator)].symbol, self.partition.attribute
         message = (
             f"{symbol} under PARTITION BY [{a}] looks at the events of all keys: {entry_of(EFFECTS, self.operator)}"
@@ -54,13 +54,12 @@ class AcrossKeys:
 
 
 def advice(attribute: str) -> str:
-    """Return what to write instead of PARTITION BY, as a part of a message."""
+    """Return the part of a message that advises PER KEY instead of PARTITION BY."""
     return f"write PER KEY [{attribute}] to look at the events of each key alone; keep it if all keys are meant"
 
 
 def across_keys(phi: cel.Formula) -> Iterator[AcrossKeys]:
-    """Return the operators under a partition that see the events of all keys: for each partition the outermost of each
-    kind.
+    """Yield the operators under a partition that see the events of all keys: for each partition one of each kind.
 
     Operators under a PER KEY on the partition's attribute do not count, whether it is inside or around the partition.
     """

@@ -37,7 +37,7 @@ Types: TypeAlias = Mapping[str, frozenset[str]]
 
 
 def is_unary(phi: cel.Formula) -> bool:
-    """Return whether every filter is the second-order extension of a tuple predicate (tods21, Definition 4.1).
+    """Return whether every filter tests each event on its own (extends a tuple predicate: tods21, Definition 4.1).
 
     A window and a partition are filters that compare events (section 4), so a formula with one is not unary. That
     includes windows that count events, although an automaton can evaluate these (automata/cea/compile.py, compilable).
@@ -72,7 +72,7 @@ def require_typed(phi: cel.Formula, schema: Schema) -> None:
 
 
 def missing_columns(phi: cel.Formula, columns: Collection[str]) -> Iterator[Problem]:
-    """Return the attributes of partitions and windows in the formula that are not among the columns."""
+    """Yield a problem for each attribute of a partition, key or window in the formula that is not among the columns."""
     for node in cel.subformulas(phi):
         attributes: tuple[str, ...] = ()
         use = ""
@@ -94,8 +94,9 @@ def types_held(phi: cel.Formula) -> Types:
 
 
 def _types(phi: cel.Formula, schema: Schema | None, found: list[Problem]) -> Types:
-    """Return the event types that the valuations of phi may bind, clause by clause as in Figure 3; adds problems to a
-    list.
+    """Return the event types that each variable can hold in a valuation of phi, clause by clause as in Figure 3.
+
+    Problems of phi are added to `found`; type errors only if there is a schema.
     """
     match phi:
         case cel.EventAtom(R):
@@ -167,7 +168,7 @@ def _unbound(variables: frozenset[str], types: Types, span: Span | None) -> Iter
 
 
 def _definite(phi: cel.Formula) -> Types:
-    """Return the event types that each variable surely holds: in every valuation of phi it has such an event."""
+    """Return for each variable the event types of which it holds an event in every valuation of phi."""
     match phi:
         case cel.EventAtom(R):
             return {R: frozenset({R})}
@@ -219,7 +220,7 @@ def _in_atom(atom: cel.Atom, types: Types, definite: Types, schema: Schema | Non
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """The variables that the surrounding formula uses: all (`only` is None) or some, without the hidden ones."""
+    """The variables that the surrounding formula uses: those in `only` (None for all) that are not in `hidden`."""
 
     only: frozenset[str] | None = None
     hidden: frozenset[str] = frozenset()
@@ -229,11 +230,11 @@ class _Asked:
 
 
 def unused(phi: cel.Formula) -> Iterator[Problem]:
-    """Return the INs whose variable is never used: no filter names it, and it is hidden by PROJECT, bound anew, or
-    under UNLESS.
+    """Yield a problem for each IN whose variable has no use.
 
-    A variable that an event type binds by itself is never reported. The operands of AND must bind the same, so all
-    variables in them are used.
+    It has none if no filter names it, and PROJECT drops it, another IN hides it, or it is under UNLESS. The variable
+    that an event type binds by itself is never reported. All variables in the operands of AND have a use, because both
+    operands must bind them alike.
     """
     pending = [(phi, _Asked())]
     while pending:
@@ -281,7 +282,7 @@ STAR = (cel.EventAtom, cel.In, cel.Filter, cel.Seq, cel.Plus, cel.Or)
 
 
 def beyond_star(phi: cel.Formula) -> frozenset[str]:
-    """Return the least set O such that the formula is in CEL* with the operators of O; empty for CEL* itself.
+    """Return the symbols of the operators in phi that CEL* does not have; empty if phi is in CEL*.
 
     Only the form of the formula counts: an equivalent formula may need fewer operators.
     """

@@ -100,7 +100,7 @@ def in_relation(atom: cel.Named, sets: tuple[Events, ...], predicates: Predicate
 
 
 def _as_set(events: Events) -> Events:
-    """Return the events, of several with the same type and values only the first."""
+    """Return the events without repetitions: among events with the same type and values, only the first."""
     found: dict[object, Event] = {}
     for event in events:
         values = ((name, kind(value), value) for name, value in sorted(event.attributes.items()))
@@ -159,7 +159,7 @@ class Facts:
         return in_relation(atom, tuple(tuple(self.S[p] for p in sorted(C)) for C in Cs), self.predicates)
 
     def same_key(self, names: tuple[str, ...], j: int) -> tuple[int, ...]:
-        """Return the positions of the events that have the key of the event at j."""
+        """Return the positions of the events that agree with the event at j on these attributes."""
         return same_key(names, j, self.S)
 
 
@@ -181,7 +181,7 @@ class RememberedFacts(Facts):
         return found
 
     def same_key(self, names: tuple[str, ...], j: int) -> tuple[int, ...]:
-        """Return the positions of the events that have the key of the event at j."""
+        """Return the positions of the events that agree with the event at j on these attributes."""
         if names not in self._keys:
             of_key: dict[object, list[int]] = {}
             for p in range(len(self.S)):
@@ -220,7 +220,10 @@ def meaning(phi: cel.Formula, S: Stream, i: int, j: int, predicates: Predicates 
 def clause(
     phi: cel.Formula, S: Stream, i: int, j: int, meaning: Meaning, facts: Facts | None = None, part: Part | None = None
 ) -> Iterable[Valuation]:
-    """Return the valuations of phi over S from i to j. `meaning` gives those of any formula over any interval of S."""
+    """Return the valuations of phi over S from i to j, by the clause of phi's operator.
+
+    `meaning` returns the valuations of any formula over any interval of S; `part` does so over the stream of a key.
+    """
     match phi:
         case cel.EventAtom(R):
             return {bind(R, {j})} if S[j].type == R else NONE
@@ -276,10 +279,10 @@ def clause(
 
 
 def per_key(phi: cel.Formula, P: tuple[int, ...], i: int, j: int, part: Part) -> Iterator[Valuation]:
-    """Return phi PER KEY over P, the positions of one key's events, as if the stream had no other events.
+    """Yield the valuations of phi as if the stream had only the events at P, the positions of one key.
 
-    The events of P between i and j are numbered l to m inside; the positions in the answer are those of the whole
-    stream. If the event at j has no key, P is empty.
+    `part` evaluates phi over that smaller stream, where the events of P from i to j have the numbers l to m. The
+    yielded positions are those of the whole stream. P is empty if the event at j has no key.
     """
     if P:
         l, m = bisect_left(P, i), bisect_left(P, j)
@@ -287,14 +290,14 @@ def per_key(phi: cel.Formula, P: tuple[int, ...], i: int, j: int, part: Part) ->
 
 
 def _by_clauses(S: Stream, facts: Facts | None) -> Part:
-    """Return the meaning over the streams of keys, computed by the clauses alone."""
+    """Return a function that computes valuations over the stream of one key, by the clauses alone."""
     predicates = facts.predicates if facts else NO_PREDICATES
     return lambda psi, P, l, m: meaning(psi, Stream([S[p] for p in P]), l, m, predicates)
 
 
 def sequenced(left: cel.Formula, right: cel.Formula, i: int, j: int, meaning: Meaning) -> Iterator[Valuation]:
-    """left ; right: the clause of sequencing. With the iteration itself as `right` it is the second half of the clause
-    of iteration.
+    """Yield the valuations of left ; right. With the iteration as `right`, this is the second half of iteration's
+    clause.
     """
     for k in range(i, j):
         for mu1 in meaning(left, i, k):
@@ -303,7 +306,7 @@ def sequenced(left: cel.Formula, right: cel.Formula, i: int, j: int, meaning: Me
 
 
 def contiguous(left: cel.Formula, right: cel.Formula, i: int, j: int, meaning: Meaning) -> Iterator[Valuation]:
-    """Yield the valuations of left : right: as `sequenced`, but left ends at k, and right begins at k + 1."""
+    """Yield the valuations of left : right, where left ends at some position k and right begins at k + 1."""
     for k in range(i, j):
         ending = [mu1 for mu1 in meaning(left, i, k) if mu1 and last(mu1) == k]
         starting = [mu2 for mu2 in meaning(right, k + 1, j) if mu2 and first(mu2) == k + 1] if ending else []
@@ -313,7 +316,7 @@ def contiguous(left: cel.Formula, right: cel.Formula, i: int, j: int, meaning: M
 
 
 def interleaved(left: cel.Formula, right: cel.Formula, i: int, j: int, meaning: Meaning) -> Iterator[Valuation]:
-    """Yield the valuations of left ALL right: over two intervals, where one begins at i and one ends at j."""
+    """Yield the valuations of left ALL right: one interval for each operand, as `interleavings` lists them."""
     for i1, j1, i2, j2 in interleavings(i, j):
         for mu1 in meaning(left, i1, j1):
             for mu2 in meaning(right, i2, j2):
@@ -321,7 +324,7 @@ def interleaved(left: cel.Formula, right: cel.Formula, i: int, j: int, meaning: 
 
 
 def interleavings(i: int, j: int) -> Iterator[tuple[int, int, int, int]]:
-    """Yield all i1 <= j1 and i2 <= j2 with i the lesser of i1, i2 and j the greater of j1, j2 (the clause of ALL)."""
+    """Yield all (i1, j1, i2, j2) with i1 <= j1, i2 <= j2, min(i1, i2) = i and max(j1, j2) = j (the clause of ALL)."""
     for i1, i2 in {(i, k) for k in range(i, j + 1)} | {(k, i) for k in range(i, j + 1)}:
         for j1, j2 in {(j, k) for k in range(i, j + 1)} | {(k, j) for k in range(i, j + 1)}:
             if i1 <= j1 and i2 <= j2:
@@ -352,7 +355,10 @@ def satisfies(mu: Valuation, condition: cel.Condition, S: Stream, facts: Facts |
 
 
 def spans_at_most(window: cel.Window, C: ComplexEvent, S: Stream) -> bool:
-    """Return the predicate Q of section 4, its difference read as last - first (docs/decisions/windows.md)."""
+    """Return whether C fits into the window: the predicate Q of section 4.
+
+    The difference in Q is read as last - first (docs/decisions/windows.md).
+    """
     match window:
         case cel.EventWindow(count):
             return bool(C) and max(C) - min(C) < count
@@ -365,8 +371,9 @@ def spans_at_most(window: cel.Window, C: ComplexEvent, S: Stream) -> bool:
 
 
 def _within(width: int | float, values: list[Value | None]) -> bool:
-    """Return whether the values are all numbers or all times, and the last is at most the width (seconds) after the
-    first.
+    """Return whether the values are all numbers or all times, and the greatest less the least is at most the width.
+
+    For times, the width is in seconds.
     """
     present = [value for value in values if value is not None]
     if not present or len(present) < len(values) or len(set(map(kind, present))) > 1:
@@ -391,7 +398,7 @@ def agree(a: str, C: ComplexEvent, S: Stream) -> bool:
 
 
 def same_key(names: Iterable[str], j: int, S: Stream) -> tuple[int, ...]:
-    """Return the positions of S whose events agree with the one at j on all these attributes: the stream of its key.
+    """Return the positions of S whose events agree with the event at j on all these attributes.
 
     The result is empty if an attribute of the event at j is absent, NULL or NaN, because then the event does not even
     agree with itself.

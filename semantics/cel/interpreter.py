@@ -40,11 +40,11 @@ Types = frozenset[str] | None
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """A bound on the valuations of phi over the stream from i to j.
+    """Bounds on the valuations of a formula from i to j, by which the interpreter skips intervals.
 
     last: the types that the event at j can have, None for any; with another type there is no valuation. inherits:
-    whether the valuations are exactly those over any interval from h < i to j that use at least one event and none
-    before i.
+    whether the valuations are exactly those over any longer interval to j that use at least one event and none before
+    i.
     """
 
     last: Types
@@ -162,9 +162,9 @@ class TimedValuations(frozenset[Valuation]):
 
 
 class _Memo:
-    """The memory for a formula: its extent, its valuations by interval, and by j the least i whose clause was followed.
+    """The memory for one formula: its extent, its valuations by interval, and by end j the least start i evaluated.
 
-    It keeps the formula, by whose identity it is found, so that this identity is not reused.
+    Memories are found by the identity of the formula, so each keeps its formula alive: no other gets the same identity.
     """
 
     __slots__ = ("compares", "earliest", "inherits", "last", "phi", "valuations")
@@ -218,12 +218,14 @@ class Interpreter:
         return found
 
     def _compared(self, phi: cel.Formula, i: int, j: int) -> Valuations:
-        """Return the valuations that a strategy compares."""
+        """Return the valuations of phi for a selection strategy to compare, which checks the clock on the way."""
         return TimedValuations(self.meaning(phi, i, j))
 
     def of_part(self, phi: cel.Formula, positions: tuple[int, ...], l: int, m: int) -> Valuations:
-        """Return the meaning over a sub-stream, the events at some positions, from its l-th to its m-th event. It
-        shares the budget.
+        """Return the valuations of phi over the stream of the events at these positions, from its event l to its event
+        m.
+
+        It shares the budget.
         """
         if positions not in self._parts:
             part = Stream([self.S[p] for p in positions])
@@ -269,7 +271,7 @@ class Interpreter:
         return found
 
     def _count(self, made: int) -> None:
-        """Count valuations. Raises BudgetExceeded."""
+        """Add to the number of valuations made. Raises BudgetExceeded."""
         self._spent.made += made
         if made == COUNTED_TOGETHER or self._spent.followed % FOLLOWED_TOGETHER == 0:
             check_time()

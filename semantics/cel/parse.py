@@ -111,7 +111,7 @@ class _Builder(PredicateBuilder):
     event = node(cel.EventAtom)
 
     def event_in(self, meta: Meta, type_: Token, predicate: Predicate) -> cel.Formula:
-        """R[p] is R FILTER R[p]."""
+        """Return the formula of R[p], which is R FILTER R[p]."""
         R = str(type_)
         require_alone(predicate, f" of {R}", "; events of two variables are compared after FILTER", span_of(meta))
         event = cel.EventAtom(R, span=span_of(type_))

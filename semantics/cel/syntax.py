@@ -73,7 +73,7 @@ class Iteration(OneOperand):
 
 
 class Sequencing(TwoOperands):
-    """The right operand after the left one."""
+    """A sequence: the right operand after the left one."""
 
 
 # --- filter conditions ------------------------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ class EventAtom(_Node):
 
 
 class In(OneOperand):
-    """phi IN A: A is bound to all that phi matched."""
+    """phi IN A: A is bound to all events that phi matched."""
 
     variable: str
 
@@ -166,7 +166,7 @@ class Project(_Node):
 
 
 class Start(Restriction):
-    """START(phi): the match begins where the interval does."""
+    """START(phi): the match begins at the first event of the interval."""
 
 
 class Or(TwoOperands):
@@ -324,7 +324,9 @@ def conjuncts(condition: Condition) -> Iterator[Condition]:
 
 
 def split_guard(phi: Formula) -> tuple[Formula, Formula] | None:
-    """Return the operands of UNLESS, what matches and what must not be there; None for other formulas."""
+    """Return the operands of UNLESS, first the formula that must match, then the one that must not; None without
+    UNLESS.
+    """
     return (phi.left, phi.right) if isinstance(phi, Unless) else None
 
 
@@ -363,7 +365,7 @@ class Repeat(Derived, _WithOperand):
     def __post_init__(self) -> None:
         if self.least < 1 or (self.most is not None and self.most < self.least):
             raise IllFormed(
-                f"{self.bounds} is no range of numbers of rounds: write {{n}}, {{n,}} or {{n,m}} with 1 <= n <= m; "
+                f"{self.bounds} is not a number of rounds: write {{n}}, {{n,}} or {{n,m}} with 1 <= n <= m; "
                 "no rounds at all would be a match without events",
                 self.span,
             )
@@ -379,11 +381,11 @@ class Repeat(Derived, _WithOperand):
         return self._rounds(Seq, Plus)
 
     def _rounds(self, seq: type[Seq | ContiguousSeq], plus: type[Plus | ContiguousPlus]) -> Formula:
-        """Put the rounds together by halves, so that the formula is not nested deeply; equal parts are one object."""
+        """Build the rounds by halves, so that the formula is not nested deeply; equal parts are one object."""
         more = 0 if self.most is None else self.most - self.least
         if (self.least + (more + 1) * (1 + more.bit_length())) * (size(expanded(self.phi)) + 1) > MOST_NODES:
             raise BudgetExceeded(
-                f"{{{self.bounds}}} stands for a formula of more than {MOST_NODES} nodes; ask for fewer rounds",
+                f"{{{self.bounds}}} stands for a formula of more than {MOST_NODES} nodes; write fewer rounds",
                 self.span,
             )
 
@@ -422,7 +424,9 @@ class ContiguousRepeat(Repeat):
 
 
 class Rounds(NamedTuple):
-    """The rounds of an iteration: its operand, the least and the most number (None: any), and whether without gaps."""
+    """An iteration: its operand, the least and the greatest number of rounds (None: no limit), and whether without
+    gaps.
+    """
 
     phi: Formula
     least: int
@@ -431,7 +435,9 @@ class Rounds(NamedTuple):
 
 
 def rounds_of(phi: Formula) -> Rounds | None:
-    """Return the rounds of an iteration, which are one or more of phi+; None for any other formula."""
+    """Return the operand and the numbers of rounds of phi+, phi{n,m} and their contiguous forms; None for other
+    formulas.
+    """
     match phi:
         case Plus(psi) | ContiguousPlus(psi):
             return Rounds(psi, 1, None, isinstance(phi, ContiguousPlus))
@@ -453,8 +459,8 @@ def distinct(phi: Formula, rounds: int, attribute: str, span: Span | None = None
     """
     if rounds * (size(phi) + 1) + rounds * (rounds - 1) // 2 > MOST_NODES:
         raise BudgetExceeded(
-            f"{{{rounds} DISTINCT …}} stands for a formula of more than {MOST_NODES} nodes; ask for fewer rounds, or "
-            "for a value_count of Sigma",
+            f"{{{rounds} DISTINCT …}} stands for a formula of more than {MOST_NODES} nodes; write fewer rounds, or "
+            "count the values with a value_count rule of Sigma",
             span,
         )
     types = [psi.type for psi in subformulas(phi) if isinstance(psi, EventAtom)]
@@ -477,7 +483,7 @@ def distinct(phi: Formula, rounds: int, attribute: str, span: Span | None = None
 
 
 class NextPlus(Derived, _WithOperand):
-    """phi~+: iteration in which each round after the first is the next possible one: no phi ends between two rounds."""
+    """phi~+: iteration that skips no round: between the ends of two rounds no other match of phi ends."""
 
     def expand(self) -> Formula:
         following = Unless(self.phi, _over_before(self.phi, self.phi), span=self.span)
@@ -485,7 +491,7 @@ class NextPlus(Derived, _WithOperand):
 
 
 class Until(Derived, _WithOperands):
-    """phi UNTIL psi: each next phi until the first psi has ended, and then that psi."""
+    """phi UNTIL psi: rounds of phi, none of them skipped, before the first psi after them, and that psi."""
 
     def expand(self) -> Formula:
         phi, psi = self.left, self.right
@@ -495,7 +501,7 @@ class Until(Derived, _WithOperands):
 
 
 def _over_before(phi: Formula, last: Formula) -> Formula:
-    """Return phi followed by an event that may end `last`, so that phi ends before the last event of `last`."""
+    """Return phi followed by one event of a type in `last`: it matches if phi ends before the last event of `last`."""
     types = dict.fromkeys(psi.type for psi in subformulas(last) if isinstance(psi, EventAtom))
     events: list[Formula] = [EventAtom(R) for R in types]
     return Seq(phi, reduce(Or, events))
@@ -679,7 +685,7 @@ def show_condition(condition: Condition) -> str:
 
 
 def _operand(condition: Condition, right: bool) -> str:
-    """Return an operand of AND: an OR goes in parentheses, and so does an AND on the right."""
+    """Return the text of an operand of AND: an OR goes in parentheses, and so does an AND on the right."""
     text = show_condition(condition)
     looser = isinstance(condition, Disjunction) or (right and isinstance(condition, Conjunction))
     return f"({text})" if looser else text

@@ -87,7 +87,9 @@ class _Builder(PredicateBuilder):
         raise ParseError(message, span_of(meta))
 
     def any_other_event(self, meta: Meta, phi: cel.Formula) -> cel.Formula:
-        raise ParseError("CEL has no event of any other type: write the types, as A OR B", span_of(meta))
+        raise ParseError(
+            "CEL has no operator for an event of any other type: name the types, as in A OR B", span_of(meta)
+        )
 
     disjunction = node(cel.Disjunction)
     conjunction = node(cel.Conjunction)
@@ -110,7 +112,9 @@ class _Builder(PredicateBuilder):
 
     def arithmetic(self, meta: Meta, left: Term, operator: Token, right: Term) -> Term:
         if operator == "%":
-            raise ParseError("CEL has no remainder of a division", span_of(operator))
+            raise ParseError(
+                "CEL has no operator %: give the events an attribute with the remainder", span_of(operator)
+            )
         return super().arithmetic(meta, left, operator, right)
 
     def positive(self, meta: Meta, plus: Token, term: Term) -> Term:
@@ -132,7 +136,9 @@ class _Builder(PredicateBuilder):
     def time_window(self, meta: Meta, *parts: Token) -> Clause:
         units = [unit.lower().removesuffix("s") for unit in parts[1::2]]
         if sorted(units, key=list(SECONDS).index) != units or len(set(units)) < len(units):
-            raise ParseError("a time is written as 1 HOUR 2 MINUTES 3 SECONDS", span_of(meta))
+            raise ParseError(
+                "the units of a time go from long to short, each once: write 1 HOUR 2 MINUTES 3 SECONDS", span_of(meta)
+            )
         amounts = list(map(number_of, parts[::2]))
         if len(units) == 1:
             return "window", cel.TimeWindow(amounts[0], cast("cel.Unit", units[0]))

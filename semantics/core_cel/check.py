@@ -76,8 +76,7 @@ def defined_outside_iteration(phi: core.Formula) -> Variables:
 
 
 def free(phi: core.Formula) -> Variables:
-    """Return the variables on whose events the complex events of phi depend, except those that an iteration chooses
-    anew.
+    """Return the variables on which the complex events of phi depend, except those that an iteration chooses anew.
 
     The paper has no name for them: by its clauses two valuations that agree here give phi the same complex events.
     """
@@ -95,7 +94,7 @@ def free(phi: core.Formula) -> Variables:
 
 
 def bound(phi: core.Formula) -> Variables:
-    """Return bound(phi): the variables that hold an event of every complex event of phi (section 5.1)."""
+    """Return bound(phi): the variables that hold an event in every complex event of phi (section 5.1)."""
     match phi:
         case core.CoreEventAtom(_, x):
             return frozenset({x})
@@ -188,7 +187,7 @@ def _twice_defined(phi: core.Formula) -> Variables:
 
 
 def _local(phi: core.Formula) -> str | None:
-    """Return x if phi is R AS x, with at most unary filters of x around it; None otherwise."""
+    """Return x if phi is R AS x, with only unary filters of x around it; None otherwise."""
     match phi:
         case core.CoreEventAtom(_, x):
             return x
@@ -209,7 +208,7 @@ def _local(phi: core.Formula) -> str | None:
 
 
 def _after(condition: core.Condition, x: str | None) -> str | None:
-    """Return x if the formula is local to x, and still is under the filter; None otherwise."""
+    """Return x if the condition tests x alone, by unary filters joined with AND; None otherwise."""
     match condition:
         case core.Unary(y, _):
             return x if x == y else None
@@ -241,8 +240,8 @@ def _unary_on(condition: core.Condition, x: str | None) -> bool:
 def _check(phi: core.Formula, around: Types, schema: Schema | None, found: list[Problem]) -> None:
     """Append the problems of phi to `found`. `around` are the variables bound around phi, with their types.
 
-    An iteration chooses the variables that it defines anew in each round, so that what binds them around it says
-    nothing of them inside. By the letter of the definition it would: there well-formed formulas look ahead.
+    An iteration chooses the variables that it defines anew in each round, so a binding outside does not count inside.
+    By the letter of section 5.1 it would count; then well-formed formulas could look ahead.
     """
     types = _types(phi)
     around = {**around, **{x: types[x] for x in bound(phi)}}

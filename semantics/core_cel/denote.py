@@ -41,7 +41,10 @@ def meaning(phi: core.Formula, S: Stream) -> ComplexEvents:
 
 
 def clause(phi: core.Formula, S: Stream, nu: Valuation, i: int, meaning: Meaning) -> Iterable[ComplexEvent]:
-    """Return the C in [phi](S, nu) with min(C) >= i. `meaning` gives those of any formula, valuation and position."""
+    """Return the C in [phi](S, nu) with min(C) >= i.
+
+    `meaning` returns these for any formula, valuation and position.
+    """
     match phi:
         case core.CoreEventAtom(R, x):  # C = {nu(x)}, and S[nu(x)] has type R
             p = dict(nu)[x]
@@ -75,7 +78,7 @@ def clause(phi: core.Formula, S: Stream, nu: Valuation, i: int, meaning: Meaning
 def sequenced(
     left: core.Formula, right: core.Formula, nu: Valuation, i: int, meaning: Meaning
 ) -> Iterator[ComplexEvent]:
-    """left ; right under one valuation. With the iteration itself as `right`, the second half of its clause."""
+    """Yield the complex events of left ; right. With the iteration as `right`, it is the second half of its clause."""
     for C1 in meaning(left, nu, i):
         for C2 in meaning(right, nu, max(C1) + 1):
             yield C1 | C2
@@ -84,14 +87,14 @@ def sequenced(
 def rivals(psi: core.Formula, S: Stream, nu: Valuation, meaning: Meaning) -> ComplexEvents:
     """Return the complex events that a strategy compares: those of psi under valuations of its own variables.
 
-    They are the complex events of psi under every valuation that agrees with nu outside vdef+(psi): what surrounds psi
-    stays as it is (docs/decisions/core-cel.md).
+    Such a valuation agrees with nu outside vdef+(psi), so that the formula around psi stays as it is
+    (docs/decisions/core-cel.md).
     """
     return NONE.union(*(meaning(psi, mu, 0) for mu in changed(nu, defined_outside_iteration(psi), S)))
 
 
 def changed(nu: Valuation, U: Variables, S: Stream) -> Iterator[Valuation]:
-    """Yield nu[nu'/U] for all nu'."""
+    """Yield nu[nu'/U] for all nu': each valuation that agrees with nu outside U."""
     kept = frozenset(pair for pair in nu if pair[0] not in U)
     for positions in product(range(len(S)), repeat=len(U)):
         yield kept | frozenset(zip(sorted(U), positions, strict=True))

@@ -1,9 +1,9 @@
 """Evaluate core-CEL for all valuations at once, with memoization and a budget.
 
-A formula has the set of all pairs (C, nu) with C in [phi](S, nu), where nu names only the variables on which that
-depends: a pair stands for all valuations that extend its nu, to any positions of S. Each case is the clause of
-denote.py for such pairs, and for the complex events that begin at i. The answers are those of denote.meaning: see
-proofs_tests/campaigns/definitions.py, which compares the two.
+The value of a formula is the set of all pairs (C, nu) with C in [phi](S, nu). There nu names only the variables on
+which C depends, so a pair stands for all valuations that extend its nu, to any positions of S. Each case is the clause
+of denote.py for such pairs, and for the complex events that begin at i. The answers are those of denote.meaning:
+proofs_tests/campaigns/definitions.py compares the two.
 """
 
 from __future__ import annotations
@@ -39,8 +39,7 @@ def matches_of(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[
 
 
 def by_clauses(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[Match]:
-    """Return the same as `matches_of`, by the clauses of denote.py; each is evaluated once for a valuation and a
-    position.
+    """Return the same as `matches_of`, by the clauses of denote.py, for one valuation and position after the other.
 
     For short streams: with n events and v variables there are n to the power of v valuations. Raises BudgetExceeded.
     """
@@ -64,7 +63,7 @@ def by_clauses(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[
 
 
 def clause(phi: core.Formula, S: Stream, i: int, interpreter: CoreInterpreter) -> Iterable[Pair]:
-    """Return the pairs (C, nu) of phi with min(C) = i; the interpreter gives those of any formula and position."""
+    """Return the pairs (C, nu) of phi with min(C) = i; the interpreter computes those of the operands."""
     match phi:
         case core.CoreEventAtom(R, x):  # C = {nu(x)}, and S[nu(x)] has type R
             return {(frozenset({i}), frozenset({(x, i)}))} if S[i].type == R else NONE
@@ -100,7 +99,7 @@ def clause(phi: core.Formula, S: Stream, i: int, interpreter: CoreInterpreter) -
 def sequenced(
     left: core.Formula, right: core.Formula, S: Stream, i: int, interpreter: CoreInterpreter
 ) -> Iterator[Pair]:
-    """left ; right under one valuation. With the iteration itself as `right`, the second half of its clause."""
+    """Yield the pairs of left ; right. With the iteration as `right`, this is the second half of its clause."""
     for C1, nu1 in interpreter.meaning(left, i):
         for k in range(max(C1) + 1, len(S)):
             for C2, nu2 in interpreter.meaning(right, k):
@@ -112,7 +111,7 @@ def selection(phi: Choice, S: Stream, interpreter: CoreInterpreter) -> Selection
     """Return the complex events that a strategy keeps of each set of rivals.
 
     The rivals of C in [psi](S, nu) are the complex events of psi with the same last position under every valuation that
-    agrees with nu outside vdef+(psi): what surrounds psi stays as it is (docs/decisions/core-cel.md).
+    agrees with nu outside vdef+(psi): the formula around psi stays as it is (docs/decisions/core-cel.md).
     """
     U = defined_outside_iteration(phi.phi)
     rivals: defaultdict[tuple[int, Valuation], set[ComplexEvent]] = defaultdict(set)
@@ -137,7 +136,7 @@ def greatest(Cs: set[ComplexEvent], at_most: Callable[[ComplexEvent, ComplexEven
 
 
 def maximal(Cs: set[ComplexEvent], interpreter: CoreInterpreter) -> set[ComplexEvent]:
-    """Return the sets that are not included in another one. Only a larger set can include one."""
+    """Return the complex events that no other one includes. Only a larger set can include a set."""
     found: set[ComplexEvent] = set()
     for _, same_size in groupby(sorted(Cs, key=len, reverse=True), key=len):
         found |= {C for C in same_size if not any(other > C for other in interpreter.limit_items(found))}

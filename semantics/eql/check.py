@@ -118,7 +118,7 @@ def _broken_tests(condition: eql.Condition) -> Iterator[Broken]:
 
 
 def _no_truth(condition: eql.Condition) -> Iterator[Broken]:
-    """Yield the terms used as conditions that are none: a number, a text, a function that returns one."""
+    """Yield a problem for each term that stands as a condition without being one, such as a number or a text."""
     match condition:
         case eql.AllConditions(parts) | eql.AnyConditions(parts):
             for part in parts:
@@ -162,7 +162,7 @@ def _unfit(filter_: eql.EventFilter, schema: Schema) -> Iterator[Problem]:
 def _note_absent(
     field: eql.EventField, category: str | None, schema: Schema, absent: dict[str | None, dict[str, eql.EventField]]
 ) -> None:
-    """Record a field that no event has, or none of the category; a field written with `?` may be absent."""
+    """Record a field that no event has, or no event of the category; a field written with `?` may be absent."""
     if field.optional or field.name in (CATEGORY, TIMESTAMP, TIME):
         return
     if field.name not in schema.attributes:

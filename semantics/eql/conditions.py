@@ -3,7 +3,7 @@
 Each condition is compiled once to a function of an event (`filter_test`), because it is tested on many events. A test
 is true, false, or None for "no truth value", as for a function of null. Elastic runs a test of a plain field as an
 index query, which a document either meets or not; `and` and `or` of tests are such queries too. So None survives only
-directly below a `not`. In Endgame's engine None is everywhere, as in SQL: `EqlReading.absent`.
+directly below a `not`. In Endgame's engine None survives everywhere, as in SQL: `EqlReading.absent`.
 
 A field may have several values: an array of n scalars is n attributes. The first has the name of the field, the others
 are `field[1]`, `field[2]`, and so on. A test of such a field is true if it is true of at least one value.
@@ -241,7 +241,7 @@ def _joined(truths: list[Any], joins: bool) -> Truth:
 
 
 def compare(comparator: str, a: Any, b: Any, folded: bool) -> Truth:
-    """Return a comparison of two values; None where one is null or they are of different kinds."""
+    """Compare two values; None if one is null or they are of different kinds. If `folded`, case does not count."""
     if a is None or b is None or kind(a) != kind(b):
         return None
     if folded and isinstance(a, str):
@@ -265,7 +265,7 @@ def compare(comparator: str, a: Any, b: Any, folded: bool) -> Truth:
 
 
 def lookup(operator: eql.MatchOperator, constants: Iterable[Any], folded: bool) -> Callable[[Any], Truth]:
-    """Return a test whether a value equals one of the constants, or matches one of the patterns."""
+    """Return a test of whether a value equals one of the constants, or matches one of the patterns, by the operator."""
     texts = [constant for constant in constants if isinstance(constant, str)]
     match operator:
         case "in" | "in~":
@@ -307,7 +307,7 @@ def _wildcard(pattern: str) -> str:
 
 
 def key_part(value: Value, reading: EqlReading = ELASTIC) -> tuple[str, Value]:
-    """Return what a key compares of a value: its kind and the value, because in Python True equals 1."""
+    """Return the kind of a value and the value, by which keys are compared: in Python True equals 1."""
     folds = reading.case == "folded" and isinstance(value, str)
     return kind(value), fold(value) if folds and isinstance(value, str) else value
 
@@ -315,7 +315,7 @@ def key_part(value: Value, reading: EqlReading = ELASTIC) -> tuple[str, Value]:
 def keys_of(event: Event, fields: tuple[eql.EventField, ...], reading: EqlReading = ELASTIC) -> tuple[Key, ...]:
     """Return the distinct keys of an event, one for each choice of values of its fields, which may be arrays.
 
-    There are none if a field has no value, unless it may be null. Raises BudgetExceeded for too many.
+    There are none if a field has no value, unless the key may be null. Raises BudgetExceeded for too many keys.
 
     >>> [[value for _, value in K] for K in keys_of(Event("A", {"x": 1, "x[1]": 2}), (eql.EventField("x"),))]
     [[1], [2]]
@@ -352,7 +352,7 @@ def time_of(event: Event) -> Microseconds | None:
 
 
 def span_of(maxspan: eql.MaximalSpan | None, reading: EqlReading = ELASTIC) -> int | None:
-    """Return the width of a window in microseconds; None without one."""
+    """Return the width of a maxspan in microseconds; None without a maxspan."""
     if maxspan is None:
         return None
     return maxspan.microseconds // 1_000_000 * 1_000_000 if reading.maxspan == "seconds" else maxspan.microseconds

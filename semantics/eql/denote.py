@@ -132,8 +132,9 @@ def _runs(view: _KeyView, meter: _Meter) -> Iterator[Run]:
 
 
 def _ended_between(run: Run, view: _KeyView, reading: EqlReading) -> bool:
-    """Return whether an event of `until` ends a run: from its first event on and before the last, or as the reading
-    says.
+    """Return whether an `until` event ends the run.
+
+    It does if it stands at the run's first event or later, and before the last; or as `EqlReading.until` says.
     """
     if reading.until == "last":
         return any(run[0] < p <= run[-1] for p in view.until)
@@ -149,7 +150,7 @@ def _holds(run: Run, view: _KeyView, times: Sequence[Microseconds | None], w: in
 
 
 def _in_gap(p: int, before: int, run: Run, times: Sequence[Microseconds | None], w: int | None) -> bool:
-    """Return whether position p is in the gap after `before` of the run's steps."""
+    """Return whether position p is in the gap that follows the first `before` steps of the run."""
     begin, end, time = times[run[0]], times[run[-1]], times[p]
     if 0 < before < len(run):
         return run[before - 1] < p < run[before]

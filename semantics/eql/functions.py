@@ -146,7 +146,7 @@ def _in_block(values: list[Any], _: bool) -> bool | None:
 
 
 def text_of_value(value: Any) -> str:
-    """Return the text of a value as `string` makes it."""
+    """Return the text of a value, as EQL's function `string` returns it."""
     if isinstance(value, bool):
         return str(value).lower()
     return show_time(value) if isinstance(value, datetime) else str(value)

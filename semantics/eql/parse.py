@@ -156,7 +156,7 @@ class _EqlBuilder(PredicateBuilder):
             wanted = f"{least} or more" if most is None else f"{least}" if least == most else f"{least} to {most}"
             raise ParseError(f"{known} takes {wanted} arguments, and there are {len(given)}", span_of(meta))
         if folded and known not in _FOLDABLE:
-            raise ParseError(f"{known} has no form with ~: it does not look at case", at)
+            raise ParseError(f"{known} has no form with ~, because it does not compare case: leave ~ out", at)
         return eql.FunctionCall(known, folded, given, span=span_of(meta))
 
     def signed_number(self, meta: Meta, sign: Token, number: Any) -> eql.Condition:

@@ -12,12 +12,14 @@ from typing import Literal
 class EqlReading:
     """One answer to each question that engines answer in several ways; docs/guide/eql.md has a log for each.
 
-    case: whether `==`, `!=`, `<`, `in`, `like`, keys and functions without `~` tell upper from lower case (exact), or
-    do not (folded). absent: a test of a field without a value is false, so that `not` makes it true (false), or it has
-    no truth value, and `not` neither (unknown). null_keys: events without a value of a key join none (apart), or join
-    each other (joined). maxspan: the span to the microsecond (exact), or cut to whole seconds (seconds). until: a
-    sequence is ended by an event from its first one on, before the last (between), or after its first one, up to and
-    with the last (last).
+    case: upper and lower case differ in `==`, `!=`, `<`, `in`, `like`, keys and functions without `~` (exact), or they
+        do not (folded).
+    absent: a test of a field without a value is false, so that `not` makes it true (false), or both have no truth value
+        (unknown).
+    null_keys: events without a value of a key join no sequence (apart), or join each other (joined).
+    maxspan: the span counts to the microsecond (exact), or is cut to whole seconds (seconds).
+    until: an event ends a sequence at or after its first event and before its last (between), or after its first event
+        up to and with its last (last).
     """
 
     case: Literal["exact", "folded"] = "exact"

@@ -74,7 +74,7 @@ def _in_scope(
 
 
 def _variables(E: expr.Expression) -> Iterator[Problem]:
-    """Yield breaches of section 5, items 3 and 7, and variables that are bound but not used."""
+    """Yield the problems of correlation variables: breaches of section 5, items 3 and 7, and unused variables."""
     match E:
         case expr.RelativePlus(F) if free := free_variables(F):
             message = (
@@ -110,7 +110,7 @@ def _types(E: expr.Expression, schema: Schema) -> Iterator[Problem]:
 
 
 def _kinds(body: expr.Expression, known: Mapping[str, expr.ExpressionDefinition], schema: Schema) -> Iterator[Problem]:
-    """Yield the attribute variables that would need values of two kinds, and the constraints that compare two kinds."""
+    """Yield a problem for each attribute variable that needs values of two kinds, and each constraint of two kinds."""
     attributes = in_order(schema)
 
     def kinds(X: str) -> list[str]:

@@ -1,9 +1,10 @@
-"""The histories that prefix(E) has to look at: vldb92, section 2.3, o, speaks of all that begin like the one at hand.
+"""Make the histories that decide prefix(E): by vldb92, section 2.3, o, it speaks of all that begin like the present
+one.
 
-Finitely many are enough. Of the events to come, one is needed for each way in which the masks and arguments of E can
-turn out (letters). Of the lengths, those up to the number of pasts that E distinguishes (distinguished_pasts): if E
-takes place after more events than that, two pasts on the way there are alike, and what lies between them can be left
-out.
+Finitely many are enough. Of the future events, one is needed for each way in which the masks and arguments of E can
+turn out (`letters`). Of the lengths, those up to the number of pasts that E distinguishes (`distinguished_pasts`) are
+needed. If E takes place only after more events than that, E does not distinguish two of the pasts on the way, so the
+events between these two can be left out.
 """
 
 from __future__ import annotations
@@ -62,7 +63,9 @@ def _events(T: str, tests: Sequence[pred.Predicate], budget: Budget, span: Span 
             constants.setdefault(name, []).append(value)
     pools = [(None, *_representatives(values)) for values in constants.values()]
     if math.prod(map(len, pools)) > budget.states:
-        raise BudgetExceeded(f"the masks of {T} distinguish more than {budget.states} events", span)
+        raise BudgetExceeded(
+            f"the masks of {T} distinguish more than {budget.states} events; compare with fewer constants", span
+        )
     seen = set()
     for values in product(*pools):
         event = Event(T, {name: v for name, v in zip(constants, values, strict=True) if v is not None})
@@ -96,7 +99,7 @@ def _compared(test: pred.Predicate, span: Span | None) -> Iterator[tuple[str, Va
 
 
 def _representatives(values: list[Value]) -> Iterator[Value]:
-    """Yield the values, and one from each of the gaps between them, below and above."""
+    """Yield the values, and of each kind of value one below, one above, and one between each two neighbours."""
     by_kind: dict[str, set[Value]] = {}
     for value in values:
         by_kind.setdefault(kind(value), set()).add(value)
@@ -144,8 +147,6 @@ def words(
 
     If E can still take place, it does so at the end of one of them. Raises Unsupported and BudgetExceeded as `letters`
     does.
-
-    Raises Unsupported and BudgetExceeded as letters does.
     """
     alphabet = letters(E, b, definitions, order, budget)
     for length in range(1, distinguished_pasts(E, definitions) + 1):
@@ -159,8 +160,8 @@ def letters(
     order: Places,
     budget: Budget = Budget(),
 ) -> tuple[Event, ...]:
-    """Return events that represent all future events: E, under the bindings, treats every future event like one of
-    them.
+    """Return events that represent all future events: E, under the bindings, treats each future event like one of
+    these.
 
     Raises Unsupported for masks that do more than compare an attribute with values, for an argument without a known
     attribute, and for names that have their own attribute variables, whose values may be infinitely many. Raises
@@ -265,9 +266,9 @@ def _pasts(E: expr.Expression, of_names: Mapping[str, int]) -> int:
 
 
 def _some(variables: int, pasts: int) -> int:
-    """Return the number of classes with these numbers of bound variables and past events.
+    """Return the number of classes after binding variables with `exists`, from the number without them.
 
-    A variable has a class for no event yet, and one for each event so far.
+    Each variable may be at no event yet, or at any event so far.
     """
     for _ in range(variables):
         pasts = min(pasts * _subsets(pasts), 1 << LARGE)
@@ -442,7 +443,9 @@ class Machine:
                     seen.add(following)
                     pending.append(following)
             if len(seen) > self.budget.states:
-                raise BudgetExceeded(f"prefix distinguishes more than {self.budget.states} histories", E.span)
+                raise BudgetExceeded(
+                    f"prefix distinguishes more than {self.budget.states} histories; simplify its operand", E.span
+                )
         return False
 
     def _body(self, E: expr.ExpressionNamed) -> expr.Expression:

@@ -89,7 +89,9 @@ def names_in(E: expr.Expression) -> Names:
 def places(
     X: str, body: expr.Expression, definitions: Mapping[str, expr.ExpressionDefinition]
 ) -> frozenset[ArgumentPosition]:
-    """Return the arguments of events that an attribute variable fills, also in definitions that it is handed to."""
+    """Return the arguments of events that the attribute variable X fills, also inside definitions that take it as
+    argument.
+    """
     found: set[ArgumentPosition] = set()
     pending = [(X, body)]
     seen: set[tuple[str, str]] = set()
@@ -195,7 +197,7 @@ NOWHERE: Events = frozenset()
 
 
 class Context(Protocol):
-    """The context of a clause beside an expression, a history and bindings: definitions, events and meanings."""
+    """The inputs that all clauses share: definitions, events, and the meaning of other expressions."""
 
     definitions: Mapping[str, expr.ExpressionDefinition]
     order: Places

@@ -123,7 +123,9 @@ def test_a_type_is_a_text(type_: Any) -> None:
 
 
 def test_no_value_is_made_one_of_another_type() -> None:
-    with pytest.raises(InputError, match="event 1, attribute 'x': float, but the column is int"):
+    with pytest.raises(
+        InputError, match="event 1, attribute 'x': the value has type float, but the column has type int"
+    ):
         _ = Stream([Event("A", {"x": 1}), Event("A", {"x": 1.5})], Schema({"A": {"x": "int"}})).table
     with pytest.raises(InputError, match="event 1, attribute 'x': float, where an earlier A has bool"):
         _ = Stream([Event("A", {"x": True}), Event("A", {"x": 1.5})]).table

@@ -278,9 +278,9 @@ def test_a_reading_is_read_from_texts() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("null=low", "a reading has no question 'null'; it has bounded_iterations, "),
-        ("nulls=lowest", "the reading nulls is high or low or last, not 'lowest'"),
-        ("nulls", "the reading nulls is high or low or last, not ''"),
+        ("null=low", "a reading has no question 'null'; its questions are bounded_iterations, "),
+        ("nulls=lowest", "reading nulls: expected high or low or last, not 'lowest'"),
+        ("nulls", "reading nulls: expected high or low or last, not ''"),
     ],
 )
 def test_what_is_no_reading_is_refused(text: str, message: str) -> None:

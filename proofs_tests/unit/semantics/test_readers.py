@@ -880,4 +880,5 @@ def test_a_dictionary_that_stands_for_gigabytes_is_refused(name: str, column: st
         with pa.ipc.new_file(path, table.schema) as writer:
             writer.write_table(table)
     # the indices, the text and two offsets
-    refuses(path, f", field {column!r}: its texts take 3,000,000,000 bytes, but the column has 1,012,008")
+    told = "its texts take 3,000,000,000 bytes, but the column has 1,012,008; store the texts without a dictionary"
+    refuses(path, f", field {column!r}: {told}")

@@ -782,8 +782,8 @@ def test_a_reading_is_read_from_texts() -> None:
     ("text", "message"),
     [
         ("windows=closed", "a reading has no question 'windows'"),
-        ("window=shut", "the reading window is open or closed, not 'shut'"),
-        ("window", "the reading window is open or closed, not ''"),
+        ("window=shut", "reading window: expected open or closed, not 'shut'"),
+        ("window", "reading window: expected open or closed, not ''"),
     ],
 )
 def test_what_is_no_reading_is_refused(text: str, message: str) -> None:

@@ -152,7 +152,7 @@ def test_frames_without_values_are_named_as_what_they_are() -> None:
     pandas = pytest.importorskip("pandas")
     with pytest.raises(InputError, match="there are no columns"):
         match("A", pandas.DataFrame())
-    with pytest.raises(InputError, match=r"column 'x': row 0 has .*, which is no value"):
+    with pytest.raises(InputError, match=r"column 'x': row 0 has .*, which Arrow cannot represent"):
         match("A FILTER A.x = 1", pandas.DataFrame({"type": ["A"], "x": [object()]}))
 
 
