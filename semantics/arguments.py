@@ -24,7 +24,7 @@ LANGUAGE_ARGUMENT = r'language="([^"]+)"'
 
 
 MOST = 10**18
-"""The largest number that an argument may be which limits something: one more still fits where Python counts."""
+"""The largest value of an argument that limits something; Python can still count one step beyond it."""
 
 
 def short_repr(value: object) -> str:
@@ -107,7 +107,7 @@ def format_names(names: Collection[str]) -> str:
 T = TypeVar("T")
 CHECKED_TOGETHER = 256  # items between two looks at the clock
 _LIMIT: ContextVar[tuple[float, float]] = ContextVar("_LIMIT", default=(math.inf, math.inf))
-"""When the time of the call under way is up, by the monotonic clock, and how many seconds it was given."""
+"""When the time of the current call is over, by the monotonic clock, and how many seconds it was given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ class Budget:
             with depth_limited():
                 yield
         except ValueError as error:
-            if "set_int_max_str_digits" in str(error):  # the advice of Python, of a number that it is to write
+            if "set_int_max_str_digits" in str(error):  # Python's message for a number that is too long to write
                 digits = sys.get_int_max_str_digits()
                 raise BudgetExceeded(
                     f"a whole number of more than {digits} digits is too long to be written; use smaller numbers"

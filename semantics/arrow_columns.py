@@ -36,7 +36,7 @@ from cerify.semantics.values import (
 # Columns of text to columns of values, with the place of the first cell that is none.
 
 RowLocation: TypeAlias = Callable[[int], str]
-"""Where a row, counted from 0, stands in its file, for a message."""
+"""Returns for a message the place in its file of a row, counted from 0."""
 
 ZONE = r"(?i)\d\d(z|[+-]\d\d(:?\d\d)?)\z"
 WHOLE = r"\A\s*[+-]?[0-9]+\s*\z"
@@ -167,7 +167,7 @@ def _converted(source: Any, unread: dict[str, str] | None) -> pa.Table:
         return source
     if isinstance(source, pa.RecordBatch):
         return pa.Table.from_batches([source])
-    if type(source).__module__.partition(".")[0] == "pandas" and hasattr(source, "columns"):  # from 3 on that alone
+    if type(source).__module__.partition(".")[0] == "pandas" and hasattr(source, "columns"):  # "pandas" alone in 3
         return _of_pandas(source) if unread is None else _parts_of_pandas(source, unread)
     if hasattr(source, "__arrow_c_stream__"):
         reader = pa.RecordBatchReader.from_stream(source)
@@ -353,7 +353,7 @@ def _decoded(column: pa.ChunkedArray, field: str, name: str) -> pa.ChunkedArray:
             f"{name}, field {field!r}: its texts take {size:,} bytes, but the column has {indices + dictionaries:,}; "
             "store the texts without a dictionary"
         )
-    if pa.types.is_string_view(column.type.value_type):  # which Arrow casts no dictionary of, as polars has them
+    if pa.types.is_string_view(column.type.value_type):  # polars has these dictionaries, and Arrow cannot cast them
         column = pa.chunked_array(
             map(_of_plain_texts, column.chunks), pa.dictionary(column.type.index_type, pa.string())
         )

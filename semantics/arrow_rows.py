@@ -1,6 +1,6 @@
 """Convert tables of any origin to events, leniently: a column that cannot be an attribute is left out with the reason.
 
-For tables with a schema, which every value must fit, see `table_columns.py` and `arrow_columns.py`; this module is for
+For tables with a schema, which every value must fit, see `tables.py` and `arrow_columns.py`; this module is for
 tables without one. `Stream.require_read` raises the reason if a query names a column that was left out.
 """
 

@@ -82,11 +82,11 @@ def array_of_times(times: Sequence[datetime | None]) -> pa.Array:
 
 
 DIGITS = {"int": 18, "float": 15}
-"""The digits up to which different decimals are different numbers, in the same order."""
+"""The most digits with which two different decimals are still two different numbers of the type, in the same order."""
 
 
 EXACT_POWER = 22
-"""The largest power of ten that is a float."""
+"""The largest power of ten that a float has exactly."""
 
 
 def type_of_decimals(precision: int, scale: int) -> ValueType | None:

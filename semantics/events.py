@@ -73,7 +73,10 @@ class ArrowTable(Protocol):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Result:
-    """The attributes of the event that RETURN or MEASURES make, by name. Compared as texts: see `result_of`."""
+    """The attributes of the event that RETURN or MEASURES makes of a match, by name.
+
+    Results are compared by their texts: see `result_of`.
+    """
 
     text: str
     attributes: Mapping[str, Any] = field(compare=False, repr=False)
@@ -86,10 +89,11 @@ class Result:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Match:
-    """One answer of a query: the position after whose event it is reported, and its positions in ascending order.
+    """One answer of a query.
 
-    bindings are the pairs (variable, positions) in the order of the variables' names, None if they were not requested.
-    result has the attributes of the event that the query makes of the match, None if it makes none.
+    at: the position of the event after which it is reported. events: its positions, ascending. bindings: the pairs
+    (variable, positions) in the order of the variables' names, None if they were not requested. result: the attributes
+    of the event that the query makes of the match, None if it makes none.
     """
 
     at: int
@@ -109,18 +113,21 @@ Events: TypeAlias = Iterable[Event | Mapping[str, Any]] | ArrowTable
 class Stream(Sequence[Event]):
     """A finite prefix of a stream: a sequence of events, backed by an Arrow table with one row per position.
 
-    The table has the column "type" and one column for each attribute name, with null for an event that lacks it. It
-    is built from the events when it is first needed, and the other way round.
+    The table has the column "type" and one column for each attribute name, with null for an event that lacks it. Events
+    and table are each built from the other when they are first needed.
 
     A stream is made from events; from mappings with the key "type"; or from a table: of Arrow, a data frame of pandas
-    or polars, or anything with `__arrow_c_stream__`. A table has the column "type" without nulls, and its columns
-    become of the types in ARROW if that loses nothing. Values may be None, for an absent attribute, scalars of NumPy,
-    dates, and times without an offset, taken as UTC. Of mappings and tables texts that are ISO 8601 times become times,
-    see docs/decisions/times.md; of events they stay texts. Raises InputError for other values of events; of mappings
-    and tables these are left out, and `require_read` raises the reason.
-    columns: those of the table or file, else None. fits: whether the events are known to fit the schema; `as_stream`,
-    which takes files and other names of columns, and `match` require it. unread: what the data has and the events do
-    not, each with the reason. renamed: the attributes as which fields are read, by the names of the fields in the data.
+    or polars, or anything with `__arrow_c_stream__`. A table has the column "type" without nulls, and its columns are
+    converted to the types in ARROW if that loses nothing. Values may be None, for an absent attribute, scalars of
+    NumPy, dates, and times without an offset, taken as UTC. In mappings and tables, texts that are ISO 8601 times
+    become times (docs/decisions/times.md); in events they stay texts. Raises InputError for other values in events;
+    mappings and tables are read without them, and `require_read` raises the reason.
+
+    columns: the columns of the table or file, else None.
+    fits: whether the events are known to fit the schema. `match` requires it, and so does `as_stream`, which also takes
+        files and other names of columns.
+    unread: the fields of the data that the events do not have, each with the reason.
+    renamed: the attributes as which fields are read, by the names of the fields in the data.
     """
 
     def __init__(self, events: Events = (), schema: Schema | None = None, columns: list[str] | None = None) -> None:
@@ -169,9 +176,10 @@ class Stream(Sequence[Event]):
     def of_checked(
         cls, events: Sequence[Event], unread: Mapping[str, str], lists: Mapping[str, Any] = MappingProxyType({})
     ) -> Stream:
-        """Return the stream of events whose values a reader has checked, with the reasons why others are left out.
+        """Return the stream of events whose values a reader has checked.
 
-        lists: the lists of those attributes that have any, one for each event.
+        unread: the attributes that were left out, with the reasons. lists: the lists of each attribute that has any,
+        one for each event.
         """
         S = cls()
         S._events, S.unread, S.lists = tuple(events), unread, lists
@@ -181,9 +189,9 @@ class Stream(Sequence[Event]):
     def from_table(cls, table: Any, schema: Schema | None = None, valid: bool = False) -> Stream:
         """Return the stream of the rows of a table, a batch or a data frame, with values by the column types.
 
-        Texts stay texts, and numbers of the time are seconds; `Stream(table)` parses those that are times. Raises
-        InputError for anything else, and for a column that cannot be an attribute. valid: whether an Arrow table is
-        known to be sound and to have only supported types, so that it is not checked again.
+        Texts stay texts, and numbers of the time are seconds; to parse times use `Stream(table)`. Raises InputError for
+        anything else, and for a column that cannot be an attribute. valid: whether an Arrow table is known to be sound
+        and to have only supported types, so that it is not checked again.
         """
         if not is_table(table):
             raise InputError(
@@ -309,7 +317,7 @@ class Stream(Sequence[Event]):
 
 
 def warn_of_units(name: str, notes: Iterable[str]) -> None:
-    """Issue the warnings about columns of the time whose unit was found out."""
+    """Issue the warnings about columns of the time whose unit was inferred from their numbers."""
     for note in notes:
         warnings.warn(InputWarning(f"{name}, {note}"), stacklevel=4)
 
@@ -433,7 +441,7 @@ def _of_events(S: Stream) -> ObservedSchema:
 
 def _of_columns(S: Stream) -> ObservedSchema:
     table, encoded = S.table, S.coded_types
-    if pa.types.is_dictionary(table[TYPE].type):  # whose names may be in another order than those of the first events
+    if pa.types.is_dictionary(table[TYPE].type):  # its names may not be in the order of their first events
         encoded = encoded.cast(encoded.type.value_type).dictionary_encode()
     codes = encoded.indices.to_numpy(zero_copy_only=False)
     types: list[str] = encoded.dictionary.to_pylist()
@@ -454,13 +462,13 @@ def dictionary_of(column: pa.ChunkedArray) -> pa.DictionaryArray:
     return pa.concat_arrays(combined.chunks) if isinstance(combined, pa.ChunkedArray) else combined
 
 
-_FIRST_ROWS = 2**14  # which mostly have all event types that there are
+_FIRST_ROWS = 2**14  # these rows usually have all event types
 
 
 def add_observed(seen: dict[str, dict[str, ValueType]], S: Stream, attributes: Collection[str]) -> None:
-    """Add a stream's event types and their attributes to those of earlier streams; the stream has a table.
+    """Add a stream's event types and their attributes to `seen`, the types of earlier streams; the stream has a table.
 
-    Only the named attributes are looked up by type; others count for all types.
+    Of the given attributes, a type gets those that its events have. It gets all other attributes of the stream.
     """
     types = _types_in(S.table[TYPE])
     for R in types:
@@ -490,10 +498,10 @@ def _types_in(column: Any) -> list[str]:
 
 
 def text_among_numbers(S: Stream, name: str) -> tuple[int, str] | None:
-    """Return the first event, with its value, whose text is not a number; None unless other events have texts of
-    numbers.
+    """Return the first event whose text is not a number, with the text, if other events have texts of numbers; else
+    None.
 
-    The values of the attribute are texts.
+    name: an attribute whose values are texts.
     """
     number, _ = PATTERNS["float"]
     if S.is_columnar:
@@ -515,7 +523,10 @@ def column_value_type(column: pa.ChunkedArray) -> ValueType | None:
 
 
 def _first_rows(codes: np.ndarray, column: pa.ChunkedArray, types: int) -> list[int]:
-    """Return for each event type, by its code, the first row with a value; the number of rows if there is none."""
+    """Return for each event type, by its code, the first row with a value; the number of rows if there is none.
+
+    codes: the code of each row's type. types: the number of types.
+    """
     first = np.full(types, len(codes))
     for part in (column[:_FIRST_ROWS], column):
         rows = np.flatnonzero(part.is_valid().to_numpy())  # indices_nonzero of Arrow needs a chunk (PyArrow 20)

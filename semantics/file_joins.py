@@ -1,4 +1,4 @@
-"""Several files as one stream, where they agree on what an attribute is, and streams in the order of their times."""
+"""Join several files to one stream, if they agree on the types of attributes, and sort streams by time."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ OTHER_KINDS: Mapping[bytes, str] = {
     b"%PDF": "it is a PDF document",
     b"\x7fELF": "it is a program",
 }
-"""How files begin that are not read, and what to do about each."""
+"""The first bytes of unsupported kinds of files, and a sentence about each kind and what to do."""
 
 DAY = r"\d\d/[A-Z][a-z]{2}/\d{4}"
 ACCESS = re.compile(
@@ -75,7 +75,7 @@ LINE_LOGS: Sequence[tuple[re.Pattern[bytes], str]] = (
         "it is a log of a program",
     ),
 )
-"""How lines begin of logs without columns."""
+"""The beginning of the lines of each kind of log without columns, and the name of the kind."""
 
 DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+(,[0-9]+)?", re.ASCII)
 ZEEK = b"#separator "
@@ -98,8 +98,8 @@ ACTION = re.compile(
 def unpacked(source: CsvSource) -> CsvSource:
     """Return the unpacked source of a compressed file; any other source as it is. Raises InputError.
 
-    Files of gzip and Zstandard are unpacked in memory, the latter by Arrow. Lines that tell Elasticsearch what to do
-    with the document in the next line are empty.
+    Files of gzip and Zstandard are unpacked in memory, the latter by Arrow. In files for Elasticsearch's bulk API, the
+    lines that say what to do with the next document become empty.
     """
     with source.open() as file:
         start = file.read(4)
@@ -175,9 +175,8 @@ def with_commas(source: CsvSource) -> Shape:
     """Return a file of text with separators as CSV: fields between commas, numbers with a point, one header.
 
     A header without a comma that has semicolons, tabs or bars has these as separators; commas at its end, as
-    spreadsheets write for columns without a name, do not count. With semicolons a column whose
-    cells are all numbers, some of them with a comma, has decimal commas. A log of Zeek says itself what it has.
-    Raises InputError.
+    spreadsheets write for columns without a name, do not count. With semicolons, a column has decimal commas if all its
+    cells are numbers and some have a comma. A log of Zeek names its own separator and columns. Raises InputError.
     """
     with source.open() as file:
         start = file.read(BLOCK)
@@ -265,7 +264,7 @@ def _as_csv(source: CsvSource, rows: Sequence[Sequence[str]]) -> CsvSource:
 
 
 def is_access_log(line: bytes) -> bool:
-    """Return whether a line is one of the access log of a web server."""
+    """Return whether a line is from the access log of a web server."""
     return ACCESS.fullmatch(line.decode("utf-8", "replace").rstrip("\r\n")) is not None
 
 
@@ -351,10 +350,10 @@ def _escape(text: str) -> str:
 
 
 def documents(source: CsvSource, records: str | None) -> Iterator[tuple[str, Any]] | None:
-    """Yield the objects of a file of JSON that is no JSON Lines, each with its place; None for JSON Lines.
+    """Yield the objects of a JSON file that is not JSON Lines, each with its place; None for JSON Lines.
 
-    Such files are one array, one object that has the events in a list, which records names by its path, or objects over
-    several lines. Raises InputError, which names the list that may be meant.
+    Such a file is one array, objects over several lines, or one object with a list of events, at the path `records`.
+    Raises InputError, which names the list that may be meant.
     """
     with source.open() as file:
         first_line = next((line for line in _lines(file) if line.strip()), b"").lstrip(b"\xef\xbb\xbf").strip()

@@ -1,8 +1,8 @@
 """Streams of events from files: CSV, JSON Lines, Parquet and Arrow IPC, by path or from standard input.
 
 A null, and in CSV an empty cell, is an absent attribute. Rows keep their order: a row's place is its position, whatever
-its time is. A message about a row of CSV or JSON Lines names its line, from 1; one of Parquet or Arrow IPC its
-position, from 0.
+its time is. Messages about rows of CSV and JSON Lines name the line, from 1; messages about rows of Parquet and Arrow
+IPC name the position, from 0.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ SUFFIXES: Mapping[str, Format] = {
 }
 PARQUET = b"PAR1"  # how a file begins and ends
 IPC_FILE, IPC_STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # how the two forms of Arrow IPC begin; the first ends so too
-VALUE_BYTES = 8  # that a value takes in memory, about
+VALUE_BYTES = 8  # the memory that a value takes, roughly
 PART_ROWS = 2**20
-"""The events of a large file that are read at a time, where it is read in parts."""
+"""The number of events in each part, where a large file is read in parts."""
 DELTAS = {"DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"}
 """Encodings of texts in Parquet of which Arrow makes no dictionary."""
 LARGEST_CLAIM, MOST_COMPRESSED = 2**30, 1000  # a file may unpack to a gigabyte, or to a thousand times its size
@@ -94,32 +94,31 @@ def read_stream(
     header: Sequence[str] | None = None,
     sort: bool = False,
 ) -> Stream:
-    """Read the events of a file, or of standard input if the source is "-". Raises InputError.
+    r"""Read the events of a file, or of standard input if the source is "-". Raises InputError.
 
       >>> import cerify, pathlib, tempfile
       >>> file = pathlib.Path(tempfile.mkdtemp(), "events.csv")
-      >>> _ = file.write_text("type,x\\nA,1\\nB,2\\n")
+      >>> _ = file.write_text("type,x\nA,1\nB,2\n")
       >>> cerify.read_stream(file)[1]
       Event(type='B', attributes={'x': 2})
 
-    The format is that of the file's suffix, or else of its first bytes, unless it is given. With a schema every
-    value has to fit it. Without one, fields that cannot be attributes are left out, and `Stream.require_read` raises
-    the reason. type_column and time_column are the fields that hold an event's type and its time, which become "type"
-    and "time"; both may be paths into objects. default_type is the type of events without that field; None makes them
-    an error. attributes are those that are wanted, None for all: of Parquet other columns are not read, and the types
-    are not unpacked.
+    The format is that of the file's suffix, or else of its first bytes, unless it is given. With a schema every value
+    has to fit it. Without one, fields that cannot be attributes are left out, and `Stream.require_read` raises the
+    reason. type_column and time_column are the fields that hold an event's type and its time, which become "type" and
+    "time"; both may be paths into objects. default_type is the type of events without that field; None makes them an
+    error. attributes are the attributes that you need, None for all: other columns of a Parquet file are not read.
 
     A time is ISO 8601, a timestamp, or a number since 1970. time_unit is the unit of such numbers ("s", "ms", "us",
-    "ns"); None finds it out, with an InputWarning where it is not seconds. time_format is how texts write the time, as
-    strptime has it. round_times cuts digits beyond microseconds off; without it nanoseconds are kept. texts are the
-    attributes whose texts stay texts even where they all look like times. rename_types gives event types other names:
-    {"start": "begin"} reads events of the type start as of begin. records is the path to the list of the events in a
-    file that is one object of JSON, as "Records". object_type is the type of the objects of an OCEL log whose lives are
-    read; None is all events. header has the names of the columns of a CSV file without a line of them. With sort the
-    events are put in the order of their times, and positions count in it.
+    "ns"); None infers it, with an InputWarning unless it is seconds. time_format is the format of times in texts, as
+    strptime takes it. round_times cuts digits beyond microseconds off; without it nanoseconds are kept. texts are the
+    attributes whose texts stay texts even if they all look like times. rename_types gives event types other names:
+    {"start": "begin"} reads the type start as begin. records is the path to the list of events in a file that is one
+    JSON object, such as "Records". object_type is for OCEL logs: an event is read once for each of its objects of this
+    type; None reads each event once. header has the column names of a CSV file without a header. With sort, events are
+    sorted by time, and positions count in that order.
 
     Files are unpacked (gzip, Zstandard), and their fields may be separated by semicolons, tabs or bars. Several files,
-    or a pattern as "logs/*.jsonl", are one stream in their order, those of a pattern by name.
+    or a pattern such as "logs/*.jsonl", are one stream: the files in their order, those of a pattern by name.
     """
     times = TimeReading(time_unit, time_format, round_times)
     reading = FieldReading(
@@ -154,9 +153,9 @@ def as_stream(
       >>> len(cerify.as_stream([{"type": "A", "x": 1}, {"type": "B"}]))
       2
 
-    The options are those of `read`: with a schema every value has to fit it, type_column and time_column name the
-    columns, or keys, of an event's type and time, and default_type is the type of events without one; format is for
-    files alone. texts are the attributes whose texts stay texts even where they all look like times. Raises InputError.
+    The options are those of `read_stream`: with a schema every value has to fit it, type_column and time_column name
+    the columns, or keys, of an event's type and time, and default_type is the type of events without one; format is for
+    files alone. texts are the attributes whose texts stay texts even if they all look like times. Raises InputError.
     """
     times = TimeReading(time_unit, time_format, round_times)
     reading = FieldReading(
@@ -187,7 +186,7 @@ def is_path(source: object) -> bool:
 def _read_all(
     source: Any, reading: FieldReading, format: Format | None, schema: Schema | None, attributes: Set[str] | None
 ) -> Stream:
-    """Return the stream of `read`, from one file or several."""
+    """Return the stream that `read_stream` reads, from one file or several."""
     require_schema(schema)
     if format is not None and format not in get_args(Format):
         raise InputError(f"no format {format!r}; there is {', '.join(get_args(Format))}")
@@ -215,7 +214,7 @@ def expand_pattern(path: str) -> list[str]:
 def _read_file(
     source: str, reading: FieldReading, format: Format | None, schema: Schema | None, attributes: Set[str] | None
 ) -> Stream:
-    """Return the stream of `read`, from one file."""
+    """Return the stream that `read_stream` reads, from one file."""
     with naming_file(source):
         opened = unpacked(open_source(source))
         found = format or _format_of(Path(source)) or _sniffed(opened)
@@ -250,7 +249,7 @@ def _format_of(path: Path) -> Format | None:
 
 
 def _convert_events(source: Events, reading: FieldReading, schema: Schema | None) -> Stream:
-    """Return the stream of `as_stream`, from a source that is not a file."""
+    """Return the stream that `as_stream` makes of a source that is not a file."""
     require_schema(schema)
     if isinstance(source, Stream) and schema in (None, source.schema):
         return source
@@ -342,12 +341,12 @@ def read_schema(
 ) -> Schema:
     """Return the schema in a JSON file, or in the text itself if it starts with "{". Raises InputError, IllFormed.
 
-    Of a file of events, by its suffix, it is the schema that the events show; the columns and default type are those
-    of `read`, and times says how it reads the time.
+    For the name of a file of events, told by its suffix, return the schema that its events show. The columns and the
+    default type are those of `read_stream`; times is the way to read the time.
     """
     if text.lstrip().startswith("{"):
         return schema_of_json(parse_json(text, "schema"))
-    if _format_of(Path(text)) is not None and Path(text).suffix.lower() != ".json":  # which a schema is in, too
+    if _format_of(Path(text)) is not None and Path(text).suffix.lower() != ".json":  # a JSON file may hold a schema
         S = read_stream(
             text,
             type_column=type_column,
@@ -376,7 +375,7 @@ def open_source(path: str) -> CsvSource:
         return CsvSource("standard input", lambda: io.BytesIO(data))
     if not path or "\0" in path:
         raise InputError(f"{path!r} is not a file name")
-    if os.path.isfile(path):  # False for a name that is too long, which the reading below says
+    if os.path.isfile(path):  # False for a name that is too long; reading it, below, raises the error
         Path(path).open("rb").close()
         return CsvSource(path, lambda: Path(path).open("rb"))
     data = Path(path).read_bytes()  # a pipe, which can be read only once
@@ -532,7 +531,7 @@ def read_in_parts(source: str | Path, attributes: Set[str]) -> tuple[int, Iterat
 def bounds_in_parquet(source: str | Path, name: str) -> tuple[int, int] | None:
     """Return the least and the largest whole number of a column from the statistics of a Parquet file.
 
-    Return None where it does not say so. A file that was written by hand may say what is wrong.
+    Return None if the file has no such statistics. The statistics of a file that was written by hand may be wrong.
     """
     with naming_file(str(source)):
         opened = unpacked(open_source(str(source)))
@@ -650,7 +649,7 @@ def _require_marks(start: bytes, end: bytes, mark: bytes) -> None:
 
 
 def _require_plausible(claimed: int, size: int) -> None:
-    """Raise ValueError if a file of this many bytes claims to hold more of them than a real one would."""
+    """Raise ValueError if a file of `size` bytes claims to hold more bytes of values than a real file would."""
     if not 0 <= claimed <= max(LARGEST_CLAIM, MOST_COMPRESSED * size):
         raise ValueError(f"it claims {claimed:,} bytes of values, but the file has {size:,}")
 
@@ -678,7 +677,7 @@ def _validated(table: pa.Table) -> pa.Table:
 def write_whole(path: Path, text: str) -> None:
     """Replace a file's content by renaming a new file; a reader sees the old text or the new one, never a part.
 
-    What is no regular file, such as a pipe, is written to as it is. Raises InputError, and then the file is as it was.
+    A special file, such as a pipe, is written to directly. Raises InputError; the old content is then still there.
     """
     try:
         if path.exists() and not path.is_file():

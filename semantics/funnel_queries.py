@@ -47,7 +47,10 @@ _WORD = re.compile(rf"(?<![\w.])({'|'.join((*CLAUSES, 'OF'))})(?![\w.])")
 
 @dataclass(frozen=True)
 class SequenceQuestion:
-    """A pattern of ClickHouse's sequenceMatch over the conditions that steps write, for each key."""
+    """The question which keys have a match of a pattern of ClickHouse's sequenceMatch, and where.
+
+    steps: the conditions of the pattern: `(?1)` is the first step. by: the attribute that is the key.
+    """
 
     WORD: ClassVar[str] = "Sequence"
     pattern: str
@@ -177,7 +180,7 @@ def _negated(between: str) -> str:
 
 
 def _parts_of(text: str, start: int) -> tuple[list[str], dict[str, tuple[str, Span]]]:
-    """Return the parts between commas from a place on, and the text behind each clause's word, with its place."""
+    """Return the steps from a place of the text on, and by keyword the text of each clause with its place."""
     parts: list[str] = []
     clauses: dict[str, tuple[str, Span]] = {}
     word, begun, at, depth = "", start, start, 0
@@ -287,11 +290,12 @@ def answer_by_key(
     holds: StepHolds = is_of_step,
     attempts: bool = False,
 ) -> Iterator[Match]:
-    """Yield the rows of the answer as matches at the end of the stream, whose result has the key and the rest.
+    """Yield a match for each row of the answer, at the end of the stream; its result has the key and the answer.
 
-    mode: the reading of funnels without a mode. holds: whether an event is of a step. attempts: a sequence has the
-    positions of its longest attempt, see `longest_attempt`, also where a key has no match. A key all of whose events
-    are hidden has the level None. Raises InputError for times that go back, and for values that are no times.
+    mode: the reading of funnels without a mode. holds: a function that returns whether an event satisfies a step, None
+    if that is hidden. attempts: a sequence has the positions of its longest attempt, see `longest_attempt`, also where
+    a key has no match. A key all of whose events are hidden has the level None. Raises InputError for times that go
+    back, and for values that are no times.
     """
     found_rows, hidden = _rows_by_key(question, S, holds)
     for key, rows in found_rows.items():
@@ -338,7 +342,7 @@ def _unit(question: FunnelQuestion, S: Stream) -> int:
 
 
 def _axis(question: KeyedQuestion) -> str | None:
-    """Return the attribute that measures the window and the order, None for positions."""
+    """Return the attribute by which the window and the order are measured, None for positions."""
     if isinstance(question, SequenceQuestion):
         return TIME
     needed = question.order != "stream" or question.mode is not None
@@ -357,7 +361,7 @@ def _axis(question: KeyedQuestion) -> str | None:
 def _rows_by_key(
     question: KeyedQuestion, S: Stream, holds: StepHolds
 ) -> tuple[dict[_Key, list[tuple[int, FunnelRow]]], Counter[_Key]]:
-    """Return the rows of each key with their positions, in the order they are read in; and how many are hidden."""
+    """Return for each key its rows with their positions, in the order of reading, and the number of its hidden rows."""
     axis, found, hidden = _axis(question), dict[_Key, list[tuple[int, FunnelRow]]](), Counter[_Key]()
     barring = None if isinstance(question, SequenceQuestion) else question.between
     for p, event in enumerate(S):

@@ -31,7 +31,9 @@ _IN_QUOTES = re.compile(r'"((?:[^"]|"")+)"\s*(?=\[|\Z)')
 
 @dataclass(frozen=True)
 class FunnelStep:
-    """A step: events of a type, None for any, that satisfy a predicate, None for no condition. text is as written."""
+    """A step: events of a type (None for any) that satisfy a predicate (None for no condition). text: the step as
+    written.
+    """
 
     WORD: ClassVar[str] = "Step"
     text: str
@@ -41,14 +43,18 @@ class FunnelStep:
 
 @dataclass(frozen=True)
 class FunnelWindow:
-    """The longest time from the first step to the last, itself allowed. text is as written."""
+    """The longest allowed time from the first step to the last. text: the window as written."""
 
     WORD: ClassVar[str] = "Span"
     text: str
     window: Window
 
     def on_axis(self, unit: int, floating: bool) -> int | float:
-        """Return the largest allowed difference as a number; one second, or one of the attribute, is `unit` of them."""
+        """Return the largest allowed difference as a number, in units of which `unit` make a second, or 1 of the
+        attribute.
+
+        floating: whether the differences are floats; for whole numbers the result is rounded down.
+        """
         match self.window:
             case TimeWindow(amount, name):
                 width = Fraction(str(amount)) * SECONDS_OF[name]
@@ -61,7 +67,7 @@ class FunnelWindow:
 
 @dataclass(frozen=True)
 class FunnelQuestion:
-    """A funnel as it was asked: see `cerify.funnel`."""
+    """A funnel and its options, as `cerify.funnel` takes them."""
 
     WORD: ClassVar[str] = "Funnel"
     steps: tuple[FunnelStep, ...]
@@ -76,8 +82,8 @@ class FunnelQuestion:
 def parse_step(text: object) -> FunnelStep:
     """Return the step that a text writes: `view`, `view[price > 3]` or `[price > 3]`. Raises IllFormed, ParseError.
 
-    What stands before the bracket is the event type as it is, which may have blanks and hyphens, or in double quotes as
-    in a query.
+    The event type stands before the bracket: plain, where it may have blanks and hyphens, or in double quotes as in a
+    query.
 
     >>> parse_step("add to cart").type, parse_step('"add to cart"[price > 3]').type
     ('add to cart', 'add to cart')

@@ -24,12 +24,14 @@ Time: TypeAlias = int | float | Fraction
 Chain: TypeAlias = tuple[int, ...]
 """The positions, in the rows of a key, of the steps 1 to k of a funnel."""
 Follows: TypeAlias = Callable[[Chain, int], bool]
-"""Whether a row may be the step after those of a chain."""
+"""Returns whether a row may be the next step after the chain."""
 
 
 @dataclass(frozen=True, slots=True)
 class FunnelRow:
-    """A row of one key: its time, the steps whose condition it satisfies, and whether it is barred between steps."""
+    """A row of one key: its time, the steps whose condition it satisfies, and whether it must not
+    occur between steps.
+    """
 
     time: Time
     steps: frozenset[int]
@@ -46,8 +48,8 @@ Rows: TypeAlias = Sequence[FunnelRow]
 class ChainReading:
     """The choices of cerify's own funnel.
 
-    first: a funnel begins at the key's first row of step 1 only. increasing: each step has a later time than the one
-    before. window: the longest time from the first step to the last, which is allowed itself; None for any.
+    first: a funnel begins at the key's first row of step 1 only. increasing: each step has a later time than the step
+    before. window: the longest allowed time from the first step to the last; None for any.
     """
 
     window: Time | None = None
@@ -139,8 +141,8 @@ def strict_increase(rows: Rows, n: int, w: Time) -> int:
 def strict_order(rows: Rows, n: int, w: Time) -> int:
     """Return the level of `window_funnel` for the entries before the first that does not belong.
 
-    Entries are read by time, then by step, those of no step first, from the first of step 1 on. An entry of no step
-    does not belong, nor does one of a step whose predecessor is not reached. Steps that are reached may repeat.
+    Entries are read from the first of step 1 on, by time, then by step; entries of no step come first. An entry of no
+    step does not belong, nor does one of a step whose predecessor is not reached. Steps that are reached may repeat.
     """
     kept: list[tuple[Time, int]] = []
     for time, step in _from_first(rows):
@@ -165,9 +167,9 @@ def allow_reentry(rows: Rows, n: int, w: Time) -> int:
 
 
 def strict_deduplication(rows: Rows, n: int, w: Time) -> int:
-    """Return the level of `window_funnel` for the entries before the first repeat of a reached step but the first.
+    """Return the level of `window_funnel` for the entries before the first repeat of a reached step.
 
-    The repeat ends the history of the key, not only the window.
+    Repeats of step 1 do not count. The repeat ends the history of the key, not only the window.
     """
     kept: list[tuple[Time, int]] = []
     for time, step in _entries(rows):

@@ -79,7 +79,7 @@ def lines_of(path: Path) -> list[tuple[str, str]]:
 def parse_json(text: str | bytes, where: str) -> Any:
     """Return the value that the JSON text writes. Raises InputError.
 
-    Only finite numbers, only text that UTF-8 can carry, and no key twice in an object: which one holds is left open.
+    Numbers must be finite, and texts valid UTF-8. No object may have a key twice: JSON does not say which one counts.
     """
     try:
         value = json.loads(text, parse_constant=_not_json, parse_float=_finite, object_pairs_hook=_object)
@@ -314,10 +314,10 @@ class JsonSchema:
         self._validator, self._error = Draft202012Validator(schema), ValidationError
 
     def problem(self, value: Any) -> SchemaProblem | None:
-        """Return the problem that is nearest to the top of the value, None if it meets the schema; of a LONG value,
-        any.
+        """Return the problem that is nearest to the top of the value; None if the value meets the schema.
 
-        A value that does not, and is nested so deeply that the validator gives up, has a problem as a whole.
+        For a value that takes more than LONG bytes, return any problem. If the validator gives up because a value is
+        nested too deeply, the problem is one of the whole value.
         """
         try:
             if self._validator.is_valid(value):
@@ -333,7 +333,7 @@ class JsonSchema:
         return min(problems, key=lambda problem: len(problem.path), default=None)
 
     def _errors(self, value: Any, one: bool) -> list[ValidationError]:
-        """Return all errors of a value, or only one of them."""
+        """Return all errors of a value; only one of them if `one` is true."""
         if not one:
             return list(self._validator.iter_errors(value))
         try:

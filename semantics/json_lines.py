@@ -120,7 +120,7 @@ def reserving(obj: Any, reserved: Mapping[str, str], where: str) -> Any:
 
 
 class _Columns:
-    """The value type of each attribute as the lines show it, to refuse the first event that departs from it."""
+    """The value type of each attribute in the lines so far, to refuse the first event with another type."""
 
     def __init__(self, fields: Mapping[str, str]) -> None:
         self.types: dict[str, ValueType] = {}
@@ -160,8 +160,8 @@ class _Columns:
 # Large files of JSON Lines as Arrow tables, by Arrow's reader.
 #
 # json_events.py defines what such a file means, and writes the messages about what is wrong with it. Arrow's reader is
-# used where it can be seen that it read the same: each line one object, no number that it may have rounded, and texts
-# as texts, also those that look like times. For all else there is no table here, and the file is read line by line.
+# used only if its result is certainly the same: each line is one object, no number may have been rounded, and texts
+# stay texts, even if they look like times. Any other file is read line by line.
 
 TEXTS = re.compile(rb'"(?:[^"\\\n]|\\[^\n])*+"')  # within a line: Arrow reads blocks of lines on their own
 FIRST = 2**20  # bytes that tell which columns look like times; others that do are found when all are read
@@ -182,7 +182,7 @@ def table_of_json_lines(source: CsvSource, reading: FieldReading) -> ReadTable |
 
 
 def _as_written(data: bytes) -> pa.Table | None:
-    """Return the values of the objects in the lines; None if Arrow may have changed some."""
+    """Return the table of the objects in the lines; None if Arrow may have changed a value."""
     lines = data.count(b"\n") + (not data.endswith(b"\n"))
     if not _has_flat_objects(data, lines):
         return None
@@ -200,7 +200,7 @@ def _as_written(data: bytes) -> pa.Table | None:
     floats = [column for column in table.columns if pa.types.is_floating(column.type)]
     if any(pc.any(pc.or_(may_be_rounded(column), pc.is_nan(column))).as_py() for column in floats):
         return None
-    if any(name != name.strip() for name in names):  # of which a warning would say that they are in a header
+    if any(name != name.strip() for name in names):  # a warning would wrongly speak of a header
         return None
     return table.select(list(names))
 
@@ -208,8 +208,8 @@ def _as_written(data: bytes) -> pa.Table | None:
 def _has_flat_objects(data: bytes, lines: int) -> bool:
     """Return whether each line is one object without values in its values.
 
-    Others end the process in Arrow's reader: nested ones use up its stack, and of a line `null` it reads memory that is
-    not its own.
+    Arrow's reader crashes on other lines: nested values use up its stack, and a line `null` makes it read memory that
+    is not its own.
     """
     if b"[" in data or data.count(b"{") != lines or data.count(b"}") != lines:
         data = TEXTS.sub(b"", data)

@@ -85,7 +85,10 @@ class PositionArrays:
 
 @contextmanager
 def not_collecting() -> Iterator[None]:
-    """Look for no cycles of objects meanwhile: matches are in none, and half of the time of making many goes there."""
+    """Return a context in which Python does not collect garbage.
+
+    Matches are in no cycles, and collecting takes half of the time of making many.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -98,8 +101,8 @@ def not_collecting() -> Iterator[None]:
 class MatchColumns:
     """The columns of some matches over a stream.
 
-    attributes: those to show, in order; None for all attributes of the matches' events, in the order of the stream.
-    open_: which of the matches are open. Raises IllFormed for an attribute that no event has.
+    attributes: the attributes to show, in order; None for all that the matches' events have, in the order of the
+    stream. open_: for each match, whether it is open. Raises IllFormed for an attribute that no event has.
     """
 
     def __init__(
@@ -124,7 +127,7 @@ class MatchColumns:
         self._open = open_ if open_ is not None and any(open_) else None
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return the columns by name: at and events, those of variables, those of results, and open if any is.
+        """Return the columns by name: `at`, `events`, one per variable, one per result, and `open` if a match is open.
 
         They are lists, or arrays of Arrow where matches and stream are arrays.
         """
@@ -201,7 +204,7 @@ class MatchColumns:
 
 
 def table_of_columns(columns: Mapping[str, Sequence[Any]]) -> pa.Table:
-    """Return the table with these columns; one with values of several kinds is of JSON text."""
+    """Return the table with these columns; a column with values of several kinds becomes one of JSON texts."""
     arrays = {}
     for name, values in columns.items():
         if isinstance(values, pa.Array):
@@ -270,7 +273,7 @@ def _written_row(cells: Iterable[str]) -> str:
 
 
 def _written_rows(rows: pa.RecordBatch, format: OutputFormat) -> bytes:
-    """Return what `written_table` writes of these rows, without an object for each."""
+    """Return the bytes that `written_table` writes for these rows, without making an object of each value."""
     fields: list[Any] = []
     for name, values in zip(rows.schema.names, rows.columns, strict=True):
         if format == "jsonl":  # which leaves out null, with its name
@@ -295,7 +298,7 @@ def _json(value: Any) -> str:
 
 
 def _texts(values: pa.Array, encode: Callable[[Any], str]) -> pa.Array:
-    """Return the text of each value, and null for null; of lists that in JSON."""
+    """Return the text of each value, null for a null; the text of a list is JSON."""
     from cerify.semantics.arrow_columns import values_in
 
     if pa.types.is_list(values.type):
@@ -304,14 +307,14 @@ def _texts(values: pa.Array, encode: Callable[[Any], str]) -> pa.Array:
         return pc.binary_join_element_wise("[", pc.binary_join(lists, ", "), "]", "")
     if pa.types.is_integer(values.type):
         return values.cast(pa.string())
-    if pa.types.is_floating(values.type):  # of which 0.0 and -0.0 are two
+    if pa.types.is_floating(values.type):  # a dictionary would take 0.0 and -0.0 for one value
         return pa.array([None if v is None else encode(v) for v in values_in(values)], pa.string())
     coded = values.dictionary_encode()
     return pa.array([encode(v) for v in values_in(coded.dictionary)], pa.string()).take(coded.indices)
 
 
 def _python_values(values: Sequence[Any]) -> Sequence[Any]:
-    """Return the values as Python has them, also those in lists."""
+    """Return the values of an Arrow array, or of lists in it, as Python values; other sequences as they are."""
     if not isinstance(values, pa.Array):
         return values
     from cerify.semantics.arrow_columns import values_in
@@ -342,8 +345,8 @@ class Matches(Sequence[Match]):
       >>> found[0].events, found == [cerify.Match(1, (0, 1))]
       ((0, 1), True)
 
-    open: of each match, whether future events could still remove it; None if no match is open. Such a match has a
-    negation at its end whose window is not over where the stream ends.
+    open: for each match, whether future events could still remove it; None if no match is open. An open match ends in a
+    negation whose window is not over at the end of the stream.
     """
 
     def __init__(self, matches: Iterable[Match] | PositionArrays = ()) -> None:

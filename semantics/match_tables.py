@@ -25,8 +25,8 @@ NO_MATCHES = RESULT.empty_table()
 
 
 def table_of_matches(matches: Sequence[Any]) -> pa.Table:
-    """Return the table of some matches (events.Match, which makes such tables), with the columns of RESULT."""
-    if not matches:  # most often, where streams are short
+    """Return the table of matches of the class events.Match, with the columns of RESULT."""
+    if not matches:  # the usual case if streams are short
         return NO_MATCHES
     bindings: list[list[tuple[str, tuple[int, ...]]] | None] = [
         None if m.bindings is None else list(m.bindings) for m in matches

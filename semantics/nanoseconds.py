@@ -22,7 +22,7 @@ FEWEST_NANOSECONDS, MOST_NANOSECONDS = -(2**63) + 1, 2**63 - 1
 class NanosecondTime(datetime):
     """A UTC time with digits beyond microseconds: `nanosecond` has them, from 1 to 999.
 
-    `time_at_nanoseconds` makes them. ticks are the nanoseconds since 1970, which all comparisons ask for.
+    Make one with `time_at_nanoseconds`. ticks: the nanoseconds since 1970, by which times are compared.
     """
 
     __slots__ = ("nanosecond", "ticks")
@@ -104,7 +104,7 @@ class NanosecondTime(datetime):
 class NanosecondInterval(timedelta):
     """A difference of times with digits beyond microseconds: `nanosecond` has them, from 1 to 999.
 
-    The timedelta is the number of whole microseconds below it. `interval_of_nanoseconds` makes them.
+    Make one with `interval_of_nanoseconds`. The timedelta itself is the interval, rounded down to microseconds.
     """
 
     __slots__ = ("nanosecond",)

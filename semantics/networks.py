@@ -67,7 +67,7 @@ def _tens(low: int, high: int) -> Iterator[str]:
 
 
 def _addresses(groups: Sequence[Interval], end: str, i: int = 0) -> str:
-    """Return the pattern of the groups from the i-th on, in which `::` may replace zeros, and of the rest."""
+    """Return the pattern of the groups from number i on, in which `::` may replace zeros, and of the end."""
     plain = _group(groups[i]) + (f":{_addresses(groups, end, i + 1)}" if i + 1 < len(groups) else end)
     if groups[i][0] > 0:
         return plain
@@ -83,7 +83,7 @@ def _after_zeros(optional: Sequence[Interval], rest: Sequence[Interval], end: st
 
 
 def _last_of(groups: Sequence[Interval]) -> str:
-    """Return the pattern of any number of the last of some groups, each with a colon after it."""
+    """Return the pattern of the last k groups, for any k, each with a colon after it."""
     if len({*groups}) == 1:
         return f"(?:{_group(groups[0])}:){{0,{len(groups)}}}"
     return reduce(lambda text, group: f"(?:{text}{_group(group)}:)?", groups, "")

@@ -1,10 +1,9 @@
 """Events from objects: lines of JSON, and mappings of Python.
 
-An object says of each attribute what it is, and objects of one file need not agree. What is read here is read
-leniently: a field that cannot be an attribute is left out of the events with the reason, which `Stream.require_read`
-raises for the queries that name it. Refusing the file instead makes logs useless whose interesting fields are fine.
-Objects inside objects are attributes by their paths: {"process": {"name": "x"}} and {"process.name": "x"} are one
-attribute.
+Each object has its own attributes, and objects of one file need not agree on them. So reading is lenient: a field that
+cannot be an attribute is left out of the events with the reason, which `Stream.require_read` raises for the queries
+that name it. To refuse the file instead would make logs useless whose interesting fields are fine. Objects inside
+objects are attributes by their paths: {"process": {"name": "x"}} and {"process.name": "x"} are one attribute.
 """
 
 from __future__ import annotations
@@ -94,8 +93,8 @@ def fitted_objects(
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Return flat objects for a schema: with the times of `FieldReading.timed_fields`, and warnings about their units.
 
-    Lists, which no schema has, are left out; the number of their elements is kept where the schema has it. What is no
-    time is left for the schema to refuse. Raises InputError, IllFormed.
+    Lists, which no schema has, are left out; the number of their elements is kept if the schema has it. A value that is
+    not a time stays, for the schema to refuse. Raises InputError, IllFormed.
     """
     fitted: list[dict[str, Any]] = []
     for obj in objects:
@@ -135,7 +134,7 @@ def fitted_objects(
 def what_list(name: str, paths: Collection[str] = ("",)) -> str:
     """Return the reason why a list is not an attribute, with the attributes that stand for it.
 
-    paths: those to the values in its elements, "" where these are values, none where they cannot be asked for.
+    paths: the paths to the values in its elements; "" if elements are values, no path if queries cannot test elements.
     """
     counted = f"number of elements is the attribute {f'{name}.{COUNT}'!r}"
     if not paths:
@@ -147,7 +146,9 @@ def what_list(name: str, paths: Collection[str] = ("",)) -> str:
 
 
 def paths_of_first(rows: Iterable[Sequence[Any] | None]) -> list[str]:
-    """Return the paths to the values in the first element that is there of some lists, see `what_list`."""
+    """Return the paths to the values in the first element of these lists that is not null, as
+    `what_list` takes them.
+    """
     return next((list(_paths(one)) for row in rows for one in row or () if one is not None), [""])
 
 
@@ -167,8 +168,10 @@ def _paths(element: Any) -> Iterator[str]:
 
 
 def asked_element(name: str, lists: Collection[str]) -> tuple[str, str, str] | None:
-    """Return the list, the path in its elements ("" for none) and the element's text in an attribute like
-    "tags.any.new".
+    """Split an attribute like "tags.any.new" into the list, the path in its elements ("" for none), and the element's
+    text.
+
+    Returns None if the attribute names none of the lists.
     """
     at = name.find(ANY)
     while at > 0:
@@ -235,7 +238,8 @@ def _has(element: Any, keys: str, text: str) -> bool:
 class ObjectRows:
     """Collects objects, and makes events of them.
 
-    place names a row by its number for messages, as "line 3"; name is that of the file, "" for objects of Python.
+    place: the function from a row's number to its place, such as "line 3". name: the file's name, "" for Python
+    objects.
     """
 
     def __init__(self, reading: FieldReading, name: str, place: Callable[[int], str]) -> None:
@@ -245,8 +249,8 @@ class ObjectRows:
         self._as_they_are = frozenset({bool, float} if self._is_json else {bool, int, float})
         self._types: list[str] = []
         self._rows: list[dict[str, Any]] = []
-        self._classes: dict[str, dict[type, int]] = {}  # of each attribute the classes of its values, and first rows
-        self._lists: dict[str, dict[int, Sequence[Any]]] = {}  # of each attribute those of its rows that have one
+        self._classes: dict[str, dict[type, int]] = {}  # by attribute the classes of values, with first rows
+        self._lists: dict[str, dict[int, Sequence[Any]]] = {}  # for each attribute its rows with a list
         self.unread: dict[str, str] = {}
         self.notes: list[str] = []
 
@@ -260,7 +264,7 @@ class ObjectRows:
         fields = flattened(obj, self.where(row)) if _is_nested(obj) else obj
         type_column, time_column, known = self._reading.type_column, self._reading.time_column, self._classes
         attributes: dict[str, Any] = {}
-        unseen: list[str] = []  # those that have no value of this class in an earlier event
+        unseen: list[str] = []  # attributes without a value of this class in an earlier event
         type_: Any = None
         for name, value in fields.items():
             if name == type_column:

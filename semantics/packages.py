@@ -57,7 +57,7 @@ def installed(name: str) -> bool:
     """Return whether a package can be imported."""
     try:
         return name in sys.modules or find_spec(name) is not None
-    except ModuleNotFoundError:  # a finder that refuses it
+    except ModuleNotFoundError:  # an import hook may refuse the package
         return False
 
 

@@ -137,12 +137,12 @@ Explanation: TypeAlias = Callable[[UnexpectedInput, str, Lark], ParseError]
 MOST_READ = 2_000  # characters of a text that is read anew with another sign
 CONNECTIVES = {"AND", "OR"}
 SIGNS = (";", ":", ",", ")", "}", "]")
-"""What is forgotten between two parts of a text, or after them."""
+"""Signs that users forget between two parts of a text, or after them."""
 
 LEFT_OUT = (*SIGNS, "(", "{", "[")
-"""Signs without which a query asks the same; without any other it may ask for something else, as ORDER BY -x."""
+"""Superfluous signs that may be left out of a query; without other signs it may mean something else (ORDER BY -x)."""
 CONJUNCTIONS = (("AND",), ("and",))
-"""What is forgotten before a word or a bracket, where it is no sign."""
+"""Words that users forget before a word or a bracket."""
 
 MOST_WORDS = 4  # of a name with blanks that stands without quotes
 
@@ -211,7 +211,7 @@ def place_of(error: UnexpectedInput, text: str) -> Span:
 
 
 def _unclosed(text: str) -> int | None:
-    """Return the place of the last ( that no ) follows; brackets in strings do not count."""
+    """Return the place of the last ( that is not closed; brackets in strings do not count."""
     opened: list[int] = []
     for found in re.finditer(r"'[^']*'|\"[^\"]*\"|[()]", text):
         if found[0] == "(":
@@ -296,7 +296,7 @@ def _keywords(accepted: Set[str], parser: Lark) -> set[str]:
 def read_before(text: str, position: int, parser: Lark) -> tuple[list[Token], set[str]]:
     """Return the tokens before a text's error, and the terminals that could follow there.
 
-    Asked before the parser has seen what is wrong there: a token that it refuses may have closed what was open.
+    The parser stops before the wrong token, since even a token that it refuses can close rules that were open.
     """
     reading, tokens = parser.parse_interactive(text), []
     with suppress(UnexpectedInput):
@@ -362,7 +362,7 @@ def parsed(
 ) -> Any:
     """Return the formula that the text writes. Raises ParseError, or BudgetExceeded where it is nested too deeply.
 
-    explanation: the function that makes the error for a text that the grammar does not accept.
+    explanation: a function that returns the error for a text that the grammar does not accept.
     """
     with errors_in(text):
         if not (text.isascii() or encodable(text)):
@@ -393,8 +393,8 @@ def parsed(
 
 
 def node(class_: type[Any], spanned: bool = True) -> Any:
-    """Return a rule that makes a node of the class: its fields are the operands and names of the
-    rule, in their order.
+    """Return a builder's method for a rule: it makes a node whose fields are the operands and names in the rule, in
+    order.
     """
 
     def rule(self: PredicateBuilder, meta: Meta, *children: Any) -> Any:
@@ -488,7 +488,9 @@ def comparator_of(token: Token) -> pred.Comparator:
 
 
 def require_alone(predicate: pred.Predicate, brackets: str, more: str, span: Span) -> None:
-    """Raise ParseError where an attribute inside brackets, which `brackets` names, has a variable."""
+    """Raise ParseError if an attribute inside brackets has a variable; `brackets` and `more` are parts
+    of the message.
+    """
     for attribute in mentions(predicate):
         if attribute.variable is not None:
             raise ParseError(
@@ -499,7 +501,7 @@ def require_alone(predicate: pred.Predicate, brackets: str, more: str, span: Spa
 
 
 def require_variables(predicate: pred.Predicate, variable: str, events: str, example: str, span: Span) -> None:
-    """Raise ParseError where an attribute outside brackets has no variable, or there is no attribute."""
+    """Raise ParseError if an attribute outside brackets has no variable, or if there is no attribute."""
     for attribute in mentions(predicate):
         if attribute.variable is None:
             is_value = isinstance(predicate, pred.Comparison) and predicate.right == attribute

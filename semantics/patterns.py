@@ -1,7 +1,7 @@
 """Regular expressions matched in plain Python, in time linear in the text.
 
-A pattern becomes a nondeterministic automaton (K. Thompson, Regular expression search algorithm, 1968), of which the
-sets of states that a text reaches are computed as they are needed.
+A pattern becomes a nondeterministic automaton (K. Thompson, Regular expression search algorithm, 1968). The sets of
+states that a text reaches are computed when they are needed.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Characters:
 
 @dataclass(frozen=True)
 class RegexTest:
-    """A test of the characters before and after, without a character of its own."""
+    """An assertion, such as ^: a test of the characters before and after a place."""
 
     kind: Assertion
 
@@ -105,7 +105,7 @@ class RegexChoice:
 
 @dataclass(frozen=True)
 class RegexRepeat:
-    """A part several times; most is None for as often as one likes."""
+    """A part several times, from least to most; most is None for no limit."""
 
     part: Node
     least: int
@@ -569,5 +569,5 @@ def _matcher(pattern: str) -> Callable[[str], bool]:
 
 
 def whole(pattern: str) -> str:
-    """Return a pattern that matches the whole string if the given pattern does."""
+    """Return the pattern between anchors, so that a search for it finds whole strings only."""
     return rf"\A(?:{pattern})\z"

@@ -42,7 +42,7 @@ class Attribute:
 
 
 class _Written:
-    """Remembers its hash. Values in it are equal only if their types are: in Python True == 1 == 1.0."""
+    """A node that computes its hash once. Its values are equal only if their types are: in Python True == 1 == 1.0."""
 
     __slots__ = ("_hash",)
 
@@ -120,7 +120,7 @@ class Like(_Written):
 
 @dataclass(frozen=True, slots=True)
 class Not(_Written):
-    """Complement."""
+    """The complement of a predicate."""
 
     WORD: ClassVar[str] = "Complement"  # event expressions have a "Not" of their own
 
@@ -129,7 +129,7 @@ class Not(_Written):
 
 @dataclass(frozen=True, slots=True)
 class Both(_Written):
-    """Intersection."""
+    """The intersection of two predicates."""
 
     left: Predicate
     right: Predicate
@@ -137,20 +137,20 @@ class Both(_Written):
 
 @dataclass(frozen=True, slots=True)
 class Either(_Written):
-    """Union."""
+    """The union of two predicates."""
 
     left: Predicate
     right: Predicate
 
 
 Atomic: TypeAlias = Anything | OfType | Comparison | OneOf | InRange | Like
-"""The predicates that are not combined of others."""
+"""The predicates that are not made of other predicates."""
 
 Predicate: TypeAlias = Atomic | Not | Both | Either
 
 
 def _hash_once(kind: Any) -> None:
-    """Let the hash of a predicate of the class be computed once."""
+    """Make the class compute the hash of each of its predicates only once."""
     computed = kind.__hash__
 
     def __hash__(self: Any) -> Any:
@@ -173,12 +173,12 @@ ARITHMETIC: Mapping[Operator, Callable[[int | float, int | float], int | float]]
 
 
 def holds(predicate: Predicate, event: Event) -> bool:
-    """Return whether the event is in the predicate."""
+    """Return whether the event satisfies the predicate."""
     return satisfied(predicate, lambda attribute: event.get(attribute.name), event.type)
 
 
 def classify_event(predicates: Sequence[Predicate], event: Event) -> frozenset[int]:
-    """Return the type of an event: the numbers of the predicates that it is in (tods21, Definition 5.6)."""
+    """Return the type of an event: the numbers of the predicates that it satisfies (tods21, Definition 5.6)."""
     return frozenset(i for i, P in enumerate(predicates) if holds(P, event))
 
 
@@ -238,7 +238,7 @@ def compare(comparator: Comparator, left: Value | None, right: Value | None) -> 
 
 
 def has_value(term: Term) -> Predicate:
-    """Return `term is not null`: a value equals itself, NaN differs from itself, and what is absent does neither."""
+    """Return `term is not null` as `term = term or term != term`, which is false only for an absent value."""
     return Either(Comparison("=", term, term), Comparison("!=", term, term))
 
 
@@ -302,7 +302,10 @@ def combined(
 
 
 def outcomes(predicate: Predicate, of_atom: Callable[[Atomic], tuple[bool, bool]]) -> tuple[bool, bool]:
-    """Return whether the predicate can be true, and whether it can be false, if atomic predicates are free choices."""
+    """Return whether the predicate can be true, and whether it can be false, given the same of each atomic predicate.
+
+    Atomic predicates count as independent of each other.
+    """
     return combined(
         predicate,
         of_atom,
@@ -323,7 +326,7 @@ def mapped_predicate(
     value: Callable[[Value], Value] = lambda v: v,
     pattern: Callable[[str], str] = lambda p: p,
 ) -> Predicate:
-    """Return the predicate with other attributes, constants and patterns."""
+    """Return the predicate with these functions applied to its attributes, constants and patterns."""
 
     def term(t: Term) -> Term:
         match t:
@@ -373,10 +376,10 @@ def _is_number(value: Value | None) -> bool:
 
 PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 RESERVED_TERMS = frozenset({"true", "false", "not"})
-"""Words that are no attribute where one stands alone."""
+"""Words that cannot be an attribute without quotes."""
 
 RESERVED_VARIABLES = frozenset({"true", "false"})
-"""Words that are no variable at the beginning of a term."""
+"""Words that cannot be a variable at the beginning of a term."""
 
 
 class WrittenTerm(Attribute):
@@ -386,12 +389,12 @@ class WrittenTerm(Attribute):
 
 
 def is_plain_name(name: str, reserved: Set[str] = RESERVED_TERMS) -> bool:
-    """Return whether a name is written without quotes; reserved are words of the language at its place."""
+    """Return whether a name can be written without quotes; reserved: the keywords of the language at this place."""
     return PLAIN_NAME.fullmatch(name) is not None and name not in reserved
 
 
 def show_name(name: str, reserved: Set[str] = frozenset()) -> str:
-    """Return the text of a name, in double quotes where it needs them; reserved are words of the language there."""
+    """Return the text of a name, in double quotes if needed; reserved: the keywords of the language at this place."""
     return name if is_plain_name(name, reserved) else '"' + name.replace('"', '""') + '"'
 
 
@@ -475,32 +478,32 @@ Rule = Literal[
 ]  # fmt: skip
 """What is wrong.
 
-unbound     no event can be bound to the variable where it is used; in core-CEL, none need be
+unbound     no event can be bound to the variable where it is used; in core-CEL, there need not be one
 unused      a variable is bound and never used
 unsafe      in core-CEL: a variable that holds one event is defined on both sides of a sequence
 never       there is no match, or no event that passes a filter, on any stream
 event_type  the schema has no such event type
 attribute   an event type that the variable can hold lacks the attribute
 kind        values of different kinds are compared
-arithmetic  what has to be a number is none
+arithmetic  a term has to be a number, and is not
 order       Booleans have no order
-like        what has to be a string is none
-across_keys  in CEL: what stands under PARTITION BY looks at the events of all keys
+like        a term has to be a string, and is not
+across_keys  in CEL: an operator under PARTITION BY looks at the events of all keys
 
-Of SASE+ alone:
+In SASE+ alone:
 twice         a name is given two times
 reference     the events of a variable are named in a way that does not fit it, or this clause
-good_formula  a condition of WHERE is no clause, or its last identifier is not in all its predicates (sase07, A.1)
-strategy      the strategies do not take each variable once
+good_formula  a condition of WHERE is not a clause, or its last identifier is not in all its predicates (sase07, A.1)
+strategy      some variable is in no strategy, or in several
 partition     there is nothing to partition by
-negation      a pattern with nothing but negated components, or one at the end without a window
+negation      all components are negated, or one at the end is negated and there is no window
 window        a window without length
-result        a query that is read by another returns what cannot be an attribute of an event
+result        a query that another one reads returns a value that cannot be an attribute of an event
 stream        a stream that no query makes, or that depends on itself
 
-Of MATCH_RECOGNIZE alone:
+In MATCH_RECOGNIZE alone:
 navigation  PREV, NEXT, FIRST, LAST or an aggregate is inside one that cannot have it, or looks at two variables
-subset      a union variable is no union of variables of the pattern
+subset      a union variable is not a union of variables of the pattern
 output      rows that are left out of the output of all rows
 repeated    a part of a pattern that matches no row is quantified, where the reading refuses that
 row_window  WINDOW with an anchor or MATCH_NUMBER
@@ -564,9 +567,9 @@ class Problem:
 
 
 def find_nearest_name(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that looks most like this one, if any does; one that differs in case alone does most.
+    """Return the known name that is most similar to this one; None if none is. A difference in case alone counts least.
 
-    Of names with dots what comes behind the parts that both begin with has to look alike too.
+    In names with dots, the parts after a common beginning must be similar too.
     """
     by_folded = {one.casefold(): one for one in known}
     near = nearest(name.casefold(), [one for one in by_folded if _differs_little(name.casefold(), one)])
@@ -583,7 +586,7 @@ def _differs_little(name: str, other: str) -> bool:
 
 
 def meant_name(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that looks most like this one, if any does, as a query writes it."""
+    """Return the known name that is most similar to this one, as a query writes it; None if none is similar."""
     found = find_nearest_name(name, known)
     return None if found is None else show_name(found)
 
@@ -591,10 +594,10 @@ def meant_name(name: str, known: Iterable[str]) -> str | None:
 def unknown_type(
     name: str, schema: Schema | None, span: Span | None, operators: Iterable[str] = (), OR: str | None = None
 ) -> Iterator[Problem]:
-    """Yield the problem of an event type that the schema does not have; operators: what may have been meant besides
-    types.
+    """Yield a problem if the schema does not have the event type.
 
-    OR: the word between alternatives, in a language that has no word for an event of any type.
+    operators: words that may be meant instead of a type. OR: the word between alternatives, in a language that has no
+    word for an event of any type.
     """
     if schema is not None and name not in schema.types:
         whose = "the schema has" if schema.timed else "the events have"
@@ -615,7 +618,7 @@ TIMELESS = "WITHIN measures the time of events, and these have none, so that not
 
 
 def timeless(types: Iterable[Mapping[str, str | None]], span: Span | None) -> Iterator[Problem]:
-    """Yield the problem of a window on the time where the events of no type have a time.
+    """Yield the problem of a window on the time if no event type has a time.
 
     types: the attributes of each event type, with their value types. The advice names one that looks like a time.
     """
@@ -631,7 +634,10 @@ def timeless(types: Iterable[Mapping[str, str | None]], span: Span | None) -> It
 
 
 def unmeasured(known: str | None, span: Span | None) -> Iterator[Problem]:
-    """Yield the problem of a window on the time where times are of this kind, or value type (None: not known)."""
+    """Yield the problem of a window on the time if times are texts or Booleans.
+
+    known: the kind or the value type of times; None if it is not known.
+    """
     if known in ("string", "bool"):
         hint = f"; as_stream(events, time_column='{TIME}') reads times of text" if known == "string" else ""
         message = f"WITHIN measures the time of events, a number or a timestamp, and here {TIME} is a {known}{hint}"
@@ -641,7 +647,7 @@ def unmeasured(known: str | None, span: Span | None) -> Iterator[Problem]:
 def lacking(
     holder: str, attribute: str, held: frozenset[str], schema: Schema | None, span: Span | None
 ) -> Iterator[Problem]:
-    """Yield the problem of the event types, among those that the holder may hold, that lack the attribute."""
+    """Yield a problem if some event types that the holder may hold lack the attribute. holder: its name in messages."""
     if schema is None:
         return
     known = sorted(held & schema.types.keys())
@@ -653,7 +659,7 @@ def lacking(
     verb, it = ("have", "they have") if more else ("has", "it has")
     message = f"{', '.join(found)}{which} {verb} no attribute {attribute!r}; {it} {format_names(names)}"
     meant = meant_name(attribute, names)
-    if meant is None and not PLAIN_NAME.fullmatch(attribute):  # which was written in double quotes
+    if meant is None and not PLAIN_NAME.fullmatch(attribute):  # it was written in double quotes
         string = attribute.replace("'", "''")
         message += f"; a string is written in single quotes: '{string}'"
     yield Problem("attribute", message, span, meant, len(found) < len(known))
@@ -667,7 +673,8 @@ def never_true(
     span: Span | None,
     always: frozenset[str] = frozenset(),
 ) -> Iterator[Problem]:
-    """Yield the problem of a predicate on all events of the holder that is never true for them, or for a certain type.
+    """Yield a problem if no type of the holder makes a predicate on all its events true, or a type in `always` does
+    not.
 
     always: the types that the holder surely has if it has an event at all. This function reports types that each lack
     one of the attributes needed together. For an attribute that no type has, see `lacking`.
@@ -736,7 +743,7 @@ def time_problems(schema: Schema | None, span: Span | None) -> Iterator[Problem]
 
 
 def number_problems(term: Term, schema: Schema | None, span: Span | None) -> Iterator[Problem]:
-    """Yield the problem of a term that has to be a number and is none by the schema."""
+    """Yield a problem if a term has to be a number, and the schema says that it is not one."""
     if schema is not None and (known := _kind_of_predicate(term, schema)) not in (None, "number"):
         yield Problem("arithmetic", f"{show_term(term)} is a {known}, where a number is needed", span)
 

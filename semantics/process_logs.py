@@ -109,7 +109,7 @@ def _stream(
 
 
 def _parse_xml(source: CsvSource, start: Any, end: Any, text: Any) -> None:
-    """Parse a file of XML, calling these for elements and text. Raises InputError."""
+    """Parse a file of XML, calling start, end and text for its elements and its text. Raises InputError."""
     parser = expat.ParserCreate()
     depth = 0
 
@@ -142,7 +142,7 @@ def _parse_xml(source: CsvSource, start: Any, end: Any, text: Any) -> None:
 
 
 class _XesLog:
-    """The events of a log of XES, as the elements come."""
+    """Collects the events of a log of XES while expat parses it."""
 
     def __init__(self, name: str) -> None:
         self.events: list[dict[str, Any]] = []
@@ -222,7 +222,10 @@ class _OcelLog:
     unread: dict[str, str] = field(default_factory=dict)
 
     def rows(self, name: str, object_type: str | None) -> Iterator[dict[str, Any]]:
-        """Yield the events with the ids of their objects by type, or for one type one event for each object."""
+        """Yield each event with the ids of its objects, by their type.
+
+        With an object type, yield instead each event once for each of its objects of this type, as the case.
+        """
         if object_type is not None and object_type not in self.types.values():
             there = ", ".join(sorted(set(self.types.values()))) or "none"
             raise InputError(f"{name}: no objects of the type {object_type!r}; the types of objects are {there}")
@@ -289,7 +292,7 @@ def _ocel_value(kind: str, value: Any, where: str, name: str, unread: dict[str, 
 
 
 class _OcelXml:
-    """An OCEL 2.0 log of XML, as the elements come."""
+    """Collects the events and objects of an OCEL 2.0 log in XML while expat parses it."""
 
     def __init__(self, name: str) -> None:
         self.log = _OcelLog()

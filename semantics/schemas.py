@@ -15,7 +15,7 @@ TYPE = "type"  # the reserved key, and column, of an event's type
 TIME = "time"  # the reserved key, and column, of an event's time
 
 Order = Literal["strict", "non-decreasing", "any"]
-"""The order of the times of a stream: each later than those before, none earlier, or any. An event may have no time."""
+"""Each time is later than the times before, none is earlier, or any order. An event may have no time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ def require_schema(schema: object) -> None:
 class ObservedSchema(Schema):
     """A schema made from events: a type has the attributes of its events. The time may be among them.
 
-    mixed: the attributes of which the stream has values of several types; their value type here stands for any.
+    mixed: the attributes with values of several types in the stream; the value type that they have here means nothing.
     """
 
     timed: ClassVar[bool] = False

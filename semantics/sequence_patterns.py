@@ -45,12 +45,12 @@ class AnyRow:
 
 @dataclass(frozen=True, slots=True)
 class AnyRows:
-    """`.*`: any number of rows, as few as will do."""
+    """`.*`: any number of rows, as few as possible."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimeClause:
-    """`(?t<=N)`: rows are passed over until one is so far in time from the row before."""
+    """`(?t<=N)`: skips rows up to a row at this distance in time from the row before."""
 
     sign: str
     distance: int
@@ -120,11 +120,12 @@ def sequence_rows(parts: Sequence[SequencePart], rows: Rows) -> tuple[int, ...] 
 
 
 def longest_attempt(parts: Sequence[SequencePart], rows: Rows) -> tuple[int, ...] | None:
-    """Return the rows taken by the parts `(?N)` of the attempt that takes the most, the first of several; None if none.
+    """Return the rows taken by the parts `(?N)` in the attempt that takes most rows, the first of several; None if
+    none.
 
-    This is the answer of ClickHouse's sequenceMatchEvents, also for a key with a match: if a pattern ends in `.`, an
-    attempt that fails there has as many rows, and is the answer if it comes first. Rows are numbered as in
-    `sequence_rows`.
+    This is the answer of ClickHouse's sequenceMatchEvents, also for a key with a match. If a pattern ends in `.`, an
+    attempt that fails only there has as many rows as a match, and is the answer if it comes first. Rows are numbered as
+    in `sequence_rows`.
     """
     search = _search(parts, rows)
     next(_matches(search), None)

@@ -1,4 +1,4 @@
-"""What a stream of events has: types, attributes with kinds and ranges, and what may be its key, its time, its type."""
+"""Summarize a stream: its types, its attributes with kinds and ranges, and which of them may be key, time and type."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class AttributeSummary:
 class StreamSummary:
     """A summary of a stream: its events by type, and the attributes of each type and of all.
 
-    unread is the stream's; lists_of_objects are the attributes whose lists have objects only.
+    unread: as in the stream. lists_of_objects: the attributes whose lists have only objects.
     """
 
     events: int

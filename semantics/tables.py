@@ -1,7 +1,7 @@
 """CSV files row by row, in plain Python: the lines of rows for messages, and the events of small files.
 
-`stream_of_csv` gives what csv_file.py and arrow_tables.py give by Arrow's columns, where it is clear which type Arrow
-would infer for a column; a property test compares the two.
+`stream_of_csv` returns the events that Arrow's reader (`read_csv`) gives, where it is clear which type Arrow would
+infer for a column; a property test compares the two.
 """
 
 from __future__ import annotations
@@ -68,10 +68,10 @@ MARKS: Mapping[bytes, str] = {
     b"\xfe\xff": UTF_16,
     b"\x1f\x8b": "it is compressed (gzip): unpack it first",
 }
-"""How files begin that are not text in UTF-8, and what they are."""
+"""The first bytes of files that are not text in UTF-8, and a sentence about each kind."""
 
 TEXT = re.compile(r"(?!(?i:nan|inf|infinity|true|false|0x.*)\Z)[A-Za-z_](.*\S)?", re.DOTALL)
-"""Cells that are nothing but text, whatever the others of their column are."""
+"""Cells that can only be text, whatever the other cells of their column are."""
 
 TIME_OF_DAY = re.compile(r"\d\d:\d\d(:\d\d)?")
 CLEAR: Mapping[ValueType, Sequence[re.Pattern[str]]] = {
@@ -79,10 +79,10 @@ CLEAR: Mapping[ValueType, Sequence[re.Pattern[str]]] = {
     "bool": [re.compile("true|True|TRUE|false|False|FALSE")],
     "float": [re.compile(r"-?[0-9]{1,15}(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?")],
 }
-"""Of each value type, forms of cells; where all cells of a column have one form, the column is of that type."""
+"""For each value type, forms of cells: if all cells of a column have one of these forms, it is of that type."""
 
 PADDED = "-?0[0-9]"
-"""How an id such as 007 begins, which is not 7: with such a cell a column of numbers is one of texts."""
+"""The beginning of an id such as 007, which is not 7: one such cell makes a column of numbers one of texts."""
 
 
 SMALL = 2**16  # bytes
@@ -131,7 +131,7 @@ def line_of(source: CsvSource, row: int) -> str:
 
 
 def records(source: CsvSource, errors: str = "replace") -> Iterator[tuple[int, list[str]]]:
-    """Yield the records as Arrow counts them, that is without empty lines, each with the line that it starts on."""
+    """Yield the records as Arrow counts them, that is without empty lines, each with the line on which it starts."""
     with source.open() as file, io.TextIOWrapper(file, "utf-8-sig", errors=errors, newline="") as text:
         reader, line = csv.reader(text), 1 - source.added_lines
         for record in reader:
@@ -141,10 +141,10 @@ def records(source: CsvSource, errors: str = "replace") -> Iterator[tuple[int, l
 
 
 def require_closed_quotes(source: CsvSource) -> None:
-    """Raise InputError where the file ends inside of a quoted cell, which readers take for its end.
+    """Raise InputError where the file ends inside a quoted cell, which readers take for the end of the cell.
 
-    Such a file has an odd number of quotation marks, or one in a cell that does not begin with it; only files with an
-    odd number are read record by record.
+    Such a file has an odd number of quotation marks, or a quotation mark in a cell that does not begin with one. Only
+    files with an odd number are read record by record.
     """
     with source.open() as file:
         if not sum(block.count(b'"') for block in iter(partial(file.read, BLOCK), b"")) % 2:
@@ -197,10 +197,10 @@ def not_utf8(source: CsvSource) -> str:
 def stream_of_csv(
     source: CsvSource, schema: Schema | None, reading: FieldReading = FieldReading(), lenient: bool = False
 ) -> Stream:
-    """Return the stream of a CSV file; schema and reading are as for `read`.
+    """Return the stream of a CSV file; schema and reading are as for `read_stream`.
 
-    Raises InputError, also where it takes Arrow's reader: for quotes, columns without names, and values
-    whose type in Arrow is not clear. With lenient such columns are left out of the events.
+    Raises InputError, also if only Arrow can read the file: for quotes, columns without names, and values whose type in
+    Arrow is not clear. With lenient, columns of such values are left out of the events.
     """
     header, rows, lines = _table(source)
     default = reading.default_type
@@ -221,9 +221,10 @@ def stream_of_rows(
     reading: FieldReading = FieldReading(),
     lenient: bool = False,
 ) -> Stream:
-    """Return the stream of rows of cells; an empty cell is no value. Messages use name for the whole, places for rows.
+    """Return the stream of rows of cells; an empty cell is an absent attribute.
 
-    With lenient and without a schema, columns whose cells have no clear type are left out with the reason.
+    In messages, `name` names the whole and `places` the rows. With lenient and without a schema, columns whose cells
+    have no clear type are left out with the reason.
     """
     declared: Mapping[str, ValueType] = {} if schema is None else schema.attributes
     timed = {} if schema is None else reading.timed_fields(schema)
@@ -421,10 +422,10 @@ def read_csv(
     unread: dict[str, str] | None = None,
     time_column: str | None = None,
 ) -> pa.Table:
-    """Return the table of a CSV file, given the value types of some of its columns, or of others too. Raises
-    InputError.
+    """Return the table of a CSV file. Raises InputError.
 
-    With unread, columns that floats would round are left out of the table, and the reasons are added there.
+    known: the value types of some of its columns; other names may be among them. With unread, columns that floats would
+    round are left out of the table, and the reasons are added there.
     """
     require_closed_quotes(source)
     texts = dict.fromkeys(known, pa.string())

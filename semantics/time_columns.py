@@ -84,8 +84,8 @@ FORMS = "a time is ISO 8601, as 2013-01-31T14:05:00Z, or a number of seconds; --
 class TimeReading:
     """The way to read the column of the time.
 
-    unit: of numbers; None finds it out. format: of texts, as strptime has it ("%d/%m/%Y %H:%M:%S"); None is ISO 8601.
-    round_times: cut digits beyond microseconds off; without it nanoseconds are kept.
+    unit: the unit of numbers; None infers it. format: the format of texts, as strptime takes it ("%d/%m/%Y %H:%M:%S");
+    None is ISO 8601. round_times: cut digits beyond microseconds off; without it nanoseconds are kept.
     """
 
     unit: TimeUnit | None = None
@@ -104,12 +104,13 @@ class TimeReading:
 class FieldReading:
     """Which fields hold the type and the time of an event, and how the time is read.
 
-    type_column and time_column may be paths into objects, as "event.category". default_type is the type of events
-    without that field; None makes them an error. texts are the attributes whose texts stay texts even where they all
-    look like times. types renames event types: {"start": "begin"} reads events of the type start as of begin.
-    records is the path to the list that has the events, in a file that is one object of JSON. header has the names of
-    the columns of a CSV file that has no line of them.
-    object_type is the type of the objects of an OCEL log whose lives are read.
+    type_column, time_column: names, or paths into objects such as "event.category".
+    default_type: the type of events without that field; None makes them an error.
+    texts: the attributes whose texts stay texts even if they all look like times.
+    types: other names of event types; {"start": "begin"} reads the type start as begin.
+    records: the path to the list of events in a file that is one JSON object.
+    header: the column names of a CSV file without a header.
+    object_type: for OCEL logs: an event is read once for each of its objects of this type.
     """
 
     type_column: str = TYPE
@@ -128,15 +129,15 @@ class FieldReading:
         return {self.type_column: TYPE} | ({} if self.time_column is None else {self.time_column: TIME})
 
     def hidden(self, names: Iterable[str]) -> set[str]:
-        """Return the reserved names that are columns of the data and are taken by other columns."""
+        """Return the reserved names that the data has as columns while other columns take these names."""
         there = set(names)
         return {meant for column, meant in self.reserved.items() if column != meant and column in there} & there
 
     def timed_fields(self, schema: Schema) -> dict[str, TimeReading]:
-        """Return the attributes whose values are turned into times under a schema, with the way to read them.
+        """Return the attributes whose values become times under a schema, with the way to read them.
 
         These are the time, unless the schema declares it as a number, and the attributes with a unit. Raises IllFormed
-        where an option asks for times, and the schema has numbers or texts.
+        if an option reads times and the schema has numbers or texts.
         """
         times = {name: TimeReading(unit, None, self.times.round_times) for name, unit in schema.units.items()}
         declared = schema.attributes.get(TIME, "timestamp")
@@ -183,7 +184,9 @@ def are_epochs(low: float, high: float) -> bool:
 
 
 def unit_note(field: str, unit: TimeUnit, low: float, high: float) -> str | None:
-    """Return the warning about a column whose unit was found out, given its smallest and largest number."""
+    """Return the warning about a column whose unit was inferred, given its smallest and largest number; None for
+    seconds.
+    """
     if unit == "s":
         other = unit_of(high, high)
         if other == "s" or not are_epochs(low, low):
@@ -265,7 +268,7 @@ def time_of_number(number: float, unit: TimeUnit, round_times: bool = False) -> 
 
 
 def _microseconds(number: float, per: int) -> float:
-    """Return microseconds, by the one operation on floats that Arrow does too."""
+    """Return the microseconds of a number of units, of which `per` make a second, rounded as Arrow rounds."""
     return number * (10**6 / per) if per <= 10**6 else number / (per / 10**6)
 
 
@@ -291,9 +294,10 @@ def times_of_texts(values: Sequence[Value | None], how: TimeReading = TimeReadin
 
 
 def require_range(times: list[Value | None]) -> list[Value | None]:
-    """Return the times of a column. Raises BadTime for one that no column of nanoseconds has, where others have some.
+    """Return the times of a column. Raises BadTime if some have nanoseconds and a column of nanoseconds cannot have
+    them all.
 
-    A column of 64 bits has nanoseconds of the years 1678 to 2261.
+    Such a column has 64 bits, for the years 1678 to 2261.
     """
     if (row := first_out_of_range(times)) is not None:
         raise BadTime(row, f"{times[row]} {NANOSECONDS_OUT_OF_RANGE}")
@@ -306,7 +310,7 @@ def times_of_column(
     """Return the values of the time column as whole seconds or as times, and a warning about their unit, if any.
 
     field: the name of the column in the data. An empty text counts as absent, as in CSV. Raises BadTime for a value
-    that is not a time, and for mixed kinds.
+    that is not a time, and for values of several kinds.
     """
     values = [None if isinstance(value, str) and not value else value for value in values]
     known = [(row, value) for row, value in enumerate(values) if value is not None]
@@ -402,7 +406,9 @@ def _number(value: Value, row: int) -> int | float:
 
 
 def rename_fields(names: Sequence[str], reserved: Mapping[str, str], name: str) -> list[str]:
-    """Return the names of columns with those of the event type and the time reserved, as `fitted_table` explains."""
+    """Return the names of columns, with the reserved names for the columns of type and time, as `fitted_table`
+    explains.
+    """
     for blank in (column for column in names if column != column.strip()):
         warnings.warn(InputWarning(f"{name}: the blanks around {blank!r} belong to the column's name"), stacklevel=2)
     for column, meant in reserved.items():
@@ -437,7 +443,7 @@ NO_TYPE = f"empty; every event needs a type: {GIVE_TYPE}"
 
 
 def with_type(table: pa.Table, type_column: str, default_type: str | None) -> pa.Table:
-    """Return the table in which rows without a type get the default, if there is one."""
+    """Return the table with the default type, if there is one, in rows without a type."""
     if default_type is None or table.column_names.count(type_column) > 1:
         return table
     if type_column in table.column_names:
@@ -452,7 +458,7 @@ def with_type(table: pa.Table, type_column: str, default_type: str | None) -> pa
 
 
 def typed(obj: Mapping[str, Any], type_column: str, default_type: str | None) -> Mapping[str, Any]:
-    """Return the object with its own type, or else the default, if there is one."""
+    """Return the object with its own type; if it has none, with the default type, if there is one."""
     return obj if default_type is None or not is_blank(obj.get(type_column)) else {**obj, type_column: default_type}
 
 

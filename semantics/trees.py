@@ -88,7 +88,9 @@ def children(node: T) -> tuple[T, ...]:
 
 
 def subtrees(root: N, below: Callable[[N], Sequence[N]] = children) -> Iterator[N]:  # type: ignore[assignment]
-    """Yield all nodes of a tree, each before those below it, left to right; below: what is directly below a node."""
+    """Yield all nodes of a tree, each before those below it, left to right; below: returns the nodes directly below a
+    node.
+    """
     pending = [root]
     while pending:
         node = pending.pop()
@@ -97,7 +99,9 @@ def subtrees(root: N, below: Callable[[N], Sequence[N]] = children) -> Iterator[
 
 
 def depth(root: N, below: Callable[[N], Iterable[N]]) -> int:
-    """Return the number of nodes on the longest way down from the root; below: as of subtrees."""
+    """Return the number of nodes on the longest way down from the root; below: returns the nodes
+    directly below a node.
+    """
     deepest, pending = 0, [(root, 1)]
     while pending:
         node, level = pending.pop()
@@ -107,7 +111,7 @@ def depth(root: N, below: Callable[[N], Iterable[N]]) -> int:
 
 
 def rebuilt(node: T, below: Sequence[T]) -> T:
-    """Return the node with as many other trees directly below it, and without a span."""
+    """Return a copy of the node with these trees directly below it, and without a span."""
     values: list[Any] = []
     pending = iter(below)
     for name in _fields(node):
@@ -122,8 +126,8 @@ def rebuilt(node: T, below: Sequence[T]) -> T:
 
 
 def _preorder(root: object) -> Iterator[object]:
-    """Yield the classes of a tree's nodes and the values at its leaves with their types, each node before what is below
-    it.
+    """Yield the classes of a tree's nodes, and the values at its leaves with their types, each node before its
+    operands.
 
     A class has a fixed number of fields, and a tuple comes with its length: no two trees have the same sequence.
     """
@@ -167,16 +171,16 @@ class Operator:
     """The data of one operator.
 
     node: the class of its nodes; node.operands names the fields that hold its operands.
-    name: a word in lower case: in profiles of generators, in names of mutants, and the feature of the suite.
+    name: a word in lower case, for profiles of generators, names of mutants, and the feature of the suite.
     symbol: the operator in messages. title: its name in words.
-    clause: where its clause is printed, as the cases of the suite cite it.
-    text: how it is printed; a field of the node in braces, and the node itself where these are empty.
-    position, level: where parentheses are needed: an operand is put in parentheses where its own level is lower than
-        that of its place; the higher, the tighter.
+    clause: the place where its clause is printed, as the cases of the suite cite it.
+    text: the form of its text; a field of the node in braces, and the node itself where these are empty.
+    position, level: where parentheses are needed: an operand is put in parentheses if its own level is lower than the
+        level of its place. A higher level binds more tightly.
     samples: functions from operands to a node, for generators and tests; the class itself where a node has no other
         fields than its operands.
     aliases: other spellings of the symbol that parse.
-    chains: of an infix operator, whether another one of its level may be its first operand without parentheses.
+    chains: for an infix operator, whether its first operand may be another operator of its level without parentheses.
     monotone: whether fewer matches of the operands never give more matches.
     """
 
@@ -195,7 +199,7 @@ class Operator:
 
     @property
     def plain(self) -> bool:
-        """Return whether its nodes have operands, and no other fields."""
+        """Return whether its nodes have operands and no other fields."""
         return bool(self.node.operands) and self.node.operands == getattr(self.node, "__match_args__", ())
 
     def instances(self) -> tuple[Callable[..., Any], ...]:
@@ -218,7 +222,7 @@ def index_by_name(operators: Operators) -> Mapping[str, Operator]:
 
 
 def spelt(operators: Operators, *positions: Position) -> dict[str, Any]:
-    """Return the classes of nodes by symbol and alias, of the operators with one of these positions."""
+    """Return the classes of nodes by symbol and by alias, for the operators with one of these positions."""
     found = (operator for operator in operators.values() if operator.position in positions)
     return {symbol: operator.node for operator in found for symbol in (operator.symbol, *operator.aliases)}
 
@@ -274,8 +278,9 @@ def with_operands(operators: Operators, number: int) -> tuple[type[Any], ...]:
 
 
 def ranks(operators: Operators) -> dict[type[Any], int]:
-    """Return by class the place of each operator among those with as many operands; those with
-    other fields come last.
+    """Return by class the place of each operator among the operators with as many operands.
+
+    Operators with other fields come last.
     """
     found: dict[type[Any], int] = {}
     for number in {len(o.node.operands) for o in operators.values()}:

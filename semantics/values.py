@@ -78,7 +78,7 @@ BLANKS = "; the blanks around it belong to the value: leave them out"
 
 
 def quote_text(text: str) -> str:
-    """Return the text in quotes for a message, cut where it is long."""
+    """Return the text in quotes for a message, shortened if it is long."""
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
@@ -91,12 +91,11 @@ def blanks_around(cell: str) -> str:
 
 
 def value_of(value: Any, where: str) -> Value | None:
-    """Return the value of an attribute for a Python value; where: the place of the attribute, for the InputError if it
-    has no value type.
+    """Return the value of an attribute for a Python value.
 
     The result has exactly the class int, float, str or bool, or is a UTC time; a time without an offset is taken as
     UTC. A date becomes its midnight, as in a column; a scalar of NumPy its Python value; NaT and NA of NumPy and pandas
-    become None.
+    become None. Raises InputError for a value without a value type; where: the place of the attribute, for its message.
     """
     if hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
         value = _of_numpy(value, where)
@@ -157,7 +156,7 @@ def is_text(name: object) -> bool:
 
 
 def encodable(text: str) -> bool:
-    """Return whether the text has no half of a surrogate pair, which no file and no Arrow column can have."""
+    """Return whether the text has no half of a surrogate pair, which neither files nor Arrow columns can have."""
     if text.isascii():
         return True
     try:
@@ -227,8 +226,8 @@ def plain(value: Any) -> Any:
 def parse_time(text: str, keep_nanoseconds: bool = False) -> datetime:
     """Return the UTC time of an ISO 8601 text; one without an offset is taken as UTC.
 
-    keep_nanoseconds: whether digits beyond microseconds are read, as those of data; queries and the protocol have none.
-    Raises ValueError, whose message says of the text what is wrong, as in "is not an ISO 8601 time".
+    keep_nanoseconds: whether digits beyond microseconds are read, as in data; queries and the protocol have none.
+    Raises ValueError; its message continues a sentence about the text, as in "is not an ISO 8601 time".
     """
     rest = ""
     if (fraction := FRACTION.search(text)) is not None and (rest := fraction[2].rstrip("0")):  # which Python drops
@@ -307,7 +306,9 @@ def has_nanoseconds(values: Iterable[object]) -> bool:
 
 
 def first_out_of_range(values: Sequence[object]) -> int | None:
-    """Return the first row whose time has no place in a column of nanoseconds, if some time has nanoseconds."""
+    """Return the first row whose time does not fit in a column of nanoseconds, if some time has
+    nanoseconds; else None.
+    """
     if not has_nanoseconds(values):
         return None
     times = ((row, nanoseconds(value)) for row, value in enumerate(values) if isinstance(value, datetime))

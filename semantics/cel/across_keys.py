@@ -25,7 +25,7 @@ EFFECTS: dict[type, str] = {
     ContiguousRepeat: "events with one of another key in between are no neighbours",
     cel.Preference: "a match of several keys can be preferred to one of a single key",
 }
-"""What an operator that looks beyond one match makes of the events of other keys."""
+"""The effect of events of other keys on an operator that looks beyond one match, as part of a message."""
 
 
 @dataclass(frozen=True)

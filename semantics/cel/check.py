@@ -52,7 +52,7 @@ def is_unary(phi: cel.Formula) -> bool:
 def problems(phi: cel.Formula, schema: Schema | None = None) -> list[Problem]:
     """Return all problems of the formula; type errors only if there is a schema. Raises BudgetExceeded.
 
-    Queries that have a meaning, but perhaps not the intended one, are found by unused.py.
+    Other functions find formulas that have a meaning, but perhaps not the intended one: `unused`, and across_keys.py.
     """
     found: list[Problem] = []
     with depth_limited(phi.span):

@@ -32,7 +32,7 @@ from cerify.semantics.values import Value, kind
 # default here. A function that is to see every position, equal events included, is wrapped in WithRepetitions.
 
 Events: TypeAlias = tuple[Event, ...]
-"""What one variable binds, in the order of the stream, equal events once; empty where it binds nothing."""
+"""The events that one variable binds, in the order of the stream, equal events once; empty if it binds none."""
 
 Predicates: TypeAlias = Mapping[str, Callable[..., bool]]
 """Registered predicates by name: each takes the Events of each variable and says whether they are in the relation."""
@@ -444,7 +444,7 @@ def last_at_most(C1: ComplexEvent, C2: ComplexEvent) -> bool:
 
 Meaning: TypeAlias = Callable[[cel.Formula, int, int], Valuations]
 Part: TypeAlias = Callable[[cel.Formula, tuple[int, ...], int, int], Valuations]
-"""The meaning of a formula over the stream of the events at some positions, those of a key, from its l-th to its m-th.
+"""Evaluates a formula over the stream of a key, given its positions, from its event l to its event m.
 
-Who gives none to `clause` leaves it to the clauses alone.
+Without one, `clause` evaluates such streams by the clauses alone.
 """

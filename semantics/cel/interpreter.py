@@ -91,7 +91,7 @@ LAST: dict[type, Callable[[Sequence[Types]], Types]] = {
     cel.Project: _first,
     cel.OneOperand: _first,
 }
-"""From the types of the last event of an operator's operands to those of its own, by operator or kind."""
+"""By operator or kind: the types of its last event, computed from those of its operands' last events."""
 
 
 def extents(phi: cel.Formula) -> Mapping[int, Extent]:

@@ -624,7 +624,7 @@ OPERATORS = table(
 # From a CEL formula to its text, which parses back to an equal formula.
 
 RESERVED = frozenset({"PROJECT", "π", "START", "STRICT", "NXT", "NEXT", "LAST", "MAX"})
-"""Words that are no event type where one stands alone."""
+"""Words that cannot be an event type without quotes."""
 
 
 def show(phi: Formula) -> str:

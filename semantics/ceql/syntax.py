@@ -35,7 +35,7 @@ RESERVED = frozenset(
 """Words that are names only in backquotes."""
 
 ANYWHERE = r"[\s\S]*(?:", r")[\s\S]*"
-"""What stands around the pattern of LIKE, which CEQL looks for anywhere in a string."""
+"""The texts around a pattern of LIKE, because CEQL looks for it anywhere in a string."""
 
 _PLAIN = re.compile(r"[a-zA-Z_][a-zA-Z_0-9]*")
 

@@ -163,7 +163,7 @@ def is_function(pairs: frozenset[tuple[str, int]]) -> bool:
 T = TypeVar("T")
 Choice: TypeAlias = core.CoreNext | core.CoreLast | core.CoreMax
 Selection: TypeAlias = Mapping[tuple[int, Valuation], set[ComplexEvent]]
-"""The complex events that are kept, by their last position and by the valuation of what surrounds the strategy."""
+"""The complex events that a strategy keeps, by last position and by the valuation of variables defined around it."""
 
 
 class CoreInterpreter:

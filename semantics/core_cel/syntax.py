@@ -217,7 +217,7 @@ OPERATORS = table(
 # From a core-CEL formula to its text, which parses back to an equal formula.
 
 RESERVED = frozenset({"STRICT", "NXT", "NEXT", "LAST", "MAX"})
-"""Words that are no event type where one stands alone."""
+"""Words that cannot be an event type without quotes."""
 
 
 def show(phi: Formula) -> str:

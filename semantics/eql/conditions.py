@@ -33,7 +33,7 @@ TIMESTAMP = "@timestamp"
 Truth: TypeAlias = bool | None
 Term: TypeAlias = Callable[[dict[str, Any]], Any]
 Key: TypeAlias = tuple[tuple[str, Value] | None, ...]
-"""The values of an event's key, each with its kind, since True is no 1; None for a null that may join."""
+"""The values of an event's key, each with its kind, because True is not 1 here; None for a null that may join."""
 MOST_COMBINATIONS = 10_000
 
 

@@ -30,6 +30,6 @@ class EqlReading:
 
 
 ELASTIC = EqlReading()
-"""What Elasticsearch means, as its documentation says it; of `until` at a step also its source, SequenceMatcher."""
+"""The reading of Elasticsearch, by its documentation, and for `until` at a step by its source, SequenceMatcher."""
 ENDGAME = EqlReading("folded", "unknown", "joined", "seconds", "last")
-"""What the engine for Python means, whose language came before Elasticsearch's."""
+"""The reading of Endgame's engine in Python, whose language came before Elasticsearch's."""

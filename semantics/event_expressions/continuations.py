@@ -37,7 +37,7 @@ from cerify.semantics.predicates import Attribute, Comparison, Constant, Predica
 from cerify.semantics.values import FIRST_TIME, LAST_TIME, Value, has_nanoseconds, kind
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Representatives of the events that may come: one for each way in which some tests on an event can turn out.
+# Representatives of future events: one for each combination of outcomes of the tests on an event.
 
 MICROSECOND = timedelta(microseconds=1)
 
@@ -280,7 +280,7 @@ def _subsets(n: int) -> int:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# A state machine for prefix(E), with which the interpreter saves the search through histories to come.
+# A state machine for prefix(E), which saves the interpreter the search through future histories.
 #
 # An expression distinguishes only finitely many pasts; a state stands for one of them. Each case of _step reads one
 # event: from a state to the next, and whether the expression takes place at that event. The state None is that before

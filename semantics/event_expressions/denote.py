@@ -6,7 +6,7 @@ Letters, here and in every module of this package:
     b  the bindings: a pair (x, p) for each correlation variable, (X, (kind, value)) for each attribute variable
 An expression maps a history to the set of those of its events at which the expression takes place: E[h] in the paper,
 clause(E, h, b, context) here. Each case is one clause of the paper, and each derived operator has the clause of its
-text, not that of its expansion (derived.py). Memory, budgets and the entry points are in interpreter.py.
+text, not that of its expansion (`expanded`). Memory, budgets and the entry points are in interpreter.py.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def places(
 # What variables stand for: a correlation variable for a position, an attribute variable for a value.
 
 Bound: TypeAlias = tuple[str, Value]
-"""A position or a value with its kind, so that 1 and true are two."""
+"""A position or a value, with its kind, because 1 and true are different values."""
 
 Bindings: TypeAlias = frozenset[tuple[str, Bound]]
 NOTHING_BOUND: Bindings = frozenset()
@@ -209,8 +209,8 @@ class Context(Protocol):
         """Return E[h] under the bindings b, by its clause."""
 
     def continuations(self, E: expr.Expression, h: History, b: Bindings) -> Iterable[History]:
-        """Yield histories that begin with h, by length; if E takes place after h in some history,
-        then in one of these.
+        """Yield histories that begin with h, shortest first; if E takes place after h in some history, then in one of
+        these.
         """
 
 
@@ -347,11 +347,10 @@ def until(events: Events, last: Events) -> Events:
 
 
 def in_scope(body: expr.Expression, parameters: tuple[str, ...], h: History, b: Bindings, context: Context) -> Events:
-    """Return the events of a scope: of its expression for each choice of values of its attribute variables (section
-    6.2).
+    """Return the events at which the body takes place for some values of its attribute variables (section 6.2).
 
-    At e the values are those of the events of h up to e. An unbound correlation variable stands for some event up to e,
-    as with exists.
+    At an event e, an attribute variable has a value of an event of h up to e. An unbound correlation variable stands
+    for one of these events, as with exists.
     """
     return NOWHERE.union(
         *(from_on(since, context.meaning(body, h, inner)) for inner, since in choices(body, parameters, h, b, context))
@@ -361,7 +360,7 @@ def in_scope(body: expr.Expression, parameters: tuple[str, ...], h: History, b: 
 def choices(
     body: expr.Expression, parameters: tuple[str, ...], h: History, b: Bindings, context: Context
 ) -> Iterator[tuple[Bindings, int]]:
-    """Iterate over the bindings of a scope's variables, each with the first event by which all have occurred."""
+    """Yield the bindings of a scope's variables, each with the first event by which all its values have occurred."""
     events = [(x, {position(p): p for p in h}) for x in sorted(free_variables(body))]
     values = [(X, values_of(X, body, h, context)) for X in find_scope_variables(body, parameters)]
     variables = (*events, *values)

@@ -40,7 +40,7 @@ from cerify.semantics.events import Stream
 from cerify.semantics.predicates import satisfied
 
 Goal: TypeAlias = tuple[expr.Expression, History, int, Bindings]
-"""E, h, e, b: that E takes place at e when it is applied to h."""
+"""The goal (E, h, e, b) to find an occurrence of E at e, when it is applied to h with the bindings b."""
 
 Entry: TypeAlias = "tuple[int, int | tuple[Tuple, ...]] | None"
 Tuple: TypeAlias = "tuple[int, tuple[Entry, ...]]"
@@ -53,9 +53,9 @@ _NO_MORE = object()
 class Occurrence:
     """An occurrence of an expression at an event, with the occurrences of its operands that it depends on.
 
-    start is f_i, the first event of the history to which the expression is applied, and at is e_i. The parts are in the
-    order of the operands; a part is None if the operand is negated or does not matter. The parts of relative+ are its
-    rounds, and the part of a name is the occurrence of its definition. bound has the variables that it binds.
+    start: the first event of the history to which the expression is applied (f_i in section 4). at: the event (e_i).
+    parts: the operands' occurrences in order; None if an operand is negated or does not matter. The parts of relative+
+    are its rounds, and the part of a name is the occurrence of its definition. bound: the variables that it binds.
     """
 
     expression: expr.Expression
@@ -104,7 +104,7 @@ class Occurrences:
     def __init__(self, E: expr.Expression, S: Stream, budget: Budget = Budget()) -> None:
         self.S = S
         self.budget = budget
-        self._interpreter = ExpressionInterpreter(E, S, budget)  # for prefix, which looks at histories to come
+        self._interpreter = ExpressionInterpreter(E, S, budget)  # for prefix, which looks at future histories
         self.whole = self._interpreter.whole
         self.history = self._interpreter.history
         self._counted = 0
@@ -254,7 +254,7 @@ class Occurrences:
             yield from (Occurrence(E, h[0], e, parts, bindings) for parts in self._product(goals))
 
     def _product(self, goals: Sequence[Goal | None]) -> Iterator[tuple[Occurrence | None, ...]]:
-        """Yield the Cartesian product, lazily and without recursion."""
+        """Yield the Cartesian product of the goals' occurrences, lazily and without recursion."""
 
         def begun(goal: Goal | None) -> Iterator[Occurrence | None]:
             return iter((None,)) if goal is None else self.at(*goal)
@@ -277,7 +277,9 @@ class Occurrences:
     def _chain(
         self, E: expr.Relative | expr.Prior | expr.Sequence, h: History, e: int, b: Bindings
     ) -> Iterator[Occurrence]:
-        """Yield the occurrences of a chain at e: all operands but the last at some d, and the last at e."""
+        """Yield the occurrences of a chain at e: the last operand takes place at e, the operands before it at an
+        earlier d.
+        """
         if (first := self._split.get(id(E))) is None:
             self._alive[id(E)] = E
             first = self._split[id(E)] = E.parts[0] if len(E.parts) == 2 else type(E)(E.parts[:-1])

@@ -1,6 +1,6 @@
 """Parse event expressions; errors have their place in the text.
 
-The text does not say whether a name is an event type, a correlation variable or a named expression: resolve.py decides.
+The text does not say whether a name is an event type, a correlation variable or a named expression: `resolved` decides.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ class _Builder(PredicateBuilder):
 
     def compared(self, meta: Meta, E: expr.Expression, comparator: Token, side: str | Constant) -> expr.Expression:
         if comparator == "=" and isinstance(side, str):
-            return expr.Equated(E, side, span=span_of(meta))  # or a constraint X = Y: see resolve.py
+            return expr.Equated(E, side, span=span_of(meta))  # or a constraint X = Y: see `resolved`
         if not (isinstance(E, expr.Primitive) and not E.arguments and E.mask is None):
             raise ParseError(
                 "= compares an expression with a correlation variable, as in E = x, and != two attribute "

@@ -31,7 +31,7 @@ from cerify.semantics.values import Value
 START = "start"  # the event type of the event with which the history of a system begins (section 2.1)
 
 Argument: TypeAlias = str | Constant
-"""What stands at an attribute's place in order(I, 40): an attribute variable, or a value."""
+"""An argument at an attribute's place, as in order(I, 40): an attribute variable, or a value."""
 
 
 class _Node(Tree):
@@ -121,7 +121,7 @@ class First(_Node):
 
 
 class Pipe(_Binary):
-    """E | F: F on the history that E makes (g)."""
+    """E | F: F on the history of the events at which E takes place (g)."""
 
 
 class Nth(_Counted):
@@ -137,7 +137,7 @@ class After(_Binary):
 
 
 class ExpressionBetween(_Binary):
-    """F /+ E: F in each of the histories that the events of E cut (k)."""
+    """F /+ E: F in each of the histories into which the events of E cut the history (k)."""
 
     WORD: ClassVar[str] = "Between"
 
@@ -215,7 +215,7 @@ class ExpressionNamed(_Node):
 
 
 class ExpressionDefinition(_Node):
-    """complete(I) := E."""
+    """complete(I) := E: the definition of a name."""
 
     WORD: ClassVar[str] = "Definition"
 
@@ -266,7 +266,7 @@ def children(E: Expression) -> tuple[Expression, ...]:
 
 
 def rebuilt(E: Expression, below: tuple[Expression, ...]) -> Expression:
-    """Return the expression, with its span, on other operands, given in the order of children."""
+    """Return the expression, with its span, but with these operands, in the order of `children`."""
     if isinstance(E, Let):
         changed = tuple(replace(d, body=body) for d, body in zip(E.definitions, below[:-1], strict=True))
         return replace(E, definitions=changed, body=below[-1])
@@ -405,7 +405,7 @@ RESERVED = RESERVED_TERMS | {
     *("NULL", "any", "first", "relative", "prior", "sequence", "firstAfter", "before", "happened", "prefix", "exists"),
     *("every", "∃", "or", "and"),
 }
-"""Words that are no event type, variable or named expression where one stands alone."""
+"""Words that cannot be an event type, a variable or a named expression."""
 
 Field: TypeAlias = str | int | Comparison | Primitive | ExpressionNamed
 
@@ -451,7 +451,7 @@ def _event(name: str, arguments: tuple[Argument, ...]) -> str:
 # The type of the relation of compatible tuples (vldb92, section 6.1), which the definition and the automata return.
 
 KindedValue: TypeAlias = tuple[str, Value]
-"""A value after its kind, so that 1 and true are two."""
+"""A kind and a value of it, because 1 and true are different values."""
 
 Row: TypeAlias = tuple[int, tuple[KindedValue, ...]]
 """The position of an event, and a value of each variable."""

@@ -1,4 +1,4 @@
-"""The types of expressions, and the operators whose operands are of a kind that they do not take."""
+"""Check a clause of MATCH_RECOGNIZE: its names, its navigation, its pattern, and the types of its expressions."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def _number(operands: Sequence[rows.Expression], types: Types) -> ValueType:
 
 
 WHOLE = "is a whole number, as its parts are: CAST one AS DOUBLE, or give --reading integer_division=exact"
-"""What a message says of a division of whole numbers."""
+"""The part of a message about a division of whole numbers."""
 
 
 def whole_divisions(e: rows.Expression, types: Types) -> Iterator[rows.Product]:
@@ -176,10 +176,11 @@ def with_days(
 ) -> MatchRecognize:
     """Return the clause in which a number next to a time or an interval means days, as in Oracle.
 
-    types: those of the columns; a number is one of days where both types are known. text_times: whether a text that is
-    written beside a time is a time too, as Snowflake has it. text_numbers: which texts beside a number are numbers.
-    truncates: whether TRUNC and ROUND are of numbers as well as of times, as in Oracle. text_casts: whether a CAST of a
-    text with a fraction to a whole number rounds it.
+    types: the types of the columns; a number means days only where both types are known.
+    text_times: whether a text constant beside a time is a time too, as in Snowflake.
+    text_numbers: which texts beside a number are numbers.
+    truncates: whether TRUNC and ROUND take numbers as well as times, as in Oracle.
+    text_casts: whether a CAST of a text with a fraction to a whole number rounds it.
 
     >>> from cerify.semantics.row_pattern.parse import parse
     >>> q = parse("MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS t <= PREV(t) + 1)")
@@ -275,7 +276,7 @@ def time_of_text(e: rows.Expression) -> rows.Expression:
 
 
 def _takes_numbers(e: rows.Expression, kinds: Collection[ValueKind | None], text_numbers: TextNumbers) -> bool:
-    """Return whether an expression whose operands have these kinds makes numbers of texts."""
+    """Return whether an expression whose operands have these kinds converts its texts to numbers."""
     if isinstance(e, rows.RowComparison | rows.RowBetween | rows.RowIn):
         return "number" in kinds
     if text_numbers == "written" or {"timestamp", "interval"} & {*kinds}:
@@ -297,7 +298,7 @@ def number_of_text(e: rows.Expression, text_numbers: TextNumbers) -> rows.Expres
 
 
 def type_problems(e: rows.Expression, types: Types, condition: bool = False) -> Iterator[Problem]:
-    """Yield the operators in an expression whose operands are of a kind that they do not take.
+    """Yield a problem for each operator in an expression that has an operand of a kind that it does not take.
 
     condition: whether the expression itself has to be true or false.
     """
@@ -403,14 +404,14 @@ def problems(q: MatchRecognize, schema: Schema | None = None, reading: RowReadin
 def _is_wellformed(q: MatchRecognize, reading: RowReading) -> bool:
     """Return whether the clause has no problem that shows without a schema.
 
-    Several steps of one request ask: before a clause is evaluated, and before it is held against its table. Problems
-    themselves are not remembered, as an equal clause has them at other places of its text.
+    The answer is remembered, since several steps of one request need it. Problems are not remembered: an equal clause
+    has them at other places of its text.
     """
     return not _all_problems(q, None, reading)
 
 
 def _all_problems(q: MatchRecognize, schema: Schema | None, reading: RowReading) -> list[Problem]:
-    """Return the problems of a clause, without asking what is known of it."""
+    """Return the problems of a clause, found anew."""
     return [*_names(q), *_variables(q), *_keys(q), *_navigation(q), *_pattern(q, reading), *_window(q)] or [
         *_typed(q, schema)
     ]
@@ -432,7 +433,7 @@ def require_columns(q: MatchRecognize, known: Mapping[str, ValueType | None]) ->
 
 
 def missing_columns(q: MatchRecognize, columns: Collection[str]) -> Iterator[Problem]:
-    """Yield the columns of the clause that a table with these columns, and "type", does not have."""
+    """Yield a problem for each column of the clause that is neither among these columns nor "type"."""
     known = {*columns, TYPE}
     for column in columns_in(q):
         if (name := resolve_column(column, known)) not in known:
@@ -445,7 +446,7 @@ def _raise_first(found: Iterable[Problem]) -> None:
 
 
 def _names(q: MatchRecognize) -> Iterator[Problem]:
-    """Yield the problems of names that are given twice."""
+    """Yield a problem for each name that is given twice."""
     order = [one.column for one in q.order if isinstance(one.column, rows.RowColumn)] if q.all_columns else []
     keys = dict.fromkeys(rows.key_name(e).lower() for e in (*q.partition, *order))
     output = [*keys, *(one.name for one in q.measures)]
@@ -492,7 +493,7 @@ def _variables(q: MatchRecognize) -> Iterator[Problem]:
 
 
 def _keys(q: MatchRecognize) -> Iterator[Problem]:
-    """Yield what PARTITION BY and ORDER BY list and rows do not have before they are matched."""
+    """Yield a problem for each part of PARTITION BY or ORDER BY that is known only after a match."""
     for node in (node for e in q.keys for node in subtrees(e)):
         if isinstance(node, rows.Lookup) and not (isinstance(node, rows.RowColumn) and node.variable is None):
             message = f"{show_expression(node)} is not known before a match; a key is made of columns of the table"
@@ -500,8 +501,9 @@ def _keys(q: MatchRecognize) -> Iterator[Problem]:
 
 
 def _navigation(q: MatchRecognize) -> Iterator[Problem]:
-    """Yield misplaced PREV, NEXT, FIRST, LAST and aggregates: inside each other, around no or two variables; FINAL in
-    DEFINE.
+    """Yield a problem for each misplaced PREV, NEXT, FIRST, LAST or aggregate, and for FINAL in DEFINE.
+
+    Misplaced are those inside each other, and those over two variables or none.
     """
     for one in q.define:
         for node in subtrees(one.condition):
@@ -588,7 +590,7 @@ def column_types(schema: Schema) -> dict[str, ValueType | None]:
 
 
 def _typed_over(q: MatchRecognize, known: Mapping[str, ValueType | None] | None) -> Iterator[Problem]:
-    """Yield the columns that a table does not have, and type errors.
+    """Yield a problem for each column that a table does not have, and for each type error.
 
     known: the types of the table's columns, None where a column has none; None for a table that is not known.
     """
@@ -618,7 +620,9 @@ def _no_column(column: rows.RowColumn, name: str, there: Sequence[str]) -> Probl
 
 
 class LabellingShape(NamedTuple):
-    """The shape of a labelling: whether it has rows, the variable of its first row, and that of a later row."""
+    """What matters of a labelling: whether it has rows, and whether a wanted variable labels its first, or a later,
+    row.
+    """
 
     rows: bool = False
     first: bool = False
@@ -644,7 +648,7 @@ def skip_failures(q: MatchRecognize) -> list[str]:
 
 
 def shapes(p: rows.Pattern, wanted: frozenset[str]) -> Shapes:
-    """Return the shapes of the labellings of a pattern, whose variables may be any of `wanted`."""
+    """Return the possible shapes of the labellings of a pattern, given the wanted variables."""
     match p:
         case rows.RowVariable(A):
             return frozenset({LabellingShape(True, A in wanted)})

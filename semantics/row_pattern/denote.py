@@ -39,10 +39,10 @@ Row: TypeAlias = Mapping[str, Value]
 class Frame:
     """The rows and labels over which an expression is evaluated.
 
-    partition: its rows. visible: those that PREV and NEXT lead to. start: the row at which the match starts. labels:
-    the variables of the rows from start on, as far as they are labelled. current: how many of them RUNNING sees; the
-    last of these is the current row. number: that of the match. unions: the primary variables that each variable
-    stands for.
+    partition: the partition's rows. visible: the rows to which PREV and NEXT can lead. start: the row at which the
+    match starts. labels: the variables of the rows from start on, as far as they are labelled. current: how many labels
+    RUNNING sees; the last of them is the current row's. number: the match's number. unions: the primary variables that
+    each variable stands for.
     """
 
     partition: Sequence[Row]
@@ -139,7 +139,7 @@ class RowLabel:
 
 Labelling: TypeAlias = tuple[RowLabel, ...]
 Watch: TypeAlias = Callable[[Iterator[Labelling]], Iterator[Labelling]]
-"""Passes on labellings, or raises where there are too many."""
+"""Yields the given labellings, and raises if there are too many."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class RowMatch:
 
 @dataclass(frozen=True)
 class Meaning:
-    """The labellings of a clause's pattern at a row s of a partition P, in the match of that number.
+    """The labellings of a clause's pattern at a row s of a partition P, for the match with this number.
 
     visible: the rows that can be labelled and looked at.
     """
@@ -209,8 +209,8 @@ class Meaning:
     def iterations(self, p: rows.Quantified, w: Labelling) -> Iterator[Labelling]:
         """Yield the labellings by iterations: after each one it may stop or iterate, the preferred choice first.
 
-        After an iteration of no rows that was not needed there is no other, unless the number is bounded (see
-        RowReading). The walk is that of a recursive function, with a stack of its own since a match may be long.
+        If an iteration labels no row and was not needed, none follows it, unless the number is bounded (see
+        RowReading). The stack is explicit instead of Python's, since a match may be long.
         """
         endless = p.high is None or self.reading.bounded_iterations == "stop"
 
@@ -233,9 +233,7 @@ class Meaning:
                 path.append((v, ways(v, len(path), u)))
 
     def feasible(self, w: Labelling) -> bool:
-        """Return whether the last label's condition is true of its row; without a condition it is,
-        if there is a row.
-        """
+        """Return whether the last labelled row exists, and its variable's condition, if any, is true there."""
         if self.s + len(w) > self.visible.stop:
             return False
         condition = self.q.conditions.get(w[-1].variable)
@@ -253,7 +251,7 @@ def chosen_labelling(q: MatchRecognize, feasible: Iterator[Labelling]) -> Labell
 
 
 MatchAt: TypeAlias = Callable[[int, range, int], Labelling | None]
-"""The match that starts at a row, over the rows that are visible, and has a number."""
+"""Returns the labelling that starts at a row, given the visible rows and the number of the match."""
 
 
 def matches(q: MatchRecognize, P: Sequence[Row], reading: RowReading, watch: Watch) -> Iterator[RowMatch]:
@@ -276,7 +274,10 @@ def matches(q: MatchRecognize, P: Sequence[Row], reading: RowReading, watch: Wat
 def searched(
     q: MatchRecognize, r: int, length: int, last: int, reading: RowReading, match_at: MatchAt
 ) -> RowMatch | None:
-    """Search for the match at row r of a partition of that length; last: the number of the match before."""
+    """Return the match that a search at row r of a partition finds; None if there is none.
+
+    length: the number of the partition's rows. last: the number of the match before.
+    """
     visible = visible_rows(q, r, length)
     seek = q.window is not None and q.window.seek
     for s in range(r, visible.stop) if seek else (r,):
@@ -338,7 +339,7 @@ class LabelAttempt:
 
 @dataclass(frozen=True)
 class Traced(Meaning):
-    """The labellings at a row, with all attempts."""
+    """The labellings at a row; it also records all attempts to label one."""
 
     attempts: list[LabelAttempt] = field(default_factory=list)
 

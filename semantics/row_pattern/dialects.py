@@ -34,30 +34,39 @@ Arguments = tuple[rows.Expression, ...]
 class SqlDialect:
     """A dialect of MATCH_RECOGNIZE.
 
-    nulls: where NULL is in an order that does not say. integer_division: see RowReading. default_skip: AFTER MATCH SKIP
-    where it is left out. measures_without_as: whether AS may be left out. bare_functions: whether CLASSIFIER and
-    MATCH_NUMBER may stand without parentheses. backticks: whether names are quoted so, instead of by double quotes.
-    text_quotes: whether a text may stand in double quotes. functions: the names of the abbreviations that it has.
-    ignores_null: whether LEAST and GREATEST pass over NULL. refused: the parts that it does not have, each with its
-    reason. needs: the parts that it requires. types: its names of the types. spelled: its names of
-    functions. whole_seconds: whether the seconds of a time have no fraction. within: whether PATTERN may have WITHIN.
+    nulls: where NULL is in an order that does not say. integer_division: see RowReading.
+    default_skip: AFTER MATCH SKIP where it is left out.
+    measures_without_as: whether AS may be left out of a measure.
+    bare_functions: whether CLASSIFIER and MATCH_NUMBER may stand without parentheses.
+    backticks: whether backticks quote names, instead of double quotes.
+    text_quotes: whether double quotes may quote a text.
+    functions: the names of its abbreviations. spelled: its names of functions. types: its names of types.
+    ignores_null: whether LEAST and GREATEST pass over NULL.
+    refused: the parts that it does not have, each with its reason. needs: the parts that it requires.
+    whole_seconds: whether the seconds of a time have no fraction.
+    within: whether PATTERN may have WITHIN.
     streams: whether a clause may begin with LIMIT DURATION, `.` in PATTERN is any row, and FROM has TIMESTAMP BY.
-    empty_alternatives: whether an alternative may be left out, as in `A |`, for no row. passes_null: whether FIRST and
-    LAST in MEASURES pass over NULL, which is not followed here. names: of what case the output has names without
-    quotation marks. table_first: whether the output of ALL ROWS PER MATCH has the columns as the table has them, then
-    the measures. variables_as_written: whether CLASSIFIER gives a variable as DEFINE has it. cast_suffix: whether
-    `price::INT` is a CAST. structures: whether a measure may be an ARRAY_AGG of STRUCT, and has MATCH_ROW_NUMBER. days:
-    whether a number beside a time or an interval is one of days. between_dates: what the difference of two DATEs is: an
-    interval, or a number of days, whole or not. text_times: whether a text beside a time is read as one. windows:
-    whether DEFINE may have aggregates with OVER. texts: how it writes a text besides: with escapes after a backslash,
-    without them as r'…' (raw), or between $$. match_operators: its words between a text and a regular expression, and
-    ILIKE. pattern_lists: whether LIKE ANY, SOME and ALL of several patterns are read, also after NOT. casts: what a
-    CAST to a whole number does with a fraction; halves go away from zero, or to the even number. whole_means: whether
-    AVG of whole numbers is one. text_numbers: which texts beside a number are read as one: those that are written out,
-    or all. empty_is_null: whether the empty text is NULL. text_casts: whether a CAST of a text with a fraction to a
-    whole number rounds it.
-    unnamed: what the columns of VALUES are called that have no name, and the number of the first; dual: whether FROM
-    DUAL is one row.
+    empty_alternatives: whether an alternative may be left out, as in `A |`, for no row.
+    passes_null: whether FIRST and LAST in MEASURES pass over NULL. Evaluation here does not follow that.
+    names: the case of names without quotation marks in the output.
+    table_first: whether the output of ALL ROWS PER MATCH has the table's columns in their order, then the measures.
+    variables_as_written: whether CLASSIFIER gives a variable as DEFINE writes it.
+    cast_suffix: whether `price::INT` is a CAST.
+    structures: whether a measure may be an ARRAY_AGG of STRUCT, and have MATCH_ROW_NUMBER.
+    days: whether a number beside a time or an interval means days.
+    between_dates: the difference of two DATEs: an interval, a whole number of days, or one with a fraction.
+    text_times: whether a text beside a time is read as a time.
+    windows: whether DEFINE may have aggregates with OVER.
+    texts: the other ways to write a text: with escapes after a backslash, raw as r'…', or between $$.
+    match_operators: its operators between a text and a regular expression, and ILIKE.
+    pattern_lists: whether LIKE may have ANY, SOME or ALL of several patterns, also after NOT.
+    casts: how a CAST to a whole number treats a fraction; it rounds halves away from zero, or to the even number.
+    whole_means: whether AVG of whole numbers is whole.
+    text_numbers: which texts beside a number are read as numbers: constants only, or all.
+    empty_is_null: whether the empty text is NULL.
+    text_casts: whether a CAST of a text with a fraction to a whole number rounds it.
+    unnamed: how columns of VALUES without a name are called, and the number of the first.
+    dual: whether FROM DUAL is one row.
     """
 
     name: DialectName
@@ -102,7 +111,7 @@ class SqlDialect:
 
     @property
     def operands(self) -> tuple[bool, TextNumbers, bool, bool]:
-        """Return the operands as `with_days` writes them, given their types."""
+        """Return the options of `with_days` after the types: text_times, text_numbers, truncates and text_casts."""
         return self.text_times, self.text_numbers, "TRUNC" in self.functions, self.text_casts
 
 
@@ -490,7 +499,7 @@ def escaped_text(text: str, dialect: SqlDialect) -> str:
 
 
 LARGEST = 10_000
-"""The most nodes of the tree that a call abbreviates: one in the other, each has its argument several times."""
+"""The most nodes of the tree for a call. Nested calls grow fast, as each repeats its argument several times."""
 
 
 def dialect_function(name: str, arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression | None:
@@ -597,7 +606,7 @@ def add_months(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Ex
 
 
 def plain_add_months(e: rows.Expression, dialect: SqlDialect) -> rows.Expression:
-    """Return the call of ADD_MONTHS that a dialect makes such a tree of; else the expression itself."""
+    """Return the call of ADD_MONTHS for the expression that the dialect makes of it; another expression as it is."""
     plain = e.otherwise if isinstance(e, rows.RowCase) else e
     if not isinstance(plain, rows.RowCall) or plain.function != "ADD_MONTHS":
         return e
@@ -623,14 +632,16 @@ def _by_interval(sign: Literal["+", "-"]) -> Builder:
 
 
 def _date_add(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
-    """DATE_ADD: of a time and an interval in BigQuery and DuckDB, else as DATEADD."""
+    """Build DATE_ADD: of a time and an interval in BigQuery and DuckDB, else as DATEADD."""
     if dialect.name in ("bigquery", "duckdb"):
         return rows.Sum(arguments[0], "+", arguments[1])
     return _dateadd(arguments, dialect, span)
 
 
 def _date_sub(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
-    """DATE_SUB: a time less an interval in BigQuery, less days in Databricks; units between in DuckDB."""
+    """Build DATE_SUB: a time less an interval in BigQuery, less days in Databricks; the units between two times in
+    DuckDB.
+    """
     if dialect.name == "duckdb":
         return _difference("TIMESTAMPDIFF")(arguments, dialect, span)
     if dialect.name == "bigquery":
@@ -639,7 +650,10 @@ def _date_sub(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Exp
 
 
 def _datediff(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
-    """DATEDIFF of Databricks: complete units between two times; boundaries of days for the later and the earlier."""
+    """Build DATEDIFF of Databricks: complete units between two times.
+
+    With two arguments it has boundaries of days, from the second argument to the first.
+    """
     if dialect.name == "duckdb":
         return _date_diff(arguments, dialect, span)
     if len(arguments) == 2:
@@ -648,7 +662,7 @@ def _datediff(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Exp
 
 
 def _truncated(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
-    """TRUNC of Oracle, and TIMESTAMP_TRUNC of BigQuery: of a time and a unit, days if it is left out."""
+    """Build TRUNC of Oracle, and TIMESTAMP_TRUNC of BigQuery: of a time and a unit, days if it is left out."""
     if dialect.name == "oracle":
         digits = arguments[1:] and isinstance(getattr(arguments[1], "value", None), int | float)
         if digits:
@@ -662,7 +676,7 @@ def _truncated(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Ex
 
 
 def _own_week(unit: rows.Expression, dialect: SqlDialect, span: Span) -> rows.Expression:
-    """Return the unit in our terms: weeks begin on Monday. Raises Unsupported for BigQuery's weeks from Sunday."""
+    """Return the unit with Monday as the first day of weeks. Raises Unsupported for BigQuery's weeks from Sunday."""
     name = unit.name.upper() if isinstance(unit, rows.RowColumn) else ""
     if dialect.name == "bigquery" and name == "WEEK":
         raise Unsupported("in BigQuery weeks begin on Sunday: write ISOWEEK for weeks from Monday", unit.span)
@@ -683,7 +697,7 @@ def _part(part: rows.TimePart) -> Builder:
 
 
 def _date_part(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
-    """DATE_PART('hour', t): EXTRACT(HOUR FROM t). Snowflake's EPOCH_SECOND is whole."""
+    """Build DATE_PART('hour', t) as EXTRACT(HOUR FROM t). Snowflake's EPOCH_SECOND is whole."""
     whole = ("EPOCH_SECOND",) if dialect.name == "snowflake" else ()
     part = _unit_name(arguments[0], span, (*get_args(rows.TimePart), *whole))
     if whole and part.startswith("EPOCH"):
@@ -978,7 +992,7 @@ def _backwards(function: str) -> Builder:
 
 
 def _date_diff(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
-    """DATE_DIFF: complete units in Trino, boundaries in DuckDB, boundaries with the unit last in BigQuery."""
+    """Build DATE_DIFF: complete units in Trino, boundaries in DuckDB, boundaries with the unit last in BigQuery."""
     if dialect.name == "bigquery":
         return _backwards("DATEDIFF")(arguments, dialect, span)
     if dialect.name == "duckdb" and _unit_name(arguments[0], span, TIME_UNITS) == "WEEK":  # days between, by 7
@@ -1083,13 +1097,13 @@ _FUNCTIONS: Mapping[str, tuple[int, int, Builder]] = {
     "MATCH_SEQUENCE_NUMBER": (0, 0, lambda _, __, ___: rows.Count()),
     "MATCH_ROWTIME": (1, 1, lambda arguments, _, __: rows.Logical("LAST", arguments[0], semantics="FINAL")),
 }
-"""Of each abbreviation its least and most arguments, and its tree."""
+"""For each abbreviation the least and the greatest number of arguments, and the function that builds its tree."""
 BARE: Mapping[str, Callable[[], rows.Expression]] = {
     "CLASSIFIER": rows.Classifier,
     "MATCH_NUMBER": rows.RowMatchNumber,
     "MATCH_SEQUENCE_NUMBER": rows.Count,
 }
-"""What may stand without parentheses in some dialects."""
+"""The functions that may stand without parentheses in some dialects."""
 
 
 # --- what a dialect refuses -------------------------------------------------------------------------------------------

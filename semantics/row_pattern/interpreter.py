@@ -1,4 +1,4 @@
-"""The answers of the definition over a table: its partitions, their matches, and the budget of the search."""
+"""Answer a clause by the definition: partition the table, search for matches within a budget, and make the output."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ class RowOutput:
         return (*self.keys, *(one.name for one in self.q.measures), *self.other_columns)
 
     def rows(self, found: Iterable[NumberedMatch]) -> Iterator[OutputRow]:
-        """Yield the rows of the table, of all matches of the clause."""
+        """Yield the output rows of the clause, given all its matches."""
         starts = {self.row_of(match): match for match in found}
         matched = starts.keys() | {place for match in starts.values() for place in match.events}
         for start in (place for places in self.partitions for place in places):
@@ -181,9 +181,9 @@ class RowOutput:
                 yield self._row(start, (None,) * len(self.q.measures))
 
     def measured(self, match: NumberedMatch) -> Iterator[tuple[int, OutputRow]]:
-        """Return for each row of a match's table the position of the row that it shows, and the measures.
+        """Yield for each output row of a match the position of the row that it shows, and the measures.
 
-        The measures of a match with a result are those.
+        If the match has a result, the measures are taken from the result.
         """
         if not match.events:
             shown = [] if self.q.rows == "all omit empty" else [(match.at, 0)]

@@ -95,7 +95,7 @@ MEANT = {
     "LAG": "PREV", "LEAD": "NEXT", "FIRST_VALUE": "FIRST", "LAST_VALUE": "LAST",
     "NVL": "COALESCE", "IFNULL": "COALESCE", "MATCH_PROCTIME": "MATCH_ROWTIME",
 }  # fmt: skip
-"""Functions of other places in SQL that are often meant."""
+"""Functions from elsewhere in SQL, with the function of this clause that is often meant."""
 INSTEAD = {
     **dict.fromkeys(("CONTAINS", "CONTAINS_SUBSTR", "STRPOS", "INSTR", "CHARINDEX"), "write name LIKE '%a%'"),
     **dict.fromkeys(("ENDSWITH", "ENDS_WITH"), "write name LIKE '%a'"),
@@ -104,15 +104,15 @@ INSTEAD = {
         "match a text with LIKE or a regular expression, and cut one as a column of the table",
     ),
 }
-"""What to write for functions that are not here."""
+"""What to write instead of functions that are not supported."""
 
 
 EMPTY = {"duckdb": rows.RowConstant(""), "oracle": rows.RowConstant(None)}
-"""The empty text of the dialects in which REPLACE of it makes nothing."""
+"""The empty text, in the dialects in which REPLACE of the empty text leaves a text as it is."""
 ROWTIME = "the first column of ORDER BY"
-"""The name that a column has until the clause is whole."""
+"""A placeholder for the column of the time, until the whole clause is parsed."""
 REGEXPS = ("REGEXP_LIKE", "REGEXP_CONTAINS", "REGEXP_MATCHES", "REGEXP")
-"""What a match with a regular expression is called in the dialects."""
+"""The names in the dialects of the function that matches a regular expression."""
 
 
 class RowStructure(rows.RowNode):
@@ -131,10 +131,11 @@ class RowPosition(rows.RowNode):
 class ListedMeasure:
     """A measure that is a list or a structure, and the plain measures of the clause that stand for its fields.
 
-    fields: of each field its name, "" for that of a list without structures; the measure that has it; and whether that
-    one is the number of rows, for which the list has the numbers from 1. place: of one structure, 0 for that of the
-    first row and -1 for that of the last one; its first field is the list of labels, and no part of the structure.
-    variable: whose rows these are, None for all rows of the match.
+    fields: for each field its name ("" in a list without structures), the measure that has it, and whether this measure
+        is the number of rows, for which the list has the numbers from 1.
+    place: None for a list; for one structure, 0 if it is made of the first row, and -1 if of the last row. Its first
+        field is then the list of labels, which is not part of the structure.
+    variable: the variable whose rows are listed, None for all rows of the match.
     """
 
     name: str
@@ -196,14 +197,14 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
         return rows.IsNull(e, bool(negated), span=span_of(meta))
 
     def is_truth(self, meta: Meta, e: rows.Expression, *rest: Token) -> rows.Expression:
-        """e IS TRUE is COALESCE(e, FALSE), and e IS FALSE is NOT COALESCE(e, TRUE)."""
+        """Build e IS TRUE as COALESCE(e, FALSE), and e IS FALSE as NOT COALESCE(e, TRUE)."""
         *negated, truth = rest
         is_true, span = truth.upper() == "TRUE", span_of(meta)
         known = rows.Coalesce((e, rows.RowConstant(not is_true, span=span)), span=span)
         return known if is_true != bool(negated) else rows.RowNot(known, span=span)
 
     def is_distinct(self, meta: Meta, e: rows.Expression, *rest: Any) -> rows.Expression:
-        """a IS NOT DISTINCT FROM b is COALESCE(a = b, a IS NULL AND b IS NULL)."""
+        """Build a IS NOT DISTINCT FROM b as COALESCE(a = b, a IS NULL AND b IS NULL)."""
         *marks, other = rest
         negated = any(is_token(one, "NOT") for one in marks)
         span = span_of(meta)
@@ -258,7 +259,7 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
         return reduce(lambda left, right: join(left, right, span=span_of(meta)), made)
 
     def matches(self, meta: Meta, e: rows.Expression, *rest: Any) -> rows.Expression:
-        """e RLIKE p is REGEXP_LIKE(e, p), and e ILIKE p is UPPER(e) LIKE UPPER(p)."""
+        """Build e RLIKE p as REGEXP_LIKE(e, p), and e ILIKE p as UPPER(e) LIKE UPPER(p)."""
         *_, mark, pattern = rest
         span, word = span_of(meta), " ".join(mark.upper().split())
         if word not in self.dialect.match_operators:
@@ -501,10 +502,10 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
 
 
 def _bound_span(q: MatchRecognize, width: rows.RowConstant, duration: Duration) -> MatchRecognize:
-    """Return the clause that WITHIN or LIMIT DURATION abbreviates: each row is less than width after the first.
+    """Return the clause with the condition for which WITHIN or LIMIT DURATION stands.
 
-    With a closed duration it is at most width after it. The time is the first column of ORDER BY. Raises Unsupported
-    where there is none.
+    Each row must be less than width after the first row of the match; with a closed duration, at most width. The time
+    is the first column of ORDER BY. Raises Unsupported where there is none.
     """
     if not q.order:
         raise Unsupported(
@@ -631,7 +632,7 @@ def whole(token: Token) -> int:
 
 
 def is_token(one: Any, type_: str) -> bool:
-    """Return whether it is a token of that type."""
+    """Return whether an object is a token of that type."""
     return isinstance(one, Token) and one.type == type_
 
 
@@ -680,7 +681,7 @@ _ARGUMENT = ("LPAR", "COMMA")  # what stands before an argument
 
 
 def explained_clause(error: UnexpectedInput, text: str, parser: Lark) -> ParseError:
-    """Return the error for a text that is no clause."""
+    """Return the error for a text that the grammar of clauses does not accept."""
     span = place_of(error, text)
     tokens, _ = read_before(text, span.start, parser)
     if (wrong := _outside_brackets(text, span, tokens) or _argument(text, span, tokens)) is not None:
@@ -714,7 +715,7 @@ def _other_query(rest: str) -> str | None:
 
 
 def _outside_brackets(text: str, span: Span, tokens: Sequence[Token]) -> str | None:
-    """Return the error where the brackets of a clause or of PATTERN are not opened, or the word before them is missing.
+    """Return the error for brackets of a clause or of PATTERN that are not opened, or that lack the word before them.
 
     Return None if neither is the case.
     """
@@ -750,7 +751,9 @@ def _argument(text: str, span: Span, tokens: Sequence[Token]) -> str | None:
 
 
 def _begun(text: str, at: int, tokens: Sequence[Token]) -> tuple[str, Span] | None:
-    """Return the part of a clause that begins at an error or at the name before it and the place of its first words."""
+    """Return the part of a clause that begins at an error, or at the name before it, and the place of
+    its first words.
+    """
     starts = [at]
     if tokens[-1].type in ("NAME", "OTHER_FUNCTION"):
         starts.append(tokens[-1].start_pos or 0)

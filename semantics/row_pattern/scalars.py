@@ -129,7 +129,9 @@ def aggregated(function: str, values: Sequence[Nullable]) -> Nullable:
 
 
 def collected(e: rows.Collection, values: Sequence[Sequence[Nullable]]) -> Any:
-    """Evaluate an aggregate of a list. Each row of `values` has the argument, then the values to order by."""
+    """Evaluate an aggregate of a list. Each row of `values` has the argument, then the value to order by, if there is
+    one.
+    """
     listed = [one for one in values if one[0] is not None or e.function == "ARRAY_AGG"]
     if e.order:
         there = sorted((one for one in listed if one[1] is not None), key=_order_key, reverse=e.descending)
@@ -194,7 +196,7 @@ TIMED: Mapping[tuple[ValueKind | None, str, ValueKind | None], ValueKind] = {
     ("interval", "*", "number"): "interval", ("number", "*", "interval"): "interval",
     ("interval", "/", "number"): "interval",
 }  # fmt: skip
-"""Of which kind the result of an operator is, where an operand is a time or an interval."""
+"""The kind of an operator's result, where an operand is a time or an interval."""
 
 
 def kind_of(value: Nullable) -> ValueKind | None:
@@ -457,7 +459,7 @@ _NUMBERS = {  # Python reads more: 1_000, and the digits of other scripts
 
 
 def _rounded(value: Any) -> int:
-    """Raise ValueError, OverflowError."""
+    """Return the nearest integer, halves away from zero. Raises ValueError or OverflowError if there is none."""
     if isinstance(value, float):
         return int(Decimal(value).to_integral_value(ROUND_HALF_UP)) if math.isfinite(value) else int(value)
     return int(value)
@@ -471,10 +473,9 @@ def _like(value: Nullable, pattern: Nullable, escape: tuple[str, ...]) -> bool |
 
 @cache
 def _like_regex(pattern: str, escape: tuple[str, ...]) -> re.Pattern[str]:
-    """Return the pattern as a regular expression, which takes no more steps than the lengths of pattern and text
-    multiplied.
+    """Return a regular expression for a pattern of LIKE; matching takes at most len(pattern) * len(text) steps.
 
-    What stands between two % is found where it comes first, and looked for nowhere else: a match there loses no other.
+    A piece between two % is matched at its first place only: if the rest fails from there, it fails from later places.
     """
     parts, literal = [""], False
     for character in pattern:
@@ -538,7 +539,7 @@ def with_column_names(e: rows.Expression, names: Iterable[str]) -> rows.Expressi
 
 
 def with_columns(q: MatchRecognize, column: Callable[[rows.RowColumn], rows.RowColumn]) -> MatchRecognize:
-    """Return the clause with other columns."""
+    """Return the clause with `column` applied to each of its columns."""
     return with_expressions(q, lambda e: _with_columns(e, column))
 
 
@@ -551,7 +552,7 @@ def _with_columns(e: rows.Expression, column: Callable[[rows.RowColumn], rows.Ro
 
 
 def with_expressions(q: MatchRecognize, change: Callable[[rows.Expression], rows.Expression]) -> MatchRecognize:
-    """Return the clause with other keys, measures and conditions."""
+    """Return the clause with `change` applied to its keys, measures and conditions."""
     return replace(
         q,
         define=tuple(replace(one, condition=change(one.condition)) for one in q.define),
@@ -562,7 +563,7 @@ def with_expressions(q: MatchRecognize, change: Callable[[rows.Expression], rows
 
 
 def resolve_column(one: rows.RowColumn, names: Iterable[str]) -> str:
-    """Return the name of the column that is meant. Raises IllFormed where there are two."""
+    """Return the table's name of a column. Raises IllFormed where two columns may be meant."""
     names = list(names)
     if one.quoted or one.name in names:
         return one.name
@@ -592,7 +593,7 @@ def columns_in(q: MatchRecognize) -> Iterator[rows.RowColumn]:
 
 @dataclass(frozen=True, slots=True, order=True)
 class NumberedMatch(Match):
-    """A match of rows, of which `events` are in the order of the match; its number counts in its partition, from 1.
+    """A match of rows: `events` are its positions in order, and `number` counts the matches of its partition from 1.
 
     excluded: the rows that are left out of the output of all rows.
     """

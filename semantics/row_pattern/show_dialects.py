@@ -107,7 +107,9 @@ def write_in_dialect(
 
 
 def _differences(q: MatchRecognize, source: SqlDialect, target: SqlDialect) -> list[str]:
-    """Return sentences about numbers beside times, and divisions, that mean something else in the other dialect."""
+    """Return sentences about numbers beside times, and about divisions, that mean something else in
+    the other dialect.
+    """
     differences = []
     of_times = source.between_dates == "fraction of days" and target.name != source.name
     if source.days and (of_times or not target.days) and (number := _number_of_days(q)) is not None:
@@ -131,7 +133,10 @@ Change: TypeAlias = Callable[[rows.Expression], rows.Expression]
 
 
 def _choices(source: SqlDialect, target: SqlDialect) -> Iterator[tuple[str, Change, Change]]:
-    """Yield a dialect's meanings of some expressions: a sentence, the change, and the reverse change."""
+    """Yield the expressions to which the target dialect gives a meaning of its own.
+
+    Each is a sentence about the difference, the change to that meaning, and the reverse change.
+    """
     if target.casts != "away from zero":
         does = "takes a half to the even number" if target.casts == "to even" else "drops the fraction"
         note = f"a CAST to a whole number {does} in {target.title}: write ROUND(…) in it to round"
@@ -425,14 +430,14 @@ _DIFFERENCES = {
     "DATEDIFF": "the number of boundaries of a unit between two times, as DATEDIFF counts them here",
     "TIMESTAMPDIFF": "the number of complete units between two times, as TIMESTAMPDIFF counts them here",
 }
-"""What functions are that a text may have by other names."""
+"""The meaning, for messages, of functions that a text may have under other names."""
 SQL_TYPES: Mapping[ValueType, rows.SqlType] = {
     "int": "BIGINT", "float": "DOUBLE", "string": "VARCHAR", "bool": "BOOLEAN", "timestamp": "TIMESTAMP",
 }  # fmt: skip
 
 
 def _column_type(column: rows.RowColumn, values: Sequence[Value | None], empty: ValueType, target: SqlDialect) -> str:
-    """Return the name of the type of a column in a dialect; empty: that of one that is NULL throughout."""
+    """Return the name of a column's type in a dialect; empty: the type of a column that is NULL throughout."""
     types = {value_type_of(value) for value in values if value is not None}
     if types == {"int", "float"}:
         types = {"float"}
@@ -470,7 +475,7 @@ def _spelt(found: re.Match[str], target: SqlDialect) -> str:
 
 
 def _with_expressions(q: MatchRecognize, change: Change) -> MatchRecognize:
-    """Return the clause with other measures and conditions."""
+    """Return the clause with `change` applied to its measures and conditions."""
     return replace(with_expressions(q, lambda e: _changed(e, change)), partition=q.partition, order=q.order)
 
 
@@ -530,7 +535,8 @@ def _plain_join(e: rows.Expression) -> rows.Expression:
 
 
 def _own_list(e: rows.Expression, target: SqlDialect) -> rows.Expression:
-    """Return a name that is written as an aggregate of a list with WITHIN GROUP, in dialects that order it so.
+    """Return an aggregate of a list with WITHIN GROUP, in dialects that order it so; the text stands in a column's
+    name.
 
     Raises Unsupported for ARRAY_AGG of Oracle, and for an order that Flink's lists do not have.
     """

@@ -189,7 +189,7 @@ def parse_statement(text: str, dialect: SqlDialect = STANDARD_SQL, duration: Dur
 
 @dataclass(frozen=True)
 class _Reader:
-    """A text, the same without quotations and comments, and its dialect."""
+    """Parses one statement: its text, the text with blanks for quotations and comments, and its dialect."""
 
     text: str
     plain: str
@@ -364,7 +364,7 @@ class _Reader:
         return _unquoted(self.text[slice(*alias.span("alias"))]), names, rest
 
     def selected(self, head: _Head, alias: str | None, parts: Mapping[str, Span]) -> tuple[Any, ...]:
-        """Return the fields of a selection."""
+        """Return the fields of a PlainSelect, in their order."""
         where, order = parts.get("WHERE"), parts.get("ORDER BY")
         return (
             tuple(_items(self.text, head.listed, self.dialect)),
@@ -419,7 +419,7 @@ def _outside(plain: str, pattern: re.Pattern[str], start: int, end: int) -> Iter
 def _literal(
     names: Sequence[str], cells: Sequence[tuple[rows.Expression, ...]], places: Sequence[Span]
 ) -> LiteralTable:
-    """Return a table of rows. Raises ParseError for one that has not as many cells as the first."""
+    """Return a table of rows. Raises ParseError for a row that does not have as many cells as the first."""
     for row, place in zip(cells, places, strict=True):
         if len(row) != len(cells[0]):
             raise ParseError(f"the row has {len(row)} values, and the first has {len(cells[0])}", place)
@@ -611,8 +611,8 @@ def _unquoted(name: str) -> str:
 class WindowColumn:
     """An aggregate with OVER, as a column: over rows of the partition around each row, in the order of the clause.
 
-    argument: None for *. start and end: the first and the last row from the row at hand on, None for that of the
-    partition.
+    argument: None for *. start and end: the offsets of the first and the last row from the current row; None for the
+    first and the last row of the partition.
     """
 
     name: str
@@ -631,7 +631,8 @@ _ROWS = re.compile(rf"\(\s*ROWS\s+BETWEEN\s+(?P<start>{_END})\s+AND\s+(?P<end>{_
 def cut_windows(text: str, dialect: SqlDialect) -> tuple[str, tuple[WindowColumn, ...]]:
     """Return a text of the same length in which aggregates with OVER in DEFINE are columns, and these columns.
 
-    A dialect without them has the text as it is. Raises Unsupported for another window than ROWS BETWEEN.
+    In a dialect without such aggregates the text stays as it is. Raises Unsupported for a window other than ROWS
+    BETWEEN.
     """
     plain = _blanked(text)
     define = re.search(r"\bDEFINE\b", plain, re.I)

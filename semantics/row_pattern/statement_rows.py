@@ -29,7 +29,8 @@ def select_rows(
     dialect: SqlDialect = STANDARD_SQL,
     reading: RowReading = STANDARD,
 ) -> tuple[tuple[str, ...], list[tuple[Nullable, ...]]]:
-    """Return the columns and the rows of a selection, given its table: of a statement the output of its clause.
+    """Return the columns and the rows of a selection from a table; the table of a statement is the output of its
+    clause.
 
     Raises IllFormed for a name that the output does not have, BudgetExceeded.
     """
@@ -87,7 +88,7 @@ def source_rows(
     dialect: SqlDialect = STANDARD_SQL,
     reading: RowReading = STANDARD,
 ) -> tuple[tuple[str, ...], list[tuple[Nullable, ...]]]:
-    """Return the columns and rows that FROM gives, from those of the file or frame. Raises IllFormed."""
+    """Return the columns and rows of the table in FROM, given those of the file or frame. Raises IllFormed."""
     if isinstance(source, LiteralTable):
         return source.names, [tuple(_literal(e, reading) for e in row) for row in timed_items(source.rows)]
     if isinstance(source, PlainSelect):
@@ -152,9 +153,9 @@ def _sort_expression(
     aliases: Mapping[str, rows.Expression],
     chosen: Sequence[rows.Expression],
 ) -> rows.Expression:
-    """Return what ORDER BY sorts by: an item by its alias or its number, or an expression over the output.
+    """Return the expression to sort by: an item by its alias or its number, or an expression over the output.
 
-    Raises IllFormed for a constant that is no number of a column.
+    Raises IllFormed for a constant that is not the number of an item.
     """
     if isinstance(e, rows.RowConstant):
         if type(e.value) is int and 1 <= e.value <= len(chosen):

@@ -185,7 +185,7 @@ class Collection(RowAggregate):
 
 
 class Negative(RowNode):
-    """- e."""
+    """- e: the negative of e."""
 
     operands: ClassVar = ("operand",)
     operand: Expression
@@ -264,7 +264,7 @@ class RowCase(RowNode):
 
 
 class RowComparison(RowNode):
-    """< <= > >= = <>."""
+    """left < right, or with <= > >= = <>."""
 
     WORD: ClassVar[str] = "Comparison"
 
@@ -327,7 +327,7 @@ class RowNot(RowNode):
 
 
 class RowAnd(RowNode):
-    """Both."""
+    """left AND right, with three truth values."""
 
     WORD: ClassVar[str] = "And"
 
@@ -337,7 +337,7 @@ class RowAnd(RowNode):
 
 
 class RowOr(RowNode):
-    """One of the two, or both."""
+    """left OR right, with three truth values."""
 
     WORD: ClassVar[str] = "Or"
 
@@ -347,7 +347,7 @@ class RowOr(RowNode):
 
 
 Lookup: TypeAlias = RowColumn | Classifier | RowMatchNumber | Physical | Logical | Count | RowAggregate
-"""What depends on rows."""
+"""The expressions that depend on rows."""
 
 Scalar: TypeAlias = (
     RowConstant | Negative | Sum | Product | Absolute | Cast | Coalesce | RowCall | Extract | RowCase
@@ -355,13 +355,13 @@ Scalar: TypeAlias = (
     | RowBetween | RowIn | RowLike
     | RowNot | RowAnd | RowOr
 )  # fmt: skip
-"""What depends on the values of its operands alone."""
+"""The expressions that depend on the values of their operands alone."""
 
 Expression: TypeAlias = Lookup | Scalar
 
 
 def with_variables(q: MatchRecognize, rename: Callable[[str], str]) -> MatchRecognize:
-    """Return the clause with other names of its variables."""
+    """Return the clause with its variables renamed."""
 
     def changed(node: Any) -> Any:
         parts = [changed(one) for one in trees.children(node)]
@@ -389,7 +389,7 @@ below: Callable[[Expression], tuple[Expression, ...]] = trees.children
 
 
 def lookups(e: Expression) -> list[Lookup]:
-    """Return the parts of an expression that depend on rows, without those inside others."""
+    """Return the parts of an expression that depend on rows, without parts inside other such parts."""
     if isinstance(e, Lookup):
         return [e]
     return [found for operand in below(e) for found in lookups(operand)] if e.operands else []
@@ -433,7 +433,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Measure:
-    """e AS name."""
+    """e AS name: a column of the output."""
 
     expression: Expression
     name: str
@@ -443,7 +443,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class RowDefinition:
-    """A AS e."""
+    """A AS e: the condition of a variable in DEFINE."""
 
     WORD: ClassVar[str] = "Definition"
 
@@ -463,7 +463,7 @@ class Subset:
 
 @dataclass(frozen=True)
 class RowSkip:
-    """AFTER MATCH SKIP …; with "first" and "last" to a row of a variable."""
+    """AFTER MATCH SKIP …; the kinds "first" and "last" skip to a row of a variable."""
 
     WORD: ClassVar[str] = "Skip"
 
@@ -478,7 +478,7 @@ RowsPerMatch: TypeAlias = Literal["one", "all", "all omit empty", "all with unma
 
 @dataclass(frozen=True)
 class RowWindow:
-    """ROWS BETWEEN CURRENT ROW AND … FOLLOWING, None for UNBOUNDED; SEEK, or INITIAL."""
+    """ROWS BETWEEN CURRENT ROW AND n FOLLOWING (None: UNBOUNDED FOLLOWING), with SEEK or INITIAL."""
 
     WORD: ClassVar[str] = "Window"
 
@@ -720,7 +720,7 @@ RESERVED = frozenset(
         "WHEN",
     ]
 )
-"""Words that are no variable without quotes."""
+"""Words that cannot be a variable without quotes."""
 
 ROWS: dict[RowsPerMatch, str] = {
     "one": "ONE ROW PER MATCH",
@@ -738,10 +738,9 @@ def show(q: MatchRecognize) -> str:
 
 
 def texts(q: MatchRecognize) -> dict[str, str]:
-    """Return the texts of the parts of a clause in their order, "" for one that it does not have; options only for
-    some.
+    """Return the texts of the parts of a clause in their order, "" for a part that it does not have.
 
-    Raises BudgetExceeded where it is nested too deeply.
+    The part "options" is present only in a clause with options. Raises BudgetExceeded where it is nested too deeply.
     """
     measures = (f"{show_expression(one.expression)} AS {_identifier(one.name, one.quoted)}" for one in q.measures)
     subsets = (f"{_variable(one.name)} = ({', '.join(map(_variable, one.members))})" for one in q.subsets)
@@ -845,7 +844,7 @@ UNITS: dict[str, timedelta] = {
 
 
 def largest_unit(interval: timedelta) -> tuple[str, str]:
-    """Return an interval as a number, in the largest unit in which it is a whole one or else in seconds, and the unit.
+    """Return an interval as a number and its unit: the largest unit in which it is a whole number, else seconds.
 
     >>> largest_unit(timedelta(minutes=90)), largest_unit(timedelta(seconds=-1.5))
     (('90', 'MINUTE'), ('-1.5', 'SECOND'))
@@ -871,7 +870,7 @@ def _variable(name: str) -> str:
 
 
 def key_name(e: Expression) -> str:
-    """Return the name under which the output has a key: that of its column, or the text of an expression."""
+    """Return the name of a key in the output: the name of its column, or the text of an expression."""
     return e.name if isinstance(e, RowColumn) else show_expression(e)
 
 

@@ -179,7 +179,7 @@ def _condition(q: sase.SaseQuery, p: pred.Predicate, types: Types, span: Span | 
 
 
 def _lacking(q: sase.SaseQuery, a: pred.Attribute, types: Types, span: Span | None) -> Iterator[Problem]:
-    """Yield an attribute that the events of the variable do not have."""
+    """Yield a problem if the events of the variable do not have the attribute."""
     type_ = next(k.type for k in q.pattern if k.variable == a.variable)
     if type_ not in types or a.name == "" or a.name in types[type_]:
         return
@@ -189,7 +189,7 @@ def _lacking(q: sase.SaseQuery, a: pred.Attribute, types: Types, span: Span | No
 
 
 def _aggregated(q: sase.SaseQuery, a: pred.Attribute, types: Types, span: Span | None) -> Iterator[Problem]:
-    """Yield an aggregate of values of a kind for which it is not defined."""
+    """Yield a problem if the aggregate is not defined for values of the attribute's kind."""
     match a, _attribute_type(a, q, types):
         case sase.SaseAggregate(function="sum" | "avg"), ("string" | "bool" | "timestamp") as known:
             yield Problem("arithmetic", f"{show_attribute(a)}: {a.name} is a {known}, where a number is needed", span)
@@ -213,14 +213,14 @@ def problems(q: sase.Tree, schema: Schema | None = None) -> list[Problem]:
 def _is_wellformed(q: sase.Tree) -> bool:
     """Return whether the query has no problem that shows without a schema.
 
-    Several steps of one request ask: before a query is evaluated, and before it is held against its stream. Problems
-    themselves are not remembered, as an equal query has them at other places of its text.
+    The answer is remembered, since several steps of one request need it. Problems are not remembered: an equal query
+    has them at other places of its text.
     """
     return not _all_problems(q, None)
 
 
 def _all_problems(q: sase.Tree, schema: Schema | None) -> list[Problem]:
-    """Return the problems of a query, without asking what is known of it."""
+    """Return the problems of a query, found anew."""
     found = [problem for query in queries_of(q) for part in blocks_of(query) for problem in _check_block(part)]
     found.extend(_streams(q))
     return found or type_problems(q, schema)
@@ -237,7 +237,9 @@ def require_typed(q: sase.Tree, schema: Schema) -> None:
 
 
 def missing_columns(q: sase.Tree, columns: Collection[str]) -> Iterator[Problem]:
-    """Yield the attributes of equivalence tests over the input, as [id], that are not among its columns."""
+    """Yield a problem for each attribute of an equivalence test over the input, such as [id], that is not among its
+    columns.
+    """
     for block in (block for query in queries_of(q) for block in blocks_of(query) if source_of(block) is None):
         for conjunct in conjuncts(block):
             match conjunct.condition:
@@ -413,7 +415,7 @@ def _complete(q: sase.SaseQuery, mentioned: Iterable[Attribute], clause: str, sp
 
 
 def _unfit(q: sase.SaseQuery, mentioned: Iterable[Attribute], span: Span | None) -> Iterator[Problem]:
-    """Yield the identifiers that name no component of the pattern."""
+    """Yield a problem for each identifier that names no component of the pattern."""
     arrays = {k.variable: k.kleene for k in q.pattern}
     for a in mentioned:
         variable = a.variable or ""
@@ -425,7 +427,7 @@ def _unfit(q: sase.SaseQuery, mentioned: Iterable[Attribute], span: Span | None)
 
 
 def _moving(a: Attribute) -> bool:
-    """Return whether the formula depends on i."""
+    """Return whether a reference or an aggregate depends on the index i."""
     return a.running if isinstance(a, sase.SaseAggregate) else isinstance(a, sase.Reference) and rank(a) in (1, 2)
 
 
@@ -470,7 +472,10 @@ def _streams(q: sase.Tree) -> Iterator[Problem]:
 
 
 def _check_atomic_outputs(name: str, query: sase.SaseQuery | sase.SaseUnion) -> Iterator[Problem]:
-    """Yield a query that is read by another returns atomic values (section 2.2.4)."""
+    """Yield a problem for each attribute of the result that is not an atomic value (section 2.2.4).
+
+    name: the stream of the results, which another query reads.
+    """
     for part in blocks_of(query):
         for item in part.returned.items:
             if not isinstance(item.output, sase.Simple):

@@ -138,9 +138,9 @@ def in_order(q: sase.Tree) -> tuple[sase.SaseQuery | sase.SaseUnion, ...]:
 # ---------------------------------------------------------------------------------------------------------------------
 # The constructs of SASE+, as a table: sase07, sections 2.2, 3.2 and A.1, and icde08, section II.
 #
-# A query of SASE+ is no tree of operators, so that its table is of another shape than those of semantics/trees.py:
-# a construct is found in a query by a function. The parser, the lists of what a query uses, the features of the suite
-# and the table of docs/guide/sase.md are made of it.
+# A query of SASE+ is not a tree of operators, so its table differs from the tables of semantics/trees.py: a function
+# finds whether a query has a construct. The parser, the lists of a query's constructs, the features of the suite and
+# the table in docs/guide/sase.md are made from it.
 
 Clause = Literal["PATTERN", "WHERE", "WITHIN", "HAVING", "RETURN", "FROM", "UNION"]
 
@@ -149,10 +149,13 @@ Clause = Literal["PATTERN", "WHERE", "WITHIN", "HAVING", "RETURN", "FROM", "UNIO
 class Construct:
     """The data of one construct.
 
-    name: the feature of the suite that tests it is "sase-" and this. title: its name in words, or as it is written.
-    symbol: how it is written, a standing for a variable. clause: the part of a query that has it. source: where its
-    meaning is printed, as the cases of the suite cite it. sample: a query with it, from PATTERN on.
-    used: whether a query uses it; None where every query does, or where the suite alone tells it from another one.
+    name: the feature of the suite that tests it is "sase-" and this name.
+    title: its name in words, or its text.
+    symbol: its text, in which `a` stands for a variable.
+    clause: the part of a query in which it stands.
+    source: the place where its meaning is printed, as the cases of the suite cite it.
+    sample: a query with it, from PATTERN on.
+    used: whether a query uses it; None where every query does, or where only the suite distinguishes it from another.
     aliases: other spellings of the symbol that parse.
     """
 
@@ -171,7 +174,7 @@ def _in_block(used: Callable[[sase.SaseQuery], bool]) -> Callable[[sase.Tree], b
 
 
 def _in_conjunct(used: Callable[[list[Attribute]], bool]) -> Callable[[sase.Tree], bool]:
-    """Return a test whether some conjunct of WHERE has such references and aggregates."""
+    """Return a test of whether `used` is true of the references and aggregates of some conjunct of WHERE."""
     return _in_block(
         lambda q: any(
             used(list(mentions(c.condition))) for c in conjuncts(q) if not isinstance(c.condition, sase.Equivalence)
@@ -334,17 +337,17 @@ def constructs(q: sase.Tree) -> frozenset[str]:
 
 
 def beyond_sql_ts(q: sase.Tree) -> list[str]:
-    """Return why a query is not one of SQL-TS: without negation, strict or partition contiguity.
+    """Return the reasons why SQL-TS cannot express a query; none if it can.
 
-    The list is empty if it is one.
+    SQL-TS has no negation, and has only strict and partition contiguity.
     """
     return list(_beyond(q, SQL_TS))
 
 
 def beyond_cayuga(q: sase.Tree) -> list[str]:
-    """Return why a query is not one of Cayuga: without negation, partition contiguity or skip till next match.
+    """Return the reasons why Cayuga cannot express a query; none if it can.
 
-    The list is empty if it is one.
+    Cayuga has no negation, and has only partition contiguity and skip till next match.
     """
     return list(_beyond(q, CAYUGA))
 

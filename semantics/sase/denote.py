@@ -40,7 +40,7 @@ class SaseStepBudget(Protocol):
 
 
 class Counted:
-    """A watch over at most `limit` steps, in one search or several. Raises BudgetExceeded."""
+    """A budget of `limit` steps, which several searches can share. Raises BudgetExceeded when it is used up."""
 
     def __init__(self, limit: int, what: str) -> None:
         self.limit, self.what, self.number = limit, what, 0
@@ -98,7 +98,7 @@ def operation_of(aggregate: SaseAggregate, operations: Operations = NO_OPERATION
 
 
 def extended(operation: Operation, state: State, event: Event, name: str) -> State:
-    """Return the state after one more event with that attribute; with name "" every event counts."""
+    """Return the state of an operation after one more event with that attribute; with name "" every event counts."""
     value = 1 if name == "" else event.get(name)
     return state if value is None else operation.combine(state, operation.lift(value))
 
@@ -168,7 +168,10 @@ _AVG = Operation(
 
 
 def ranked(k: int, end: Literal["highest", "lowest"]) -> Operation:
-    """Return the k-th highest or lowest value; the state is the k best values, or UNDEFINED, or a NaN alone."""
+    """Return the operation for the k-th highest or lowest value.
+
+    Its state is the k best values so far, or UNDEFINED, or a NaN alone.
+    """
     return Operation((), _ranked_lift, partial(_best, k, end == "highest"), partial(_kth, k))
 
 
@@ -224,10 +227,10 @@ def _guarded(name: str, operation: Operation) -> Operation:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The conditions of WHERE over a match, whole or in part: which events references name, and when a conjunct counts.
+# The conditions of WHERE over a complete or partial match: which events references name, and when a conjunct counts.
 #
-# A match in part says which positions each variable has so far, the event that is looked at last. While a[i] is looked
-# at, i is the number of positions of a, so that a[i] is the last of them and a[..i-1] all before it.
+# A partial match says which positions each variable has so far, with the event under test as the last. While a[i] is
+# tested, i is the number of positions of a, so that a[i] is the last of them and a[..i-1] all before it.
 
 Bound: TypeAlias = Mapping[str, Sequence[int]]
 """The positions that each variable has so far, ascending; a variable without any may be left out."""
@@ -278,7 +281,9 @@ def position(positions: Sequence[int], place: sase.Index) -> int | None:
 
 
 def agree(attribute: str, event: Event, before: Event) -> bool:
-    """Return an equivalence test in its canonical form: the event has the value of the one selected before it."""
+    """Return whether the event has the same value as the event selected before it: an equivalence test in canonical
+    form.
+    """
     return compare("=", event.get(attribute), before.get(attribute))
 
 
@@ -293,7 +298,8 @@ class Placed:
 def placed(p: Predicate, pattern: Sequence[sase.Component]) -> Placed:
     """Return the place of a conjunct by its last identifier (section A.1). Its variables are those of the pattern.
 
-    One that mentions a negated component belongs to that, whatever else it mentions: it says what must not be there.
+    A conjunct that mentions a negated component belongs to that component, whatever else it mentions, because it says
+    which events must be absent.
     """
     order = {k.variable: index for index, k in enumerate(pattern)}
     mentioned = {order[a.variable or ""] for a in mentions(p)}
@@ -324,7 +330,7 @@ def _edge(ranks: set[int]) -> Edge:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The meaning of negation: in its scope nothing is as the negated component describes (sase07, section 2.2.3).
+# The meaning of negation: no event in its scope is as the negated component describes (sase07, section 2.2.3).
 #
 # A match of the other components stands unless events in the scope, one or, for a Kleene plus, a series, satisfy all
 # clauses that mention the negated variable. The paper does not say where the scope of a first or last component begins
@@ -332,7 +338,10 @@ def _edge(ranks: set[int]) -> Edge:
 
 
 class SaseAbsences:
-    """The series that the negated components of a query forbid, over one stream; watch passes on those tried."""
+    """The series of events that the negated components of a query forbid, over one stream.
+
+    watch: a function that counts the series that are tried.
+    """
 
     def __init__(
         self, q: sase.SaseQuery, S: Stream, reading: Reading, operations: Operations, watch: SaseStepBudget
@@ -447,7 +456,7 @@ class SaseAbsences:
 
 
 Chosen: TypeAlias = tuple[tuple[int, int], ...]
-"""What is selected so far: the pairs (component, position), in the order of the stream."""
+"""The events selected so far: pairs (component, position), in the order of the stream."""
 
 Conditions: TypeAlias = dict[tuple[int, Edge], list[Predicate]]
 """The clauses of WHERE by their last identifier: its component, and when it is looked at (appendix A.1)."""
@@ -535,7 +544,7 @@ class SaseDefinition:
         return bool(chosen) and chosen[-1][0] == len(self.pattern) - 1 and any(self.stops(chosen, len(self.S)))
 
     def stops(self, chosen: Chosen, until: int) -> Iterator[int]:
-        """Return the positions, at most one, at which the current Kleene plus may be left."""
+        """Yield the position, if any, at which the current Kleene plus may be left."""
         k, last = chosen[-1]
         if not self.pattern[k].kleene:
             yield last + 1
@@ -549,7 +558,9 @@ class SaseDefinition:
     # --- what must hold of the events selected ------------------------------------------------------------------------
 
     def selects(self, chosen: Chosen, k: int, p: int) -> bool:
-        """Return whether the event at p is one for component k: of its type, in the window, satisfying its clauses."""
+        """Return whether component k may select the event at p: it has its type, is in the window, and satisfies its
+        clauses.
+        """
         if self.S[p].type != self.pattern[k].type:
             return False
         if chosen and not self.in_window(chosen[0][1], p):
@@ -611,8 +622,10 @@ class SaseDefinition:
     # --- when a Kleene plus stops: section 2.2.2 ----------------------------------------------------------------------
 
     def may_stop(self, chosen: Chosen, t: int) -> bool:
-        """Return whether it may stop, having got to t: its condition on the last event holds; if it has none, the event
-        at t is one for the next component, or the Kleene plus can neither select nor skip it.
+        """Return whether the current Kleene plus may stop before position t.
+
+        It may if its condition on its last event holds. Without such a condition it may if the next component selects
+        the event at t, or if the Kleene plus itself can neither select nor skip that event.
         """
         k = chosen[-1][0]
         if self.ends(k):
@@ -626,7 +639,7 @@ class SaseDefinition:
         )
 
     def must_stop(self, chosen: Chosen, t: int) -> bool:
-        """Return whether it must stop before position t: the window is over, or `!` cuts it."""
+        """Return whether the current Kleene plus must stop before position t: the window is over, or `!` cuts it."""
         k, at_end = chosen[-1][0], t == len(self.S)
         if not at_end and self.spans(chosen[0][1], t) is False:
             return True
@@ -639,16 +652,16 @@ class SaseDefinition:
         return not at_end and self.next_selects(chosen, t)
 
     def next_selects(self, chosen: Chosen, t: int) -> bool:
-        """Return whether the event at t is one for the next component."""
+        """Return whether the next component may select the event at t."""
         k = chosen[-1][0]
         return k + 1 < len(self.pattern) and self.selects(chosen, k + 1, t)
 
     def ends(self, k: int) -> list[Predicate]:
-        """Return the conditions on a[a.LEN] and on all of a[], which are tested when a[] ends."""
+        """Return the conditions of component k that are tested when it ends: on a[a.LEN], and on all of a[]."""
         return self.conditions.get((k, "end"), [])
 
     def is_ended(self, chosen: Chosen) -> bool:
-        """Return whether these conditions hold of the selection."""
+        """Return whether the selection satisfies the conditions for the end of its current component."""
         bound = dict(self.bindings(chosen))
         return all(self.satisfied(c, bound) for c in self.ends(chosen[-1][0]))
 

@@ -57,13 +57,13 @@ def simple(
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The answers of a query: HAVING, NON-OVERLAP, RETURN, UNION and composition on top of what finds its bindings.
+# The answers of a query: HAVING, NON-OVERLAP, RETURN, UNION and composition, applied to the bindings that are found.
 #
 # A result event happens when the last event of its match does; a stream of result events is in the order of these. A
 # match of a query that reads such a stream binds positions of it.
 
 Finder: TypeAlias = Callable[[sase.SaseQuery, Stream, Reading, Budget, Operations], Iterable[Bindings]]
-"""What finds the bindings that PATTERN, WHERE and WITHIN of one query block describe (section 2.2)."""
+"""Finds the bindings that PATTERN, WHERE and WITHIN of one query block describe (section 2.2)."""
 
 
 def matches_of(
@@ -74,13 +74,13 @@ def matches_of(
     budget: Budget = Budget(),
     operations: Operations = NO_OPERATIONS,
 ) -> list[Match]:
-    """Return all matches of a query, of the last one of a program, sorted, with their results.
+    """Return all matches of a query, sorted, with their results; of a program, those of its last query.
 
     Raises IllFormed, Unsupported, BudgetExceeded.
     """
     require_wellformed(q)
     for aggregate in aggregates(q):
-        operation_of(aggregate, operations)  # one that is not registered is told at once
+        operation_of(aggregate, operations)  # raises at once if it is not registered
     streams: dict[str | None, Stream] = {None: S}
     types = derived_types(q, S.schema)
     asked = queries_of(q)[-1]

@@ -1,8 +1,8 @@
-"""Matches that are right by definition and surprise: those that are open, and those of events without a key.
+"""Find matches that are right by definition and may surprise: open matches, and matches of events without a key.
 
 Open matches stand only because the stream ends: a negation at the end of the pattern, in a window that is not over.
-They are matches by the reading stream_end=stops, and none by stream_end=waits (docs/decisions/sase.md). Whoever reads a
-file that is still being written wants to know which ones.
+They are matches in the reading stream_end=stops, but not in stream_end=waits (docs/decisions/sase.md). A user who reads
+a file that is still being written wants to know which ones they are.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ def open_test(q: sase.Tree, S: Stream, reading: Reading) -> Callable[[Match], bo
 
 
 def keyless_events(q: sase.Tree, S: Stream) -> Iterator[Problem]:
-    """Yield the equivalence tests that a single event passes without the attribute; [id] compares events with others.
+    """Yield a problem for each equivalence test, as [id], that a lone event without the attribute passes.
 
-    Only query blocks with one component that is not negated are looked at: with more of them events without the
-    attribute do not agree with any.
+    Only query blocks with one component that is not negated are looked at: with more of them, events without the
+    attribute agree with no other event.
     """
     for block in (block for query in queries_of(q) for block in blocks_of(query) if source_of(block) is None):
         single = [k for k in block.pattern if not k.negated]

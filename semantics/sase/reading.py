@@ -1,4 +1,5 @@
-"""What an evaluation of SASE+ takes beside the query: what sase07 and icde08 leave open, and a user's own aggregates.
+"""Options of an evaluation of SASE+: answers to questions that sase07 and icde08 leave open, and a user's own
+aggregates.
 
 Each field of Reading is a question, its default the decided answer. The reasons, and for each question a stream on
 which the answers differ, are in docs/decisions/sase.md.
@@ -46,7 +47,7 @@ DECIDED = Reading()
 
 
 def choices() -> dict[str, tuple[str, ...]]:
-    """Return the answers to each question; the decided one comes first."""
+    """Return the possible answers to each question; the default answer comes first."""
     return arguments.choices(Reading)
 
 
@@ -56,7 +57,10 @@ def list_other_readings() -> dict[tuple[str, str], Reading]:
 
 
 def read_reading(given: Iterable[str]) -> Reading:
-    """Return the reading of texts as window=closed; other questions have the decided answer. Raises InputError."""
+    """Return the reading that texts such as "window=closed" describe; the other questions get their default answers.
+
+    Raises InputError for an unknown question or answer.
+    """
     return arguments.parse_reading(Reading, given)
 
 
@@ -66,7 +70,10 @@ State: TypeAlias = Any
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An associative operation `combine` with an identity; lift makes a value one of its states, result reads one."""
+    """An aggregate: `lift` makes a state of a value, `combine` joins two states, and `result` makes a value of a state.
+
+    combine: associative, with the state `identity` as its neutral element.
+    """
 
     identity: State
     lift: Callable[[Value], State]

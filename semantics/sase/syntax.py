@@ -213,7 +213,7 @@ class SaseQuery(SaseNode):
 
 
 class SaseUnion(SaseNode):
-    """q UNION q …: the results of all."""
+    """q UNION q …: the results of all its queries."""
 
     WORD: ClassVar[str] = "Union"
 
@@ -248,7 +248,7 @@ def depth(root: object) -> int:
 RESERVED = frozenset({"within", "having", "return", "union", "from", "not", "and", "or", "true", "false"}).union(
     get_args(Strategy), ("skip_til_next_match", "skip_til_any_match")
 )
-"""Words, in either case, that are no variable at the beginning of a condition."""
+"""Words, in either case, that cannot be a variable at the beginning of a condition."""
 
 
 def show(q: Tree) -> str:
@@ -284,13 +284,13 @@ def _query(q: SaseQuery) -> str:
 
 
 def show_component(k: Component) -> str:
-    """Return a a, B+ b[], ~C c."""
+    """Return the text of a component, as in A a, B+ b[] and ~C c."""
     mark, plus, array = "~" * k.negated, "+" * k.kleene, "[]" * k.kleene
     return f"{mark}{show_name(k.type)}{plus} {_variable(k.variable)}{array}"
 
 
 def show_block(block: Block, q: SaseQuery) -> str:
-    """strategy(a, b[]!) { … }, or bare predicates."""
+    """Return the text of a block: strategy(a, b[]!) { … }, or bare predicates."""
     inner = " and ".join(show_conjunct(conjunct, len(block.conjuncts) > 1) for conjunct in block.conjuncts)
     if block.strategy is None:
         return inner
@@ -318,12 +318,12 @@ def show_conjunct(conjunct: Conjunct, among_others: bool = False) -> str:
 
 
 def show_window(window: SaseWindow) -> str:
-    """4 hours."""
+    """Return the text of a window's length, as in 4 hours."""
     return f"{window.amount} {window.unit.removesuffix('s') if window.amount == 1 else window.unit}"
 
 
 def show_return(returned: Return) -> str:
-    """[NON-OVERLAP] items, or a type and its items, [IN STREAM …]."""
+    """Return the text of RETURN: [NON-OVERLAP] items, or a type and its items, and [IN STREAM …]."""
     items = [show_item(item) for item in returned.items]
     match returned.items[:1]:
         case [Item(Simple(Constant() as c))] if returned.type is not None:
@@ -336,7 +336,7 @@ def show_return(returned: Return) -> str:
 
 
 def show_item(item: Item) -> str:
-    """Return an attribute of the result, with its name."""
+    """Return the text of an attribute of the result, with its name."""
     return show_output(item.output) + ("" if item.alias is None else f" AS {show_name(item.alias)}")
 
 
@@ -373,7 +373,7 @@ def as_written(attribute: Attribute) -> Attribute:
 
 
 def show_attribute(attribute: Attribute) -> str:
-    """a.x, b[i-1].x, avg(b[].x)."""
+    """Return the text of a reference or an aggregate, as in a.x, b[i-1].x and avg(b[].x)."""
     a = _variable(attribute.variable or "")
     name = f".{show_name(attribute.name)}" if attribute.name else ""
     match attribute:
@@ -431,8 +431,8 @@ def type_of(returned: Return) -> str:
 # ---------------------------------------------------------------------------------------------------------------------
 # What an aggregate of SASE+ is: an associative operation with an identity (sase07, section 2.2.4 and footnote 3).
 #
-# The names of those of the language, and the type of those that a user registers. The definition folds them in
-# folding.py, the automata step by step in automata/nfab/moves.py.
+# The names of the language's aggregates, and the type of aggregates that a user registers. The definition computes them
+# by `folded` in denote.py, the automata step by step in automata/nfab/moves.py.
 
 BUILT_IN = ("count", "sum", "avg", "min", "max")
-RANKED = ("highest", "lowest")  # those with a number as their first argument
+RANKED = ("highest", "lowest")  # aggregates with a number as their first argument
