@@ -103,7 +103,7 @@ def sorted_by_time(S: Stream) -> Stream:
         keys.append((last is not None, last))
     known = {kind(key) for _, key in keys if key is not None}
     if len(known) > 1 or known & {"string", "bool"}:
-        raise InputError("the events cannot be sorted: their times are of several kinds")
+        raise InputError("the events cannot be sorted: their times are of several kinds; write all in one form")
     order = sorted(range(len(keys)), key=lambda n: (keys[n][0], keys[n][1] if keys[n][0] else 0, n))
     if order == list(range(len(order))):
         return S

@@ -110,7 +110,7 @@ def unpacked(source: CsvSource) -> CsvSource:
         elif start == ZSTD:
             if not installed("pyarrow"):
                 raise InputError(
-                    f"{source.name}: it is compressed (Zstandard), which takes pip install 'cerify[columns]'"
+                    f"{source.name}: it is compressed (Zstandard); to read it, pip install 'cerify[columns]'"
                 )
             packed = pa.CompressedInputStream(pa.BufferReader(file.read()), "zstd")
             data = _within_limit(source, packed, size, (OSError, pa.ArrowException))
@@ -141,7 +141,7 @@ def _within_limit(source: CsvSource, packed: Any, size: int, errors: tuple[type[
             if (total := total + len(part)) > most:
                 raise InputError(f"{source.name}: it unpacks to more than {most:,} bytes, but the file has {size:,}")
     except errors as error:
-        raise InputError(f"{source.name}: it is compressed, and damaged: {error}") from None
+        raise InputError(f"{source.name}: it is compressed, but damaged: {error}") from None
     return b"".join(parts)
 
 
@@ -226,7 +226,10 @@ def _warn_of_header(source: CsvSource, line: bytes) -> None:
     if data := next((cell for cell in cells if IS_NUMBER.fullmatch(cell) or IS_DATE_TIME.fullmatch(cell)), None):
         problem = f"its first line has the names of the columns, and {data!r} looks like a value"
         warnings.warn(
-            InputWarning(f"{source.name}: {problem}; --header NAMES names them, in Python header"), stacklevel=3
+            InputWarning(
+                f"{source.name}: {problem}; if there are no names, give them by --header NAMES, in Python header"
+            ),
+            stacklevel=3,
         )
 
 
@@ -278,7 +281,9 @@ def _of_access_log(source: CsvSource) -> Shape:
                 rows.append([])
                 continue
             if (found := ACCESS.fullmatch(line)) is None:
-                raise InputError(f"{source.name}, line {number}: not a line of an access log, unlike those before it")
+                raise InputError(
+                    f"{source.name}, line {number}: not a line of an access log, but the lines before are; correct it"
+                )
             client, ident, user, time, request, status, size, referer, agent, rest = (x or "" for x in found.groups())
             try:
                 moment = datetime.strptime(time, "%d/%b/%Y:%H:%M:%S" + " %z" * (" " in time)).isoformat()
@@ -328,7 +333,7 @@ def _of_zeek(source: CsvSource) -> Shape:
             row = [word, *cells]
             rows.append([_of_zeek_cell(c, kinds[i : i + 1], unset, empty) for i, c in enumerate(row)])
     if not names:
-        raise InputError(f"{source.name}: a log of Zeek without a line #fields")
+        raise InputError(f"{source.name}: a log of Zeek without a line #fields; add it, with the names of the columns")
     first = next((i for i, row in enumerate(rows) if row), len(rows))
     rows[max(0, first - 1)] = names  # a line that said what the columns are
     return Shape(_as_csv(source, rows), path)

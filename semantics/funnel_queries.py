@@ -106,7 +106,7 @@ def parse_keyed_question(text: str) -> KeyedQuestion:
             raise IllFormed(f"a sequence has 1 to {MOST_STEPS} conditions, not {len(steps)}", span)
         most = max((int(n) for n in re.findall(r"\(\?([0-9]{1,9})\)", pattern[1])), default=0)
         if most > len(steps):
-            raise IllFormed(f"the pattern asks for condition {most}, and there are {len(steps)}")
+            raise IllFormed(f"the pattern has the condition {most}, but there are only {len(steps)} conditions")
         parse_sequence_pattern(pattern[1])
         return SequenceQuestion(pattern[1], steps, _attribute(clauses["BY"][0] if "BY" in clauses else None))
 
@@ -167,7 +167,7 @@ def make_funnel_question(
 
 def _attribute(by: str | None) -> str | None:
     if by == TYPE:
-        raise IllFormed(f"by={TYPE!r}: the events of a key would be of one type; name an attribute")
+        raise IllFormed(f"by={TYPE!r}: then the events of a key are all of one type; name another attribute")
     return None if by is None else parse_attribute(by)
 
 

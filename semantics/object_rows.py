@@ -140,9 +140,9 @@ def what_list(name: str, paths: Collection[str] = ("",)) -> str:
     if not paths:
         return f"a list, whose {counted}"
     if "" not in paths:
-        has = f"whether one has x as its FIELD ({format_names(paths)}) says {f'{name}.FIELD{ANY}x'!r}"
+        has = f"{f'{name}.FIELD{ANY}x'!r} says whether one has x as its FIELD ({format_names(paths)})"
         return f"a list of objects, whose {counted}; {has}"
-    return f"a list, whose {counted}; whether x is one of them says {f'{name}{ANY}x'!r}"
+    return f"a list, whose {counted}; {f'{name}{ANY}x'!r} says whether x is one of them"
 
 
 def paths_of_first(rows: Iterable[Sequence[Any] | None]) -> list[str]:

@@ -370,12 +370,12 @@ def parsed(
             hint = ""
             if "\udc80" <= text[half] <= "\udcff":  # as Python reads arguments of a command
                 encoding = sys.getfilesystemencoding()
-                hint = f": it is no {encoding}, the encoding of the locale"
+                hint = f": it is not {encoding}, the encoding of the locale"
                 hint += "; set PYTHONUTF8=1 for UTF-8" * (encoding != "utf-8")
             raise ParseError(f"{text[half]!r} is not valid Unicode text{hint}", Span(half, half + 1))
         too_deep = (
             f"the formula is nested more than {MAX_DEPTH} operators deep; write it with fewer inside each other "
-            "(in a row of them each is inside of the next)"
+            "(in A ; B ; C, each operator is inside the next)"
         )
         try:
             phi = builder.transform(parser.parse(text))
@@ -438,7 +438,7 @@ class PredicateBuilder(Transformer_NonRecursive[Token, Any]):
         pattern = _unquoted(token)
         if (reason := flaw(pattern)) is not None:  # on its own: `)(` is one only where it is put in parentheses
             advice = "; any text is .* there, as in 'a.*'" if re.search(r"(?<!\.)[*%]", pattern) else ""
-            message = f"like takes a regular expression (RE2), and {pattern!r} is none: {reason}{advice}"
+            message = f"like takes a regular expression (RE2), and {pattern!r} is not one: {reason}{advice}"
             raise ParseError(message, span_of(token))
         return pred.Like(term, pattern)
 

@@ -512,9 +512,9 @@ row_window  WINDOW with an anchor or MATCH_NUMBER
 
 MENDS: Mapping[Rule, str] = {
     "unbound": "bind the variable, or name one that is bound",
-    "unused": "leave the variable out, or ask for it in a filter or in PROJECT",
+    "unused": "leave the variable out, or use it in a filter or in PROJECT",
     "unsafe": "give the variable another name on one of the two sides",
-    "never": "ask for less, or leave this part out",
+    "never": "relax a condition, or leave this part out",
     "event_type": "name a type of the schema, or add this one to it",
     "attribute": "name an attribute that the type has, or add this one to the schema",
     "kind": "compare with a value of the same kind",
@@ -526,7 +526,7 @@ MENDS: Mapping[Rule, str] = {
     "good_formula": "split the condition, or move it to HAVING, which takes any formula",
     "strategy": "name each variable of the pattern in one strategy",
     "partition": "add an equivalence test, as [id], or underline a predicate: _( a[i].x = a[i-1].x )_",
-    "negation": "add what has to be there, or WITHIN",
+    "negation": "add a component without ~, or WITHIN",
     "window": "give the window a length",
     "result": "return single values, as a[1].x or an aggregate",
     "stream": "name it with IN STREAM in another query, or leave FROM out to read the input",

@@ -113,7 +113,7 @@ class Schema:
         for position, event in enumerate(items_of(events)):
             if not isinstance(event, Event):
                 raise InputError(
-                    f"event {position} is {event!r}; a schema is of events: Schema.from_events(Stream(rows))"
+                    f"event {position} is {event!r}, which is not an event; write Schema.from_events(Stream(rows))"
                 )
             attributes = types.setdefault(event.type, {})
             order |= dict.fromkeys(event.attributes)

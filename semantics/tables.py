@@ -106,7 +106,7 @@ class CsvSource:
             return len(file.read(SMALL + 1)) > SMALL
 
 
-NEEDS_ARROW = "take Arrow's reader: pip install 'cerify[columns]'; or give a schema"
+NEEDS_ARROW = "need Arrow's reader: pip install 'cerify[columns]'; or give a schema"
 
 
 def what_else(data: bytes) -> str:
@@ -177,7 +177,7 @@ def not_csv(source: CsvSource, reason: str) -> str:
     if "straddling" in reason:
         with source.open() as file:
             place = next((f", line {n}" for n, data in enumerate(file, 1) if len(data) > BLOCK), "")
-        return f"{source.name}{place}: a row of more than {BLOCK:,} bytes; Parquet and JSON Lines may have such values"
+        return f"{source.name}{place}: a row of more than {BLOCK:,} bytes; write it as Parquet or JSON Lines"
     if "Empty CSV file" in reason:  # Arrow takes a line without an end for none
         return f"{source.name}: one line without a line break; a CSV file starts with a line of column names"
     return not_utf8(source) if "UTF" in reason.upper() else f"{source.name}: not a CSV file: {reason}"

@@ -407,10 +407,10 @@ def _by_arrow(source: CsvSource, schema: Schema | None) -> list[Event]:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('type,x\nA,1\nA,"4,5"\n', "x.csv, line 3: cells in quotes take Arrow's reader: pip install"),
+        ('type,x\nA,1\nA,"4,5"\n', "x.csv, line 3: cells in quotes need Arrow's reader: pip install"),
         (
             "type,x\nA,1\nA,4o\n",
-            "line 3, field 'x': '4o' is of no clear type .*: correct it; columns of such values take",
+            "line 3, field 'x': '4o' is of no clear type .*: correct it; columns of such values need",
         ),
         ("type,x\nA,4o\n", "line 2, field 'x': '4o' is of no clear type: correct it"),
         ("type,x\nA, 1\n", "field 'x': ' 1' is of no clear type; the blanks around it belong to the value: leave them"),

@@ -16,13 +16,13 @@ from cerify.semantics.predicates import Problem
 from cerify.semantics.trees import children, entry_of, subtrees
 
 EFFECTS: dict[type, str] = {
-    cel.Unless: "an event of another key can keep a match away",
-    cel.Strict: "an event of another key in between leaves a gap",
-    cel.ContiguousSeq: "events with one of another key in between are no neighbours",
-    cel.ContiguousPlus: "events with one of another key in between are no neighbours",
-    cel.NextPlus: "a round of another key can be the next one, after which none of the key is",
-    cel.Until: "a round or an end of another key can be the next one",
-    ContiguousRepeat: "events with one of another key in between are no neighbours",
+    cel.Unless: "an event of another key can prevent a match",
+    cel.Strict: "an event of another key in between is a gap",
+    cel.ContiguousSeq: "events are not neighbours if an event of another key is between them",
+    cel.ContiguousPlus: "events are not neighbours if an event of another key is between them",
+    cel.NextPlus: "the next round can be one of another key, and a round of the key after it is not the next",
+    cel.Until: "the next round, or the end, can be one of another key",
+    ContiguousRepeat: "events are not neighbours if an event of another key is between them",
     cel.Preference: "a match of several keys can be preferred to one of a single key",
 }
 """The effect of events of other keys on an operator that looks beyond one match, as part of a message."""

@@ -46,7 +46,7 @@ class _Builder(PredicateBuilder):
             match part:
                 case Token():
                     if (word := part.upper()) == "ANY":
-                        message = "ANY keeps some match at each event, and not said which; leave it out, or take MAX"
+                        message = "ANY keeps one match at each event and does not say which; leave it out, or write MAX"
                         raise ParseError(message, span_of(part))
                     fields["strategy"] = None if word == "ALL" else word
                 case (name, value):
@@ -107,7 +107,7 @@ class _Builder(PredicateBuilder):
         return mapped_predicate(found, pattern=lambda text: text.join(ANYWHERE))
 
     def interval(self, meta: Meta, term: Term, *numbers: Token) -> Predicate:
-        message = "an interval is written IN RANGE (1, 5), and one without an end with < or >"
+        message = "write an interval as IN RANGE (1, 5), or with < or > if it has no end"
         raise ParseError(message, span_of(meta))
 
     def arithmetic(self, meta: Meta, left: Term, operator: Token, right: Term) -> Term:
@@ -144,7 +144,7 @@ class _Builder(PredicateBuilder):
             return "window", cel.TimeWindow(amounts[0], cast("cel.Unit", units[0]))
         total = sum(amount * SECONDS[unit] for amount, unit in zip(amounts, units, strict=True))
         if math.isinf(total):
-            raise ParseError("the window is too long", span_of(meta))
+            raise ParseError("the window is too long: write a shorter time", span_of(meta))
         return "window", cel.TimeWindow(total, "second")
 
     def attribute_window(self, meta: Meta, number: Token, attribute: Token) -> Clause:

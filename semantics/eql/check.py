@@ -62,7 +62,7 @@ def _broken_rules(query: eql.EqlQuery) -> Iterator[Broken]:
                 yield "a sequence has two steps or more; write the event query alone", query.body.span
             if missing and maxspan is None:
                 yield (
-                    "a missing event needs `with maxspan`: without it, it would be waited for for ever",
+                    "a missing event needs `with maxspan`: without a limit of time, it could always still come",
                     missing[0].span,
                 )
             yield from _key_numbers((*steps, *(() if until is None else (until,))))
@@ -87,7 +87,7 @@ def _key_numbers(steps: tuple[eql.SequenceStep, ...]) -> Iterator[Broken]:
         if len(step.keys) != len(steps[0].keys):
             first, here = len(steps[0].keys), len(step.keys)
             yield (
-                f"all steps have as many keys after `by`: the first has {first}, this one has {here}",
+                f"all steps need the same number of keys after `by`: the first has {first}, this one has {here}",
                 step.span,
             )
 
@@ -109,9 +109,9 @@ def _broken_tests(condition: eql.Condition) -> Iterator[Broken]:
                     ):
                         text = eql.show_constant(block.value)
                         if block.value is not None:
-                            yield f'{text} is no block of addresses; write it as "10.0.0.0/8"', block.span
+                            yield f'{text} is not a block of addresses; write it as "10.0.0.0/8"', block.span
             case eql.FieldComparison(comparator, _, eql.FieldConstant(None)) if comparator not in ("==", "!="):
-                yield f"null is compared by == or != alone, not by {comparator}", node.span
+                yield f"null is compared by == or != only, not by {comparator}", node.span
             case _ if not isinstance(node, eql.Condition):
                 raise TypeError(node)
     yield from _no_truth(condition)
@@ -126,11 +126,11 @@ def _no_truth(condition: eql.Condition) -> Iterator[Broken]:
         case eql.NegatedCondition(part):
             yield from _no_truth(part)
         case eql.FieldConstant(value) if not isinstance(value, bool) and value is not None:
-            yield f"{eql.show_constant(value)} is no condition; compare it with a field", condition.span
+            yield f"{eql.show_constant(value)} is not a condition; compare it with a field", condition.span
         case eql.FieldArithmetic():
-            yield "arithmetic is no condition; compare its result", condition.span
+            yield "arithmetic is not a condition; compare its result", condition.span
         case eql.FunctionCall(name) if name not in ("cidrMatch", "endsWith", "startsWith", "stringContains"):
-            yield f"{name} is no condition; compare its result", condition.span
+            yield f"{name} is not a condition; compare its result", condition.span
         case eql.FunctionCall() | eql.EventField() | eql.FieldConstant() | eql.FieldComparison() | eql.ValueLookup():
             pass
 

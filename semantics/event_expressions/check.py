@@ -59,7 +59,7 @@ def _in_scope(
     schema: Schema | None,
 ) -> Iterator[Problem]:
     for x in sorted(free_variables(body)):
-        message = f"{x} is bound by no exists; it is taken for some event, as if exists {x} stood around all of this"
+        message = f"{x} is not bound by exists; it stands for some event, as if exists {x} stood around all of this"
         yield Problem("unbound", message, body.span)
     for X in find_scope_variables(body, parameters):
         if not places(X, body, known):

@@ -311,7 +311,8 @@ def resumed(q: MatchRecognize, found: RowMatch, reading: RowReading) -> int:
         if reading.skip_to_nothing == "next_row":
             return found.row + 1
         raise IllFormed(
-            f"no row of match {found.number} is labelled {q.skip.variable}, where AFTER MATCH SKIP goes on", q.skip.span
+            f"no row of match {found.number} is labelled {q.skip.variable}, to which AFTER MATCH SKIP leads",
+            q.skip.span,
         )
     if to == found.start:
         if reading.skip_to_first == "next_row":

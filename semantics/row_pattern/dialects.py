@@ -462,7 +462,7 @@ def plain_texts(text: str, dialect: SqlDialect) -> str:
             value = inner if found["raw"] else _ESCAPE.sub(lambda one: _unescaped(one, dialect, span), inner)
         plain = "'" + value.replace("'", "''") + "'"
         if len(plain) > len(found[0]):
-            raise Unsupported("write a text with that many quotation marks in single ones", span)
+            raise Unsupported("write a text with so many quotation marks between single ones", span)
         return plain.ljust(len(found[0]))
 
     return re.sub(shape, write_text, text, flags=re.S)
@@ -805,7 +805,7 @@ def _formatted(name: str) -> Builder:
         wrong = next((one[0] for one in found if one["other"] and (one[0].isalnum() or one[0] == "%")), None)
         if not found or wrong is not None:
             raise Unsupported(
-                f"{name} writes a time with {', '.join(parts)} in a format that is written out"
+                f"{name} writes a time in a constant format with {', '.join(parts)}"
                 + ("" if wrong is None else f", not with {wrong}; CAST(x AS VARCHAR) writes a number"),
                 written.span or span,
             )

@@ -114,18 +114,18 @@ def _differences(q: MatchRecognize, source: SqlDialect, target: SqlDialect) -> l
     of_times = source.between_dates == "fraction of days" and target.name != source.name
     if source.days and (of_times or not target.days) and (number := _number_of_days(q)) is not None:
         shown = show_expression(number)
-        there = f"in {target.title} of DATEs alone" if target.days else f"not in {target.title}"
-        differences.append(f"if {shown} is of times, its number is one of days in {source.title}, and {there}")
+        there = f"in {target.title} only beside DATEs" if target.days else f"not in {target.title}"
+        differences.append(f"if {shown} has times, its number means days in {source.title}, but {there}")
     for known, other, what, instead in (
         (source.text_times, target.text_times, "a time", "TIMESTAMP '…'"),
         (source.text_numbers != "none", target.text_numbers != "none", "a number", "the number"),
     ):
         if known and not other and (e := _text_operand(q, what)) is not None:
-            beside = f"if {show_expression(e)} is of {what}, its text is one in {source.title}"
-            differences.append(f"{beside}, and not in {target.title}: write {instead}")
+            beside = f"in {show_expression(e)}, {source.title} reads a text beside {what} as {what}"
+            differences.append(f"{beside}, but {target.title} does not: write {instead}")
     if meant_reading(q.expressions, source) != meant_reading(q.expressions, target):
         exact = "exact" if target.integer_division == "exact" else "truncated"
-        differences.append(f"a division of whole numbers is {exact} in {target.title}, and is not in {source.title}")
+        differences.append(f"a division of whole numbers is {exact} in {target.title}, but not in {source.title}")
     return differences
 
 
@@ -142,7 +142,7 @@ def _choices(source: SqlDialect, target: SqlDialect) -> Iterator[tuple[str, Chan
         note = f"a CAST to a whole number {does} in {target.title}: write ROUND(…) in it to round"
         yield note, lambda e: whole_cast(e, target) if _is_whole_cast(e) else e, lambda e: _plain_cast(e, target)
     if target.whole_means:
-        note = f"AVG of whole numbers is whole in {target.title}, and is not in {source.title}"
+        note = f"AVG of whole numbers is whole in {target.title}, but not in {source.title}"
         yield note, lambda e: mean_of(e) if _is_mean(e) else e, _plain_mean
     if target.empty_is_null:
         note = f"a text that is empty, as SUBSTR, TRIM and REPLACE make it, is NULL in {target.title}"
@@ -320,7 +320,10 @@ def show_statement(q: Statement, source: SqlDialect, target: SqlDialect) -> tupl
     clause, differences = show_in_dialect(q.clause, source, target)
     if q.lists:
         names = ", ".join(one.name for one in q.lists)
-        differences = (*differences, f"of {names}, a list of structures or numbers, each field is a measure of its own")
+        differences = (
+            *differences,
+            f"{names}: each field of such a list of structures or numbers becomes a measure of its own",
+        )
     text = _select_text(q, source, target, clause)
     again = parse_statement(text, target)
     if again.clause != parse(clause, target) or _what_it_asks(again) != _what_it_asks(q):

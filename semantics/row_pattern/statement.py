@@ -349,7 +349,7 @@ class _Reader:
             return _Head(listed, name, NO_TABLE, table.end())
         if common and name.lower() not in common:
             known = ", ".join(common)
-            raise Unsupported(f"FROM names {name}; with WITH it names one of its tables, {known}", _span_of(table))
+            raise Unsupported(f"FROM names {name}, but WITH defines {known}: name one of these", _span_of(table))
         return _Head(listed, name, common.get(name.lower()), table.end())
 
     def alias(self, start: int, end: int, named: bool = True) -> tuple[str | None, tuple[str, ...], int]:
@@ -491,9 +491,11 @@ def _shape(head: str, start: int, end: int) -> CerifyError:
         return ParseError("FROM is missing", Span(start, end))
     rest, where = head[place.end() :], Span(start + place.end(), end)
     if "," in rest:
-        return Unsupported("FROM names two tables, and a clause has one", where)
+        return Unsupported("FROM names two tables, but a clause reads one", where)
     if "(" in rest:
-        return Unsupported("of subqueries FROM takes (SELECT list FROM table WHERE …); give another as the file", where)
+        return Unsupported(
+            "a subquery in FROM is (SELECT list FROM table WHERE …); give the rows of any other as the file", where
+        )
     return ParseError("write SELECT, a list, FROM and the name of a table before MATCH_RECOGNIZE", where)
 
 

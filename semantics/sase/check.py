@@ -275,10 +275,12 @@ def _pattern(q: sase.SaseQuery) -> Iterator[Problem]:
             span = [k.span for k in q.pattern if k.variable == variable][1]
             yield Problem("twice", f"{variable} is declared {times} times", span)
     if all(k.negated for k in q.pattern):
-        yield Problem("negation", "nothing of the pattern has to be there", q.pattern[0].span if q.pattern else q.span)
+        yield Problem(
+            "negation", "all components of the pattern are negated", q.pattern[0].span if q.pattern else q.span
+        )
     elif q.pattern[-1].negated and q.within is None:
         last = show_component(q.pattern[-1])
-        message = f"{last} at the end of the pattern: without WITHIN it is never known that there is none"
+        message = f"{last} at the end of the pattern: without WITHIN, such an event could always still come"
         yield Problem("negation", message, q.pattern[-1].span)
     if q.within is not None and q.within.amount <= 0:
         yield Problem("window", "a window without length contains no event", q.within.span)
@@ -293,7 +295,7 @@ def _strategies(q: sase.SaseQuery) -> Iterator[Problem]:
         if a not in components:
             yield _unknown(q, a, argument.span)
         elif argument.cut and not (components[a].kleene and not components[a].negated):
-            message = f"{a}!: only a Kleene plus that has to be there can be cut short"
+            message = f"{a}!: only a Kleene plus without ~ can be cut short"
             yield Problem("strategy", message, argument.span)
     for a in [a for a, n in times.items() if n > 1]:
         span = [argument.span for argument in arguments if argument.variable == a][1]
@@ -339,7 +341,9 @@ def _conjunct(q: sase.SaseQuery, p: Predicate, underlined: bool, span: Span | No
         yield from wrong
         return
     if len(absent := sorted(variables(p) & negated(q))) > 1:
-        message = f"{text} is about {' and '.join(absent)}, neither of which is there"
+        message = (
+            f"{text} is about {' and '.join(absent)}, which are negated: a condition may be about one of them only"
+        )
         yield Problem("good_formula", message, span)
         return
     place = placed(p, q.pattern)
@@ -353,12 +357,12 @@ def _conjunct(q: sase.SaseQuery, p: Predicate, underlined: bool, span: Span | No
             return
     aggregated = next((a for a in mentioned if isinstance(a, sase.SaseAggregate)), None)
     if underlined and aggregated is not None:
-        message = f"{show_attribute(aggregated)}: what defines the partitions has no aggregates"
+        message = f"{show_attribute(aggregated)}: a predicate that defines partitions cannot have aggregates"
         yield Problem("partition", message, span)
     atoms = list(_literals(p))
     for atom in atoms:
         if isinstance(atom, Both | Either | Not):
-            message = f"{text} is no clause: of a disjunction each part is a comparison, or not a comparison"
+            message = f"{text} is not a clause: each part of or must be a comparison, or the negation of one"
             yield Problem("good_formula", message, span)
             return
     for atom in atoms:
@@ -479,5 +483,5 @@ def _check_atomic_outputs(name: str, query: sase.SaseQuery | sase.SaseUnion) -> 
     for part in blocks_of(query):
         for item in part.returned.items:
             if not isinstance(item.output, sase.Simple):
-                message = f"{show_output(item.output)} is no single value, but another query reads the stream {name}"
+                message = f"{show_output(item.output)} is not a single value, but another query reads the stream {name}"
                 yield Problem("result", message, item.span)

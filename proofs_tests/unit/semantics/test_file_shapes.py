@@ -69,7 +69,7 @@ def test_a_file_unpacks_to_so_much(
     with pytest.raises(InputError, match=r"it unpacks to more than \d,\d+ bytes, but the file has"):
         read_stream(path)
     cut = write(f"f.jsonl.{suffix}", pack(LINES.encode() * 10)[:-9])
-    with pytest.raises(InputError, match="it is compressed, and damaged"):
+    with pytest.raises(InputError, match="it is compressed, but damaged"):
         read_stream(cut)
 
 

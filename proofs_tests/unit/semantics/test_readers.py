@@ -563,7 +563,7 @@ def test_arrow_types_are_brought_to_ours(write: Callable[..., Path]) -> None:
          ", position 2, field 'x': 9223372036854775808 cannot be stored exactly as a 64-bit int"),
         (pa.array([0, 10**18, 0], pa.timestamp("us")), ", position 1, field 'x': a time outside the years 1 to 9999"),
         (pa.array([[1], [], []]), ", field 'x': a list, whose number of elements is the "
-         "attribute 'x.count'; whether x is one of them says 'x.any.x'"),
+         "attribute 'x.count'; 'x.any.x' says whether x is one of them"),
         (pa.array([1, 2, 3]).cast(pa.decimal128(21, 2)), ", field 'x': a column of type decimal128(21, 2); an "
          "attribute is int, float, string, bool, timestamp, so convert it or leave it out"),
     ],
@@ -807,7 +807,7 @@ def test_a_file_whose_reading_fails_is_named(format: Format | None) -> None:
 def test_a_row_that_is_too_long_for_arrow_is_located(write: Callable[..., Path]) -> None:
     """Arrow advised to try a larger block, which no option gives."""
     path = write("e.csv", f"type,x\nA,1\nA,{'x' * 3_000_000}\n")
-    refuses(path, ", line 3: a row of more than 1,048,576 bytes; Parquet and JSON Lines may have such values")
+    refuses(path, ", line 3: a row of more than 1,048,576 bytes; write it as Parquet or JSON Lines")
 
 
 def test_an_integer_of_very_many_digits_is_refused(write: Callable[..., Path]) -> None:

@@ -321,7 +321,7 @@ def test_events_are_sorted_by_their_time(reader: str, source: Callable[[str, Row
 def test_what_has_no_times_is_not_sorted() -> None:
     with pytest.raises(InputError, match="'noon' is not a time"):
         as_stream([{"type": "A", "time": "noon"}], sort=True)
-    with pytest.raises(InputError, match="their times are of several kinds"):
+    with pytest.raises(InputError, match="their times are of several kinds; write all in one form"):
         as_stream([Event("A", {"time": 1}), Event("A", {"time": datetime(2024, 1, 1, tzinfo=UTC)})], sort=True)
     assert [event.type for event in as_stream([{"type": "B"}, {"type": "A"}], sort=True)] == ["B", "A"]
 
@@ -568,7 +568,7 @@ def test_a_field_that_is_used_is_refused_with_the_reason(
     text: str, reader: str, source: Callable[[str, Rows], Any]
 ) -> None:
     rows = [{"type": "A", "x": [1]}, {"type": "B", "x": [1, 2]}]
-    with pytest.raises(InputError, match=r"'x': a list, whose number of elements is the attribute 'x\.count'; whe"):
+    with pytest.raises(InputError, match=r"'x': a list, whose number of elements is the attribute 'x\.count'; 'x"):
         cerify.match(text, source(reader, rows))
 
 
@@ -697,7 +697,7 @@ def test_an_attribute_says_whether_a_list_has_an_element(reader: str, source: Ca
     assert [m.at for m in cerify.match('A FILTER A."tags.any.new" = true', in_order)] == [1]
     clause = 'MATCH_RECOGNIZE (PARTITION BY "user" PATTERN (P Q) DEFINE P AS "tags.any.sale" AND "tags.count" = 2)'
     assert [m.events for m in cerify.match(clause, source(reader, LISTED), language="row-pattern")] == [(0, 2)]
-    with pytest.raises(InputError, match=r"whether x is one of them says 'tags\.any\.x'"):
+    with pytest.raises(InputError, match=r"'tags\.any\.x' says whether x is one of them"):
         cerify.match("A FILTER A.tags = 'new'", source(reader, LISTED))
     attributes = '{"user": "string", "time": "int", "tags.any.new": "bool", "items.sku.any.x2": "bool"}'
     schema = read_schema(f'{{"A": {attributes}, "B": {attributes}}}')

@@ -243,7 +243,7 @@ def test_check_finds_a_variable_that_nothing_uses(run: Run) -> None:
         "unused: spare is bound here and nothing uses it: no filter around it names it, no output has it",
         "PROJECT[T](T ; H IN spare)",
         "               ^^^^^^^^^^",
-        "to mend it: leave the variable out, or ask for it in a filter or in PROJECT",
+        "to mend it: leave the variable out, or use it in a filter or in PROJECT",
     ]
 
 

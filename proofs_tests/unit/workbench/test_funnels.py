@@ -554,7 +554,7 @@ def test_texts_of_funnels_are_read_back(text: str, shown: str) -> None:
         ("SELECT windowFunnel(60)(time, x = 1) FROM t", "translate --from clickhouse reads calls of it"),
         ("SEQUENCE '(?1)' OF a WITHIN 3 seconds", "a sequence has no WITHIN"),
         ("SEQUENCE (?1) OF a", "write a sequence as in SEQUENCE"),
-        ("SEQUENCE '(?3)' OF a, b", "asks for condition 3, and there are 2"),
+        ("SEQUENCE '(?3)' OF a, b", "has the condition 3, but there are only 2"),
         ("FUNNEL a, b MODE strict", "there is no mode 'strict'"),
         ("FUNNEL a BY type", "by='type'"),
     ],

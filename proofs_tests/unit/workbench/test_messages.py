@@ -434,7 +434,7 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("evaluator: expected the name", lambda: cerify.match("A", S, evaluator=[])),  # type: ignore[call-overload]
     ("profile: expected the name", lambda: cerify.generate(profile=[])),  # type: ignore[arg-type]
     ("what a valuation binds: expected the name", lambda: cerify.explain("A", S, valuation={5: [0]})),  # type: ignore[dict-item]
-    ("event 0 is 1; a schema is of events", lambda: Schema.from_events([1])),  # type: ignore[list-item]
+    ("event 0 is 1, which is not an event", lambda: Schema.from_events([1])),  # type: ignore[list-item]
     ("events are .*, not 'x'", lambda: Schema.from_events("x")),  # type: ignore[arg-type]
     ("unknown event type C", lambda: cerify.match("C", S, strict="yes")),  # type: ignore[typeddict-item]
     ("a position", lambda: cerify.explain("A", S, [[0]])),  # type: ignore[list-item]
@@ -520,7 +520,7 @@ def test_an_argument_in_another_encoding_than_the_locale_points_to_it(
     status, _, err = run("check", "A \udce2\udc88\udca8 B")
     assert status == 2
     assert err.startswith(
-        f"cerify: '\\udce2' is not valid Unicode text: it is no {encoding}, the encoding of the locale{hint}"
+        f"cerify: '\\udce2' is not valid Unicode text: it is not {encoding}, the encoding of the locale{hint}"
     )
     with pytest.raises(ParseError, match=r"is not valid Unicode text$"):
         cerify.parse("A \ud83d B")

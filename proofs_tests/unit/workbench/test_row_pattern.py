@@ -1046,7 +1046,7 @@ def test_texts_and_keys_of_dialects() -> None:
     with pytest.warns(QueryWarning, match=r"\\d in a text is d in Snowflake; write \\\\d"):
         assert "u = 'd'" in show(read_pasted(clause.format(r"'\d'"), "snowflake").clause)
     days = read_pasted(clause.replace("u = {}", "o <= PREV(o) + 30 / 1440"), "oracle").clause
-    assert "in Snowflake of DATEs alone" in show_in_dialect(days, *map(dialect_named, ("oracle", "snowflake")))[1][0]
+    assert "in Snowflake only beside DATEs" in show_in_dialect(days, *map(dialect_named, ("oracle", "snowflake")))[1][0]
     whole = read_pasted(clause.replace("u = {}", "REGEXP_LIKE(u, 'a')"), "trino").clause
     with pytest.raises(Unsupported, match="REGEXP_LIKE of Snowflake is of the whole text"):
         show_in_dialect(whole, dialect_named("trino"), dialect_named("snowflake"))
@@ -1171,7 +1171,7 @@ def test_what_a_translation_says_of_casts_means_and_empty_texts() -> None:
     snowflake = parse(texts, dialect_named("snowflake"))
     for target, number in (("trino", 2), ("oracle", 1), ("databricks", 0)):
         notes = show_in_dialect(snowflake, *map(dialect_named, ("snowflake", target)))[1]
-        assert sum("its text is one in Snowflake, and not in" in one for one in notes) == number
+        assert sum("Snowflake reads a text beside a" in one for one in notes) == number
     flink = parse(
         "MATCH_RECOGNIZE (ORDER BY o MEASURES AVG(x) AS m PATTERN (A) DEFINE A AS TRUE)", dialect_named("flink")
     )
