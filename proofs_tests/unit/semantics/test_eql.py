@@ -113,7 +113,7 @@ def test_what_is_no_query_is_refused_with_its_place(text: str, message: str, pla
         ("sequence [A where true] ![B where true]", "a missing event needs `with maxspan`"),
         ("sequence with maxspan=1s ![A where true] ![B where true]", "at least one event that is not missing"),
         ("sequence [A where true] by x [B where true]", "all steps need the same number of keys"),
-        ("sequence by x [A where true] [B where true] until [C where true] by y", "all steps need the same number of keys"),
+        ("sequence by x [A where true] [B where true] until [C where true] by y", "the same number of keys"),
         ("sample by x [A where true] with runs=2", "neither missing events nor `with runs`"),
         ("A where true | head 0", "head takes a number from 1 on"),
         ('A where x regex "("', "not a regular expression"),
