@@ -76,8 +76,8 @@ _NUMBER = re.compile(r"\d+")
 def nearest(name: str, names: Iterable[str]) -> str | None:
     """Return the most similar of the names; None if none is similar enough.
 
-    A name with another first letter must be more similar. Names that differ only in the digits of a number belong to
-    one series: neither is a misspelling of the other.
+    A name with another first letter must be more similar. A name that differs only in the digits of a number is not
+    returned: it is another member of a series, not what was meant.
     """
     series = _NUMBER.sub("0", name)
     near = get_close_matches(name, [one for one in names if one == name or _NUMBER.sub("0", one) != series], 1)

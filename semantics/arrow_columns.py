@@ -176,7 +176,7 @@ def _converted(source: Any, unread: dict[str, str] | None) -> pa.Table:
 
 
 def _parts_of_pandas(frame: Any, unread: dict[str, str]) -> pa.Table:
-    """Return the table of the columns that Arrow can represent; the reasons for the others are added to unread."""
+    """Return the table of the columns that Arrow can represent; add the other columns to `unread`, with the reasons."""
     try:
         return _of_pandas(frame)
     except (InputError, pa.ArrowException, TypeError, ValueError):

@@ -38,7 +38,8 @@ class ReadTable:
 def rows_of_table(
     table: pa.Table, reading: FieldReading, name: str, place: RowLocation, coded: bool = False
 ) -> ReadTable:
-    """Return the table of a stream: columns have types in ARROW; those of type and time have their reserved names.
+    """Return the table of a stream: columns have types in ARROW; the columns of type and time have their reserved
+    names.
 
     For messages, `name` is the name of the file, and `place` returns the place of a row. If `coded` is true, event
     types may stay a dictionary. Raises InputError if there is no column for the type, or if a row has no type.

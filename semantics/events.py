@@ -468,7 +468,8 @@ _FIRST_ROWS = 2**14  # these rows usually have all event types
 def add_observed(seen: dict[str, dict[str, ValueType]], S: Stream, attributes: Collection[str]) -> None:
     """Add a stream's event types and their attributes to `seen`, the types of earlier streams; the stream has a table.
 
-    Of the given attributes, a type gets those that its events have. It gets all other attributes of the stream.
+    attributes: the names to look up by type, so that a type gets only attributes that its events have. Each type gets
+    all other attributes of the stream.
     """
     types = _types_in(S.table[TYPE])
     for R in types:
@@ -498,8 +499,7 @@ def _types_in(column: Any) -> list[str]:
 
 
 def text_among_numbers(S: Stream, name: str) -> tuple[int, str] | None:
-    """Return the first event whose text is not a number, with the text, if other events have texts of numbers; else
-    None.
+    """Return the first event whose text is not a number, and its text; None if all texts are numbers, or none is.
 
     name: an attribute whose values are texts.
     """

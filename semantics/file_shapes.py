@@ -157,7 +157,7 @@ def require_known_kind(source: CsvSource) -> None:
 
 
 def what_line_log(source: CsvSource) -> str:
-    """Return which kind of log without columns a file is, and what to do; "" if the kind is unknown."""
+    """Return a sentence on the kind of a log without columns, and what to do; "" if the kind is unknown."""
     with source.open() as file:
         start = file.read(4096)
     if is_access_log(start.partition(b"\n")[0]):

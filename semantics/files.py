@@ -497,11 +497,10 @@ def _position(name: str, first: int, row: int) -> str:
 
 
 def read_in_parts(source: str | Path, attributes: Set[str]) -> tuple[int, Iterator[Stream]] | None:
-    """Read a Parquet file in parts: return the number of events and consecutive streams; None for other files.
+    """Read a Parquet file in parts: return the number of events and consecutive streams.
 
     attributes: the names to read. Return None for another kind of file, and if a column can only be read as a whole:
-    texts that may be times, numbers that may be times, nested values.
-    Raises InputError.
+    texts that may be times, numbers that may be times, nested values. Raises InputError.
     """
     if glob.has_magic(str(source)) or Path(source).suffix not in (".parquet", ".pq") or not os.path.isfile(source):
         return None
@@ -717,7 +716,7 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def lock(file: IO[Any], path: Path) -> None:
-    """Make this process the only one that has locked the file, until it closes it or ends; on Windows, do nothing.
+    """Lock the file for this process alone, until it closes the file or ends; on Windows, do nothing.
 
     Raises InputError if another process has locked it.
     """

@@ -292,10 +292,12 @@ def answer_by_key(
 ) -> Iterator[Match]:
     """Yield a match for each row of the answer, at the end of the stream; its result has the key and the answer.
 
-    mode: the reading of funnels without a mode. holds: a function that returns whether an event satisfies a step, None
-    if that is hidden. attempts: a sequence has the positions of its longest attempt, see `longest_attempt`, also where
-    a key has no match. A key all of whose events are hidden has the level None. Raises InputError for times that go
-    back, and for values that are no times.
+    mode: the reading of funnels that do not name a mode.
+    holds: a function that returns whether an event satisfies a step, or None to hide the event.
+    attempts: whether a sequence has the positions of its longest attempt, see `longest_attempt`, even without a match.
+
+    A key with only hidden events has the level None. Raises InputError for times that go back, and for values that are
+    not times.
     """
     found_rows, hidden = _rows_by_key(question, S, holds)
     for key, rows in found_rows.items():

@@ -50,10 +50,10 @@ class FunnelWindow:
     window: Window
 
     def on_axis(self, unit: int, floating: bool) -> int | float:
-        """Return the largest allowed difference as a number, in units of which `unit` make a second, or 1 of the
+        """Return the largest allowed difference as a number on an axis; `unit` is the number for a second, or 1 of the
         attribute.
 
-        floating: whether the differences are floats; for whole numbers the result is rounded down.
+        floating: whether the numbers on the axis are floats; else the result is rounded down.
         """
         match self.window:
             case TimeWindow(amount, name):

@@ -139,10 +139,10 @@ def strict_increase(rows: Rows, n: int, w: Time) -> int:
 
 
 def strict_order(rows: Rows, n: int, w: Time) -> int:
-    """Return the level of `window_funnel` for the entries before the first that does not belong.
+    """Return the level of `window_funnel` for the entries before the first that breaks the order.
 
-    Entries are read from the first of step 1 on, by time, then by step; entries of no step come first. An entry of no
-    step does not belong, nor does one of a step whose predecessor is not reached. Steps that are reached may repeat.
+    Entries are read from the first of step 1 on, by time, then by step; entries of no step come first. An entry breaks
+    the order if it is of no step, or if the step before its step is not reached. Reached steps may repeat.
     """
     kept: list[tuple[Time, int]] = []
     for time, step in _from_first(rows):

@@ -178,7 +178,7 @@ def json_of_event(event: Event) -> dict[str, Any]:
 def schema_of_json(obj: object) -> Schema:
     """Return the schema that the JSON stands for: {event type: {attribute: value type}}. Raises InputError, IllFormed.
 
-    The key "$order" is no event type: it has the order of times.
+    The key "$order" stands for the order of times instead of an event type.
     """
     if not isinstance(obj, dict):
         raise InputError(f"a schema is a JSON object from event types to their attributes, not {kind_in_json(obj)}")

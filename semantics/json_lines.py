@@ -92,7 +92,9 @@ def _fitting(source: CsvSource, schema: Schema, reading: FieldReading) -> Stream
 
 
 def _json_values(source: CsvSource, records: str | None) -> Iterator[tuple[str, Any]]:
-    """Yield the JSON values of a file, each with its place, from lines or, if it is no JSON Lines, from the whole."""
+    """Yield the JSON values of a file, each with its place: from its lines, or from the whole if it is
+    not JSON Lines.
+    """
     if (found := documents(source, records)) is not None:
         yield from found
         return

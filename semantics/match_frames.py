@@ -398,9 +398,9 @@ class Matches(Sequence[Match]):
         """Return a table with one row for each match.
 
         Without a stream it has the columns of RESULT; a result is JSON, with its attributes in the order of RETURN.
-        With the events that `match` took it has an attribute of each variable as a column, as "A.price", and those of
-        results; see MatchColumns. attributes are those that are shown, None for all. Raises IllFormed for one that
-        no event has.
+        With the events that `match` took, it has a column for each attribute of each variable, as "A.price", and for
+        each attribute of results; see MatchColumns. attributes are the attributes to show, None for all. Raises
+        IllFormed for an attribute that no event has.
         """
         if stream is not None:
             from cerify.semantics.files import as_stream

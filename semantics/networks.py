@@ -25,7 +25,7 @@ WHOLE: Interval = (0, 0xFFFF)
 def pattern_of_network(text: str) -> str:
     """Return the regular expression (RE2 syntax) of the addresses in a range, such as 10.0.0.0/8 or fe80::/10.
 
-    Raises ValueError, with a sentence for its message, for a text that is no range of addresses.
+    Raises ValueError, with a sentence for its message, for a text that is not a range of addresses.
 
     >>> pattern_of_network("10.1.2.0/31")
     '10[.]1[.]2[.](?:[0-1])'

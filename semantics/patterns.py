@@ -477,7 +477,7 @@ MOST_COMPARED = 2_000  # pairs of states
 def match_same_texts(one: str, other: str) -> bool:
     """Return whether two regular expressions match the same texts; False also where that takes too long to decide.
 
-    Their automata are followed side by side, with one character for all that neither tells apart.
+    Both automata are followed side by side. One character stands for all characters that look the same to both.
 
     >>> match_same_texts("[0-9]+", "[0-9][0-9]*"), match_same_texts("a+", "a*")
     (True, False)

@@ -243,7 +243,7 @@ def has_value(term: Term) -> Predicate:
 
 
 def nodes(root: Predicate | Term) -> Iterator[Predicate | Term]:
-    """Yield all predicates and terms in a predicate or a term, each before those in it, left to right."""
+    """Yield all predicates and terms in a predicate or a term, each before its operands, left to right."""
     pending = [root]
     while pending:
         node = pending.pop()
@@ -552,9 +552,7 @@ class Problem:
 
     @property
     def hinted(self) -> str:
-        """Return the message, with the name that was probably meant, or what to write for an
-        operand of another kind.
-        """
+        """Return the message, with the name that was probably meant, or with advice on an operand of another kind."""
         if self.meant is not None:
             return f"{self.message}; did you mean {format_names([self.meant])}?"
         return f"{self.message}; {self.advice}" if self.rule == "kind" and self.advice else self.message
@@ -737,7 +735,7 @@ def kind_problems(predicate: Predicate, schema: Schema | None, span: Span | None
 
 
 def time_problems(schema: Schema | None, span: Span | None) -> Iterator[Problem]:
-    """Yield the problem of a window on the time where the schema has times that are neither numbers nor timestamps."""
+    """Yield the problem of a window on the time if the schema has times of texts or Booleans."""
     if schema is not None:
         yield from unmeasured(_kind_of_predicate(Attribute(TIME), schema), span)
 

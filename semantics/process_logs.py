@@ -78,9 +78,9 @@ def _stream(
     type_: str,
     time: str,
 ) -> Stream:
-    """Return the stream of events, merged by time; those without a time follow the one before them in their case.
+    """Return the stream of events, merged by time; an event without a time follows the event before it in its case.
 
-    unread are the fields with a malformed value, and why. Raises InputError where every query needs one of them.
+    unread: the fields with a malformed value, with the reasons. Raises InputError if every query needs one of them.
     """
     for name in (type_, time):
         if name in unread:
@@ -343,7 +343,7 @@ class _OcelXml:
 
 
 def _ocel_of_sqlite(source: CsvSource) -> _OcelLog:
-    """Return an OCEL 2.0 log of SQLite. A copy is read, so that the file is neither written to nor locked."""
+    """Return an OCEL 2.0 log of SQLite. A copy is read, so that the file is not written to and not locked."""
     with tempfile.TemporaryDirectory() as folder, source.open() as file:
         path = Path(folder) / "log.sqlite"
         path.write_bytes(file.read())

@@ -103,10 +103,10 @@ class Schema:
     def from_events(cls, events: Iterable[Event]) -> Schema:
         """Return the schema that the events themselves show; an attribute with integers and floats is a float.
 
-        The attributes of each type are in the order in which the events first have them, whatever the type, as the
-        columns of a table are: arguments of event expressions mean the same with this schema and without.
+        The attributes of each type are in the order in which the events, of any type, first have them. This is the
+        order of a table's columns, so arguments of event expressions mean the same with this schema and without.
 
-        Raises InputError where an attribute is of several types, and for what is no event.
+        Raises InputError for an attribute of several types, and for an object that is not an event.
         """
         types: dict[str, dict[str, ValueType]] = {}
         order: dict[str, None] = {}
@@ -133,7 +133,7 @@ class Schema:
 
 
 def require_schema(schema: object) -> None:
-    """Raise IllFormed for what is neither a Schema nor None."""
+    """Raise IllFormed unless the argument is a Schema or None."""
     if schema is not None and not isinstance(schema, Schema):
         raise IllFormed(f"a schema is a cerify.Schema, not a {type(schema).__name__}; write Schema({{...}})")
 
@@ -149,7 +149,7 @@ class ObservedSchema(Schema):
     mixed: frozenset[str] = field(default=frozenset())  # type: ignore[misc]
 
     def __post_init__(self) -> None:
-        """Skip the check of Schema: what events have is valid, or in mixed."""
+        """Skip the check of Schema: attributes of events are valid, or in `mixed`."""
 
 
 def items_of(events: object) -> Iterable[Any]:

@@ -109,7 +109,7 @@ def sequence_count(parts: Sequence[SequencePart], rows: Rows) -> int:
 def sequence_rows(parts: Sequence[SequencePart], rows: Rows) -> tuple[int, ...] | None:
     """Return the rows that the parts `(?N)` of the first match take, None without a match.
 
-    Rows are numbered from 0, in the order of their times and without those of no condition.
+    Rows are numbered from 0, in the order of their times; rows of no condition are not counted.
 
     >>> view, cart = FunnelRow(0, frozenset({1})), FunnelRow(5, frozenset({2}))
     >>> sequence_rows(parse_sequence_pattern("(?1).*(?2)"), [view, FunnelRow(1, frozenset()), cart])

@@ -344,7 +344,7 @@ class _Column:
         return "string"
 
     def _deviating(self, forms: Sequence[re.Pattern[str]]) -> int:
-        """Return the first row whose cell is written in another form than those before it."""
+        """Return the first row whose cell has another form than the cells before it."""
         for row, cell in enumerate(self.cells):
             forms = [form for form in forms if not cell or form.fullmatch(cell)]
             if not forms:

@@ -234,7 +234,7 @@ def _has_form(text: str, form: str) -> bool:
 
 
 def _what_to_write(texts: Iterable[object]) -> str:
-    """Return the advice on texts that are no times: the option that reads them, or the forms of times."""
+    """Return the advice on texts that are not times: the option that reads them, or the forms of times."""
     if likely := likely_formats(texts):
         forms = " or ".join(f"'{form}'" for form in likely)
         return f"--time-format {forms}, in Python time_format, reads times of this form"

@@ -273,7 +273,7 @@ def _parts(text: str) -> tuple[tuple[str, str | None], ...]:
 
 
 def with_operands(operators: Operators, number: int) -> tuple[type[Any], ...]:
-    """Return the classes of the nodes that have that many operands and no other field, the simple ones first."""
+    """Return the classes of the nodes with this number of operands and no other field, the simple ones first."""
     return tuple(o.node for o in operators.values() if o.plain and len(o.node.operands) == number)
 
 

@@ -168,7 +168,9 @@ def _unbound(variables: frozenset[str], types: Types, span: Span | None) -> Iter
 
 
 def _definite(phi: cel.Formula) -> Types:
-    """Return for each variable the event types of which it holds an event in every valuation of phi."""
+    """Return for each variable some event types: in every valuation of phi, it holds an event of each
+    of these types.
+    """
     match phi:
         case cel.EventAtom(R):
             return {R: frozenset({R})}
@@ -220,7 +222,9 @@ def _in_atom(atom: cel.Atom, types: Types, definite: Types, schema: Schema | Non
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """The variables that the surrounding formula uses: those in `only` (None for all) that are not in `hidden`."""
+    """The variables that the surrounding formula uses: the variables in `only` (None for all), except those in
+    `hidden`.
+    """
 
     only: frozenset[str] | None = None
     hidden: frozenset[str] = frozenset()

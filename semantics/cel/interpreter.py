@@ -187,10 +187,10 @@ class _Spent:
 
 
 class Interpreter:
-    """Computes the meaning of formulas over one stream; computes each one once, within a budget.
+    """Computes the meaning of formulas over one stream, each once, within a budget.
 
-    If `pruned` is true, clauses that cannot add anything are skipped: those of a formula without valuations, and those
-    whose valuations were already found on a longer interval.
+    If `pruned` is true, the interpreter skips clauses that cannot add a valuation: where a formula has no valuation, or
+    where all were already found on a longer interval.
     """
 
     def __init__(

@@ -44,8 +44,11 @@ _PLAIN = re.compile(r"[a-zA-Z_][a-zA-Z_0-9]*")
 class CeqlQuery:
     """A query of CEQL.
 
-    phi: the formula after WHERE. variables: those of SELECT; None for `*`. strategy: None for ALL. streams: the names
-    after FROM, which have no effect, as a query is evaluated over one stream. keys: the attributes of PARTITION BY.
+    phi: the formula after WHERE.
+    variables: the variables after SELECT; None for `*`.
+    strategy: the selection strategy; None for ALL.
+    streams: the names after FROM, which have no effect, as a query is evaluated over one stream.
+    keys: the attributes of PARTITION BY.
     window: in CEL's counting, `n + 1` events for `n EVENTS`, and a difference of `n - 1` for `n [a]`.
     """
 

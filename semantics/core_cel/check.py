@@ -221,8 +221,9 @@ def _after(condition: core.Condition, x: str | None) -> str | None:
 
 
 def _unary_on(condition: core.Condition, x: str | None) -> bool:
-    """Return whether every unary atom stands directly on the definition of its variable; x: the variable to which the
-    filtered formula is local.
+    """Return whether every unary atom stands directly on the definition of its variable.
+
+    x: the variable of the filtered formula, if that is R AS x with only unary filters of x; else None.
     """
     match condition:
         case core.Unary(y, _):

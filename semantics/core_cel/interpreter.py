@@ -131,7 +131,7 @@ def selection(phi: Choice, S: Stream, interpreter: CoreInterpreter) -> Selection
 
 
 def greatest(Cs: set[ComplexEvent], at_most: Callable[[ComplexEvent, ComplexEvent], bool]) -> set[ComplexEvent]:
-    """Return the greatest element of a total order (Lemma 1)."""
+    """Return the greatest complex event in the total order `at_most` (Lemma 1), as a set."""
     return {reduce(lambda C1, C2: C2 if at_most(C1, C2) else C1, Cs)}
 
 
@@ -167,7 +167,7 @@ Selection: TypeAlias = Mapping[tuple[int, Valuation], set[ComplexEvent]]
 
 
 class CoreInterpreter:
-    """Computes the meaning of formulas over one stream; computes each one once, within a budget.
+    """Computes the meaning of formulas over one stream, each once, within a budget.
 
     The budget limits the number of pairs that are made and used, of extended valuations, and of comparisons for MAX.
     """

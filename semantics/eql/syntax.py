@@ -196,7 +196,7 @@ def fields_of(condition: Condition) -> list[EventField]:
 
 
 def step_keys(query: EventSequence | EventSample, step: SequenceStep) -> tuple[EventField, ...]:
-    """Return the fields whose values are the key of an event at a step: those of the query, then those of the step."""
+    """Return the fields whose values are an event's key at a step: the keys of the query, then the keys of the step."""
     return (*query.keys, *step.keys)
 
 

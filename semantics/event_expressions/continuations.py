@@ -45,10 +45,11 @@ MICROSECOND = timedelta(microseconds=1)
 def events_to_come(
     tests: Mapping[str, Sequence[pred.Predicate]], budget: Budget = Budget(), span: Span | None = None
 ) -> tuple[Event, ...]:
-    """Return events of each type, one for each outcome of its tests, and an event of another type.
+    """Return events that represent all future events: for each type one per combination of outcomes of its tests.
 
-    The start event is not among them, because nothing comes before it. An attribute may have any value, or none. Raises
-    Unsupported for tests that do more than compare an attribute with values, and BudgetExceeded.
+    They include an event of a type without tests, and exclude the start event, because nothing comes before it. An
+    attribute may have any value, or none. Raises Unsupported for tests that do more than compare an attribute with
+    values, and BudgetExceeded.
     """
     other = "other"
     while other in tests or other == expr.START:

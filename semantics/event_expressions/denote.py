@@ -263,7 +263,7 @@ def clause(E: expr.Expression, h: History, b: Bindings, context: Context) -> Eve
 
 
 def derived_clause(E: expr.Derived, h: History, b: Bindings, context: Context) -> Events:
-    """Return E[h] for the operators of section 2.3, each by the text of its item, not by the expansion there."""
+    """Return E[h] for the operators of section 2.3, each by the text of its item there, not by the expansion."""
 
     of = partial(context.meaning, h=h, b=b)
     match E:
@@ -332,7 +332,7 @@ def from_on(p: int, events: Events) -> Events:
 
 
 def segments(h: History, delimiters: Events) -> Iterator[History]:
-    """Return the events of h between each two neighbouring delimiters, and those after the last delimiter."""
+    """Yield the events of h between each delimiter and the next one, and the events after the last delimiter."""
     cuts = sorted(delimiters)
     for d, following in pairwise([*cuts, h[-1] + 1] if cuts else []):
         yield tuple(e for e in after(h, d) if e < following)

@@ -302,7 +302,7 @@ class Occurrences:
         return found
 
     def _rounds(self, E: expr.RelativePlus, h: History, e: int, b: Bindings) -> Iterator[tuple[int, ...]]:
-        """Yield the ends of the rounds, for all ways to reach e by rounds, those with the fewest rounds first."""
+        """Yield the ends of the rounds, for all ways to reach e by rounds, the fewest rounds first."""
         ends = self.events(E, h, b)
         pending: list[tuple[int, ...]] = [(e,)] if e in ends else []
         while pending:

@@ -259,7 +259,9 @@ Expression: TypeAlias = Leaf | Unary | Binary | Nary | Counted | FirstAfter | Ex
 
 
 def children(E: Expression) -> tuple[Expression, ...]:
-    """Return the expressions directly below an expression, left to right; for Let those of the definitions first."""
+    """Return the expressions directly below an expression, left to right; for Let, first the bodies of
+    the definitions.
+    """
     if isinstance(E, Let):
         return (*(definition.body for definition in E.definitions), E.body)
     return trees.children(E)

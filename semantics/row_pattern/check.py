@@ -433,7 +433,7 @@ def require_columns(q: MatchRecognize, known: Mapping[str, ValueType | None]) ->
 
 
 def missing_columns(q: MatchRecognize, columns: Collection[str]) -> Iterator[Problem]:
-    """Yield a problem for each column of the clause that is neither among these columns nor "type"."""
+    """Yield a problem for each column of the clause that a table with these columns, and "type", does not have."""
     known = {*columns, TYPE}
     for column in columns_in(q):
         if (name := resolve_column(column, known)) not in known:
@@ -465,7 +465,7 @@ def _span(parts: Sequence[RowDefinition | Measure | Subset]) -> Span | None:
 
 
 def _variables(q: MatchRecognize) -> Iterator[Problem]:
-    """Yield the problems of variables that are not in the pattern, and of unions without meaning."""
+    """Yield a problem for each variable that is not in the pattern, and for each union without a meaning."""
     for subset in q.subsets:
         if subset.name in q.primary:
             yield Problem("subset", f"the union variable {subset.name} is a variable of the pattern too", subset.span)
@@ -503,7 +503,7 @@ def _keys(q: MatchRecognize) -> Iterator[Problem]:
 def _navigation(q: MatchRecognize) -> Iterator[Problem]:
     """Yield a problem for each misplaced PREV, NEXT, FIRST, LAST or aggregate, and for FINAL in DEFINE.
 
-    Misplaced are those inside each other, and those over two variables or none.
+    One is misplaced if it is inside another, or looks at no variable or at several.
     """
     for one in q.define:
         for node in subtrees(one.condition):
@@ -547,7 +547,7 @@ def _pattern(q: MatchRecognize, reading: RowReading) -> Iterator[Problem]:
 
 
 def _window(q: MatchRecognize) -> Iterator[Problem]:
-    """Yield the problems of parts that the clause WINDOW does not have: anchors and MATCH_NUMBER."""
+    """Yield a problem for each part that the clause WINDOW cannot have: anchors and MATCH_NUMBER."""
     if q.window is None:
         return
     for node in (node for root in (q.pattern, *q.expressions) for node in subtrees(root)):

@@ -55,7 +55,9 @@ class Frame:
     reading: RowReading
 
     def rows_of(self, A: str | None, semantics: rows.Semantics = "RUNNING") -> list[int]:
-        """Return the rows of a variable, or of the match, in order: those up to the current one, or all."""
+        """Return the rows of a variable, or of the match (None), in order: up to the current row if
+        RUNNING, else all.
+        """
         seen = self.labels if semantics == "FINAL" else self.labels[: self.current]
         return [self.start + k for k, label in enumerate(seen) if A is None or label in self.unions[A]]
 

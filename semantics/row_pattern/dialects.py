@@ -409,7 +409,7 @@ def meant_reading(expressions: Iterable[rows.Expression], dialect: SqlDialect) -
 def with_meant_nulls(q: MatchRecognize, dialect: SqlDialect, target: SqlDialect = STANDARD_SQL) -> MatchRecognize:
     """Return the clause for another dialect, with NULLS FIRST or NULLS LAST where the order leaves it open.
 
-    It is where this dialect puts NULL; nothing is added if both dialects put it in the same place.
+    The added words say where this dialect puts NULL. Nothing is added if both dialects put it in the same place.
     """
 
     def said(one: Order) -> Order:
@@ -739,10 +739,10 @@ def _starts_with(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.
 
 
 def build_regexp_like(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
-    """Build REGEXP_LIKE(text, pattern): whether a part of the text matches, in Snowflake whether the text does.
+    """Build REGEXP_LIKE(text, pattern): whether a part of the text matches, in Snowflake whether the whole text does.
 
     A third argument has options: i, c, s (in Oracle n) and m, which stand in the pattern as (?i). Raises Unsupported
-    for a pattern that is no regular expression of RE2's syntax.
+    for a pattern that is not a regular expression in RE2's syntax.
     """
     text, pattern, *given = arguments
     options = getattr(given[0], "value", None) if given else ""
@@ -757,7 +757,10 @@ def build_regexp_like(arguments: Arguments, dialect: SqlDialect, span: Span) -> 
 def build_match(
     text: rows.Expression, pattern: rows.Expression, before: str, after: str, span: Span
 ) -> rows.Expression:
-    """Build a match of a text with a pattern between two others. Raises Unsupported, see `build_regexp_like`."""
+    """Build a match of a text with a pattern, between the patterns `before` and `after`.
+
+    Raises Unsupported, see `build_regexp_like`.
+    """
     if isinstance(pattern, rows.RowConstant) and isinstance(pattern.value, str):
         if (wrong := flaw(pattern.value)) is not None:
             raise Unsupported(
@@ -1119,7 +1122,7 @@ def require_function(name: str, dialect: SqlDialect, span: Span | None) -> None:
 def require_in_dialect(q: MatchRecognize, dialect: SqlDialect) -> None:
     """Raise Unsupported, with the dialect's reason and the place, for a clause that the dialect does not have.
 
-    Functions are no part of it: a text has them by the dialect's own names, see `require_function`.
+    Functions are not checked here: see `require_function`.
     """
     for missing, there, what in (
         ("order", q.order, "ORDER BY"),

@@ -147,7 +147,8 @@ class RowOutput:
 
     @cached_property
     def keys(self) -> dict[str, rows.Expression]:
-        """Return the columns that come before the measures: those of PARTITION BY, and of ORDER BY if it has all.
+        """Return the columns before the measures: the columns of PARTITION BY, and those of ORDER BY if the output has
+        all.
 
         An expression in ORDER BY is left out: it has no name, and its columns are in the output anyway.
         """

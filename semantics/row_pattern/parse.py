@@ -715,9 +715,8 @@ def _other_query(rest: str) -> str | None:
 
 
 def _outside_brackets(text: str, span: Span, tokens: Sequence[Token]) -> str | None:
-    """Return the error for brackets of a clause or of PATTERN that are not opened, or that lack the word before them.
-
-    Return None if neither is the case.
+    """Return the error if brackets of a clause or of PATTERN are not opened, or lack the word before
+    them; else None.
     """
     if text.startswith("(", span.start) and tokens:
         return None
@@ -810,9 +809,9 @@ def parse(
     """Return the clause that the text writes. Raises ParseError, Unsupported, or BudgetExceeded if it is nested too
     deeply.
 
-    dialect: the abbreviations that the text may have, and what it means by leaving AFTER MATCH SKIP out. time: the
-    column by which the rows are ordered where the text has no ORDER BY. lists: gets the
-    measures that the text makes lists of.
+    dialect: the abbreviations that the text may have, and the meaning of a text without AFTER MATCH SKIP.
+    time: the column by which the rows are ordered if the text has no ORDER BY.
+    lists: a list to which the measures that are lists are added.
     """
     with errors_in(text):
         text, dialect = plain_texts(text, dialect), replace(dialect, texts=frozenset())

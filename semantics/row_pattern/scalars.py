@@ -498,9 +498,9 @@ def _like_regex(pattern: str, escape: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def columns_of(S: Stream) -> tuple[str, ...]:
-    """Return the columns of a table in their order, without those that have no value in any row.
+    """Return the columns of a table in their order, without columns that have no value in any row.
 
-    The column "type" is one of them if a row has another type than ROW.
+    The column "type" is among them if a row has another type than ROW.
     """
     if S.is_columnar:
         names, typed = S.table.column_names, any(R.as_py() != ROW for R in S.table[TYPE].unique())
@@ -595,7 +595,7 @@ def columns_in(q: MatchRecognize) -> Iterator[rows.RowColumn]:
 class NumberedMatch(Match):
     """A match of rows: `events` are its positions in order, and `number` counts the matches of its partition from 1.
 
-    excluded: the rows that are left out of the output of all rows.
+    excluded: the rows that the output of ALL ROWS PER MATCH leaves out.
     """
 
     match_number: int = field(kw_only=True)

@@ -51,9 +51,9 @@ _WITHOUT_ROWS = ("bigquery",)
 
 
 def show_in_dialect(q: MatchRecognize, source: SqlDialect, target: SqlDialect) -> tuple[str, tuple[str, ...]]:
-    """Return the text of a clause that was read in one dialect, in another, and sentences about what differs.
+    """Translate a clause from one dialect to another: return its text, and sentences about what differs.
 
-    Raises Unsupported, with the reason, for what the other dialect does not have.
+    Raises Unsupported, with the reason, for parts that the other dialect does not have.
 
     >>> from cerify.semantics.row_pattern.dialects import DIALECTS
     >>> q = parse("MATCH_RECOGNIZE (ORDER BY x PATTERN (A) DEFINE A AS MOD(x, 2) = 0)", DIALECTS["trino"])
@@ -268,8 +268,8 @@ def show_table(
 ) -> str:
     """Return WITH and a table of these rows in a dialect; the first row says the types of the columns.
 
-    types: those of columns that are NULL throughout, else whole numbers. Raises Unsupported for a dialect without
-    WITH, and for a column of several types.
+    types: the types of columns that are NULL throughout; without one, such a column has whole numbers. Raises
+    Unsupported for a dialect without WITH, and for a column of several types.
 
     >>> from cerify.semantics.row_pattern.dialects import DIALECTS
     >>> show_table("t", [rows.RowColumn("x")], [[1], [None]], DIALECTS["duckdb"])
@@ -311,9 +311,9 @@ def _literal_text(cells: Sequence[Sequence[str]], names: Sequence[str], target: 
 
 
 def show_statement(q: Statement, source: SqlDialect, target: SqlDialect) -> tuple[str, tuple[str, ...]]:
-    """Return the text of a statement that was read in one dialect, in another, and sentences about what differs.
+    """Translate a statement from one dialect to another: return its text, and sentences about what differs.
 
-    Raises Unsupported, with the reason, for what the other dialect does not have.
+    Raises Unsupported, with the reason, for parts that the other dialect does not have.
     """
     if q.clause.window is not None:
         raise Unsupported("a SELECT with WINDOW is not translated: give the clause alone", q.clause.span)

@@ -82,7 +82,10 @@ class LiteralTable:
 
 @dataclass(frozen=True)
 class UnionTable:
-    """Tables with UNION ALL between them. names: of its columns, () for those of the first. places: in the text."""
+    """Tables with UNION ALL between them.
+
+    names: the names of its columns, () for those of the first table. places: the places of the tables in the text.
+    """
 
     parts: tuple[TableSource, ...]
     places: tuple[Span, ...]
@@ -149,9 +152,9 @@ def reads_file(source: TableSource | None) -> bool:
 
 @dataclass(frozen=True)
 class Statement(PlainSelect):
-    """A SELECT over the output of one clause, whose rows are those of the selection below.
+    """A SELECT over the output of one clause; its `below` is the selection that makes the rows of the clause.
 
-    lists: the measures of which the text makes lists.
+    lists: the measures that the text writes as lists.
     """
 
     clause: MatchRecognize = field(kw_only=True)

@@ -108,7 +108,7 @@ class RowConstant(RowNode):
 
 
 class RowColumn(RowNode):
-    """A column: `A.name` in the last row of A, or `name` in the row at hand or the last row of the match."""
+    """A column: `A.name` in the last row of A, or `name` in the current row or the last row of the match."""
 
     WORD: ClassVar[str] = "Column"
 
@@ -149,7 +149,7 @@ class Logical(RowNode):
 
 
 class Count(RowNode):
-    """COUNT(*) or COUNT(A.*): the number of the rows of the match, or of those of A."""
+    """COUNT(*) or COUNT(A.*): the number of rows of the match, or of rows of A."""
 
     variable: str | None = None
     semantics: Semantics = "RUNNING"
@@ -306,7 +306,9 @@ class RowIn(RowNode):
 
 
 class RowLike(RowNode):
-    """e [NOT] LIKE pattern [ESCAPE escape]: % is any text, _ one character, and what follows the escape itself."""
+    """e [NOT] LIKE pattern [ESCAPE escape]: % is any text, _ is one character, and a character after the escape is
+    itself.
+    """
 
     WORD: ClassVar[str] = "Like"
 
@@ -396,7 +398,7 @@ def lookups(e: Expression) -> list[Lookup]:
 
 
 def constants(e: Expression) -> list[Value]:
-    """Return the constants in an expression that a column may hold: not NULL, and no intervals."""
+    """Return the constants in an expression that a column may hold, without NULL and intervals."""
     found = (node.value for node in subtrees(e) if isinstance(node, RowConstant))
     return [value for value in found if value is not None and not isinstance(value, timedelta)]
 
@@ -488,10 +490,10 @@ class RowWindow:
 
 @dataclass(frozen=True)
 class MatchRecognize:
-    """A whole clause; with a window, that of WINDOW.
+    """A whole clause; if it has a window, it is the clause WINDOW.
 
     partition: columns, or expressions of columns of the row. longest: whether the match at a row is the longest one,
-    and the preferred one only among those of equal length.
+    and the preferred one only among matches of equal length.
     """
 
     pattern: Pattern

@@ -56,7 +56,7 @@ Types: TypeAlias = Mapping[str, Mapping[str, ValueType | None]]
 
 
 def type_problems(q: sase.Tree, schema: Schema | None) -> list[Problem]:
-    """Return the type errors of a query that has no other problems; of its own streams only, if there is no schema."""
+    """Return the type errors of a query that has no other problems; without a schema, only of its own streams."""
     found: list[Problem] = []
     for query, types in _with_types(q, schema):
         for part in blocks_of(query):
@@ -406,7 +406,7 @@ def _check_returned(q: sase.SaseQuery) -> Iterator[Problem]:
 
 
 def _complete(q: sase.SaseQuery, mentioned: Iterable[Attribute], clause: str, span: Span | None) -> Iterator[Problem]:
-    """Yield the problems of references to a match as a whole: none may use i or a negated component."""
+    """Yield a problem for each reference that a complete match does not have: with i, or to a negated component."""
     for a in mentioned:
         if wrong := list(_unfit(q, [a], span)):
             yield from wrong

@@ -55,7 +55,7 @@ def clauses_of_matches(q: sase.SaseQuery) -> list[tuple[Predicate, bool]]:
 
 
 def clauses_of_absence(q: sase.SaseQuery, variable: str) -> list[Predicate]:
-    """Return the predicates that describe a negated component: those that mention its variable."""
+    """Return the predicates that describe a negated component, which are those with its variable."""
     return [
         c.condition
         for c in conjuncts(q)

@@ -441,10 +441,10 @@ class SaseAbsences:
         edges: tuple[Edge, ...],
         only: list[Predicate | sase.Equivalence] | None = None,
     ) -> bool:
-        """Return whether the clauses on the negated variable with one of these edges hold; with `only`, those among
-        them.
+        """Return whether the clauses on the negated variable that have one of these edges hold.
 
-        All variables of the match are bound, so that a clause is placed as if the negated component were the last.
+        only: the clauses to test, None for all. All variables of the match are bound, so a clause is placed as if the
+        negated component were the last.
         """
         value = value_of(dict(M) | {k.variable: series}, self.S, self.operations)
         order = (*clauses.positive(self.q), k)
@@ -589,7 +589,7 @@ class SaseDefinition:
     # --- what may be skipped: the strategies of section 2.2.1 ---------------------------------------------------------
 
     def skips(self, chosen: Chosen, k: int, r: int) -> bool:
-        """Return whether the event at r may be passed over while the next one of component k is awaited."""
+        """Return whether the event at r may be passed over while component k waits for its next event."""
         match clauses.strategy_of(self.q, self.pattern[k].variable):
             case "strict_contiguity":
                 return False

@@ -73,7 +73,7 @@ class Reference(Attribute):
 
 @dataclass(frozen=True, slots=True)
 class SaseAggregate(Attribute):
-    """avg(b[].name), or avg(b[..i-1].name) if it is running: of all events of b, or of those before b[i].
+    """avg(b[].name), over all events of b; or avg(b[..i-1].name), which is running, over the events before b[i].
 
     name is "" where the function counts events and looks at no attribute: count(b[]). parameter is the number that
     highest(3, b[].name) and lowest(3, b[].name) take.
@@ -221,7 +221,7 @@ class SaseUnion(SaseNode):
 
 
 class Program(SaseNode):
-    """Queries that read each other's streams, named by IN STREAM; the answers are those of the last one."""
+    """Queries that read each other's streams, named by IN STREAM; the last query has the answers."""
 
     queries: tuple[SaseQuery | SaseUnion, ...]
 
@@ -306,7 +306,7 @@ def show_block(block: Block, q: SaseQuery) -> str:
 
 
 def show_conjunct(conjunct: Conjunct, among_others: bool = False) -> str:
-    """Return the text of a conjunct; among others an "or" stands in parentheses."""
+    """Return the text of a conjunct; if it stands among others, an "or" is in parentheses."""
     match conjunct.condition:
         case Equivalence(attribute):
             text = f"[{show_name(attribute)}]"
