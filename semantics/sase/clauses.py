@@ -55,7 +55,7 @@ def clauses_of_matches(q: sase.SaseQuery) -> list[tuple[Predicate, bool]]:
 
 
 def clauses_of_absence(q: sase.SaseQuery, variable: str) -> list[Predicate]:
-    """Return the predicates that describe a negated component, which are those with its variable."""
+    """Return the predicates that describe a negated component: the predicates that mention its variable."""
     return [
         c.condition
         for c in conjuncts(q)

@@ -268,7 +268,7 @@ def value_of(bound: Bound, S: Sequence[Event], operations: Operations = NO_OPERA
 
 
 def position(positions: Sequence[int], place: sase.Index) -> int | None:
-    """Return the position that a reference names among those of its variable; None if there is none."""
+    """Return the position that a reference names among the positions of its variable; None if there is none."""
     match place:
         case "only" | "first":
             return positions[0] if positions else None
@@ -544,7 +544,9 @@ class SaseDefinition:
         return bool(chosen) and chosen[-1][0] == len(self.pattern) - 1 and any(self.stops(chosen, len(self.S)))
 
     def stops(self, chosen: Chosen, until: int) -> Iterator[int]:
-        """Yield the position, if any, at which the current Kleene plus may be left."""
+        """Yield the positions up to `until` before which the current component may be left: where a Kleene plus may
+        stop.
+        """
         k, last = chosen[-1]
         if not self.pattern[k].kleene:
             yield last + 1
