@@ -221,7 +221,7 @@ def _warn_of_header(source: CsvSource, line: bytes) -> None:
         return
     try:
         cells = next(csv.reader([line.decode("utf-8", "replace")]), [])
-    except csv.Error:  # which the reader of the file names
+    except csv.Error:  # the reader of the file reports it
         return
     if data := next((cell for cell in cells if IS_NUMBER.fullmatch(cell) or IS_DATE_TIME.fullmatch(cell)), None):
         problem = f"its first line has the names of the columns, and {data!r} looks like a value"
@@ -377,7 +377,7 @@ def documents(source: CsvSource, records: str | None) -> Iterator[tuple[str, Any
         return None
     values = _values(decoded, source.name)
     if values is None:
-        return None  # the reader of lines says what is wrong
+        return None  # the reader of lines reports what is wrong
     if records is not None:
         return _elements(_list_at(values[0], records, source.name), f"element of {records}")
     return _elements(values, "object")

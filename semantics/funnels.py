@@ -127,7 +127,7 @@ def strict_increase(rows: Rows, n: int, w: Time) -> int:
     than the newest accepted row of step s - 1, and within w of the step 1 at which that row's chain began. An earlier
     row of step s - 1 is forgotten: A twice in one second, then B in that second, stays at level 1.
     """
-    newest: dict[int, tuple[Time, Time]] = {}  # of a step: the time at which its chain began, and its own
+    newest: dict[int, tuple[Time, Time]] = {}  # by step: the time at which the chain began, and the time of the step
     for time, step in _entries(rows):
         if step == 1:
             newest[1] = (time, time)

@@ -46,7 +46,7 @@ UNITS_REWRITTEN: Sequence[tuple[str, str | Callable[[re.Match[str]], str]]] = (
 """Regular expressions for lengths of time as other languages write them, with what to write instead."""
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Messages for texts that are no sentences of a grammar: what is not expected where, what is, and what was meant.
+# Messages for texts that a grammar does not accept: what is not expected, where, what is expected, and what was meant.
 
 READABLE = {
     "NAME": "a name",
@@ -130,7 +130,7 @@ READABLE = {
     "FRAME": "ROWS BETWEEN",
     "SEARCH": "INITIAL or SEEK",
 }
-REFUSED = "OTHER_"  # how the names of terminals begin that a grammar reads only to say what to write instead
+REFUSED = "OTHER_"  # prefix of terminals that a grammar has only for a message about what to write instead
 
 Explanation: TypeAlias = Callable[[UnexpectedInput, str, Lark], ParseError]
 
@@ -316,7 +316,7 @@ def _expected(terminals: Iterable[str], parser: Lark) -> str:
     return "; expected " + (words[0] if len(words) == 1 else ", ".join(words[:-1]) + " or " + words[-1])
 
 
-PREDICATES = "cerify.semantics"  # the package whose grammar is that of predicates
+PREDICATES = "cerify.semantics"  # the package with the grammar of predicates
 MAX_DEPTH = 200  # nesting that every recursive function of the toolkit carries within Python's own limit
 
 MAX_DIGITS = 308  # a whole number of more may be beyond a 64-bit float, and takes long to read
@@ -436,7 +436,7 @@ class PredicateBuilder(Transformer_NonRecursive[Token, Any]):
 
     def like(self, meta: Meta, term: pred.Term, token: Token) -> pred.Predicate:
         pattern = _unquoted(token)
-        if (reason := flaw(pattern)) is not None:  # on its own: `)(` is one only where it is put in parentheses
+        if (reason := flaw(pattern)) is not None:  # checked alone: `)(` would be valid between parentheses
             advice = "; any text is .* there, as in 'a.*'" if re.search(r"(?<!\.)[*%]", pattern) else ""
             message = f"like takes a regular expression (RE2), and {pattern!r} is not one: {reason}{advice}"
             raise ParseError(message, span_of(token))

@@ -51,7 +51,7 @@ NAMED: Mapping[str, Ranges] = {
 }
 SHORTHANDS: Mapping[str, Ranges] = {"d": DIGIT, "s": SPACE, "w": WORD}
 CONTROLS: Mapping[str, int] = {"a": 7, "f": 12, "t": 9, "n": 10, "r": 13, "v": 11}
-FOLDED: Mapping[int, int] = {ord("k"): 0x212A, ord("s"): 0x17F}  # what RE2 takes for these letters, beside the capital
+FOLDED: Mapping[int, int] = {ord("k"): 0x212A, ord("s"): 0x17F}  # RE2 also matches these characters, beside the capital
 
 _REPEAT = re.compile(r"([*+?]|\{(\d+)(,?)(\d*)\})(\??)", re.ASCII)
 _FLAGS = re.compile(r"\(\?([imsU]*)(-[imsU]+)?([:)])")
@@ -547,7 +547,7 @@ def flaw(pattern: str) -> str | None:
 def _flaw_by_re2(pattern: str) -> str | None:
     match_regex = pc.match_substring_regex
     try:
-        for text in (pattern, whole(pattern)):  # alone `)(` is none, and in parentheses `\\Q` is none
+        for text in (pattern, whole(pattern)):  # `)(` is invalid only alone, `\\Q` only in parentheses
             match_regex(pa.scalar(""), text)
     except pa.ArrowInvalid as error:
         return str(error).removeprefix("Invalid regular expression: ")

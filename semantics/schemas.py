@@ -158,4 +158,4 @@ def items_of(events: object) -> Iterable[Any]:
         raise InputError(
             f"events are a Stream, a list or a table, not {events!r}; a file is read by cerify.read_stream"
         )
-    return timed_items(events, 1)  # one event may be long in coming
+    return timed_items(events, 1)  # a generator may take long for one event

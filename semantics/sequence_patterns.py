@@ -27,8 +27,8 @@ COMPARE_TIMES: Mapping[str, Callable[[Time, Time], bool]] = {
 _PART = re.compile(
     r"\(\?(?P<number>[0-9]+)\)|\(\?t(?P<sign><=|>=|==|<|>)(?P<seconds>[0-9]+)\)|(?P<star>\.\*)|(?P<any>\.)"
 )
-_SEARCHED = 100_000  # rows that are looked at for one key
-_LONGEST = 100  # parts of a pattern
+_SEARCHED = 100_000  # the most rows that a search may look at for one key
+_LONGEST = 100  # the most parts of a pattern
 
 
 @dataclass(frozen=True, slots=True)

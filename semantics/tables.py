@@ -55,7 +55,7 @@ from cerify.semantics.values import (
     quote_text,
 )
 
-BLOCK = 2**20  # bytes; also how many Arrow reads at a time, and in these a row ends
+BLOCK = 2**20  # bytes that Arrow reads at a time; a row must end within them
 
 SAVE_AS_UTF_8 = ": save the file as UTF-8, as by iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW"
 """What to do with a file in another encoding; most files that are not UTF-8 have the one named."""
@@ -178,7 +178,7 @@ def not_csv(source: CsvSource, reason: str) -> str:
         with source.open() as file:
             place = next((f", line {n}" for n, data in enumerate(file, 1) if len(data) > BLOCK), "")
         return f"{source.name}{place}: a row of more than {BLOCK:,} bytes; write it as Parquet or JSON Lines"
-    if "Empty CSV file" in reason:  # Arrow takes a line without an end for none
+    if "Empty CSV file" in reason:  # Arrow takes a line without a line break for no line
         return f"{source.name}: one line without a line break; a CSV file starts with a line of column names"
     return not_utf8(source) if "UTF" in reason.upper() else f"{source.name}: not a CSV file: {reason}"
 
@@ -388,8 +388,8 @@ def _all(cells: Sequence[str], form: re.Pattern[str]) -> bool:
 # ---------------------------------------------------------------------------------------------------------------------
 # Files and bytes for Arrow's readers, without an object of Python in them.
 #
-# Threads of Arrow let go of what they read only after the table is there. Where that is while the interpreter ends,
-# and Python is needed for it, the process aborts.
+# Threads of Arrow release the objects that they read only after the table is there. If the interpreter is ending then,
+# and the release needs Python, the process aborts.
 
 
 def native_buffer(data: bytes) -> pa.Buffer:
@@ -454,7 +454,7 @@ def read_csv(
         names,
     )
     inferred = [f.name for f in table.schema if f.name not in known and pa.types.is_floating(f.type)]
-    if large := [name for name in inferred if pc.any(may_be_rounded(table[name])).as_py()]:  # seldom: read twice
+    if large := [name for name in inferred if pc.any(may_be_rounded(table[name])).as_py()]:  # rare: read twice
         written = _parsed(source, dict.fromkeys(large, pa.string()))
         for name in large:
             try:

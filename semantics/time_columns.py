@@ -208,7 +208,7 @@ def time_of_text(text: str, how: TimeReading = TimeReading()) -> datetime:
     try:
         time = datetime.strptime(text, how.format)
     except (ValueError, OverflowError, re.error) as error:
-        # strptime names the text, and what is left over of it: neither helps more than the format does
+        # the messages of strptime name the text and its rest, which help no more than the format does
         problem = "is not of the format" if "match format" in str(error) or "remains" in str(error) else f"({error})"
         raise ValueError(f"{problem} {how.format!r}") from None
     return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
@@ -252,7 +252,7 @@ def time_of_number(number: float, unit: TimeUnit, round_times: bool = False) -> 
         ticks, rest = divmod(number * 10**6, per)
         if rest and not round_times:
             try:
-                return time_at_nanoseconds(number)  # the only unit that leaves a rest
+                return time_at_nanoseconds(number)  # only nanoseconds leave a remainder
             except OverflowError:
                 raise ValueError("is outside the years 1 to 9999") from None
     elif not math.isfinite(number):

@@ -110,7 +110,7 @@ def value_of(value: Any, where: str) -> Value | None:
         case bool():
             return value
         case int():
-            return int.__int__(value)  # of a member of an Enum, too
+            return int.__int__(value)  # also for a member of an Enum
         case float():
             return float.__float__(value)
         case str() if encodable(value):
@@ -230,7 +230,7 @@ def parse_time(text: str, keep_nanoseconds: bool = False) -> datetime:
     Raises ValueError; its message continues a sentence about the text, as in "is not an ISO 8601 time".
     """
     rest = ""
-    if (fraction := FRACTION.search(text)) is not None and (rest := fraction[2].rstrip("0")):  # which Python drops
+    if (fraction := FRACTION.search(text)) is not None and (rest := fraction[2].rstrip("0")):  # Python drops it
         if not keep_nanoseconds:
             raise ValueError(BEYOND_MICROSECONDS)
         if len(rest) > 3:

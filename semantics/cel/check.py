@@ -124,7 +124,7 @@ def _types(phi: cel.Formula, schema: Schema | None, found: list[Problem]) -> Typ
         case cel.Unless(left_, right_):
             left, right_problems = _types(left_, schema, found), list[Problem]()
             _types(right_, schema, right_problems)
-            if schema is not None and not schema.timed:  # of events: what must not be there need not be
+            if schema is not None and not schema.timed:  # only of the left operand's events: the right one's are absent
                 right_problems = [problem for problem in right_problems if problem.rule != "event_type"]
             found.extend(right_problems)
             return left
@@ -217,7 +217,7 @@ def _in_atom(atom: cel.Atom, types: Types, definite: Types, schema: Schema | Non
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Variables that are bound where nothing asks for them.
+# Variables that are bound and never used.
 
 
 @dataclass(frozen=True, slots=True)

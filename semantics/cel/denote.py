@@ -26,10 +26,10 @@ from cerify.semantics.values import Value, kind
 # ---------------------------------------------------------------------------------------------------------------------
 # CEL predicates that a user registers: relations over sets of events, given as Python functions (tods21, section 4).
 #
-# They are a value, handed to whoever evaluates: a map from names to functions. The text of a query only names them.
+# They are a map from names to functions, which every evaluator takes. The text of a query only names them.
 #
 # Figure 3 hands a predicate sets of tuples, S[μ(A)], so two events with the same type and values are one. That is the
-# default here. A function that is to see every position, equal events included, is wrapped in WithRepetitions.
+# default here. To see every position, equal events included, wrap a function in WithRepetitions.
 
 Events: TypeAlias = tuple[Event, ...]
 """The events that one variable binds, in the order of the stream, equal events once; empty if it binds none."""
@@ -378,7 +378,7 @@ def _within(width: int | float, values: list[Value | None]) -> bool:
     present = [value for value in values if value is not None]
     if not present or len(present) < len(values) or len(set(map(kind, present))) > 1:
         return False
-    if any(value != value for value in present):  # NaN is no further from anything than anything else
+    if any(value != value for value in present):  # the distance from NaN is not defined
         return False
     match min(present), max(present):
         case (datetime() as first, datetime() as last):

@@ -29,7 +29,7 @@ from cerify.semantics.events import ComplexEvent, Match, Stream, Valuation, bind
 from cerify.semantics.trees import children, entry_of
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Where a formula can have valuations, by the two ends of an interval: what lets the interpreter skip a clause.
+# Facts by which the interpreter skips a clause: in which intervals, by their ends, a formula can have valuations.
 #
 # An operator that is in none of the tables is never skipped. Each entry is a fact about one clause of tods21, Figure
 # 3, or section 7.1; proofs_tests/unit/semantics/test_cel.py takes each out, and puts each wrong one in.
@@ -56,8 +56,8 @@ NOTHING = Extent(None, inherits=False)
 
 
 # Operators whose clause looks at nothing but its operands' valuations and at the events in them, so that it inherits
-# where all operands do. Not so START, which looks at i; UNLESS and the strategies that compare, to which more events
-# are more rivals; and PROJECT, which drops the positions by which one would see where a valuation began.
+# where all operands do. This excludes START, which looks at i; UNLESS and the strategies, to which more events
+# bring more rivals; and PROJECT, which drops the positions that show where a valuation begins.
 INHERITING = (
     cel.EventAtom, cel.In, cel.Filter, cel.Sequencing, cel.Iteration, cel.Or, cel.And, cel.All, cel.Strict, cel.Within,
     cel.PartitionBy, cel.PerKey,
@@ -99,7 +99,7 @@ def extents(phi: cel.Formula) -> Mapping[int, Extent]:
     found: dict[int, Extent] = {}
     for psi in reversed(list(cel.subformulas(phi))):
         below = [found[id(child)] for child in children(psi)]
-        # An operator that the table does not have is followed over all intervals: slower, and as right.
+        # An operator that the table does not have is evaluated over all intervals: slower, with the same result.
         if isinstance(psi, cel.EventAtom):
             last: Types = frozenset({psi.type})
         else:

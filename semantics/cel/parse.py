@@ -45,7 +45,7 @@ class _Builder(PredicateBuilder):
     within = node(cel.Within)
 
     def partition_by(self, meta: Meta, phi: cel.Formula, attributes: Names) -> cel.Formula:
-        for attribute in attributes:  # to agree on several is to agree on each
+        for attribute in attributes:  # events agree on several attributes if they agree on each
             phi = cel.PartitionBy(phi, attribute, span=span_of(meta))
         return phi
 

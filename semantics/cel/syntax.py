@@ -286,7 +286,7 @@ def expanded(phi: Formula) -> Formula:
 
     Raises BudgetExceeded where an expansion would be too large.
     """
-    done: dict[int, Formula] = {}  # by identity: all of these are parts of phi or of an expansion, which it keeps
+    done: dict[int, Formula] = {}  # by identity: all keys are parts of phi or of an expansion, which keeps them alive
 
     def inside(psi: Formula) -> Formula:
         if id(psi) not in done:
@@ -479,7 +479,7 @@ def distinct(phi: Formula, rounds: int, attribute: str, span: Span | None = None
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Loops that take what comes next, derived operators of CEL: docs/decisions/loops.md.
+# Loops over the next possible rounds, derived operators of CEL: docs/decisions/loops.md.
 
 
 class NextPlus(Derived, _WithOperand):

@@ -27,7 +27,7 @@ def problems(query: eql.EqlQuery, schema: Schema | None) -> list[Problem]:
     """Return the problems of the query; with a schema, also where the query does not fit it."""
     found = [Problem("reference", message, span) for message, span in _broken_rules(query)]
     if schema is not None:
-        absent: dict[str | None, dict[str, eql.EventField]] = {}  # by category, None for those that no event has
+        absent: dict[str | None, dict[str, eql.EventField]] = {}  # by category; None for fields that no event has
         for filter_ in eql.filters_of(query):
             found += _unfit(filter_, schema)
             for field in eql.fields_of(filter_.condition):
@@ -38,7 +38,7 @@ def problems(query: eql.EqlQuery, schema: Schema | None) -> list[Problem]:
         body = query.body
         if isinstance(body, eql.EventSequence) and body.maxspan is not None:
             found += _timeless(schema, body.maxspan.span)
-    first: dict[tuple[str, str], Problem] = {}  # a field that no event has is named where it comes first
+    first: dict[tuple[str, str], Problem] = {}  # a field that no event has is reported once, at its first place
     for problem in found:
         first.setdefault((problem.rule, problem.message), problem)
     return list(first.values())

@@ -97,7 +97,7 @@ def _of_sequence(query: eql.EventSequence, S: Sequence[Event], reading: EqlReadi
             ),
             tuple(until.get(K, ())),
         )
-        last_to_begin: dict[int, Run] = {}  # runs begin in order, so that a later one takes the place
+        last_to_begin: dict[int, Run] = {}  # runs come in the order of their beginnings, so the last to begin stays
         for run in _runs(view, meter):
             last_to_begin[run[-1]] = run
         for run in last_to_begin.values():

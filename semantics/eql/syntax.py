@@ -264,7 +264,7 @@ def show_field(name: EventField) -> str:
     """Return the text of a field. Parts that are not plain names are in backticks."""
     first, *more = name.name.split(".")
     plain = bool(_PLAIN_NAME.match(first)) and (bool(more) or name.optional or first not in _RESERVED)
-    if not all(name.name.split(".")):  # a dot that separates no two parts
+    if not all(name.name.split(".")):  # a dot at an end, or two dots in a row
         return f"{'?' * name.optional}`{name.name.replace('`', '``')}`"
     parts = [first if plain else _quoted(first), *(p if _PLAIN_PART.match(p) else _quoted(p) for p in more)]
     return "?" * name.optional + ".".join(parts)

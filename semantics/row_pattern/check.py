@@ -380,7 +380,7 @@ def type_problems(e: rows.Expression, types: Types, condition: bool = False) -> 
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The problems of a clause that show before any row is read: ISO/IEC 9075-2, features R010 and R020.
+# The problems of a clause that can be found before any row is read: ISO/IEC 9075-2, features R010 and R020.
 
 ADVICE = {
     "aggregate": "give an aggregate columns of one variable, without PREV, NEXT, FIRST, LAST or an aggregate in it",
@@ -616,7 +616,7 @@ def _no_column(column: rows.RowColumn, name: str, there: Sequence[str]) -> Probl
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Whether AFTER MATCH SKIP TO can fail, as far as the pattern says without its conditions.
+# Whether AFTER MATCH SKIP TO can fail, judged by the pattern without its conditions.
 
 
 class LabellingShape(NamedTuple):

@@ -28,7 +28,7 @@ from cerify.semantics.values import Value
 # ---------------------------------------------------------------------------------------------------------------------
 # The value of an expression in DEFINE or MEASURES: ISO/IEC 9075-2, feature R010.
 #
-# Letters, here and in denote.py:
+# More letters:
 #     e  an expression     f  a frame: what is known of a match     r  a row of the partition, from 0     A  a variable
 
 Row: TypeAlias = Mapping[str, Value]
@@ -75,7 +75,7 @@ def value(e: rows.Expression, f: Frame, r: int | None = None) -> Nullable:
             return f.labels[r - f.start] if r is not None and 0 <= r - f.start < len(f.labels) else None
         case rows.RowMatchNumber():
             return f.number
-        case rows.Physical(function, argument, offset):  # from a row of the match to one of the partition
+        case rows.Physical(function, argument, offset):  # PREV and NEXT may leave the match, within the partition
             inner = argument if isinstance(argument, rows.Logical) else rows.Logical("LAST", argument)
             r = row_of(inner, f)
             if r is None:

@@ -641,7 +641,7 @@ def _unquoted(token: Token) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Messages for texts that are no clause: parts in the wrong order, and what is left out or written otherwise in SQL.
+# Messages for invalid clauses: parts in the wrong order, missing parts, constructs of SQL that are written otherwise.
 
 PARTS = {
     "PARTITION BY": r"PARTITION\s+BY\b",
@@ -677,7 +677,7 @@ WHOLE = (
 SKIP = "AFTER MATCH SKIP is followed by PAST LAST ROW, TO NEXT ROW, or TO, TO FIRST or TO LAST and a variable"
 _PART = re.compile("|".join(PARTS.values()), re.IGNORECASE)
 _PATTERN_END = re.compile(r"\b(?:SUBSET|DEFINE|WITHIN)\b|\)\s*\Z", re.IGNORECASE)
-_ARGUMENT = ("LPAR", "COMMA")  # what stands before an argument
+_ARGUMENT = ("LPAR", "COMMA")  # the tokens before an argument
 
 
 def explained_clause(error: UnexpectedInput, text: str, parser: Lark) -> ParseError:
@@ -1099,7 +1099,7 @@ class _Builder(ExpressionBuilder):
         return whole(low[0]) if low else 0, whole(high[0]) if high else None, greedy
 
     def variable(self, meta: Meta, one: Identifier) -> str:
-        self.spelt[one.variable] = one.name  # DEFINE is the last part that has it
+        self.spelt[one.variable] = one.name  # no part after DEFINE has one
         return one.variable
 
 

@@ -182,7 +182,7 @@ def _arithmetic(sign: str, one: Nullable, other: Nullable, reading: RowReading) 
 
 
 def _add(x: Any, y: Any) -> Any:
-    return y + x if isinstance(y, NanosecondInterval) else x + y  # a datetime adds its whole microseconds alone
+    return y + x if isinstance(y, NanosecondInterval) else x + y  # a datetime would drop nanoseconds
 
 
 TIMES: Mapping[str, Callable[[Any, Any], Any]] = {
@@ -357,7 +357,7 @@ def searched_pattern(pattern: str) -> str | None:
     if patterns.flaw(pattern) is not None:
         return None
     start, inner, end = _ANCHORED.fullmatch(pattern).groups()  # type: ignore[union-attr]  # it matches any text
-    with suppress(patterns.PatternError):  # an escape that is cut in two, or what the parser leaves to RE2
+    with suppress(patterns.PatternError):  # an escape that is cut in two, or a pattern that only RE2 can parse
         if "(?m" not in inner and len(getattr(patterns.parse(inner), "parts", ())) == 1:  # no alternatives outside
             return rf"{'' if start else '(?s:.*)'}(?:{inner}){'' if end else '(?s:.*)'}"
     return rf"(?s:.*)(?:{pattern})(?s:.*)"
@@ -577,7 +577,7 @@ def key_value(e: rows.Expression, row: Mapping[str, Value], reading: RowReading)
     """Return the value of an expression of PARTITION BY or ORDER BY in a row."""
     if isinstance(e, rows.RowColumn):
         return row.get(e.name)
-    assert not isinstance(e, rows.Lookup)  # which a wellformed clause has not there
+    assert not isinstance(e, rows.Lookup)  # a well-formed clause has no such expression there
     return combined(e, [key_value(operand, row, reading) for operand in rows.below(e)], reading)
 
 

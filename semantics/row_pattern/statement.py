@@ -524,7 +524,7 @@ _LITERAL = re.compile(
 
 def _expression(text: str, span: Span, dialect: SqlDialect, aggregates: bool = False) -> rows.Expression:
     """Return the expression in a part of the text; aggregates: whether it may have some, over the output's rows."""
-    if (plain := _LITERAL.fullmatch(text, span.start, span.end)) is not None:  # a table in the text has many of them
+    if (plain := _LITERAL.fullmatch(text, span.start, span.end)) is not None:  # fast, as tables have many
         value: Any = {"NULL": None, "TRUE": True, "FALSE": False}.get((plain["word"] or "").upper())
         if plain["text"] is not None:
             value = plain["text"].replace("''", "'") or (None if dialect.empty_is_null else "")
@@ -533,7 +533,7 @@ def _expression(text: str, span: Span, dialect: SqlDialect, aggregates: bool = F
         written = plain[0].strip()
         start = plain.start() + plain[0].index(written)
         return rows.RowConstant(value, span=Span(start, start + len(written)))
-    dialect = replace(dialect, bare_functions=False)  # out here they are columns, called like the measures
+    dialect = replace(dialect, bare_functions=False)  # around the clause they are columns, named as measures
     clause = _parsed(text, span.start, span.end, _BEFORE, ") AS x PATTERN (A))", dialect)
     expression = _moved(clause.measures[0].expression, span.start - len(_BEFORE))
     for e in subtrees(expression):
