@@ -54,7 +54,7 @@ def test_text_stands_for_a_formula_of_cel_and_is_written_as_the_same_query(text:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("SELECT ANY * FROM S WHERE A", "not said which"),
+        ("SELECT ANY * FROM S WHERE A", "does not say which"),
         ("SELECT * FROM S WHERE any", "write `any`"),
         ("SELECT A[x] FROM S WHERE A", "SELECT A alone"),
         ("SELECT * FROM S WHERE S>A", "write A"),

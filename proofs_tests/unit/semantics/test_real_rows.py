@@ -735,7 +735,7 @@ def test_what_no_element_can_be_is_no_attribute(reader: str, source: Callable[[s
             cerify.funnel(source(reader, LISTED), [f'A["{name}" = true]'], by="user")
     lists = {"x": [{"a": {"b": 1}, "c": [2], "d": [{"e": 1}]}], "y": [[1]], "z": [3], "v": [{"d": [[1]]}]}
     reasons = {
-        "x": r"FIELD \(a\.b, c\) says 'x\.FIELD\.any\.x'",
+        "x": r"'x\.FIELD\.any\.x' says whether one has x as its FIELD \(a\.b, c\)",
         "y": "'y.count'",
         "z": r"'z\.any\.x'",
         "v": "'v.count'",
