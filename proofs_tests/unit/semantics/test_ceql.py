@@ -58,7 +58,7 @@ def test_text_stands_for_a_formula_of_cel_and_is_written_as_the_same_query(text:
         ("SELECT * FROM S WHERE any", "write `any`"),
         ("SELECT A[x] FROM S WHERE A", "SELECT A alone"),
         ("SELECT * FROM S WHERE S>A", "write A"),
-        ("SELECT * FROM S WHERE NOT(A)", "write the types"),
+        ("SELECT * FROM S WHERE NOT(A)", "name the types"),
         ("SELECT * FROM S WHERE A FILTER A[x % 2 = 1]", "remainder"),
         ("SELECT * FROM S WHERE A FILTER A[x IN {1..5}]", "IN RANGE"),
         ("SELECT * FROM S WHERE A FILTER A[y LIKE '(']", "regular expression"),

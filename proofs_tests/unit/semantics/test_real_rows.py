@@ -737,7 +737,7 @@ def test_what_no_element_can_be_is_no_attribute(reader: str, source: Callable[[s
     reasons = {
         "x": r"'x\.FIELD\.any\.x' says whether one has x as its FIELD \(a\.b, c\)",
         "y": "'y.count'",
-        "z": r"'z\.any\.x'",
+        "z": r"'z\.any\.x' says whether x is one of them",
         "v": "'v.count'",
     }
     for name, reason in reasons.items():
