@@ -96,6 +96,16 @@ def test_a_wrong_option_and_an_engine_that_does_not_start_are_no_report(engine: 
     statuses, printed = ran(engine, command="")
     assert statuses == [1, 0]
     assert "COMMAND is not set" in printed
+    statuses, printed = ran(engine, command="exit 7", engine="automaton")
+    assert statuses == [2, 0]
+    assert "leave one of them out" in printed
+
+
+@pytest.mark.thorough
+def test_an_engine_by_name(engine: Path) -> None:
+    statuses, printed = ran(engine, engine="automaton", options=SEQ)
+    assert statuses == [0, 0], printed
+    assert '"failed":0' in (engine / "cerify-report" / "run.jsonl").read_text(encoding="utf-8").partition("\n")[0]
 
 
 @pytest.mark.thorough

@@ -13,8 +13,8 @@ skipped, how many got no answer since the engine crashed, hung or took too much 
 written down), and the outcome of each other case; and the answers to the cases by which engines are compared. Of a run
 with --policy it writes ENGINE-VERSION-held.json: such a run stands among all runs, and is in no other table.
 `store-profile` writes docs/findings/profiles/ENGINE-LANGUAGE.json, and `store-fuzz` adds the counts of a run of random
-cases to docs/findings/fuzz.json. `page` writes docs/findings/board.md from these and from
-docs/findings/*/findings.json, where each finding lists the cases that it explains, the same as data in
+cases to docs/findings/fuzz.json, in the place of those of the same seed. `page` writes docs/findings/board.md from
+these and from docs/findings/*/findings.json, where each finding lists the cases that it explains, the same as data in
 docs/findings/board.json, and docs/guide/comparison.md.
 """
 
@@ -385,7 +385,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.command != "page" and not re.fullmatch(r"\d{4}-\d\d-\d\d", options.date):
         parser.error("--date is a day, such as 2026-11-22")
     if options.command == "store-fuzz":
-        runs = [*fuzz_runs(), stored_fuzz(options.run.read_text().splitlines(), options.date)]
+        run = stored_fuzz(options.run.read_text().splitlines(), options.date)
+        others = (one for one in fuzz_runs() if any(one[key] != run[key] for key in ("tested", "profile", "seed")))
+        runs = [*others, run]
         FUZZ.write_text(json.dumps(runs, indent=1) + "\n")
     elif options.command == "store-profile":
         profile = {"date": options.date} | json.loads(options.run.read_text())

@@ -24,11 +24,12 @@ from cerify.languages import LANGUAGES
 from cerify.languages.language import EVALUATORS, without_numba
 from cerify.semantics.arguments import did_you_mean
 from cerify.semantics.errors import InputError
+from cerify.terminal import echo
 
 ADAPTERS = Path(__file__).resolve().parent / "adapters"  # resolved: an editable install may be a tree of links
 VERSIONS = "org.codehaus.mojo:versions-maven-plugin:2.18.0"
 LIBRARY = ADAPTERS.parents[1] / "adapter.py"
-BUILD_SECONDS = 900
+BUILD_SECONDS = 3600  # a package of 200 MB on a slow line, or Cargo on a busy machine, needs more than 15 minutes
 OLDEST_JAVA = 17
 JAVA_FOLDER = Path("/usr/lib/jvm")  # where Linux has its development kits
 PROGRAMS = {
@@ -463,7 +464,10 @@ def command_of(name: str, folder: Path | None = None) -> Sequence[str]:
         raise InputError(f"no engine {name!r}{meant} there are {', '.join(NAMES)}, and any command after --")
     if (missing := missing_for(name)) is not None:
         raise InputError(missing)
-    return SHIPPED[name].command(name, folder or cache_folder(os.environ))
+    adapter, folder = SHIPPED[name], folder or cache_folder(os.environ)
+    if not adapter.is_ready(folder):
+        echo(f"cerify: {adapter.engine} is installed in {folder}, once; this can take many minutes", error=True)
+    return adapter.command(name, folder)
 
 
 def command_of_database(module: str, arguments: Sequence[str]) -> Sequence[str]:
@@ -610,7 +614,8 @@ def _build(name: str, command: Sequence[str]) -> None:
     try:
         built = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=BUILD_SECONDS)
     except subprocess.TimeoutExpired:
-        raise InputError(f"building the {name} adapter took more than {BUILD_SECONDS} s: {' '.join(command)}") from None
+        message = f"building the {name} adapter took more than {BUILD_SECONDS // 60} minutes: {' '.join(command)}"
+        raise InputError(f"{message}; try again: what was downloaded by then is in the cache of that program") from None
     if built.returncode != 0:
         output = (built.stdout + built.stderr)[-2000:]
         why = " without the package registry, which cannot be reached or does not have it" * bool(

@@ -32,7 +32,7 @@ from cerify.semantics.sigma.denote import (
 from cerify.semantics.sigma.reading import SigmaReading, SigmaWindow
 from cerify.semantics.sigma.syntax import TEMPORAL, SigmaCorrelation, SigmaDetection, SigmaQuery, SigmaRule, rules_of
 from cerify.semantics.trees import children, rebuilt
-from cerify.semantics.values import Microseconds
+from cerify.semantics.values import Microseconds, Value
 
 SAYS: dict[str, str] = {
     "window": "what counts see: the timespan before an event; a piece of the time axis as long as the timespan; all of "
@@ -145,6 +145,13 @@ AXES = axes(
         "an alert of a correlation in another one: is looked at as it comes; is there for later events alone",
     ),
     Axis(
+        "alert-fields",
+        ("last", "each"),
+        ("chained",),
+        "an alert of a correlation in another one: has the fields of its last event; counts for each of its "
+        "events, with the fields of that event",
+    ),
+    Axis(
         "matches",
         ("together", "one-by-one"),
         ("several-rules",),
@@ -186,6 +193,7 @@ class LogOfConverter(LogOfRules):
     choices: Choices
     correlations: frozenset[str]
     documents: Mapping[str, Document]
+    event_with_fields = 0  # of the events of an alert, where it has the fields of each
 
     def window_of(self, rule: SigmaCorrelation) -> SigmaWindow:
         return self.choices["window-temporal" if rule.kind in TEMPORAL else "window"]  # type: ignore[return-value]
@@ -218,6 +226,21 @@ class LogOfConverter(LogOfRules):
                 if one.rule == len(rule.rules) - 1 and satisfies(len(rule.rules), rule.thresholds):
                     yield self.alert_of(rule, events_of(waiting.pop(one.rule)), one)
 
+    def occurrences(self, rule: SigmaCorrelation) -> dict[Any, list[AlertOccurrence]]:
+        if self.choices["alert-fields"] == "last":
+            return super().occurrences(rule)
+        found: dict[Any, dict[AlertOccurrence, None]] = {}
+        longest = max((len(alert.events) for part in rule.rules for alert in self.alerts(part)), default=0)
+        for self.event_with_fields in range(longest):
+            for group, some in super().occurrences(rule).items():
+                found.setdefault(group, {}).update(dict.fromkeys(some))
+        return {group: sorted(some, key=lambda one: (one.at, one.rule)) for group, some in found.items()}
+
+    def value_of(self, alert: SigmaAlert, field: str) -> Value | None:
+        if alert.events and self.choices["alert-fields"] == "each":
+            alert = replace(alert, at=alert.events[min(self.event_with_fields, len(alert.events) - 1)])
+        return super().value_of(alert, field)
+
     def _moments(self, group: list[AlertOccurrence]) -> Iterator[tuple[int, Microseconds, list[AlertOccurrence]]]:
         for p, t, of_p in super()._moments(group):
             if self.choices["chained"] == "silent":
@@ -242,8 +265,10 @@ class LogOfConverter(LogOfRules):
             window = [one for one in window if one.at < of_p[-1].at or one.alert.rule not in self.correlations]
         number, events = super().measure(rule, window, of_p)
         if rule.kind == "temporal_ordered" and self.choices["chain"] == "before-event":
-            chain = self.longest_chain(window, {one.at for one in window})
-            number, events = len(chain), events_of(chain)
+            chains = [self.longest_chain(window, {place}) for place in sorted({one.at for one in window})]
+            chain = max(chains, key=len, default=())  # of several the first, with all that comes at its times
+            links = {(one.rule, one.time) for one in chain}
+            number, events = len(chain), events_of(one for one in window if (one.rule, one.time) in links)
         if rule.kind == "temporal_ordered" and self.choices["chain"] == "in-window":
             moment: Microseconds | None = None
             for i in range(len(rule.rules)):

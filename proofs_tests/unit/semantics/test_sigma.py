@@ -1023,3 +1023,14 @@ def test_what_keeps_a_named_event_out_is_said(event: dict[str, Any], said: str, 
     rule.write_text(WHY_NOT, encoding="utf-8")
     file.write_text("".join(json.dumps({"type": "event", **e}) + "\n" for e in log), encoding="utf-8")
     assert said in run("explain", str(rule), str(file), "--match", "0,1,2")[1]
+
+
+def test_an_alert_counts_with_the_fields_of_each_of_its_events() -> None:
+    """As pysigma-backend-sqlite 2.1.1 has it; an order that ends before the event has the event at which it ends."""
+    log = [Event("event", {"kind": "a", "time": t, **n}) for t, n in enumerate(({"n": 3}, {"n": 1}, {"n": 0}))]
+    average = {"type": "value_avg", "rules": ["inner"], "timespan": "1s", "condition": {"gte": 1, "field": "n"}}
+    meanings: list[dict[str, str]] = [{}, {"alert-fields": "each"}, {"alert-fields": "each", "chain": "before-event"}]
+    for kind, expected in (("temporal", [2, 3, 3]), ("temporal_ordered", [2, 2, 3])):
+        body = {"type": kind, "rules": ["a"], "timespan": "1s"}
+        text = rules(average, {"title": "inner", "name": "inner", "correlation": body})
+        assert [len(found_by(text, log, **choices)) for choices in meanings] == expected

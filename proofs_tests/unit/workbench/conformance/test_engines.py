@@ -203,10 +203,13 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return commands
 
 
-def test_an_engine_is_installed_once_and_by_its_version(ran: list[list[str]], tmp_path: Path) -> None:
+def test_an_engine_is_installed_once_and_by_its_version(
+    ran: list[list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     adapter = engines.PACKAGE_ADAPTERS["epigrep"]
     assert not adapter.is_ready(tmp_path)
     command = engines.command_of("epigrep", tmp_path)
+    assert "epigrep 0.2 is installed" in capsys.readouterr().err
     home = Path(command[1]).parent
     assert home.parent == tmp_path
     assert [words[1:3] for words in ran] == [["-m", "venv"], ["-m", "pip"], [str(home / adapter.program)]]
@@ -217,7 +220,7 @@ def test_an_engine_is_installed_once_and_by_its_version(ran: list[list[str]], tm
     ran.clear()
     (home / adapter.program).write_text("of another version of cerify")
     assert engines.command_of("epigrep", tmp_path) == command
-    assert ran == []
+    assert (ran, capsys.readouterr().err) == ([], "")
     assert (home / adapter.program).read_bytes() == (engines.ADAPTERS / "python" / adapter.program).read_bytes()
     assert [path.name for path in tmp_path.iterdir()] == [home.name]
 
@@ -225,6 +228,7 @@ def test_an_engine_is_installed_once_and_by_its_version(ran: list[list[str]], tm
 @pytest.mark.parametrize(
     ("output", "said"),
     [
+        ("", "took more than 60 minutes"),
         ("Could not find a version that satisfies epigrep==0.2.0", "cannot be built without the package registry"),
         ("error: command 'gcc' failed", "cannot be built: "),
     ],
@@ -232,8 +236,12 @@ def test_an_engine_is_installed_once_and_by_its_version(ran: list[list[str]], tm
 def test_what_cannot_be_installed_leaves_nothing(
     output: str, said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    failed = SimpleNamespace(returncode=1, stdout="", stderr=output)
-    monkeypatch.setattr(engines.subprocess, "run", lambda *_, **__: failed)
+    def run(command: list[str], **_: object) -> SimpleNamespace:
+        if not output:
+            raise engines.subprocess.TimeoutExpired(command, engines.BUILD_SECONDS)
+        return SimpleNamespace(returncode=1, stdout="", stderr=output)
+
+    monkeypatch.setattr(engines.subprocess, "run", run)
     result = CliRunner().invoke(command.conform_command, ["--engine", "epigrep", "--engine-dir", str(tmp_path)])
     assert isinstance(result.exception, InputError)
     assert said in result.exception.message

@@ -1,0 +1,97 @@
+"""Count by their findings the differences that a run of random cases found.
+
+    cerify fuzz --engine sase --language sase --stop-after 100000 --json > run.jsonl
+    python -m proofs_tests.tools.fuzz_kinds run.jsonl
+
+Each difference is taken to the first finding of its engine whose description its smallest query and both answers fit;
+those that fit none are printed. Choices are better declared to `cerify fuzz` by --policy, which predicts whole answers.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+Json: TypeAlias = dict[str, Any]
+Fits: TypeAlias = Callable[[Json], bool]
+"""Whether a finding describes a difference, as `cerify fuzz --json` prints it."""
+
+
+def _components(difference: Json) -> list[str]:
+    """Return the components of the pattern of a query in SASE+."""
+    found = re.search(r"SEQ\((.*?)\)", difference["query"])
+    return [] if found is None else found[1].split(", ")
+
+
+def ends_in_a_kleene_plus_of_a_partition(difference: Json) -> bool:
+    """Return whether the last component of a pattern with an equivalence test is a Kleene plus."""
+    is_kleene = [component.split(" ")[0].endswith("+") for component in _components(difference)]
+    return bool(is_kleene) and is_kleene[-1] and re.search(r"(WHERE|{|AND) \[\w+\]", difference["query"]) is not None
+
+
+def has_one_component(difference: Json) -> bool:
+    """Return whether a pattern of one component, which has matches, is given none."""
+    return len(_components(difference)) == 1 and difference["got"] == [] != difference["expected"]
+
+
+def is_refused_by_the_engine(difference: Json) -> bool:
+    """Return whether the engine refuses the query of a converter, or fails on it as eql does on one step."""
+    return isinstance(difference["got"], str) and (
+        "the engine refuses" in difference["got"] or "IndexError" in difference["got"]
+    )
+
+
+def looks_for_a_cased_part_of_a_text(difference: Json) -> bool:
+    """Return whether a rule has `contains`, `startswith` or `endswith` with `cased`."""
+    return re.search(r"\|(contains|startswith|endswith)\|cased", difference["query"]) is not None
+
+
+def is_of_the_same_instants(difference: Json) -> bool:
+    """Return whether all alerts come at their times, and only which event of that time they name differs."""
+    events = difference["events"]
+    answers = [difference["expected"], difference["got"]]
+    if any(isinstance(answer, str) for answer in answers):
+        return False
+    expected, got = (sorted({events[match["at"]]["time"] for match in answer}) for answer in answers)
+    return expected == got
+
+
+REFUSED = (("a-query-that-the-engine-refuses", is_refused_by_the_engine),)
+KINDS: Mapping[str, Sequence[tuple[str, Fits]]] = {
+    "sase": (
+        ("kleene-plus-in-last-place", ends_in_a_kleene_plus_of_a_partition),
+        ("one-component", has_one_component),
+    ),
+    "sigma-clickhouse": REFUSED,
+    "sigma-duckdb": REFUSED,
+    "sigma-eql": (*REFUSED, ("parts-of-texts-with-cased", looks_for_a_cased_part_of_a_text)),
+    "sigma-sqlite": (("one-instant-at-once", is_of_the_same_instants),),
+}
+"""By the name of an engine its findings, each with what it describes; the first that fits is taken."""
+
+
+def kind_of(engine: str, difference: Json) -> str:
+    """Return the finding that explains a difference; "" if none does."""
+    return next((finding for finding, fits in KINDS.get(engine, ()) if fits(difference)), "")
+
+
+def main(lines: Iterable[str]) -> int:
+    """Print how many differences each finding explains, and the others; return 1 if there are others."""
+    head, *differences = map(json.loads, lines)
+    engine = head["summary"]["tested"].split()[0]
+    kinds = Counter(kind_of(engine, difference) for difference in differences)
+    for finding, number in kinds.most_common():
+        print(f"{number:>7,} {finding or 'without a finding'}")
+    for difference in differences:
+        if not kind_of(engine, difference):
+            print(json.dumps({name: difference[name] for name in ("case", "query", "events", "expected", "got")}))
+    return 1 if kinds[""] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()))
