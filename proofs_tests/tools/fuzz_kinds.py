@@ -39,16 +39,16 @@ def has_one_component(difference: Json) -> bool:
     return len(_components(difference)) == 1 and difference["got"] == [] != difference["expected"]
 
 
+def has_part(pattern: str) -> Fits:
+    """Return the description of a query whose text has a part that this regular expression finds."""
+    return lambda difference: re.search(pattern, difference["query"]) is not None
+
+
 def is_refused_by_the_engine(difference: Json) -> bool:
     """Return whether the engine refuses the query of a converter, or fails on it as eql does on one step."""
     return isinstance(difference["got"], str) and (
         "the engine refuses" in difference["got"] or "IndexError" in difference["got"]
     )
-
-
-def looks_for_a_cased_part_of_a_text(difference: Json) -> bool:
-    """Return whether a rule has `contains`, `startswith` or `endswith` with `cased`."""
-    return re.search(r"\|(contains|startswith|endswith)\|cased", difference["query"]) is not None
 
 
 def is_of_the_same_instants(difference: Json) -> bool:
@@ -63,13 +63,20 @@ def is_of_the_same_instants(difference: Json) -> bool:
 
 REFUSED = (("a-query-that-the-engine-refuses", is_refused_by_the_engine),)
 KINDS: Mapping[str, Sequence[tuple[str, Fits]]] = {
+    "flink-sql": (
+        ("cast-to-an-integer", has_part(r"\bCAST\(")),
+        ("mean-of-whole-numbers", has_part(r"\bAVG\(")),
+        ("division-by-0", has_part(r" / ")),
+        ("greedy-rows-are-not-given-back", has_part(r"PATTERN \([^)]*[*+}] ")),
+        ("optional-variable-is-reluctant", has_part(r"PATTERN \([^)]*\w\? ")),
+    ),
     "sase": (
         ("kleene-plus-in-last-place", ends_in_a_kleene_plus_of_a_partition),
         ("one-component", has_one_component),
     ),
     "sigma-clickhouse": REFUSED,
     "sigma-duckdb": REFUSED,
-    "sigma-eql": (*REFUSED, ("parts-of-texts-with-cased", looks_for_a_cased_part_of_a_text)),
+    "sigma-eql": (*REFUSED, ("parts-of-texts-with-cased", has_part(r"\|(contains|startswith|endswith)\|cased"))),
     "sigma-sqlite": (("one-instant-at-once", is_of_the_same_instants),),
 }
 """By the name of an engine its findings, each with what it describes; the first that fits is taken."""

@@ -17,7 +17,7 @@ from proofs_tests.pictures import FOLDER, GROWING, PICTURES, THEORY, row_prefere
 from proofs_tests.robustness import SECTIONS, store
 from proofs_tests.robustness import page as page_robustness
 from proofs_tests.robustness import stored as stored_robustness
-from proofs_tests.tools import engine_board
+from proofs_tests.tools import engine_board, fuzz_kinds
 from proofs_tests.tools.engine_board import FINDINGS, Finding, cell_text, counts, stored
 from proofs_tests.tools.engine_comparison import brief
 
@@ -161,6 +161,27 @@ def test_a_profile_is_a_row_of_what_departs() -> None:
     profile = {"engine": {"name": "toy", "version": "1"}, "date": "2026-11-22", "language": "cel", "questions": 40}
     (row,) = engine_board.profile_rows([profile | {"axes": axes}])
     assert row == ["toy 1", "2026-11-22", "cel", "40", "`emit=one-later` 8/9", "`loop`"]
+
+
+def test_a_difference_is_taken_to_the_finding_that_it_fits(capsys: pytest.CaptureFixture[str]) -> None:
+    def difference(query: str, got: object, *times: str) -> str:
+        events = [{"type": "event", "time": time} for time in times]
+        given = {"case": 1, "query": query, "events": events, "expected": [{"at": 0, "events": [0]}], "got": got}
+        return json.dumps(given)
+
+    def printed(engine: str, *lines: str) -> tuple[int, list[str]]:
+        status = fuzz_kinds.main([json.dumps({"summary": {"tested": f"{engine} 1"}}), *lines])
+        return status, capsys.readouterr().out.splitlines()
+
+    one, last = "SEQ(A a) RETURN a.x", "SEQ(A a, B+ b[]) WHERE [x] RETURN a.x"
+    assert printed("sase", difference(one, []), difference(last, "error: x"), difference(one, [])) == (
+        0, ["      2 one-component", "      1 kleene-plus-in-last-place"],
+    )  # fmt: skip
+    status, lines = printed("sase", difference("SEQ(A a, B b) RETURN a.x", []))
+    assert (status, lines[0], len(lines)) == (1, "      1 without a finding", 2)
+    other = [{"at": 1, "events": []}]
+    assert printed("sigma-sqlite", difference("", other, "t", "t"))[0] == 0
+    assert printed("sigma-sqlite", difference("", other, "t", "u"))[0] == 1
 
 
 def test_runs_of_random_cases_are_a_row_for_each_profile() -> None:
