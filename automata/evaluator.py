@@ -145,8 +145,8 @@ class Counters:
 class Evaluator(ABC):
     """An evaluator of one query over one stream that comes in batches.
 
-    budget.seconds is the time of one call of `push`, `count` or `finish`. position is that of the next event, so that
-    the first event of the stream has position 0. A subclass defines `read`, `dump`, `load`, `identity`, `counters` and
+    budget.seconds is the time of one call of `push`, `count` or `finish`. position: the position of the next event; the
+    first event of the stream has position 0. A subclass defines `read`, `dump`, `load`, `identity`, `counters` and
     `remade`, and if needed `rest` and `tally`. Copies and pickles are made from the result of `remade` and the saved
     state. STATE: the name of its saved states. counts: whether it may count matches without building them. check:
     called once, with the first batch that has events, before it is read. default_type: the type of events without one.
@@ -172,7 +172,7 @@ class Evaluator(ABC):
     def push(self, batch: Batch, limit: int | None = None) -> Matches:
         """Read the next events; return, sorted, the new matches that the events so far make certain.
 
-        With a limit, at most that many matches that are found first are returned; the others are lost. Raises
+        With a limit, only the first matches found are returned, at most that many; the others are lost. Raises
         InputError after `finish` and for events that do not fit the query, IllFormed for a bad limit, and
         BudgetExceeded.
         """
@@ -239,7 +239,7 @@ class Evaluator(ABC):
         return len(self.push_stream(S))
 
     def save(self) -> bytes:
-        """Return the state between two batches, as bytes without code.
+        """Return the state between two batches as bytes that contain no code.
 
         Raises InputError inside a batch or after `finish`.
         """

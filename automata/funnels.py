@@ -173,7 +173,7 @@ class KeyedRows:
 
 
 def sorted_by_time(rows: FunnelRows) -> FunnelRows:
-    """Return the rows with those of each key in the order of their times; rows of equal times stay in their order."""
+    """Return the rows with those of each key sorted by time. Rows of equal times keep their order."""
     if first_step_back(rows) is None:
         return rows
     owners = np.repeat(np.arange(rows.keys), np.diff(rows.starts))

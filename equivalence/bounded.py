@@ -168,7 +168,9 @@ FALSE, TRUE = z3.BoolVal(False), z3.BoolVal(True)
 
 
 class SymbolicMeaning:
-    """The guarded valuations of formulas over intervals of one unknown stream."""
+    """The valuations of formulas over intervals of one unknown stream, each with the constraint under which it
+    exists.
+    """
 
     def __init__(self, S: UnknownStream | UnknownPart, budget: Budget) -> None:
         self.S = S

@@ -89,7 +89,7 @@ class KeyedTest:
         return self.real.accepts(state)
 
     def stream(self, word: Types) -> Stream | None:
-        """Return a stream of a real word; None if none is found."""
+        """Return a stream of a real word; None if no stream is found."""
         events = [self.automaton.events[type_] for type_ in word]
         return stream_of_word(events, [self.zones[type_] for type_ in word], self.reduction, at_edges=True)
 
@@ -107,7 +107,7 @@ class KeyedTests:
 
     @property
     def kinds(self) -> int:
-        """Return the number of kinds of events, as seen from the last event."""
+        """Return the number of kinds of events, distinguished by how they are seen from the last event."""
         return max(len(case.automaton.events) for case in self.cases)
 
     def streams(self, states: int | None = None, budget: Budget = Budget()) -> list[Stream]:

@@ -234,7 +234,7 @@ class CampaignPlan:
         return phi, self.stream(rng, self.profile, length, phi)
 
     def make_case(self, index: int) -> tuple[Query, Stream]:
-        """Return the random query of that index, and a stream for it."""
+        """Return a random query for this index, with a stream."""
         return self.maker(Random(f"{self.seed}/{index}"), self.profile, self.nodes, self.events)
 
 

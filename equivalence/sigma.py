@@ -948,7 +948,7 @@ def find_distinguishing_logs(
     known: Iterable[Sequence[Event]],
     more: Iterable[Sequence[Event]] = (),
 ) -> list[list[Event]]:
-    """Return a few logs that tell apart pairs of meanings, in forms of answers, that no known log tells apart.
+    """Return a few logs that distinguish all pairs of meanings, in each form of answers, that the known logs do not.
 
     Each field has values of one kind in them, as in a table. more: logs to try too. Raises BudgetExceeded.
     """

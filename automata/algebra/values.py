@@ -2,7 +2,7 @@
 
 A simple test compares one attribute with constants, or with itself. The constants cut the values of each kind into
 points and open intervals, and all values of a piece give the same results. So one value of each piece, and the absent
-value, represent all. A pattern cuts the strings further: see strings.py.
+value, represent all. A pattern cuts the strings further: see `samples_of_strings`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """LAST and NXT of events one after the other: an automaton with a state for each event.
 
-In general a strategy runs beside a monitor that follows all rivals (strategies.py), whose states are sets. For sixty
+In general a strategy runs beside a monitor that follows all rivals (compile.py), whose states are sets. For sixty
 events these would not fit in memory, and they are not needed. In a *chain*, a fixed number of single events one after
 the other, such as A{60} or A{3} ; B, the greatest match is found greedily.
 

@@ -2,7 +2,7 @@
 
 The construction follows the paper case by case, except where the printed case is wrong (see docs/errata.md). Contiguous
 iteration as printed cannot have a round of a single event between two others, so that R:+ stops at two rounds; here the
-state between rounds also steps to itself. For ALL and UNLESS see product.py, for the strategies strategies.py.
+state between rounds also steps to itself. ALL and UNLESS are in model.py.
 """
 
 from __future__ import annotations

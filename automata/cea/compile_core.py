@@ -4,7 +4,7 @@ allows.
 The paper compiles core-CEL in LP-normal form, with strategies only around a whole formula. Here every formula whose
 filters look at single events is compiled unchanged, with strategies anywhere. A strategy compares over the whole stream
 (docs/decisions/core-cel.md). So every automaton below reads the stream from position 0 to its end, and marks the
-variables that operators around it may still use; see tracks.py.
+variables that operators around it may still use.
 """
 
 from __future__ import annotations
@@ -185,9 +185,9 @@ def apply_strategy(A: CEA, W: Variables, step: MonitorStep, algebra: Algebra) ->
     """Return the automaton of the pairs whose complex event no rival dominates. All variables of W must have positions.
     Raises BudgetExceeded.
 
-    The rivals have the same last position and agree on W. The monitor of strategies.py reads what the run reads, with
-    the marks of W, so that it follows the runs with these marks alone. At the last event that is selected, the runs
-    that do not select it stop being rivals; among the others the winners do not change.
+    The rivals have the same last position and agree on W. The monitor of compile.py reads what the run reads, with the
+    marks of W, so that it follows the runs with these marks alone. At the last event that is selected, the runs that do
+    not select it stop being rivals; among the others the winners do not change.
     """
     follow = _Follow(A, W, algebra)
     final = subset(A.final)

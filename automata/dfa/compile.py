@@ -2,7 +2,7 @@
 
 An event expression is a regular language of histories: E takes place at an event if the history up to it is in the
 language. The constructions follow the paper, except where the printed one is wrong (F /+ E, prefix, and ! on an
-automaton that comes back to its initial state); for the derived operators see derived.py.
+automaton that comes back to its initial state); each derived operator has the letter that the paper gives it.
 """
 
 from __future__ import annotations

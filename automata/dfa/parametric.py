@@ -5,7 +5,7 @@ which attributes of an event equal which variable. The automaton's letters disti
 choices. A variable without a value equals no attribute; that is the paper's transition on an unknown symbol. When a
 value first occurs, each choice without a value for the variable is copied with this value, in the same state.
 
-Letters, here and in valued.py:  X  a variable, by number     key  a choice: for each X its value, or None for none yet
+Letters, in this module:  X  a variable, by number     key  a choice: for each X its value, or None for none yet
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Evaluate formulas whose filters compare events in batches: an automaton finds candidates, which are then checked.
 
 The automaton is that of the formula without such filters, with marks on the events that they look at
-(decorrelation.py). At each position the complex events are enumerated, as on whole streams, and each is abandoned at
+(evaluation_plan.py). At each position the complex events are enumerated, as on whole streams, and each is abandoned at
 the first event with which a filter fails. NXT, LAST, MAX, PROJECT and IN around such a formula take all its valuations
 at the position. Events marked by a partial match are kept, with the attributes that filters use.
 """

@@ -1,8 +1,8 @@
 """Evaluate under PER KEY in compiled loops over flat arrays: one automaton reads the stream of each key.
 
-The loops are long, and have a parameter for each array, for the reason that evaluate/jit.py gives. The readable twin is
-scoped.KeyedEvaluation. The nodes are those of scoped_kernels.py. There a skipped event moves the runs of all keys, so
-all keys of a state share one slot. Here an event moves only the runs of its own key, so each key has a row for each
+The loops are long, and have a parameter for each array, for the reason in evaluate/jit.py. The readable twin is
+streaming.KeyedEvaluation. The nodes are those of scoped_kernels.py. There a skipped event moves the runs of all keys,
+so all keys of a state share one slot. Here an event moves only the runs of its own key, so each key has a row for each
 state, and no slots are needed. With K keys and S states:
 
     rows    int32 [K, S, 3 + W]  as in scoped_kernels; of the first three entries only size and whole are used
@@ -149,7 +149,7 @@ def update_keyed(  # type: ignore[no-untyped-def]
 
 @compiled
 def compact_keyed(tree, rows, home, used, counters, bound):  # type: ignore[no-untyped-def]
-    """Remove all complex events that begin before the bound, and close the gaps; like scoped_walks.compact_scoped.
+    """Remove all complex events that begin before the bound, and close the gaps; like scoped_kernels.compact_scoped.
 
     used: bool [K], set to whether a key has anything left, even if that is only a position where a match may begin.
     """

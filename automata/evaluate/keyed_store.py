@@ -1,4 +1,4 @@
-"""The match store under PER KEY: the sets of ces_window for the stream of each key, compiled."""
+"""The match store under PER KEY: the sets of ces.py for the stream of each key, compiled."""
 
 from __future__ import annotations
 

@@ -315,7 +315,7 @@ def compact_lists(tree, nodes, refs, eras):  # type: ignore[no-untyped-def]
 # ---------------------------------------------------------------------------------------------------------------------
 # Enumeration in compiled loops: the complex events of sets that list_kernels and scoped_kernels have made.
 #
-# The readable twins are ces.CompactComplexEventSet (Algorithm 1 of tods21) and ces_window.enumerate_. A walk leads
+# The readable twins are ces.CompactComplexEventSet (Algorithm 1 of tods21) and ces.enumerate_. A walk leads
 # from the last position to the first. Where several nodes before which nothing comes stand in a row, complex events
 # differ in this one position only, and are written at once, as a *run*. Many complex events end in the same run, or in
 # the end of one: the nodes of the run met last stay in arrays, so that it is not followed again from node to node.
@@ -540,7 +540,7 @@ def enumerate_scoped(  # type: ignore[no-untyped-def]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The loops of counting.py: numbers from the nodes of sets, and from the steps of states under windows.
+# Counting: numbers from the nodes of sets, and from the steps of states under windows.
 #
 # The loops are long, and have a parameter for each array, for the reason that evaluate/jit.py gives.
 
@@ -663,7 +663,7 @@ def in_windows(  # type: ignore[no-untyped-def]
     classes, keys, admitted, low, base, start, cut, skip, begin, marks, finals, ended, moving, busy, final, unmarked,
     matrices, front, steps, found,
 ):  # fmt: skip
-    """See in_windows of counting.py; classes to busy are those of update_scoped, final: bool [S].
+    """See match_stores.in_windows. classes to busy are those of update_scoped, final: bool [S].
 
     matrices int64 [3, S, S]; front int64 [n, S]; steps int32 [3, n]: for each event that may be in a window its index,
     its class (-1 - c if it cannot be marked), and the state of the unmarked run before it. found int64 [2, n]. Returns

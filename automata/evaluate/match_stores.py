@@ -268,7 +268,7 @@ def in_windows(
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The match store under windows and partitions: the sets of ces_window, compiled.
+# The match store under windows and partitions: the sets of ces.py, compiled.
 
 ENTRIES = 2**30  # of the table of series
 FIELDS = [("event", "<i8"), ("latest", "<i8"), ("floor", "<i8"), ("left", "<i4"), ("right", "<i4")]

@@ -93,7 +93,7 @@ def _missing_bounds(plan: EvaluationPlan | None) -> str:
 #
 # Such a filter is about all combinations of the events of its variables; AND and OR of such filters too can become
 # false as events are added, never true again, and so can a window on values. So a path is abandoned at the first event
-# with which a filter fails. Apart from this the enumerations are those of ces.py and ces_window.py.
+# with which a filter fails. Apart from this the enumerations are those of ces.py.
 
 
 class Round(NamedTuple):

@@ -1,7 +1,7 @@
 """Evaluation under windows and partitions in compiled loops over flat arrays: the update phase.
 
 The loops are long, and have a parameter for each array, for the reason that evaluate/jit.py gives.
-The readable twins are scoped.ScopedEvaluation (update) and ces_window (the data structure). Positions are 64-bit, as a
+The readable twins are streaming.ScopedEvaluation (update) and ces.py (the data structure). Positions are 64-bit, as a
 stream may never end. tree [N] holds the nodes, node 0 the terminator, as records, so that what is used together lies
 together:
 
@@ -75,7 +75,7 @@ def _union(l, r, nodes, tree):  # type: ignore[no-untyped-def]
 
 @part
 def _whole(flat, row, nodes, tree):  # type: ignore[no-untyped-def]
-    """Return one safe node for the union of a row's series (ces_window.merge), and the number of nodes.
+    """Return one safe node for the union of a row's series (ces.merge), and the number of nodes.
 
     The node is made once, and kept until the series changes.
     """

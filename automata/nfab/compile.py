@@ -60,7 +60,7 @@ class EdgeTest:
 
 @dataclass(frozen=True, slots=True)
 class EdgeLayout:
-    """The conditions on the edges of an automaton whose states are those of some components.
+    """The conditions on the edges of an automaton whose states are those of these components.
 
     strategies, cuts: by variable. equivalences: pairs of an attribute and whether it defines the partition.
     """
@@ -92,7 +92,8 @@ def match_layout(q: sase.SaseQuery) -> EdgeLayout:
 def absence_layout(q: sase.SaseQuery, k: sase.Component) -> EdgeLayout:
     """Return the layout of the automaton of a negated component, which runs with a match of the others in its buffer.
 
-    Its tests are all conjuncts that mention the component, as all other identifiers are instantiated before it begins.
+    Its tests are all conjuncts that mention the component, because all other identifiers are instantiated before it
+    begins.
     """
     tests = [
         EdgeTest(p, mentioned, k.variable, edges_of(p, k.variable), conjunct.underlined, conjunct.span)
@@ -127,7 +128,7 @@ def identifier(a: Attribute) -> Identifier:
 
 
 def blocks_of(q: sase.SaseQuery | sase.SaseUnion) -> tuple[sase.SaseQuery, ...]:
-    """Return the query blocks that UNION connects, or the query alone."""
+    """Return the query blocks joined by UNION, or the query itself as the only one."""
     match q:
         case sase.SaseQuery():
             return (q,)
@@ -294,8 +295,8 @@ class _Rules:
         return nfab.NfabDisjunction(tuple(stops))
 
     def proceed(self, state: nfab.NfabState, k: sase.Component) -> nfab.Formula:
-        """Return θ_proceed: the condition on the last event if there is one; else the next
-        component's, or auto-stop.
+        """Return θ_proceed: the condition on the last event if there is one; otherwise the next component's begin, or
+        auto-stop.
         """
         if end := self.end(k):
             return nfab.NfabConjunction(end)

@@ -110,7 +110,7 @@ def _grown(array: NDArray[Any], length: int) -> NDArray[Any]:
 
 
 class MatchArrays(NamedTuple):
-    """Matches: those of match i are the events, and their components, from offsets[i] to offsets[i + 1]."""
+    """Matches as arrays: the events and components of match i are those from offsets[i] to offsets[i + 1]."""
 
     offsets: NDArray[np.int64]
     labels: NDArray[np.uint8]
@@ -237,7 +237,7 @@ class NegatedComponents:
         alive[self._keys[: self._stored]] = True
 
     def _arrays(self) -> list[NDArray[Any]]:
-        """Return the arrays of the events stored, as absence_kernels.py names them."""
+        """Return the arrays of the stored events, in the order in which kernels.py takes them."""
         arrays = (self._keys, self._times, self._bits, self._data, self._previous, self._following)
         return [array[: self._stored] for array in arrays]
 
@@ -270,8 +270,8 @@ TOGETHER = 65_536  # matches around which negated components are looked for at a
 class CompiledBlockRunner:
     """The matches of one query block over a stream that comes in batches.
 
-    `tried` and `tried_count` return Unsupported for events that the loops cannot read, where `read` and `count` raise
-    it. ascending=False is for the events of a whole stream whose times do not ascend. Raises BudgetExceeded, and
+    For events that the loops cannot read, `try_advance` and `tried_count` return Unsupported, while `advance` and
+    `count` raise it. ascending=False is for a whole stream whose times do not ascend. Raises BudgetExceeded, and
     Unsupported for a query for which `why_not` gives a reason.
     """
 
@@ -294,7 +294,7 @@ class CompiledBlockRunner:
         self._layouts: dict[tuple[tuple[str, ValueType], ...], ArrayLayout] = {}
 
     def fresh(self) -> CompiledBlockRunner:
-        """Return a runner at the beginning of another stream, which shares what has been compiled."""
+        """Return a runner at the beginning of another stream that shares the compiled code."""
         runner = copy(self)
         runner.position, runner._encoder, runner._negated = 0, None, None
         return runner
@@ -448,7 +448,7 @@ class CompiledBlockRunner:
 
     @property
     def node_count(self) -> int:
-        """Return the nodes made so far."""
+        """Return the number of nodes made so far."""
         return 0 if self._encoder is None else int(self._memory.numbers[op.NODES]) + self._memory.deleted
 
     @property

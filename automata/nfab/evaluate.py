@@ -1,7 +1,7 @@
 """The matches of a SASE+ query over a stream that comes event by event, in readable Python.
 
 All runs advance side by side (sase07, section 3.2). Four measures make that affordable:
-- a run has registers instead of events (registers.py), and the events selected are shared (buffer.py);
+- a run has registers instead of events (plan.NfabRegisters), and the events selected are shared (plan.BufferNode);
 - runs in the same state that agree in all registers still to be read have the same future: they are merged;
 - where events of other partitions cannot affect a run, runs are looked up by the partition of the event;
 - when the window of a run is over, the run and all data that only it needs are deleted.
@@ -47,7 +47,7 @@ from cerify.semantics.values import kind
 
 
 class Past(Stream):
-    """The last events of the stream read so far; positions count from the beginning of the whole stream."""
+    """The last events of the stream read so far. Positions count from the beginning of the whole stream."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class Past(Stream):
 
 
 class NfabAbsences:
-    """The events that the negated components of a query forbid, over the events read so far."""
+    """Finds the events that the negated components of a query forbid, among the events read so far."""
 
     def __init__(self, q: sase.SaseQuery, reading: Reading, budget: Budget, operations: Operations) -> None:
         self.q, self.reading, self.past = q, reading, Past()
@@ -477,8 +477,8 @@ class BlockRunner:
     def _expire(self, event: Event) -> None:
         """Delete the runs whose window is over at the event. A run in a Kleene plus in last place stops and is a match.
 
-        As times ascend, a run that awaits an event will never select one. A run of another partition than the event's
-        has seen none but those of its own; it would have skipped the others, which agree with none of its events.
+        Because times ascend, a run that still waits for an event will never select one. A run of another partition has
+        seen only events of its own; it would have skipped all others, because they agree with none of its events.
         """
         last = self.plan.states[-1]
         while self.starts and self._selection.spans(self.starts[0][0], event) is False:

@@ -278,7 +278,7 @@ class BlockEvaluator(Evaluator):
         return json.dumps([self.state_word, show(self.q), repr(self.reading), sorted(self.operations)])
 
     def dump(self) -> bytes:
-        """Return the events still needed, as an Arrow stream."""
+        """Return the events that are still needed as an Arrow stream."""
         self._delete_unneeded()
         head = {"start": str(self._events.start), **self.columns()}
         table, sink = self._events.table().replace_schema_metadata(head), pa.BufferOutputStream()

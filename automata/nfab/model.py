@@ -108,7 +108,9 @@ class NfabTest:
 
 @dataclass(frozen=True, slots=True)
 class Elapsed:
-    """Tests whether the current event is within the window of the first event of the buffer, or, if over, after it."""
+    """Tests whether the current event is within the window that begins with the first event; `over`: whether it is
+    after it.
+    """
 
     state: NfabState
     first: NfabState
@@ -145,7 +147,7 @@ class NfabEdge:
 
 @dataclass(frozen=True)
 class NFAb:
-    """A = (Q, E, θ, q1, F): the states in their order, q1 the first of them and F the last."""
+    """A = (Q, E, θ, q1, F): the states in their order, from q1 to F."""
 
     states: tuple[NfabState, ...]
     edges: tuple[NfabEdge, ...]
@@ -185,7 +187,7 @@ PARTS: tuple[tuple[str, tuple[Part, ...]], ...] = (
 
 
 def show(A: NFAb) -> str:
-    """Return the structure of the automaton and the conditions on its edges, as Figure 2 has them."""
+    """Return the structure of the automaton and the conditions on its edges, in the form of Figure 2."""
     lines = [show_states(A)]
     for title, parts in PARTS:
         labels = [label for part in parts for label in A.theta if label.part == part]

@@ -47,7 +47,7 @@ class Fold:
     result: Callable[[State], Value | None]
 
     def add_event(self, state: State, event: Event, name: str) -> State:
-        """Return the state after an event. An absent attribute changes nothing; the name "" counts all events."""
+        """Return the state after one more event. An absent attribute changes nothing; the name "" counts all events."""
         value = event.get(name) if name else 1
         return state if value is None else self.step(state, value)
 

@@ -327,7 +327,7 @@ class ColumnEncoder:
     """Encodes partitions, times and values of one stream as numbers; strings and partitions are numbered as they
     arrive.
 
-    refused: the first reason why a batch has no such numbers; then ignore what the methods return.
+    refused: the first reason why a batch cannot be encoded; then ignore the results of the methods.
     """
 
     def __init__(self, routes: tuple[str, ...], programs: Programs) -> None:
@@ -542,7 +542,7 @@ class CompiledPlan:
         return QueryPlan(self.q, self.reading, NO_OPERATIONS, layout)
 
     def layout(self, kinds: dict[str, ValueType]) -> ArrayLayout | Unsupported:
-        """Return the conditions compiled for columns of these kinds, or the reason why they cannot be."""
+        """Return the conditions compiled for columns of these kinds, or the reason why that is impossible."""
         plan, programs = self.matched, Programs(kinds)
         variables = [k.variable for k in plan.pattern]
         tests = [x for x in plan.registers.tests if x not in self.routes]

@@ -387,7 +387,7 @@ def _constant(value: Nullable) -> pa.Scalar:
 
 
 def _kind(column: Column) -> ValueKind | None:
-    """Return the kind of the values of a column, which decides what they can be compared with; None if all are NULL."""
+    """Return the kind of a column's values, which decides how they can be compared; None if all are NULL."""
     if pa.types.is_null(column.type):
         return None
     return "interval" if column.type == DURATION else KIND_OF[VALUE_TYPES[column.type]]

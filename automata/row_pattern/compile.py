@@ -331,7 +331,9 @@ def contextual_variables(q: MatchRecognize) -> frozenset[str]:
 
 
 def _beyond_columns(q: MatchRecognize, variable: str) -> rows.Expression | None:
-    """Return what a variable's condition uses besides columns in rows at fixed distances; None if nothing."""
+    """Return the first part of a variable's condition that needs more than columns at fixed distances; None without
+    one.
+    """
     its = {A for A, members in q.unions.items() if variable in members}
     return next((e for e in rows.lookups(q.conditions[variable]) if not _fixed(e, its)), None)
 
@@ -549,7 +551,7 @@ def _term(e: rows.Expression, own: Collection[str]) -> pred.Term:
 
 
 def expression_of(predicate: pred.Predicate) -> rows.Expression:
-    """Return the SQL condition that is true of the same rows. Raises Unsupported if there is none."""
+    """Return the SQL condition that is true of the same rows. Raises Unsupported if SQL has no such condition."""
     match predicate:
         case pred.OfType(R):
             return rows.RowComparison(rows.RowColumn(TYPE), "=", rows.RowConstant(R))
@@ -573,7 +575,7 @@ def _has_order(*operands: rows.Expression | pred.Term) -> bool:
 
 
 def _is_ordered(*values: Nullable) -> bool:
-    """Return whether none of the values is NULL, a boolean or an interval."""
+    """Return whether the values can be ordered: none is NULL, a Boolean or an interval."""
     return not any(value is None or isinstance(value, bool | timedelta) for value in values)
 
 

@@ -1,4 +1,4 @@
-"""The matches of a clause by its automaton in compiled loops over columns; the readable twin is evaluate.Run."""
+"""The matches of a clause by its automaton in compiled loops; the readable twin is evaluate.RowPartition."""
 
 from __future__ import annotations
 
@@ -176,8 +176,8 @@ class CompiledRun:
 
     @property
     def _skip_targets(self) -> NDArray[np.uint8]:
-        """Return for each state 1 if its variable is the skip target, 2 if it stands for rows before a match,
-        else 0.
+        """Return for each state 1 if its variable is the skip target, 2 if it is for rows before a match, and 0
+        otherwise.
         """
         its = self.q.unions[self.q.skip.variable] if self.q.skip.variable is not None else ()
         wanted = [2 if A == BEFORE else A in its for A in self.automaton.variables]

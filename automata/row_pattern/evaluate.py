@@ -318,7 +318,7 @@ class RowRegisters:
 
 
 def inner_of(e: rows.Physical) -> rows.Logical:
-    """Return the row from which PREV or NEXT counts. Without FIRST or LAST it is that of LAST."""
+    """Return the row from which PREV or NEXT counts. Without FIRST or LAST this is the row of LAST."""
     return e.argument if isinstance(e.argument, rows.Logical) else rows.Logical("LAST", e.argument)
 
 

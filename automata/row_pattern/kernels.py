@@ -1,4 +1,4 @@
-"""The matches of a clause in compiled loops over flat arrays; the readable twin is evaluate.Run.
+"""The matches of a clause in compiled loops over flat arrays; the readable twin is evaluate.RowPartition.
 
 The loops are long, and have a parameter for each array, for the reason that automata/evaluate/jit.py gives.
 

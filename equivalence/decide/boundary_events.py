@@ -39,7 +39,7 @@ OTHER = "an event type of no predicate"
 
 
 def unlisted(predicates: Sequence[Predicate], types: Collection[frozenset[int]], schema: Schema | None) -> Event | None:
-    """Return an event of the schema (None: any event) whose type is not listed; None if none was found.
+    """Return an event of the schema (None: any event) whose type is not listed; None if no such event was found.
 
     Only some events are tried. Raises BudgetExceeded.
     """
@@ -48,7 +48,7 @@ def unlisted(predicates: Sequence[Predicate], types: Collection[frozenset[int]],
 
 
 def _events(predicates: Sequence[Predicate], schema: Schema | None) -> Iterator[Event]:
-    """Yield events of each type with values at the edges: all of them, or MOST at random."""
+    """Yield events of each type with values at the edges: all such events, or MOST random ones."""
     found = [node for P in predicates for node in nodes(P)]
     tests = [node for node in found if isinstance(node, Comparison | OneOf | InRange)]
     names = list(dict.fromkeys(attribute.name for P in predicates for attribute in mentions(P)))

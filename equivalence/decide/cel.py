@@ -4,8 +4,8 @@ This is for formulas that an automaton can evaluate: unary ones (Definition 4.1)
 events.
 
 The formulas are compiled over one algebra of predicates, whose types stand for all attribute values, and their automata
-are compared as automata that read words (marked.py, search.py). What is found is shown: a difference as a stream that
-the denotational interpreters have been asked about, sameness as a certificate that checker.py accepts.
+are compared as automata that read words. Each result has evidence: a difference comes with a stream on which the
+denotational interpreters confirm it, sameness with a certificate that checker.py accepts.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def distinguished(
 
 
 def simplest_event(algebra: Algebra, type_: Mask) -> Event | None:
-    """Return the event of a type with the fewest and shortest values; None if none is known."""
+    """Return the event of a type with the fewest and shortest values; None if no event is known."""
     known = [a.witness for i, a in enumerate(algebra.atoms) if type_ >> i & 1 and a.witness is not None]
     return min(known, key=lambda e: (len(e.attributes), sum(map(_length, e.attributes.values()))), default=None)
 
@@ -436,7 +436,7 @@ def _in_star(phi: cel.Formula, psi: cel.Formula, schema: Schema | None, budget: 
 
 
 def _sensitive(phi: cel.Formula, found: Separation, automata: MarkedNFA, stream: Stream, budget: Budget) -> NotInStar:
-    """Compare the matches of the found stream with those of its marked events alone, by the definition."""
+    """Compare the matches on the found stream with those on its marked events alone, by the definition."""
     C = frozenset(p for p, letter in enumerate(found.word) if automata.marks[letter % len(automata.marks)])
     alone = Stream([stream[p] for p in sorted(C)], stream.schema)
     sides = [(stream, C), (alone, frozenset(range(len(C))))]

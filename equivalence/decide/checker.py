@@ -71,7 +71,7 @@ def _flaw(certificate: Certificate, budget: Budget) -> str | None:
 
 @dataclass(frozen=True)
 class _Both:
-    """The two automata side by side."""
+    """The two automata of a claim, read together."""
 
     left: CEA
     right: CEA

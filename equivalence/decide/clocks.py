@@ -279,7 +279,7 @@ UNBOUNDED: Zone = ((0, math.inf), (0, 0))  # now is not after the last event
 
 
 def tightened(zone: Zone, i: int, j: int, bound: Bound) -> Zone | None:
-    """Return the times of a zone for which time i is at most this much after time j; None if there are none."""
+    """Return the times of a zone at which time i is at most this much after time j; None if there are no such times."""
     if bound >= zone[i][j]:
         return zone
     if zone[j][i] + bound < 0:
@@ -412,7 +412,7 @@ class Registers:
 
 @dataclass(frozen=True)
 class ClockedPair:
-    """A state of the search: facts about the stream so far, a set of configurations for each query, the times."""
+    """A state of the search: facts about the stream so far, a set of configurations for each query, and the times."""
 
     known: tuple[int, ...]
     left: tuple[Config, ...]

@@ -59,8 +59,8 @@ class AttributeOptions:
     lonely: bool
 
     def options(self, held: Iterable[int], new: int) -> list[int | None]:
-        """Return the values that the event may have, given those held in registers; `new` is the number before that of
-        a new value.
+        """Return the values that the event may have, given the values in registers. new: one less than the number of a
+        new value.
         """
         if self.is_last:
             return [LAST_VALUE]
@@ -229,7 +229,7 @@ class NestedAutomaton:
         return self.below[0].clocks_of(run)
 
     def youngest(self, runs: Iterable[Run]) -> Runs:
-        """Return the runs without those that a run with the same state and later clocks replaces."""
+        """Return the runs, except those that another run replaces: one with the same state and later clocks."""
         known = [(run, *self.clocks_of(run)) for run in set(runs)]
         kept = []
         for run, shared, clocks in known:
@@ -393,7 +393,7 @@ class ClosedList:
                 self._check_after(table, then, pair, cut, len(times), event, passed, values)
 
     def _values_of(self, event: KnownEvent, pair: tuple[Runs, Runs]) -> Iterator[Values]:
-        """Yield the values that the event may have, beside those in registers."""
+        """Yield the values that the event may have, in addition to values held in registers."""
         held: dict[int, set[int]] = defaultdict(set)
         for part, value in _running(pair):
             if value <= LAST_VALUE:

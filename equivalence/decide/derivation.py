@@ -218,7 +218,7 @@ def follows(
     schema: Schema | None,
     budget: Budget,
 ) -> bool:
-    """Return whether a condition on a valuation follows from known ones, as far as simple rules show."""
+    """Return whether a condition on a valuation follows from known ones. Only simple rules are tried."""
     if any(key_of_condition(c, schema) == key_of_condition(d, schema) for d in known):
         return True
     for i, d in enumerate(known):
@@ -265,13 +265,13 @@ def entails(known: Sequence[Predicate], P: Predicate, schema: Schema | None, bud
 
 
 def _same_mentions(P: Predicate, Q: Predicate) -> bool:
-    """Return whether two predicates across events mention the same variables, each of them once."""
+    """Return whether two predicates across events mention the same variables, each exactly once."""
     first, second = (sorted(str(a.variable) for a in mentions(R)) for R in (P, Q))
     return first == second and len(set(first)) == len(first)
 
 
 def _as_one_event(P: Predicate) -> Predicate:
-    """Return the predicate across events as a predicate on one event that has the attributes of all of them."""
+    """Return a predicate across events as a predicate on one event that has the attributes of all these events."""
     return pred.mapped_predicate(P, lambda a: Attribute(f"{a.variable}.{a.name}"))
 
 
@@ -294,7 +294,7 @@ def is_written_so(phi: Formula, psi: Formula, claim: Claim, schema: Schema | Non
 
 
 def with_canonical_names(*formulas: Formula) -> tuple[Formula, ...]:
-    """Return expanded formulas with the same complex events, in which names of variables say what they hold."""
+    """Return expanded formulas with the same complex events, with variables named after what they hold."""
     prefix = _unused_prefix({A for phi in formulas for A in _fixed_names(phi)})
     namings = {i: NamesByAtoms(phi, prefix) for i, phi in enumerate(formulas) if not _looks_at_names(phi)}
     sets = {atoms: name for naming in namings.values() for atoms, name in naming.names.items()}
@@ -342,7 +342,7 @@ def _variables_of(phi: Formula) -> Iterator[str]:
 
 
 def _unused_prefix(taken: set[str]) -> str:
-    """Return a prefix that, with numbers after it, makes none of these names."""
+    """Return a prefix that, followed by a number, is none of these names."""
     prefixes = (f"v{'_' * n}" for n in count())
     return next(v for v in prefixes if not any(re.fullmatch(f"{v}[0-9][0-9_]*", name) for name in taken))
 
@@ -455,7 +455,7 @@ class Derivations:
     tries: int = TRIES
 
     def derive(self, phi: Formula, psi: Formula, claim: Claim, level: Level) -> RuleProof | None:
-        """Return a derivation of the claim about two expanded formulas; None if none is found."""
+        """Return a derivation of the claim about two expanded formulas; None if the search finds no derivation."""
         check_time()
         self.tries -= 1
         if self.tries < 0:
@@ -594,7 +594,7 @@ def prove(
     budget: Budget,
     only_same: bool = False,
 ) -> Equivalent | Contained | None:
-    """Return a proof by rules; None if none is found. only_same: use only the rule `same`."""
+    """Return a proof by rules; None if the search finds no proof. only_same: use only the rule `same`."""
     with depth_limited(phi.span):
         left, right = cel.expanded(phi), cel.expanded(psi)
         if only_same:

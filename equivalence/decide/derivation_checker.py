@@ -36,7 +36,7 @@ class RuleFails(Exception):
 
 @dataclass(frozen=True)
 class DerivationCheck:
-    """The check of one certificate. flaw: checks the certificate of a decider and returns its flaw."""
+    """The check of one certificate. flaw: a function that returns the flaw in the certificate of a decider."""
 
     certificate: Certificate
     budget: Budget
@@ -263,7 +263,7 @@ class DerivationCheck:
     # --- conditions that follow from others ---------------------------------------------------------------------------
 
     def implied(self, c: Part, known: Sequence[Part]) -> bool:
-        """Return whether a condition on a valuation follows from others."""
+        """Return whether a condition on a valuation follows from the known conditions."""
         check_time()
         if any(self.alike_conditions(c, d) for d in known):
             return True
@@ -346,7 +346,9 @@ def _peeled(phi: cel.Formula) -> tuple[list[Part], cel.Formula]:
 
 
 def _level_below(conditions: list[Part], level: Level) -> Level:
-    """Return the level at which to compare the operand of these conditions; filters look at variables."""
+    """Return the level for comparing the operand of these conditions. For filters it is valuations, because they use
+    variables.
+    """
     on_supports = all(isinstance(c, str | cel.EventWindow | cel.TimeWindow | cel.AttributeWindow) for c in conditions)
     return level if on_supports else "valuations"
 

@@ -111,7 +111,7 @@ def _as_attributes(E: expr.Expression, names: Mapping[str, str], schema: Schema,
 
 
 def values_for(E: expr.Expression, F: expr.Expression) -> dict[ValueType, list[Value]]:
-    """Return some values of each type: those that the two expressions name, and others."""
+    """Return some values of each type: all constants of the two expressions, and others."""
     named: list[Value] = []
     for G in (*expr.subexpressions(E), *expr.subexpressions(F)):
         match G:
@@ -163,7 +163,7 @@ def _pool(
 
 
 def _has(where: frozenset[ArgumentPosition], v: Value, order: ArgumentOrder) -> expr.Expression:
-    """Return an event that gives the variable this value."""
+    """Return the expression for an event that gives the variable this value."""
     masked: list[expr.Expression] = [
         expr.Primitive(T, (), Comparison("=", Attribute(order[T][k]), Constant(v)))
         for T, k in sorted(where)
@@ -231,7 +231,7 @@ def _compared(
 def _for_values(
     E: expr.Expression, F: expr.Expression, claim: Claim, schema: Schema | None, budget: Budget
 ) -> ExpressionVerdict:
-    """Return a difference over a few values, or a proof for all of them; valued_expressions.py says how."""
+    """Return a difference over a few values, or a proof for all values; see `pairings`."""
     if schema is None:
         raise Unsupported(NEEDS_SCHEMA)
     pools = values_for(E, F)

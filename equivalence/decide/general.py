@@ -3,8 +3,8 @@ search.
 
 In this order: formulas that look at one event at a time (cel.py); proofs by a few rules from those of parts
 (derivation.py), where the two are the same but for how they are written; formulas with keys and windows
-(keys_and_windows.py); the rules once more, on all parts; all streams up to a length (bounded/compare.py).
-What none of them decides is Bounded or Undecided, with the reason that the decider gave which came closest.
+(keys_and_windows.py); the rules once more, on all parts; all streams up to a length (bounded.py). What none of them
+decides is Bounded or Undecided, with the reason that the decider gave which came closest.
 """
 
 from __future__ import annotations

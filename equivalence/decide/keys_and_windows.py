@@ -298,7 +298,9 @@ class Measures:
         return list(dict.fromkeys(self.truth(key, value) for value in nothing))
 
     def values(self, key: str, truth: Truth) -> Iterator[Value]:
-        """Yield distinct values of a piece, chosen from a list of likely values."""
+        """Yield distinct values of a piece (values with the same truths of the key's tests), chosen from likely
+        values.
+        """
         seen: list[Value] = []
         for value in self._likely(key):
             if value == value and value not in seen and self.truth(key, value) == truth:
@@ -1005,7 +1007,7 @@ def _replay(
     phi: Formula, psi: Formula, S: Stream, reduction: Reduction, one_way: bool, level: Level, shortest: bool,
     budget: Budget,
 ) -> Different | str:  # fmt: skip
-    """Return the difference on a stream; or why there may be none, if the stream of the search may not be real."""
+    """Return the difference on a stream. If the stream of the search may not be real, return why there may be none."""
     try:
         return replayed(phi, psi, S, one_way, level, shortest, budget)
     except InternalError:
@@ -1161,7 +1163,7 @@ def _bounds(zone: Zone) -> tuple[tuple[int | None, ...], ...]:
 def tick_of(measures: Measures, parts: Sequence[Width]) -> Fraction:
     """Return the unit of time in seconds such that all relevant differences are whole numbers of it.
 
-    Rational times need one that is smaller than any difference of sums of widths, divided by the events between.
+    Rational times need a unit smaller than any difference of sums of widths, divided by the number of events between.
     """
     if measures.type_of(TIME) == "int":
         return Fraction(1)
@@ -1203,8 +1205,8 @@ def stream_of_word(
 ) -> Stream | None:
     """Return a stream of events with these hidden attributes; None if none is found.
 
-    at_edges: each event is as far from the last one as its zone allows. times: of the events, in seconds, where they
-    are known. held: of each event what was assumed of its values that registers may hold.
+    at_edges: each event is as far from the last one as its zone allows. times: the times of the events in seconds, if
+    known. held: for each event what was assumed about its values in registers.
     """
     measures = reduction.measures
     rows: list[dict[str, Value | None]] = [dict(event.attributes) for event in events]
@@ -1231,7 +1233,7 @@ def stream_of_word(
 
 
 def _put_keys(rows: Sequence[dict[str, Value | None]], key: str, reduction: Reduction) -> None:
-    """Give each event the key of the last one, or another, as its hidden attribute says."""
+    """Give each event the last event's key or another key, as its hidden attribute says."""
     measures, truth = reduction.measures, reduction.keys[key]
     if truth is None:
         is_absent = measures.truth(key, rows[-1].get(key)) == measures.truth(key, None)
@@ -1287,7 +1289,7 @@ def _values_of_times(times: Sequence[Fraction | None], value_type: ValueType | N
 def _values_in_zones(
     name: str, zones: Sequence[int], reduction: Reduction, at_edges: bool
 ) -> list[Value | None] | None:
-    """Return values of a window's attribute that place each event in its zone; None if there are none."""
+    """Return values of a window's attribute that put each event in its zone; None if that is impossible."""
     measures = reduction.measures
     widths = [Fraction(w) if math.isfinite(w) else Fraction(10**9) for w in measures.widths[name]]
     if zones[-1] == len(widths):  # the last event has no value, so that nothing is near it

@@ -79,8 +79,8 @@ def places_in(phi: cel.Formula, place: Place) -> list[Place]:
 class ComparedAttributes:
     """The attributes by which the formulas compare events, collected by walking through them.
 
-    tests: those of the keys that are compared with the last event's. held: the attributes that are compared otherwise.
-    groups: the sets of two or more attributes that are compared with each other.
+    tests: the tests of the keys that are compared with the last event's key. held: the attributes that are compared in
+    other ways. groups: the sets of two or more attributes that are compared with each other.
     """
 
     schema: Schema | None
@@ -196,7 +196,9 @@ class ComparedAttributes:
         return self.tests[key] if key in self.tests else self.held[key]
 
     def find_truths(self, key: str) -> set[Truths]:
-        """Return the truths of the tests for the known values that equal themselves."""
+        """Return the truths of the tests for known values, except for values such as NaN that do not equal
+        themselves.
+        """
         value_type = self.type_of(key)
         if value_type == "":
             return set()
@@ -452,7 +454,7 @@ def _by_alternatives(phi: cel.Formula) -> cel.Formula:
 
 
 def _sides_of(phi: cel.Formula) -> list[cel.Formula]:
-    """Return the formulas without OR whose valuations together are those of one: one for each choice of sides."""
+    """Return formulas without OR whose valuations together are those of phi: one formula for each choice of sides."""
     if isinstance(phi, cel.Or):
         return _sides_of(phi.left) + _sides_of(phi.right)
     if isinstance(phi, cel.EventAtom | cel.Preference | cel.Iteration):
@@ -470,7 +472,7 @@ def _flattened(condition: cel.Condition) -> list[cel.Condition]:
 def _reached(
     pair: tuple[pred.Attribute, pred.Attribute], pairs: Sequence[tuple[pred.Attribute, pred.Attribute]]
 ) -> set[str]:
-    """Return the variables that the pairs make equal to those of a pair."""
+    """Return the variables that the pairs make equal to the variables of this pair."""
     reached = {str(a.variable) for a in pair}
     for _ in pairs:
         for a, b in pairs:
@@ -729,7 +731,7 @@ def _letters(
 
 @dataclass(frozen=True)
 class _Sides:
-    """The two automata, the states of the right one numbered after those of the left."""
+    """The two automata side by side: states of the right one are numbered after those of the left one."""
 
     left: CEA
     right: CEA
@@ -767,8 +769,8 @@ def _check_relation(
 ) -> None:
     """Raise NotProved if the pairs do not prove that both automata accept the same real streams.
 
-    A stream is real if of two events that are both near the last one the later is as near or nearer, and its last event
-    may be the last. limits: for each attribute of windows the zone of what is near for no width.
+    A stream is real if, of two events near the last one, the later is at least as near, and if its last event may be
+    the last. limits: for each attribute of windows, the zone of values outside every window.
     """
     n = sides.left.states
     count = n + sides.right.states

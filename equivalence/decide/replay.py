@@ -150,7 +150,7 @@ def _failure(left: MatchRecognize, right: MatchRecognize, S: Stream, error: IllF
 def difference_on(
     S: Stream, left: MatchRecognize, right: MatchRecognize, claim: Claim, level: Level
 ) -> Different | None:
-    """Return the first difference of the matches on a table, by the definition; None if there is none. Raises
+    """Return the first difference of the matches on a table, by the definition; None if the matches are equal. Raises
     IllFormed, as the definition does.
     """
     mine, other = (_row_matches(q, S, level) for q in (left, right))

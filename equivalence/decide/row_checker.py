@@ -35,7 +35,7 @@ Rest: TypeAlias = tuple[rows.Pattern | RowIteration, ...]
 
 
 class CheckedSide(NamedTuple):
-    """The rests of the patterns after the rows so far, the preferred first, and the match if none of these completes.
+    """The rests of the patterns after the rows so far, the preferred first, and the match if no rest is completed.
 
     Each has a number, or None for no match; equal numbers mean rows with equal labels.
     """

@@ -44,7 +44,7 @@ Key: TypeAlias = Hashable
 class OrderedThreads(NamedTuple):
     """The states that may take the next row, the preferred first, with the numbers of their labels.
 
-    best: the match if no thread completes. ended: the match if the partition ends here. Both are None if there is none.
+    best: the match if no thread completes. ended: the match if the partition ends here. Both may be None, for no match.
     """
 
     open: tuple[tuple[int, Key], ...]
@@ -167,7 +167,7 @@ class SeparationSearch:
 def threads_of(
     alive: Iterable[tuple[Sequence[Way], Key]], best: Key | None, begins: bool, longest: bool = False
 ) -> OrderedThreads:
-    """Return the next threads, given the live ones. `best` is the match if none of the live threads completes.
+    """Return the next threads, given the live ones. best: the match if no live thread completes.
 
     longest: whether threads continue after a preferred one is completed, because a longer match wins.
     """
@@ -442,7 +442,7 @@ class DefineConditions:
         return {name: frozenset(others) for name, others in found.items()}
 
     def never_true(self) -> Iterator[NeverTrue]:
-        """Yield the variables whose conditions are never true, whatever the row."""
+        """Yield the variables whose conditions are false in every row."""
         for A, condition in self.q.conditions.items():
             view = _View(self, A, None)
             if (found := view.never(condition)) is not None:
@@ -574,7 +574,10 @@ class _View:
 
 
 def fewest(p: rows.Pattern) -> Iterator[rows.Quantified]:
-    """Yield the reluctant quantifiers at the end of a pattern that iterate as little as they may, at least once."""
+    """Yield the reluctant quantifiers at the end of a pattern, which take their least number of iterations.
+
+    Only those with at least one iteration, and with a choice, are included.
+    """
     match p:
         case rows.RowConcatenation(_, right):
             yield from fewest(right)

@@ -1,6 +1,6 @@
 """Ask z3 whether a partition can have a word of conditions: for a fact that refutes it, or for a table that has it.
 
-z3 gets a weaker model of some expressions (row_terms.py), so a word that it refutes is impossible in every table. A
+z3 gets a weaker model of some expressions (`SymbolicRows`), so a word that it refutes is impossible in every table. A
 table that it finds may still lack the word; so the definition tries each table.
 """
 
@@ -55,8 +55,8 @@ FARTHEST = 50  # rows that PREV and NEXT may look back or on; each makes what th
 class ClausePair:
     """Two clauses with the same partitions and order, and their conditions.
 
-    Raises Unsupported for a condition that looks at the match so far rather than at columns alone. Columns have the
-    names of the schema, or else those of their first mention.
+    Raises Unsupported for a condition that depends on the match so far, not only on columns. Columns have the names of
+    the schema, or else the names of their first mention.
     """
 
     left: MatchRecognize

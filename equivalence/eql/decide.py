@@ -222,7 +222,7 @@ class _Comparison:
         self.has_all_keys = True  # whether the values of keys that are compared stand for all others
 
     def verdict(self) -> Same | Different | Undecided:
-        """Return the decision; where that is impossible, search for a log. Raises BudgetExceeded without one."""
+        """Decide, or search for a log if that is impossible. Raises BudgetExceeded if none is found."""
         try:
             return self._decide()
         except BudgetExceeded:
@@ -548,7 +548,7 @@ class _Comparison:
         yield from (log for logs in in_turn for log in logs if log is not None)
 
     def _values_by_place(self, query: eql.EqlQuery) -> Iterator[tuple[Value, ...]]:
-        """Yield values for the places of a query's key. Values that conditions tell apart come first."""
+        """Yield values for the places of a query's key. Values that conditions distinguish come first."""
         options: list[list[Value]] = []
         for place in zip_longest(*key_shape(query)):
             names = {field.name for field in place if field is not None}

@@ -456,7 +456,7 @@ def _fields_together(tests: Iterable[eql.Condition]) -> dict[eql.Condition, tupl
 def _is_decided(languages: Mapping[eql.Condition, Language | None], truths: Mapping[eql.Condition, Truth]) -> bool:
     """Return whether the candidates and a search for texts cover all truth values that these tests can have.
 
-    Blocks of addresses may stand beside single texts, and not beside texts with wildcards.
+    Tests for blocks of addresses are covered together with single texts, but not with wildcards.
     """
     wild = any(
         piece in (ANY, ONE) for language in languages.values() for pattern in language or () for piece in pattern

@@ -26,11 +26,11 @@ FRESH = "qzjxk0123456789"
 
 
 class TooManyTexts(Exception):
-    """Raised if the search was given up, so it is unknown whether such a text exists."""
+    """Raised if the search was given up, so that it is unknown whether such a text exists."""
 
 
 def exact(text: str, folded: bool) -> Pattern:
-    """Return the pattern of one text, or of all texts that differ from it in case alone."""
+    """Return the pattern of one text. folded: also of all texts that differ from it only in case."""
     return tuple(same_folded(c) if folded else (c,) for c in text)
 
 

@@ -645,7 +645,7 @@ def _event_text(type_: str, attributes: Any) -> str:
 
 
 def _candidate(phi: cel.Formula) -> eql.EqlQuery:
-    """Return the sequence of the steps of a formula, with its window and its keys."""
+    """Return the steps of a formula as a sequence, with its window and its keys."""
     keys: tuple[str, ...] = ()
     maxspan, until = None, None
     while isinstance(phi, cel.PerKey | cel.Within):

@@ -39,10 +39,9 @@ Scope: TypeAlias = tuple[str, ...]  # the variables that a formula binds, for fi
 class CelProfile:
     """The parameters of random queries and streams.
 
-    operators: how often each is chosen, as weights; those left out never are.
-    attributes: every type has each of them; its values in streams and the constants in filters come from one pool.
-    correlated: the share of filter atoms that compare two mentions of variables.
-    absent: the share of attribute values that a stream leaves out.
+    operators: the weight of each operator; one without a weight is never chosen. attributes: every type has each of
+    them; its values in streams and the constants in filters come from one pool. correlated: the share of filter atoms
+    that compare two mentions of variables. absent: the share of attribute values that a stream leaves out.
     """
 
     operators: tuple[tuple[str, int], ...]

@@ -330,10 +330,10 @@ def _units(q: MatchRecognize) -> set[timedelta]:
 
 
 def show_test(q: MatchRecognize, S: Stream, target: SqlDialect, types: Mapping[str, ValueType] | None = None) -> str:
-    """Return a SELECT of a clause over a table, whose rows are in its text, in a dialect of SQL.
+    """Return a SELECT, in a dialect of SQL, that applies a clause to a table whose rows are in the text.
 
-    types: those of columns that are NULL throughout. Raises Unsupported for what the dialect does not have, and for a
-    clause without ORDER BY: a table of a database has no order.
+    types: the types of columns with only NULLs. Raises Unsupported for features that the dialect lacks, and for a
+    clause without ORDER BY, because a database table has no order.
     """
     if not q.order:
         raise Unsupported("the rows of a database table have no order: write ORDER BY", q.span)

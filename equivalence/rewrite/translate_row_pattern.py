@@ -183,7 +183,7 @@ class _Translation:
         return reduce(lambda psi, one: cel.Filter(psi, cel.Every(name, one)), rest, phi)
 
     def formula(self, p: rows.Pattern) -> tuple[cel.Formula | None, bool]:
-        """Return the matches with rows, None if there are none, and whether p may match no row."""
+        """Return the formula for the matches of p with rows (None without any), and whether p may match no rows."""
         self.left -= 1
         if self.left < 0:
             raise BudgetExceeded("the formula would be too large; lower the bounds of the quantifiers", p.span)

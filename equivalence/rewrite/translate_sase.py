@@ -64,7 +64,7 @@ class SaseShape:
         return self.strategies[n]
 
     def at(self, n: int, edge: Edge) -> list[Predicate]:
-        """Return the conditions on single events at this edge of a component."""
+        """Return the conditions on single events that this edge of a component tests."""
         return [p.condition for p in self.single if (p.component, p.edge) == (n, edge)]
 
 
@@ -338,7 +338,7 @@ class _Translation:
     # --- conditions ---------------------------------------------------------------------------------------------------
 
     def event(self, R: str, conditions: Iterable[pred.Predicate]) -> cel.Formula:
-        """Return an event that satisfies conditions on itself."""
+        """Return a formula for an event that satisfies its own conditions."""
         phi: cel.Formula = cel.EventAtom(R)
         for p in conditions:
             phi = cel.Filter(phi, cel.Every(R, mapped_predicate(p, lambda a: pred.Attribute(a.name))))

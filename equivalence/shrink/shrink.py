@@ -50,14 +50,13 @@ def as_it_is(query: Q) -> Q:
 class QueryOperations(Generic[Q]):
     """The operations on the queries of a language that shrinking and campaigns use.
 
-    parse, show: text; they are inverse to each other on queries of the language.
-    reductions: simpler queries, the deepest cuts first.
-    size: the number of nodes. complexity: how far the operators, with what they carry, are from the simplest.
-    types: the event types, with repetitions. attributes: the names of attributes that a query reads.
-    predicates: the tuple predicates in it. mapped: see Mapped; names are event types and variables.
-    operators: the names or symbols of the operators that it has.
-    require_wellformed: raises IllFormed for a query that breaks a rule of the language.
-    expanded: the query with its abbreviations written out, from which shrinking begins if that fails too.
+    parse, show: text; they are inverse to each other on queries of the language. reductions: simpler queries, the
+    deepest cuts first. size: the number of nodes. complexity: how far the operators and their fields are from the
+    simplest ones. types: the event types, with repetitions. attributes: the names of attributes that a query reads.
+    predicates: the tuple predicates in it. mapped: see Mapped; names are event types and variables. operators: the
+    names or symbols of the operators that it has. require_wellformed: raises IllFormed for a query that breaks a rule
+    of the language. expanded: the query with its abbreviations written out, from which shrinking begins if that fails
+    too.
     """
 
     parse: Callable[[str], Q]

@@ -94,11 +94,11 @@ class Identification:
     """The state of an identification: the remaining hypotheses, and all answers.
 
     most: the greatest number of questions. left: the remaining hypotheses, the best one first. skipped: kinds of
-    questions that are not asked any more. interrupted: whether a KeyboardInterrupt ended it; the findings are then
-    those of the completed stages. errors: for each kind of question, how often the answer was no set of matches and no
-    value predicts an error. probed: the number of answers to random questions. unsettled: hypotheses that explain as
-    many answers as the best one, while no question was left to separate them. unchecked: axes whose value, once found,
-    had no further question. unput: queries that the engine was not asked any more, because it had stopped.
+    questions that the engine skips or cannot answer. interrupted: whether a KeyboardInterrupt ended it; the findings
+    are then those of the completed stages. errors: for each kind of question, the number of failed answers that no
+    value predicts. probed: the number of answers to random questions. unsettled: hypotheses that explain as many
+    answers as the best one, while no question was left to separate them. unchecked: axes whose value, once found, had
+    no further question. unput: queries left over because the engine had stopped.
     """
 
     predictor: Predictor
@@ -286,10 +286,10 @@ class Identification:
         self.keep(stage, best, asked - least >= FITS * asked)
 
     def request_answer(self, question: EngineQuestion) -> EngineAnswer | None:
-        """Ask the engine a question and return its answer; None if it proves nothing.
+        """Ask the engine a question and return its answer; None if the answer proves nothing.
 
         A skip proves nothing. An error does only if a remaining hypothesis, or one that differs from it in one axis,
-        predicts it. The query is not asked again after a skip, or after ERRORS such answers.
+        predicts it. After a skip, or after ERRORS such answers, the query is dropped.
         """
         answer = self.ask(question)
         said = not isinstance(answer, str) or (answer == "error" and self.may_be_error(question))
@@ -412,10 +412,11 @@ class Identification:
         return contradicted
 
     def separate(self, stages: Sequence[Stage]) -> None:
-        """Ask at most APART questions that separate the best hypothesis from the others that explain all clear answers.
+        """Ask at most APART questions that separate the best hypothesis from others that also explain all clear
+        answers.
 
         An answer is clear if it does not depend on an axis without a value. Answers that do depend on one say nothing
-        about the other axes, so only questions with clear answers are asked.
+        about the other axes, so only questions with clear answers are used.
         """
         asked = {(one.question.query, one.question.key) for one in self.answered}
         pool = Pool((template for stage in stages for template in stage.templates), self.skipped)
@@ -443,8 +444,8 @@ class Identification:
         Return for each axis a question that refutes its value, and the unexplained answers, shrunk. If a hypothesis
         that differs in one axis explains all answers, it becomes the best one. Otherwise an unexplained answer refutes
         every value that it may contradict, unless an operator of another axis may have an unnamed meaning. The shapes
-        of the language (queries of several operators) are always asked. Queries that depend on an axis without a value
-        are left out.
+        of the language (queries of several operators) are always included. Queries that depend on an axis without a
+        value are left out.
         """
         best, default, found = self.left[0], self.predictor.default, self.findings()
         unfit = {name for name, finding in found.items() if finding.value is None and not finding.alike}
@@ -859,10 +860,10 @@ class Need:
 
 
 class Pool:
-    """The questions of a stage that were not asked yet, grouped by the length of their streams.
+    """The remaining questions of a stage, grouped by the length of their streams.
 
-    If the matches of a template have one event, its stream of all letters counts as one event long, because it asks
-    about all letters at once. whole: these streams.
+    If the matches of a template have one event, its stream of all letters counts as one event long, because it covers
+    all letters at once. whole: these streams.
     """
 
     def __init__(self, templates: Iterable[Template], skipped: set[tuple[str, bool]]) -> None:

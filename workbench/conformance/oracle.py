@@ -128,10 +128,10 @@ PROFILE = 1
 
 @dataclass(frozen=True)
 class AxisFinding:
-    """What the engine's answers say about one axis.
+    """The finding about one axis, from the engine's answers.
 
     value: the value that explains most answers; None if none does. alike: other values that explain as many, and that
-    no question asked distinguished from it. answers: the number of answers that depend on the axis. explained: how many
+    no question has distinguished from it. answers: the number of answers that depend on the axis. explained: how many
     of them the value explains. exception: of the other questions, the one with the fewest events and the shortest
     query. by_type: if no value explains all answers, the values that explain those about each type of attributes.
     """

@@ -193,7 +193,9 @@ class RuleInquiry:
         return False
 
     def _ask(self, case: Case) -> CaseResult | None:
-        """Ask the engine about a log and store its answer; return None if it has none, or was asked before."""
+        """Send a log to the engine, and store and return its answer; None if it has none, or if the log was used
+        before.
+        """
         if len(self.asked) >= MOST_ASKED:
             return None
         result = None

@@ -96,7 +96,7 @@ def call_to_cel(text: str) -> TranslatedCall:
 
 
 def call_to_row_pattern(text: str) -> TranslatedCall:
-    """Return the clause of MATCH_RECOGNIZE whose matches sequenceCount counts; sequenceMatch needs one of them.
+    """Return the clause of MATCH_RECOGNIZE whose matches sequenceCount counts. sequenceMatch is true if there is one.
 
     Raises ParseError, Unsupported.
     """

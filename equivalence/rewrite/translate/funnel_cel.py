@@ -194,7 +194,7 @@ def _has_unless(phi: cel.Formula) -> bool:
 
 
 def _is_same(phi: cel.Formula, beside: cel.Formula) -> bool:
-    """Return whether the right side of OR is the left side after any event, as `_without` writes it."""
+    """Return whether the right side of OR is the left side preceded by any event, as `_without` writes it."""
     match phi, beside:
         case cel.Or(clear, _), cel.Project(_, cel.Seq(cel.In(_, _), after)):
             return clear == after
