@@ -109,7 +109,7 @@ class CompilationNotice(logging.Handler):
 def _text_argument(argument: str) -> str:
     """Return an argument, with a blank before SQL that begins with a comment.
 
-    The blank prevents that the comment, `-- …`, is taken for an option.
+    Without the blank, the comment `-- …` would be taken for an option.
     """
     pasted = re.match(r"--[^=]*?\s.*\b(SELECT|WITH|MATCH_RECOGNIZE)\b", argument, re.IGNORECASE | re.DOTALL)
     return argument if pasted is None else f" {argument}"

@@ -202,7 +202,7 @@ def _with_lists(made: OutputTable, lists: Sequence[ListedMeasure]) -> OutputTabl
 
 
 def _structure(one: ListedMeasure, values: Sequence[Any]) -> Any:
-    """Return the structure made of the first or the last row of a variable; NULL if there is no such row."""
+    """Return a structure with the values of the first or the last row of a variable; NULL if there is no such row."""
     labels, *found = values
     places = [
         n for n, A in enumerate(labels or (), 1) if one.variable is None or A.casefold() == one.variable.casefold()

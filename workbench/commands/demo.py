@@ -69,7 +69,7 @@ def demo_command(out: Path, as_json: bool) -> int:
 
 
 def loaded(bar: Progress) -> Any:
-    """Return the table of all events."""
+    """Load the table of all events."""
     task = bar.add_task("reading the flights", total=1)
     table = flights.load()
     bar.update(task, completed=1, description=f"{table.num_rows:,} events")
@@ -77,7 +77,7 @@ def loaded(bar: Progress) -> Any:
 
 
 def second_engine(stack: ExitStack, bar: Progress) -> tuple[Engine | None, str]:
-    """Return the other engine under test, or None with the reason."""
+    """Start the other engine under test; return it, or None with the reason why it cannot run."""
     if (missing := missing_for(ENGINE)) is not None:
         return None, f"Esper was not asked: {missing}."
     task = bar.add_task("building and starting Esper", total=1)
@@ -143,7 +143,7 @@ def show(findings: Sequence[DemoFinding], report: Report, note: str, engine: str
 
 
 def as_object(findings: Sequence[DemoFinding], report: Report, note: str, index: Path) -> dict[str, Any]:
-    """Return all findings as one JSON object."""
+    """Return the findings and the conformance result as one JSON object."""
     return {
         "queries": [
             {

@@ -114,7 +114,7 @@ def merged(title: str, states: tuple[DrawnState, ...], edges: list[DrawnEdge], n
 
 
 def require_legible(diagram: Diagram) -> None:
-    """Raise BudgetExceeded for a drawing with too many states or edges to be readable."""
+    """Raise BudgetExceeded for a drawing with too many states or edges to read."""
     for count, most, what in ((len(diagram.states), MOST_STATES, "states"), (len(diagram.edges), MOST_EDGES, "arrows")):
         if count > most:
             raise BudgetExceeded(

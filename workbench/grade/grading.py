@@ -633,7 +633,7 @@ def not_marked(error: CerifyError) -> dict[str, Any]:
 
 
 def read_submissions(folder: Path) -> dict[str, dict[str, Any] | InputError]:
-    """Read the files of a folder as answers, by the student's name; an unreadable file gives its error.
+    """Return the answers in each file of a folder, by the student's name; for a file that cannot be read, the error.
 
     Hidden files and folders are left out. Raises InputError if nothing is left.
     """

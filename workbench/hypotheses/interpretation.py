@@ -68,7 +68,7 @@ class Axis:
 
     @property
     def base(self) -> str:
-        """Return the name without the operator."""
+        """Return the name of the axis without "@" and the operator."""
         return self.name.partition("@")[0]
 
 
@@ -218,7 +218,8 @@ def reported(
 ) -> Iterable[Match]:
     """Return the matches that an engine with these choices reports, at the positions where it reports them.
 
-    windowed: whether the query has a window. keys: the attributes of which each combination of values is apart.
+    windowed: whether the query has a window. keys: attributes; the choices apply separately to the matches of each
+    combination of their values.
     """
     possible = [m for m in found if _may_tie(m, S, choices) and (windowed or _in_default_window(m, S, choices))]
     groups: dict[tuple[Value | None, ...], list[Match]] = {}
@@ -304,11 +305,11 @@ def seconds_between(first: Event, last: Event) -> float | None:
 
 
 def apart(found: list[Match], overlap: Overlap) -> list[Match]:
-    """Choose matches that do not overlap, in the way that the choice `overlap` says; return them.
+    """Choose matches that do not overlap, in the way that the choice `overlap` says, and return them.
 
-    Matches are tried in the order of their ends, for some choices of their beginnings. A match that overlaps one chosen
-    before is left out. Of matches with the same end, the one that begins first is tried first; with consume-latest, the
-    one that begins last. Matches with the same events count as one.
+    Matches are tried by their ends; for leftmost-longest and leftmost-latest, by their beginnings. A match that
+    overlaps one chosen before is left out. Of matches with the same end, the one that begins first is tried first; with
+    consume-latest, the one that begins last. Matches with the same events count as one.
     """
     if overlap == "shared" or overlap in BACKTRACKING:
         return found

@@ -263,7 +263,7 @@ def _denotational(phi: Formula, schema: Schema | None, options: Options) -> Eval
 
 
 def _prepare_streaming(phi: Formula, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
-    """Return the readable evaluation of a formula: Algorithm 2 of tods21."""
+    """Return the evaluation of a formula in plain Python: Algorithm 2 of tods21."""
     from cerify.automata.evaluate.evaluation_plan import evaluation_plan
     from cerify.automata.evaluate.streaming import evaluate_plan
 
@@ -285,7 +285,7 @@ def _prepare_compiled(phi: Formula, schema: Schema | None, options: Options) -> 
 
 
 def _readable_batches(phi: Formula, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
-    """Return the readable evaluator of batches, or why there is none."""
+    """Return the batch evaluator in plain Python, or why there is none."""
     from cerify.automata.evaluate.evaluation_plan import batch_scope
     from cerify.automata.evaluate.readable import ReadableCelEvaluator
 
@@ -296,7 +296,7 @@ def _readable_batches(phi: Formula, schema: Schema | None, options: Options) -> 
 
 
 def _compiled_batches(phi: Formula, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
-    """Return the evaluator of batches in compiled loops, or why there is none."""
+    """Return the batch evaluator in compiled loops, or why there is none."""
     from cerify.automata.evaluate.compiled import CompiledCelEvaluator
     from cerify.automata.evaluate.evaluation_plan import batch_scope
 

@@ -201,7 +201,7 @@ def _denotational(phi: Formula, S: Stream, options: Options) -> Iterable[Match]:
 
 
 def _prepare_automaton(phi: Formula, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
-    """Return the readable evaluation of a formula by an automaton of core-CEL."""
+    """Return the evaluation of a formula by an automaton of core-CEL, in plain Python."""
     from cerify.automata.evaluate.core import matches
 
     return _prepare(matches, "automaton", phi, schema, options)
@@ -252,7 +252,7 @@ def _run_in_cel(evaluate: Evaluation, limit: int, S: Stream) -> Iterable[Match]:
 
 
 def _readable_batches(phi: Formula, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
-    """Return the readable evaluator of batches, or why there is none."""
+    """Return the batch evaluator in plain Python, or why there is none."""
     from cerify.automata.evaluate.readable import ReadableCoreEvaluator
 
     if is_unary(phi) and options.consumption is Consumption.NONE:
@@ -261,7 +261,7 @@ def _readable_batches(phi: Formula, schema: Schema | None, options: Options) -> 
 
 
 def _compiled_batches(phi: Formula, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
-    """Return the evaluator of batches in compiled loops, or why there is none."""
+    """Return the batch evaluator in compiled loops, or why there is none."""
     from cerify.automata.evaluate.compiled import CompiledCoreEvaluator
 
     if is_unary(phi) and options.consumption is Consumption.NONE:

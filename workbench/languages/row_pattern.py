@@ -446,7 +446,7 @@ def _prepare_definition(q: MatchRecognize, schema: Schema | None, options: Optio
 
 
 def _prepare_automaton(q: MatchRecognize, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
-    """Return the evaluation by the readable automaton, or why it is impossible."""
+    """Return the evaluation by the automaton in plain Python, or why it is impossible."""
     from cerify.automata.row_pattern.evaluate import resolved_answers
 
     def evaluate(S: Stream) -> Iterator[Match]:

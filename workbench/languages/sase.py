@@ -224,7 +224,7 @@ class SaseDeciders(Deciders[Tree]):
 
 
 def _readable_batches(q: Tree, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
-    """Return the readable evaluator of batches, or why there is none."""
+    """Return the batch evaluator in plain Python, or why there is none."""
     from cerify.automata.nfab.evaluators import ReadableSaseEvaluator
 
     block = _block_of(q, options)
@@ -234,7 +234,7 @@ def _readable_batches(q: Tree, schema: Schema | None, options: Options) -> Evalu
 
 
 def _compiled_batches(q: Tree, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
-    """Return the evaluator of batches in compiled loops, or why there is none."""
+    """Return the batch evaluator in compiled loops, or why there is none."""
     from cerify.automata.nfab.evaluators import CompiledSaseEvaluator
     from cerify.automata.nfab.programs import why_not
 
@@ -280,7 +280,7 @@ def _prepare_definition(q: Tree, schema: Schema | None, options: Options) -> Eva
 
 
 def _prepare_automaton(q: Tree, schema: Schema | None, options: Options) -> Evaluation:
-    """Return the evaluation of a query by the readable NFA^b. Raises IllFormed."""
+    """Return the evaluation of a query by the NFA^b in plain Python. Raises IllFormed."""
     from cerify.automata.nfab.evaluate import bindings
     from cerify.automata.nfab.evaluators import matches_of
 
