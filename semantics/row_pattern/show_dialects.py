@@ -58,7 +58,7 @@ def show_in_dialect(q: MatchRecognize, source: SqlDialect, target: SqlDialect) -
     >>> from cerify.semantics.row_pattern.dialects import DIALECTS
     >>> q = parse("MATCH_RECOGNIZE (ORDER BY x PATTERN (A) DEFINE A AS MOD(x, 2) = 0)", DIALECTS["trino"])
     >>> show_in_dialect(q, DIALECTS["trino"], DIALECTS["oracle"])[0][:54]
-    'MATCH_RECOGNIZE (ORDER BY x NULLS LAST ONE ROW PER MAT'
+    'MATCH_RECOGNIZE (ORDER BY x ONE ROW PER MATCH AFTER MA'
     """
     q, text, differences = write_in_dialect(q, source, target)
     if replace(parse(text, target), span=None) != replace(q, span=None):
