@@ -217,6 +217,22 @@ def test_queries_with_operators_that_hang_twice_are_not_asked_again(tmp_path: Pa
     assert len(started.read_text().splitlines()) == 1 + 2
 
 
+def test_the_last_restarts_are_not_spent_on_the_operators_of_lost_queries() -> None:
+    """Loops that do not end had used up all restarts, and no case of other operators was run."""
+    losses = Losses(skips=True)
+    for query in ("A ; B", "A OR B", "A ; (B OR C)", "A+", "A ; B OR A:+ ; B"):
+        losses.answer(replace(case("a"), query=query))
+    for query in ("A+ ; B", "A OR A+", "A:+ ; A", "(A+ ; B) WITHIN 2 EVENTS"):
+        losses.lose(replace(case("l"), query=query), "timeout", "no answer within 3 s")
+    assert losses.suspects() == ["cplus", "plus"]
+    loop, seq = replace(case("b"), query="B OR C+"), replace(case("c"), query="C ; A")
+    assert losses.why_not(loop) is None
+    assert losses.why_not(loop, scarce=True) == (
+        "not asked, as queries with plus had no answer, and few restarts are left"
+    )
+    assert losses.why_not(seq, scarce=True) is None
+
+
 def test_an_interrupted_run_reports_what_it_found(monkeypatch: pytest.MonkeyPatch) -> None:
     run = Engine.run
 

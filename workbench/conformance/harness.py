@@ -356,7 +356,8 @@ class Losses:
     skips: bool = False
     hung: Counter[str] = field(default_factory=Counter)
     lost: dict[Part, list[str]] = field(default_factory=dict)
-    answered: set[Part] = field(default_factory=set)
+    losing: list[set[Part]] = field(default_factory=list)
+    answered: Counter[Part] = field(default_factory=Counter)
     unread: set[tuple[str, str]] = field(default_factory=set)
 
     def answer(self, case: Case) -> None:
@@ -366,23 +367,48 @@ class Losses:
     def lose(self, case: Case, cause: Cause, detail: str) -> None:
         """Record that the engine had to be stopped on a case, and why."""
         self.hung[operators_of(case)] += cause == "timeout"
+        self.losing.append({part for part in parts(case.language, case.query) if len(part) == 1})
         for part in parts(case.language, case.query):
             self.lost.setdefault(part, []).append(detail)
 
-    def why_not(self, case: Case) -> str | None:
-        """Return why a case is not worth a restart; None if it should be run."""
-        if not (self.skips and self.lost):
+    def why_not(self, case: Case, scarce: bool = False) -> str | None:
+        """Return why a case is not worth a restart; None if it should be run.
+
+        scarce: whether so few restarts are left that they are not spent on queries with an operator of the lost ones.
+        """
+        if not self.lost:
+            return None
+        for name in self.suspects() if scarce else ():
+            if (name,) in parts(case.language, case.query):
+                return f"not asked, as queries with {name} had no answer, and few restarts are left"
+        if not self.skips:
             return None
         if self.hung[names := operators_of(case)] >= HANGS:
             return f"not asked, as {HANGS} queries with {names or 'no operators'} passed the time limit"
-        while self.unread:
-            language, query = self.unread.pop()
-            self.answered.update(parts(language, query))
+        self._count_answered()
         for part in parts(case.language, case.query):
             lost = self.lost.get(part, [])
             if len(lost) >= LOST and part not in self.answered:
                 return f"not asked, as {len(lost)} queries with {' and '.join(part)} had no answer: {lost[-1]}"
         return None
+
+    def suspects(self) -> list[str]:
+        """Return few operators that explain the lost queries: first those whose queries were lost most often.
+
+        An operator that all queries have explains none.
+        """
+        self._count_answered()
+        every = self.answered[()] + len(self.losing)
+        of_all = {p for p in self.lost if sum(p in some for some in self.losing) + self.answered[p] == every}
+        found, left = set[Part](), [some - of_all for some in self.losing]
+        while left := [some for some in left if some and found.isdisjoint(some)]:
+            number = Counter(part for some in left for part in some)
+            found.add(max(sorted(number), key=lambda part: number[part] / (number[part] + self.answered[part] + 1)))
+        return sorted(name for (name,) in found)
+
+    def _count_answered(self) -> None:
+        while self.unread:
+            self.answered.update([(), *parts(*self.unread.pop())])
 
 
 @lru_cache(maxsize=10_000)
@@ -446,6 +472,10 @@ class Engine:
             detail = error.detail.replace("\n", "\n  ")  # what it wrote begins no line of the message
             raise InputError(f"the engine did not start: {' '.join(argv)}: {detail}") from None
 
+    def why_not(self, case: Case, kept: int) -> str | None:
+        """Return why a case is not worth a restart; None if it should be run. kept: restarts for other operators."""
+        return self.losses.why_not(case, scarce=self.limits.restarts - self.restarts < kept)
+
     def run(self, case: Case, then: Case | None = None) -> CaseResult:
         """Return the result of a case as `answer` does, but keep only a few of the wrong matches."""
         return _limit_wrong_matches(self.answer(case, then))
@@ -473,7 +503,7 @@ class Engine:
             return "skipped", f"the engine does not speak {case.language}", None
         if unclaimed := claims.why_not(case):
             return "skipped", unclaimed, None
-        if (why_not := self.losses.why_not(case)) is not None:
+        if self.losses.skips and (why_not := self.why_not(case, self.limits.restarts // 2)) is not None:
             return "not_run", why_not, None
         try:
             self._require_silence()

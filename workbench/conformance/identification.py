@@ -397,7 +397,7 @@ class Identification:
         for stage in odd:
             for template in stage.templates:
                 pool = Pool((template,), self.skipped)
-                some = [*pool.unmatched(best, self.predictor), *pool.matched(self.predictor, CORROBORATED)]
+                some = [*pool.unmatched(best, self.predictor, stage.axes), *pool.matched(self.predictor, CORROBORATED)]
                 further.append((stage, [one for one in some if (one.query, one.key) not in asked]))
         for number in range(UNMATCHED + CORROBORATED):  # one of each query in turn, as there may be too many
             for stage, some in further:
@@ -897,16 +897,25 @@ class Pool:
         """Return the shortest questions for which the definition has a match."""
         return list(islice((q for q in self.unskipped() if predictor.answer(q, predictor.default)), most))
 
-    def unmatched(self, hypothesis: Choices, predictor: Predictor) -> list[EngineQuestion]:
-        """Return up to UNMATCHED questions for which neither the definition nor a hypothesis has a match.
+    def unmatched(self, hypothesis: Choices, predictor: Predictor, names: Iterable[str]) -> list[EngineQuestion]:
+        """Return up to UNMATCHED questions to which neither the definition nor a hypothesis has a match.
 
-        The definition does have one for other events of these types in this order, so only the values matter.
+        To half of them another value of these axes has one. On events of the same types in the order of the others the
+        definition has one, so that values alone decide.
         """
-        every = self.unskipped()
-        with_match = {types_of(question) for question in every if predictor.answer(question, predictor.default)}
-        some = (question for question in every if types_of(question) in with_match)
-        points = (hypothesis, predictor.default)
-        return list(islice((q for q in some if not any(predictor.answer(q, c) for c in points)), UNMATCHED))
+        every, default = self.unskipped(), predictor.default
+        axes = (predictor.interpretation.axes[name] for name in names)
+        values = [{**default, axis.name: value} for axis in axes for value in axis.values[1:]]
+
+        def matched(question: EngineQuestion, points: Iterable[Choices]) -> bool:
+            return any(predictor.answer(question, choices) for choices in points)
+
+        with_match = {types_of(question) for question in every if predictor.answer(question, default)}
+        by_type = (q for q in every if types_of(q) in with_match and not matched(q, (hypothesis, default)))
+        first = islice((q for q in every if not matched(q, (hypothesis, default))), LOOKED_AT)
+        by_value = islice((question for question in first if matched(question, values)), UNMATCHED // 2)
+        found = {question.key: question for question in (*by_value, *islice(by_type, UNMATCHED))}
+        return list(found.values())[:UNMATCHED]
 
     def further(
         self, hypothesis: Choices, predictor: Predictor, most: int = FURTHER, unmatched: bool = True
@@ -1125,7 +1134,7 @@ def identified(
             case = replace(origin, id=id_, query=question.query, schema=schema, events=events)
             if stopped:
                 unput.add(question.query)
-            if stopped or engine.losses.why_not(case) is not None:
+            if stopped or engine.why_not(case, limits.restarts // 2) is not None:
                 return None
             result = engine.answer(case)
             errors.append(ERROR_PARTS.sub("", result.detail) if result.outcome in ("error", "protocol") else "")

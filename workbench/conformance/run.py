@@ -39,6 +39,7 @@ DIAGNOSIS_SECONDS = 300.0
 EXPECTED_SECONDS = 2.0  # for what is expected of a smaller case; one that takes longer is not looked at
 JUDGING = 0.5  # the share of the seconds of a diagnosis, at most, in which failing cases are judged again
 ALIKE = 10  # answers, at least, that are the same error, before that is all there is to say
+KEPT = 2  # restarts that no smaller case of a query without an answer uses, so that causes can be asked about
 ASKED_AGAIN = 3  # times that the cases of a defect are, to see whether the answers stay the same
 
 STEERED = frozenset({"sigma"})
@@ -116,7 +117,13 @@ def conform(
     elif failures and not ended:
         # what is shrunk has to be asked, or a query that the engine answers well is shown
         with Engine(argv, limits, restarts, replace(engine.losses, skips=False)) as again:
-            peeler.ask = lambda case, query, S: judged_again(again.run(case), query, S, oracle)
+
+            def ask(case: Case, query: Any, S: Stream) -> CaseResult:
+                if (why_not := again.why_not(case, min(KEPT, limits.restarts // 2))) is not None:
+                    return CaseResult(case, "skipped", detail=why_not)
+                return judged_again(again.run(case), query, S, oracle)
+
+            peeler.ask = ask
             if by_rule and all(result.case.language in STEERED for result in results):
                 defects, more = defects_of_rules(peeler, results, progress)
                 results = [*results, *more]

@@ -54,6 +54,7 @@ from cerify.hypotheses.interpretation import (
     Choices,
     EngineQuestion,
     choices_of,
+    question_on,
     questions,
     read_hypothesis,
 )
@@ -378,6 +379,16 @@ def from_the_second(question: EngineQuestion) -> EngineAnswer:
     return frozenset(m for m in told if spans[m] <= 2)  # type: ignore[misc]
 
 
+def latest_of_a_time_first(question: EngineQuestion) -> EngineAnswer:
+    """Events are sorted by time, and of one time the latest comes first, as from a heap."""
+    times = [event["time"] for event in question.events]
+    order = sorted(range(len(times)), key=lambda p: (times[p], -p))
+    moved = question_on(question.query, [question.events[p] for p in order])
+    told = predictor("cel").answer(moved, predictor("cel").default)
+    places = (sorted(order[p] for p in m[1]) for m in told)  # type: ignore[union-attr, misc]
+    return frozenset((some[-1], tuple(some)) for some in places)
+
+
 def truncated_for_integers(question: EngineQuestion) -> EngineAnswer:
     """A constant has the type of the attribute that it is compared with."""
     how = "exact" if any(isinstance(x, float) for event in question.events for x in event.values()) else "truncated"
@@ -394,6 +405,7 @@ def truncated_for_integers(question: EngineQuestion) -> EngineAnswer:
         (from_the_second, "cel", {"window@attribute"}, "window@attribute", {}),
         (truncated_for_integers, "cel", {"constants", "floats"}, "constants", {"floats": "exact"}),
         (both_orders, "cel", {"event-order"}, "event-order", {}),
+        (latest_of_a_time_first, "cel", {"event-order"}, "ties", {"event-order": None}),
         (as_the_constant, "cel", {"constants", "integer-division"}, "integer-division", {"constants": "exact"}),
         (absent_as_zero, "cel", {"partition", "partition@absent"}, "partition@absent", {"partition": "filter"}),
         (null_as_a_value, "row-pattern", {"unknown", "integer_division"}, "unknown", {"integer_division": "exact"}),
