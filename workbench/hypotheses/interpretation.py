@@ -533,7 +533,9 @@ RANGE = Axis(
     says="in range(a, b): both ends are in; a is not; b is not",
 )
 FLOATS = Axis(
-    "floats", ("exact", "truncated"), says="floats are compared as they are; without what is behind the point"
+    "floats",
+    ("exact", "truncated", "apart"),
+    says="floats are compared as they are; without what is behind the point; as they are, and none equals an integer",
 )
 INTEGERS = Axis(
     "integers",
@@ -639,6 +641,12 @@ class ConditionVariant:
                     raise EngineError("an attribute of the condition is absent")
         if isinstance(left, str) and comparator not in ("=", "!=") and self.choices["strings"] == "unordered":
             return False
+        if (
+            self.choices["floats"] == "apart"
+            and comparator in ("=", "!=")
+            and {type(left), type(right)} == {int, float}
+        ):
+            return comparator == "!="
         if self.choices["integers"] == "doubles" and left is not None and right is not None:
             left, right = as_double(left), as_double(right)
         return pred.compare(comparator, left, right)
