@@ -364,7 +364,9 @@ class CompiledBlockRunner:
         return _certain(self._ended(NONE))
 
     def _ended(self, earlier: MatchArrays) -> MatchArrays | Unsupported:
-        """Return the matches that the end of the stream completes, and earlier ones, that no negation forbids."""
+        """Return the matches that the end of the stream completes, with earlier ones, except those that a negation
+        forbids.
+        """
         found: list[list[tuple[int, int]]] = []
         for last in self._stopped():
             events, node = [], last

@@ -295,7 +295,7 @@ class CrateAdapter:
     arguments: tuple[str, ...] = ()
 
     def missing(self) -> str | None:
-        """Return that Cargo is missing, if it is not on the PATH."""
+        """Return Cargo as missing if it is not on the PATH; None otherwise."""
         return _missing_programs("cargo")
 
     def built(self, folder: Path) -> Path:

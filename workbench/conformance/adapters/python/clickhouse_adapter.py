@@ -2,9 +2,9 @@
 
     python clickhouse_adapter.py [MODE]
 
-A funnel that names a mode is a call in that mode; one that names none is windowFunnel, or the mode of the command line.
-Rows without a key are left out. What has no words in ClickHouse is skipped: another start or order, events that may not
-stand between, windows on events and attributes.
+A funnel with a mode becomes a call in that mode; a funnel without one becomes windowFunnel, or a call in the mode of
+the command line. Rows without a key are left out. Queries that ClickHouse cannot express are skipped: another start or
+order, events that may not stand between, windows on events and attributes.
 """
 
 import json
