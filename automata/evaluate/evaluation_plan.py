@@ -410,8 +410,8 @@ class _Decorrelator:
                 return replace(phi, left=self._decorrelate(left, rounds))
             case cel.Preference():
                 return self._refuse(
-                    "NXT, LAST and MAX compare the matches of this formula with each other, so it would have to be "
-                    "filtered across events before",
+                    "NXT, LAST and MAX compare the matches of this formula with each other, so cross-event "
+                    "filters would have to be applied to it first",
                     phi,
                 )
             case cel.PerKey():

@@ -611,7 +611,7 @@ class Identification:
         return {name: self.finding(name, found, about[name], unfit - {name}) for name, found in clear.items()}
 
     def unasked(self, stages: Iterable[Stage], found: Collection[str]) -> dict[str, str]:
-        """Return why each axis of these stages that has no finding has none, in a phrase."""
+        """Return, for each axis of these stages without a finding, a phrase that says why it has none."""
         own = templates_by_axis(stages)
         return {name: self._why_unasked(name, templates) for name, templates in own.items() if name not in found}
 
@@ -987,7 +987,7 @@ class Pool:
         without: Container[str] = (),
         exceeding: bool = False,
     ) -> tuple[int, int] | None:
-        """Return where `between` finds its question: the length, and the number among those of this length."""
+        """Return the length of the question that `between` would find, and its index among questions of this length."""
 
         @cache
         def bears(query: str) -> bool:
