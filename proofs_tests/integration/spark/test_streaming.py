@@ -129,7 +129,7 @@ def df(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFra
     ("query", "how", "error", "said"),
     [
         ("A ;", {}, ParseError, "expected"),
-        ("(A ; B) FILTER A.x < B.x", {}, Unsupported, "across events"),
+        ("(A ; B) FILTER A.x < B.x", {}, Unsupported, "cross-event"),
         (
             "prior(a(v), b(v))",
             {"language": "event-expression", "schema": Schema({"a": {"x": "int"}, "b": {"x": "int"}})},
