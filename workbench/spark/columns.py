@@ -136,7 +136,8 @@ def _attributes(rows: T.StructType, query: SparkQuery, listed: Sequence[str]) ->
         fits = isinstance(kind, fitting) and is_attribute(kind)
         if not fits and (fields_ or name in declared or name in _certain(query)):
             found_ = rows[name].dataType.simpleString()
-            raise InputError(f"column {name!r} is {found_}; {wanted}{_digits(kind)}, so convert it")
+            returned = f", or leave it out and give keep={[name]!r} for its values" if query.plugin.results else ""
+            raise InputError(f"column {name!r} is {found_}; {wanted}{_digits(kind)}, so convert it{returned}")
     return [name for name in found if fields_ or is_attribute(rows[name].dataType)], timed or placed
 
 

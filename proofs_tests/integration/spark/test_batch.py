@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -689,7 +690,7 @@ def test_a_query_of_sase(df: DataFrame, S: Stream) -> None:
 
 def test_what_return_makes_is_a_struct_on_all_paths(spark: SparkSession, tmp_path: Path) -> None:
     from cerify.spark import match, register
-    from cerify.spark.streaming import match_rest, match_stream, matches
+    from cerify.spark.streaming import match_rest, match_stream, matches, supervised
 
     query = 'PATTERN SEQ(A a, B+ b[]) WITHIN 1 hour RETURN a.price, b[].(price, "in.at") AS all, count(b[]) AS n'
     kinds = "price:decimal(12,2),all:array<struct<price:decimal(12,2),in.at:timestamp>>,n:bigint"
@@ -698,6 +699,8 @@ def test_what_return_makes_is_a_struct_on_all_paths(spark: SparkSession, tmp_pat
     spark.sql(rows).coalesce(1).write.parquet(str(tmp_path / "in"))
     df = spark.read.parquet(str(tmp_path / "in"))
     how: dict[str, Any] = {"partition_by": "k", "language": "sase"}
+    with pytest.raises(InputError, match=r"convert it, or leave it out and give keep=\['in'\]"):
+        match(df, "PATTERN SEQ(A a) RETURN a.in", order_by="ts", **how)
     found = match(df, query, order_by="ts", **how)
     assert found.schema["result"].dataType.simpleString() == f"struct<{kinds}>"
     found.write.parquet(str(tmp_path / "out"))
@@ -715,7 +718,7 @@ def test_what_return_makes_is_a_struct_on_all_paths(spark: SparkSession, tmp_pat
     stream = spark.readStream.schema(df.schema).parquet(str(tmp_path / "in"))
     answer = match_stream(stream, query, event_time="ts", watermark="1 day", **how)
     writer = answer.writeStream.option("checkpointLocation", str(tmp_path / "state")).trigger(availableNow=True)
-    writer.start(str(tmp_path / "stream")).awaitTermination()
+    supervised(partial(writer.start, str(tmp_path / "stream")), pause=0)
     rest = match_rest(stream, query, checkpoint=str(tmp_path / "state"), event_time="ts", **how)
     assert sorted(row["result"] for row in matches(rest).collect()) == due
 

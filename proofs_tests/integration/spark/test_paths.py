@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from functools import partial
 from math import isnan, nan
 from pathlib import Path
 from random import Random
@@ -119,7 +120,7 @@ def answers(spark: SparkSession, rows: Sequence[tuple[Any, ...]], key: str, id_:
     """Each path with its answer; those over data at rest first."""
     from cerify.spark import match, match_recognize, register
     from cerify.spark.auditing import audit
-    from cerify.spark.streaming import match_rest, match_stream, matches
+    from cerify.spark.streaming import match_rest, match_stream, matches, supervised
 
     register(spark)
     frame(spark, rows, key, id_).write.parquet(str(folder / "in"))
@@ -141,7 +142,7 @@ def answers(spark: SparkSession, rows: Sequence[tuple[Any, ...]], key: str, id_:
     given: dict[str, Any] = {"partition_by": "k", "event_time": "ts", "id_col": "id"}
     answer = match_stream(stream, QUERY, watermark="1000000 seconds", **given)
     writer = answer.writeStream.option("checkpointLocation", str(folder / "state")).trigger(availableNow=True)
-    writer.start(str(folder / "out")).awaitTermination()
+    supervised(partial(writer.start, str(folder / "out")), pause=0)  # on a busy machine Spark gives up on a worker
     held = match_rest(stream, QUERY, checkpoint=str(folder / "state"), **given)
     yield "match_stream", matches_of(matches(spark.read.parquet(str(folder / "out")))) + matches_of(matches(held))
 
@@ -202,7 +203,7 @@ def newest_users(rows: Sequence[tuple[Any, ...]], users: int, seconds: int) -> C
 def test_different_values_on_all_paths(spark: SparkSession, tmp_path: Path, users: int) -> None:
     """DISTINCT by match, its number, in SQL, in a stream and by PER KEY, beside the sentence."""
     from cerify.spark import match, register
-    from cerify.spark.streaming import match_rest, match_stream, matches
+    from cerify.spark.streaming import match_rest, match_stream, matches, supervised
 
     rng = Random(users)
     rows = [
@@ -232,6 +233,6 @@ def test_different_values_on_all_paths(spark: SparkSession, tmp_path: Path, user
     given: dict[str, Any] = {"partition_by": "k", "event_time": "ts", "id_col": "id"}
     writer = match_stream(stream, query, watermark="1000000 seconds", **given).writeStream
     writer = writer.option("checkpointLocation", str(tmp_path / "state")).trigger(availableNow=True)
-    writer.start(str(tmp_path / "out")).awaitTermination()
+    supervised(partial(writer.start, str(tmp_path / "out")), pause=0)
     held = match_rest(stream, query, checkpoint=str(tmp_path / "state"), **given)
     assert matches_of(matches(spark.read.parquet(str(tmp_path / "out")))) + matches_of(matches(held)) == expected
