@@ -5,6 +5,7 @@
 # - A correlation that refers to a rule by its name never fires, unless the rule has an id too.
 # - An event that two rules of an event_count find counts twice.
 # - Events without a value of the group-by field are a group.
+# - The sum and the average of no numbers are 0, so that an event without the number raises an alert of `lte: 1`.
 # Seen:
 #   temporal: one of two rules -> [0]
 #   percentile 50 over 100, of 1 -> [0]
@@ -12,6 +13,7 @@
 #   by name, rule without an id -> []
 #   at least 2, one event of two rules -> [0]
 #   at least 2, no group -> [1]
+#   sum and average at most 1, of no number -> [0] [0]
 set -euo pipefail
 home=$(mktemp -d); trap 'rm -rf "$home"' EXIT; mkdir "$home/src"; cd "$home"
 cat > Cargo.toml <<'END'
@@ -61,6 +63,8 @@ fn main() {
     let twice = twice.replacen(&a, "", 1).replace("kind: b", "kind: a");
     println!("at least 2, one event of two rules -> {:?}", places(&twice, 1));
     println!("at least 2, no group -> {:?}", places(&of("type: event_count, rules: [a], group-by: [user], condition: {gte: 2}"), 2));
+    let empty = |kind: &str| alerts(&of(&format!("type: {kind}, rules: [a], condition: {{field: size, lte: 1}}")), &[json!({"kind": "a"})]);
+    println!("sum and average at most 1, of no number -> {:?} {:?}", empty("value_sum"), empty("value_avg"));
 }
 END
 cargo run --quiet > seen 2> errors || { cat errors; exit 1; }
@@ -72,4 +76,5 @@ by name, rule with an id -> [1]
 by name, rule without an id -> []
 at least 2, one event of two rules -> [0]
 at least 2, no group -> [1]
+sum and average at most 1, of no number -> [0] [0]
 END

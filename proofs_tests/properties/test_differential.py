@@ -13,13 +13,14 @@ from cerify.conformance.defects import shrink_case
 from cerify.equivalence.differential import CampaignPlan, Output, Summary, campaign
 from cerify.equivalence.generate.cel import CORE, CORRELATED, EVERYTHING, FIGURE_3, TYPED
 from cerify.equivalence.shrink.shrink import replacing
+from cerify.languages import language_named
 from cerify.languages.language import Language
 from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.interpreter import matches_of
 from cerify.semantics.cel.syntax import Formula, show, size
 from cerify.semantics.errors import Unsupported
-from cerify.semantics.events import Match, Stream
+from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.trees import children, rebuilt
 from proofs_tests.support import sampled
 
@@ -129,6 +130,14 @@ def test_cases_that_cannot_be_compared_are_no_agreement() -> None:
     summary = campaign(CampaignPlan(oracle, uncorrelated, CORRELATED, 80, seed=1))
     assert summary.outcomes["unsupported"] > 20
     assert summary.agreed + summary.outcomes["unsupported"] + summary.outcomes["budget"] == summary.cases == 80
+
+
+def test_a_query_that_is_an_error_on_its_events_is_not_compared() -> None:
+    """An engine that reports an error too was a dispute: a match that skips to its own first row."""
+    rows = language_named("row-pattern")
+    query = rows.syntax.parse("MATCH_RECOGNIZE (AFTER MATCH SKIP TO FIRST C PATTERN (C))")
+    with pytest.raises(Unsupported, match="would match again"):
+        definition(rows)(query, Stream([Event("row", {"x": 1})]), "matches")
 
 
 def test_a_case_does_not_depend_on_what_was_asked_before() -> None:

@@ -41,7 +41,7 @@ from cerify.languages import LANGUAGES, language_named
 from cerify.languages.language import DENOTATIONAL, Language, Options
 from cerify.plan import Want, plan
 from cerify.semantics.arguments import Budget, Selection
-from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError, Unsupported
+from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, InputError, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.json_events import (
     json_of_event,
@@ -62,6 +62,7 @@ Streams = Literal["guided", "random"]
 class BuiltInEvaluator:
     """A built-in evaluator of a language in a campaign. Raises IllFormed if the query does not fit the schema.
 
+    Where the query is an error on these events, the definition raises Unsupported: no matches would be right.
     less: the output to compare if an engine does not claim results, in place of matches with results.
     """
 
@@ -74,7 +75,13 @@ class BuiltInEvaluator:
     def __call__(self, query: Any, S: Stream, output: Output) -> Collection[Match]:
         require_typed(self.language, query, S.schema)
         options = Options(output, self.budget, consumption=self.consumption)
-        found = plan(self.language, query, S.schema, Want(options, self.name)).unsorted(S)
+        planned = plan(self.language, query, S.schema, Want(options, self.name))
+        try:
+            found = planned.unsorted(S)
+        except IllFormed as error:
+            if self.name != DENOTATIONAL:
+                raise
+            raise Unsupported(f"the query is an error on these events: {error.message}") from None
         return found if self.less is None else of_output(found, self.language.name, self.less)
 
 

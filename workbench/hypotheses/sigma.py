@@ -145,11 +145,17 @@ AXES = axes(
         "an alert of a correlation in another one: is looked at as it comes; is there for later events alone",
     ),
     Axis(
+        "empty-sum",
+        ("none", "zero"),
+        ("value_sum", "value_avg"),
+        "the sum and the average of no numbers: satisfy no condition; are 0",
+    ),
+    Axis(
         "alert-fields",
-        ("last", "each"),
+        ("last", "each", "group"),
         ("chained",),
         "an alert of a correlation in another one: has the fields of its last event; counts for each of its "
-        "events, with the fields of that event",
+        "events, with the fields of that event; has the fields of its group alone",
     ),
     Axis(
         "matches",
@@ -227,7 +233,7 @@ class LogOfConverter(LogOfRules):
                     yield self.alert_of(rule, events_of(waiting.pop(one.rule)), one)
 
     def occurrences(self, rule: SigmaCorrelation) -> dict[Any, list[AlertOccurrence]]:
-        if self.choices["alert-fields"] == "last":
+        if self.choices["alert-fields"] != "each":
             return super().occurrences(rule)
         found: dict[Any, dict[AlertOccurrence, None]] = {}
         longest = max((len(alert.events) for part in rule.rules for alert in self.alerts(part)), default=0)
@@ -239,6 +245,8 @@ class LogOfConverter(LogOfRules):
     def value_of(self, alert: SigmaAlert, field: str) -> Value | None:
         if alert.events and self.choices["alert-fields"] == "each":
             alert = replace(alert, at=alert.events[min(self.event_with_fields, len(alert.events) - 1)])
+        if alert.rule in self.correlations and self.choices["alert-fields"] == "group":
+            return dict(alert.group).get(field)
         return super().value_of(alert, field)
 
     def _moments(self, group: list[AlertOccurrence]) -> Iterator[tuple[int, Microseconds, list[AlertOccurrence]]]:
@@ -264,6 +272,8 @@ class LogOfConverter(LogOfRules):
         if self.choices["chained"] == "silent":
             window = [one for one in window if one.at < of_p[-1].at or one.alert.rule not in self.correlations]
         number, events = super().measure(rule, window, of_p)
+        if number is None and rule.kind in ("value_sum", "value_avg") and self.choices["empty-sum"] == "zero":
+            number = 0
         if rule.kind == "temporal_ordered" and self.choices["chain"] == "before-event":
             chains = [self.longest_chain(window, {place}) for place in sorted({one.at for one in window})]
             chain = max(chains, key=len, default=())  # of several the first, with all that comes at its times
