@@ -111,7 +111,7 @@ positions at which they have any, which only a language whose rules fire is comp
 # A certificate of equivalence or containment: the relation that a search found, as a value and as JSON.
 #
 # It names the two queries, how they are compared, and pairs of sets of states of their automata. Whether the pairs
-# prove the claim is decided by checker.py, or expression_checker.py, which share nothing with the search.
+# prove the claim is decided by the checkers of decide/, which share nothing with the search.
 
 Language = Literal["cel", "event-expression", "row-pattern", "eql", "sigma"]
 States = tuple[int, ...]

@@ -40,7 +40,7 @@ from cerify.semantics.sase.reading import DECIDED, NO_OPERATIONS, Operations, Re
 from cerify.semantics.values import kind
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Negated components for the evaluator: negation.py over a stream of which only the end is stored.
+# Negated components, over a stream of which only the end is stored.
 #
 # The positions of events that could be the first of what a negated component describes, by their type and by the
 # conditions on one event, are stored as they come. Between the events of most matches there is none.

@@ -433,7 +433,8 @@ def advance(  # type: ignore[no-untyped-def]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Negated components in compiled loops, looked for around matches that are found; the readable twin is absences.py.
+# Negated components in compiled loops, looked for around matches that are found; the same in plain
+# Python is NfabAbsences of evaluate.py.
 #
 # With the arrays of kernels.py, and of the end of the stream that is stored, from position base on: keys, times, bits
 # and data, a row for each event; previous and following: int64, the positions of the events of its partition before

@@ -369,7 +369,7 @@ def _result(function: str, state: View) -> Nullable:
 # The match at a row where conditions look at what the match has so far: a search with a memory.
 #
 # The ways are tried in the order of preference. What follows depends on the row, on the state of the automaton and on
-# what conditions see of the rows so far alone (registers.py); where a search from these has failed it is not tried
+# what conditions see of the rows so far alone (RowRegisters); where a search from these has failed it is not tried
 # again. Ways that fail also if all conditions on the match are taken to be true are not tried at all.
 
 

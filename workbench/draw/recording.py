@@ -260,7 +260,7 @@ def arrows(diagram: Diagram, followed: Iterable[tuple[int, int, str]]) -> frozen
 # ---------------------------------------------------------------------------------------------------------------------
 # The run of the readable evaluators of CEL: tods21, Algorithms 1 and 2, and their variants for windows and keys.
 #
-# automata/evaluate/streaming.py reads the events, or scoped.py if a window or a partition is around the formula.
+# automata/evaluate/streaming.py reads the events, also where a window or a partition is around the formula.
 # After each event, the contents of their data structures are recorded.
 
 Path = tuple[int, ...]
@@ -550,8 +550,8 @@ def record_expression(E: Expression, S: Stream, query: str, budget: Budget = Bud
 # ---------------------------------------------------------------------------------------------------------------------
 # The run of MATCH_RECOGNIZE over a table: the threads of its automaton row by row, or the search in its order.
 #
-# If conditions use only columns, all threads read a row together (threads.py). If they use the rows of the match so
-# far, one labelling is tried after the other (backtracking.py).
+# If conditions use only columns, all threads read a row together. If they use the rows of the match so
+# far, one labelling is tried after the other: Backtracking of automata/row_pattern/evaluate.py.
 
 MOST_STEPS = 400
 MOST_ROWS = 40  # of the table at a step

@@ -224,7 +224,7 @@ def width_in_places(df: DataFrame, columns: Columns, attribute: str, width: int 
 # Queries over a stream without keys: in chunks where that gives the same answer, else in one task.
 #
 # A match is reported by the chunk that owns the event at which it is reported, so no two chunks report the same one. A
-# chunk also reads the events before its own that the reach of the query includes (runs/reach.py), without reporting
+# chunk also reads the events before its own that the reach of the query includes (reach_of_query), without reporting
 # matches.
 
 READ = "chunk long, effect string"

@@ -756,7 +756,7 @@ def _placed(plan: StreamPlan, rows: pa.RecordBatch, error: CerifyError) -> Cerif
 # ---------------------------------------------------------------------------------------------------------------------
 # The streams of keyed.py, one for each key, over the states in Spark's store.
 #
-# Rows are read and yielded as blobs; see ipc_blobs.py.
+# Rows are read and yielded as blobs: Arrow tables as bytes.
 
 PIECE_SIZE = 8_192  # rows of a blob
 
