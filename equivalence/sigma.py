@@ -8,10 +8,13 @@ another group, one event less). If none is found the answer is undecided.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
+from functools import partial
+from ipaddress import ip_network
 from itertools import combinations, islice, pairwise, permutations
 from math import ceil, floor, inf, trunc
 from random import Random
@@ -229,6 +232,7 @@ MOST_BURST = 400
 RANDOM_LOGS = 300
 MOST_LOGS, MOST_LOGS_OF_TESTS, MOST_FIRING_LOGS, MOST_KEPT_EVENTS = 4_000, 1_500, 400, 100_000
 MOST_DISTINGUISHING_LOGS = 200
+MOST_LOGS_OF_MISTAKES = 600  # for a mistake with conditions or groups that the rule does not have
 
 
 @dataclass(frozen=True)
@@ -275,7 +279,21 @@ class LogSearch:
         self.counted = list(dict.fromkeys(f for rule in self.correlations for names in rule.values for f in names))
         known = {*self.groups, *self.counted, *NAMED_BY_TYPE}
         fields_ = (field.name for rule in self.detections for field in eql.fields_of(rule.condition))
+        self.equal: dict[str, list[str]] = {}
+        for node in (node for rule in self.detections for node in subtrees(rule.condition)):
+            match node:
+                case eql.FieldComparison("==", eql.EventField(one), eql.EventField(other)):
+                    self.equal.setdefault(one, []).append(other)
+                    self.equal.setdefault(other, []).append(one)
+        self.coerced = list(dict.fromkeys((name, change) for query in queries for _, name, change in _coercions(query)))
         self.tested = [name for name in dict.fromkeys(fields_) if name not in known]
+
+    def knows(self, query: sigma.SigmaQuery) -> bool:
+        """Return whether the detections of a query, and the fields of its groups, are those of this search."""
+        rules = list(sigma.rules_of(query))
+        keys = {f for rule in rules if isinstance(rule, sigma.SigmaCorrelation) for names in rule.keys for f in names}
+        detections = {rule for rule in rules if isinstance(rule, sigma.SigmaDetection)}
+        return detections <= set(self.detections) and keys <= set(self.groups)
 
     def firing(self, rule: sigma.SigmaRule, instead: Instead = None) -> Drafts:
         """Return events with which a rule should fire; () if there are none. instead: events to use for one rule."""
@@ -375,11 +393,17 @@ class LogSearch:
         """Return a draft with these field values, or others that its letter allows; n: a different choice for each."""
         for name, value in values.items():
             for other in (value, *self._values_of(name, n)):
-                changed = draft.having(name, other)
+                changed = self._tied(draft, name, other)
                 event = changed.event(BEGIN)
                 if all(self._tests[i](event) for i in draft.letter.passes):
                     draft = changed
                     break
+        return draft
+
+    def _tied(self, draft: _Draft, name: str, value: Value | None) -> _Draft:
+        """Return the draft with a value of a field, and of the fields that a condition wants to be equal to it."""
+        for one in (name, *self.equal.get(name, ())):
+            draft = draft.having(one, value)
         return draft
 
     def _with_all_fields(self, draft: _Draft) -> _Draft:
@@ -481,26 +505,28 @@ class LogSearch:
                 yield (*base[:i], replace(base[i + 1], gap=base[i].gap), same, *base[i + 2 :]), 0
             for name in self.groups:
                 for key in ("b", "A", None, *self._near_values(base[i], name)):
-                    yield substitute(i, base[i].having(name, key)), 0
+                    yield substitute(i, self._tied(base[i], name, key)), 0
             for name in self.counted:
                 for other in ("v0", "V0", "v1", None, 0, 1, *self._bounds()):
                     yield substitute(i, base[i].having(name, other)), 0
             for name in self.tested:
                 yield substitute(i, base[i].having(name, None)), 0
+            yield from ((substitute(i, draft), 0) for draft in self._coerced(base[i]))
             for letter in self.letters:
                 yield substitute(i, base[i].with_letter(letter)), 0
                 yield substitute(i, base[i], base[i].with_letter(letter)), 0
                 yield substitute(i, base[i].with_letter(letter), base[i]), 0
+        yield from ((tuple(drafts), 0) for drafts in zip(*map(self._coerced, base), strict=False))
         for name in (*self.groups, *self.counted):
             known = self._values_of(name, 0)
             for value in ("A", None, 1, *known, *(v.swapcase() for v in known if isinstance(v, str))):
-                yield tuple(draft.having(name, value) for draft in base), 0
+                yield tuple(self._tied(draft, name, value) for draft in base), 0
         for name in (*self.groups, *self.counted):  # one value for another, in all of its events
             values = list(dict.fromkeys(v for d in base[:EDGE] if isinstance(v := dict(d.more).get(name), str)))
             for value, other in permutations(values[:3], 2):
                 yield tuple(d.having(name, other.swapcase()) if (name, value) in d.more else d for d in base), 0
         for name in self.groups:
-            yield (*base[: n // 2], *(draft.having(name, "b") for draft in base[n // 2 :])), 0
+            yield (*base[: n // 2], *(self._tied(draft, name, "b") for draft in base[n // 2 :])), 0
         for absent in (*((name,) for name in self.tested), *self._fields_of_groups()):
             drafts = base
             for name in absent:
@@ -519,6 +545,17 @@ class LogSearch:
         """
         named = [tuple(fields) for rule in self.correlations for fields in zip(*rule.keys, strict=True)]
         return (one for one in dict.fromkeys((*named, tuple(self.groups))) if len(set(one)) > 1)
+
+    def _coerced(self, draft: _Draft) -> list[_Draft]:
+        """Return the draft with a number written as a text, and with a text that equals another in another case."""
+        found, attributes = [], draft.event(BEGIN).attributes
+        for name, change in self.coerced:
+            own = attributes.get(name)
+            if change is _in_lower_case and isinstance(own, str):
+                found.append(draft.having(name, own.swapcase()))
+            elif change is _as_number and isinstance(own, int | float):
+                found.append(draft.having(name, f"{own:.15g}"))
+        return found
 
     def _bounds(self) -> set[float]:
         bounds = {bound for rule in self.correlations for _, bound in rule.thresholds}
@@ -645,18 +682,13 @@ def _with_patterns_of(left: sigma.SigmaQuery, right: sigma.SigmaQuery) -> sigma.
     def patterns(query: sigma.SigmaQuery) -> list[eql.ValueLookup]:
         conditions = [rule.condition for rule in sigma.rules_of(query) if isinstance(rule, sigma.SigmaDetection)]
         nodes = (node for condition in conditions for node in subtrees(condition))
-        return [node for node in nodes if isinstance(node, eql.ValueLookup) and node.operator == "regex"]
+        return [node for node in nodes if isinstance(node, eql.ValueLookup) and node.operator in ("regex", "regex~")]
 
     instead: dict[eql.ValueLookup, eql.ValueLookup] = {}
     for node in patterns(right):
         for known in patterns(left):
             with suppress(PatternError, NotCovered):
-                texts = [(str(a), str(b)) for a, b in zip(node.values, known.values, strict=False)]
-                if (
-                    node.term == known.term
-                    and len(node.values) == len(known.values)
-                    and all(match_same_texts(*pair) for pair in texts)
-                ):
+                if node.term == known.term and match_same_texts(*map(_searched_for, (node, known))):
                     instead[node] = known
                     break
 
@@ -671,6 +703,11 @@ def _with_patterns_of(left: sigma.SigmaQuery, right: sigma.SigmaQuery) -> sigma.
         return replace(rule, rules=tuple(map(changed, rule.rules)))
 
     return replace(right, rules=tuple(map(changed, right.rules))) if instead else right
+
+
+def _searched_for(node: eql.ValueLookup) -> str:
+    """Return the regular expression of all patterns of a test."""
+    return f"(?{'i' * (node.operator == 'regex~')}:{'|'.join(map(str, node.values))})"
 
 
 def _agree(left: sigma.SigmaQuery, right: sigma.SigmaQuery, search: LogSearch, claim: Claim = "equivalent") -> bool:
@@ -756,7 +793,7 @@ def mutants_of(query: sigma.SigmaQuery) -> Iterator[tuple[str, sigma.SigmaQuery]
 
 def _mutants(rule: sigma.SigmaRule) -> Iterator[tuple[str, sigma.SigmaRule]]:
     if isinstance(rule, sigma.SigmaDetection):
-        for words, condition in condition_mutants(rule.condition):
+        for words, condition in (*condition_mutants(rule.condition), *mistakes_of_converters(rule.condition)):
             yield f"{rule.name}: {words}", replace(rule, condition=condition)
         return
     for i, part in enumerate(rule.rules):
@@ -790,6 +827,7 @@ def _mutants(rule: sigma.SigmaRule) -> Iterator[tuple[str, sigma.SigmaRule]]:
             f"{rule.name}: not grouped by {field}",
             replace(rule, group_by=(*rule.group_by[:i], *rule.group_by[i + 1 :]), keys=fewer),
         )
+    yield from _other_groups(rule)
     for field in dict.fromkeys(rule.values[0] if len(rule.values[0]) > 1 else ()):
         place = rule.values[0].index(field)
         fewer = tuple((*names[:place], *names[place + 1 :]) for names in rule.values)
@@ -797,6 +835,165 @@ def _mutants(rule: sigma.SigmaRule) -> Iterator[tuple[str, sigma.SigmaRule]]:
     other_kind = {"temporal": "temporal_ordered", "temporal_ordered": "temporal", "value_count": "event_count"}
     if rule.kind in other_kind:
         yield f"{rule.name}: type {other_kind[rule.kind]}", replace(rule, kind=other_kind[rule.kind])  # type: ignore[arg-type]
+
+
+def _other_groups(rule: sigma.SigmaCorrelation) -> Iterator[tuple[str, sigma.SigmaCorrelation]]:
+    """Yield the correlation with one more field in its group, and with another field for a name of its group."""
+    detections = [part for part in rule.rules if isinstance(part, sigma.SigmaDetection)]
+    tested = dict.fromkeys(field.name for part in detections for field in eql.fields_of(part.condition))
+    known = {*rule.group_by, *(name for names in (*rule.keys, *rule.values) for name in names)}
+    for name in tested if len(detections) == len(rule.rules) else ():
+        if name not in known:
+            keys = tuple((*fields, name) for fields in rule.keys)
+            yield f"{rule.name}: grouped by {name} too", replace(rule, group_by=(*rule.group_by, name), keys=keys)
+    for i, name in enumerate(rule.group_by):
+        others = dict.fromkeys((*(fields[i] for fields in rule.keys), name))
+        for j, (part, fields_) in enumerate(zip(rule.rules, rule.keys, strict=True)):
+            for other in others if len(others) > 1 else ():
+                if other != fields_[i]:
+                    changed = (*fields_[:i], other, *fields_[i + 1 :])
+                    keys = (*rule.keys[:j], changed, *rule.keys[j + 1 :])
+                    yield f"{rule.name}: {name} is {other} in {part.name}", replace(rule, keys=keys)
+
+
+def mistakes_of_converters(condition: eql.Condition) -> Iterator[tuple[str, eql.Condition]]:
+    """Yield what converters have made of a condition, changed in one place, each with what was changed.
+
+    Parentheses are lost around what `not` or `and` has, also where a network is written as several conditions; % and _
+    are wildcards; a network is the text before its first free part; a regular expression is another one.
+    """
+    yield from ((f"{words} in {sigma.show_condition(condition)}", other) for words, other in _mistakes_at(condition))
+    below = children(condition) if isinstance(condition, CONNECTIVES) else ()
+    for i, part in enumerate(below):
+        for words, other in mistakes_of_converters(part):
+            yield words, rebuilt(condition, [*below[:i], other, *below[i + 1 :]])
+
+
+CONNECTIVES = eql.AllConditions | eql.AnyConditions | eql.NegatedCondition
+LIKE: Mapping[str, eql.MatchOperator] = {"in": "like", "in~": "like~", "like": "like", "like~": "like~"}
+QUANTIFIER = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?[^)]*?[:)]|\{\d+(?:,\d*)?\}|.", re.DOTALL)
+"""The parts of a regular expression: an escape, a class, the beginning of a group, a number of times, a character."""
+LOST = "parentheses lost"
+
+
+def _mistakes_at(condition: eql.Condition) -> Iterator[tuple[str, eql.Condition]]:
+    match condition:
+        case eql.NegatedCondition(part):
+            if isinstance(inner := _in_two_parts(part), eql.AnyConditions | eql.AllConditions):
+                first, *rest = inner.conditions
+                yield f"{LOST} after not", type(inner)((eql.NegatedCondition(first), *rest))
+        case eql.AllConditions(parts):
+            for i, part in enumerate(parts):
+                negated = isinstance(part, eql.NegatedCondition)
+                inner = _in_two_parts(part.condition if isinstance(part, eql.NegatedCondition) else part)
+                if isinstance(inner, eql.AnyConditions) and (negated or inner is part):
+                    first, *between, last = inner.conditions
+                    before = _all((*parts[:i], eql.NegatedCondition(first) if negated else first))
+                    yield f"{LOST} around or", eql.AnyConditions((before, *between, _all((last, *parts[i + 1 :]))))
+        case eql.ValueLookup("in" | "in~" | "like" | "like~" as operator, term, values):
+            for sign, wildcard in (("_", "?"), ("%", "*")):
+                changed = tuple(v.replace(sign, wildcard) if isinstance(v, str) else v for v in values)
+                if changed != values:
+                    yield f"{sign} as a wildcard", eql.ValueLookup(LIKE[operator], term, changed)
+        case eql.ValueLookup("regex" | "regex~" as operator, term, (str(pattern),)):
+            if operator == "regex":
+                yield "in any case", eql.ValueLookup("regex~", term, (pattern,))
+            if written := sigma.SEARCHED.fullmatch(pattern):
+                for other in _other_patterns(written[2]):
+                    around = f"{pattern[: written.start(2)]}{other}{pattern[written.end(2) :]}"
+                    yield f"|re: {other}", eql.ValueLookup(operator, term, (around,))
+        case eql.FunctionCall("cidrMatch", folded, (field, eql.FieldConstant(str(block)))):
+            network = ip_network(block)
+            for prefix in (network.prefixlen - 1, network.prefixlen + 1):
+                if 0 <= prefix <= network.max_prefixlen:
+                    other_block = eql.FieldConstant(f"{ip_network((network.network_address, prefix), strict=False)}")
+                    yield f"/{prefix}", eql.FunctionCall("cidrMatch", folded, (field, other_block))
+            if network.version == 4 and (known := network.prefixlen // 8):
+                begin = ".".join(str(network.network_address).split(".")[:known])
+                for text in (f"{begin}*", *([f"{begin}.*"] if network.prefixlen % 8 else [])):
+                    yield f"the text {text}", eql.ValueLookup("like~", field, (text,))
+
+
+def _all(parts: tuple[eql.Condition, ...]) -> eql.Condition:
+    return parts[0] if len(parts) == 1 else eql.AllConditions(parts)
+
+
+def _in_two_parts(condition: eql.Condition) -> eql.Condition:
+    """Return a network as the two halves of it, as converters write several conditions for one; else the condition."""
+    match condition:
+        case eql.FunctionCall("cidrMatch", folded, (field, eql.FieldConstant(str(block)))):
+            network = ip_network(block)
+            if network.prefixlen < network.max_prefixlen:
+                halves = (eql.FieldConstant(str(half)) for half in network.subnets())
+                return eql.AnyConditions(tuple(eql.FunctionCall("cidrMatch", folded, (field, h)) for h in halves))
+    return condition
+
+
+def _other_patterns(pattern: str) -> Iterator[str]:
+    """Yield the regular expressions with an anchor lost, or a part as often as not before: once more, or less."""
+    parts = QUANTIFIER.findall(pattern)
+    for i, part in enumerate(parts):
+        repeats = i > 0 and parts[i - 1] not in ("(", "|", "*", "+", "?") and not parts[i - 1].startswith("(?")
+        others: tuple[str, ...] = ()
+        if part in ("^", "$"):
+            others = ("",)
+        elif repeats and part in ("*", "+", "?"):
+            others = {"*": ("+",), "+": ("*",), "?": ("",)}[part]
+        elif repeats and (bounds := re.fullmatch(r"\{(\d+)(,?)(\d*)\}", part)):
+            least, most = int(bounds[1]), bounds[3] and int(bounds[3])
+            others = (f"{{{least + 1}{bounds[2]}{most}}}",) if most == "" or least < most else ()
+            others += (f"{{{least - 1}{bounds[2]}{most}}}",) if least else ()
+            others += (f"{{{least},{most + 1}}}",) if most != "" else ()
+        yield from ("".join((*parts[:i], other, *parts[i + 1 :])) for other in others)
+
+
+Coercion: TypeAlias = Callable[[Value], Value]
+
+
+def _coercions(query: sigma.SigmaQuery) -> Iterator[tuple[str, str, Coercion]]:
+    """Yield other values of a field that databases compare or add, each with what they do and the field."""
+    for rule in sigma.rules_of(query):
+        if isinstance(rule, sigma.SigmaDetection):
+            for node in subtrees(rule.condition):
+                if isinstance(node, eql.FieldComparison) and isinstance(node.left, eql.EventField):
+                    name = node.left.name
+                    if node.comparator in sigma.SIGNS:
+                        yield f"{rule.name}: texts in {name} are compared as numbers", name, _as_number
+                        yield f"{rule.name}: texts in {name} are more than numbers", name, _above_numbers
+                    elif isinstance(node.right, eql.EventField):
+                        words = f"{rule.name}: {sigma.show_condition(node)} without case"
+                        yield from ((words, one, _in_lower_case) for one in (name, node.right.name))
+        elif rule.kind in sigma.NUMERIC:
+            for name in dict.fromkeys(field for names in rule.values for field in names):
+                yield f"{rule.name}: texts in {name} are numbers", name, _as_number
+
+
+def _as_number(value: Value) -> Value:
+    if isinstance(value, str):
+        with suppress(ValueError):
+            return float(value)
+    return value
+
+
+def _above_numbers(value: Value) -> Value:
+    return inf if isinstance(value, str) else value
+
+
+def _in_lower_case(value: Value) -> Value:
+    return value.lower() if isinstance(value, str) else value
+
+
+def _coercing_judges(query: sigma.SigmaQuery) -> Iterator[tuple[str, Judge]]:
+    """Yield a judge for each of the other values, which sees a log with these, and what is done."""
+    raised, coercions = judge(query), dict[str, dict[str, Coercion]]()
+    for words, name, change in _coercions(query):
+        coercions.setdefault(words, {})[name] = change
+
+    def judged(changes: Mapping[str, Coercion], log: Sequence[Event]) -> list[SigmaAlert]:
+        values = ({n: changes[n](v) if n in changes else v for n, v in e.attributes.items()} for e in log)
+        return raised([Event(e.type, own) for e, own in zip(log, values, strict=True)])
+
+    yield from ((words, partial(judged, changes)) for words, changes in coercions.items())
 
 
 def _without_rule(rule: sigma.SigmaCorrelation, i: int) -> sigma.SigmaCorrelation:
@@ -912,19 +1109,20 @@ def make_sigma_tests(query: sigma.SigmaQuery) -> SigmaTests:
     equal: list[str] = []
     left: list[str] = []
     wrong: list[tuple[str, Judge, sigma.SigmaQuery]] = [(words, judge(m), m) for words, m in mutants_of(query)]
+    wrong += [(words, other, query) for words, other in _coercing_judges(query)]
     wrong += [(f"reading {words}", judge(query, reading), query) for words, reading in readings(query)]
     for words, other, mutant in wrong:
         killer = _find_separating_log(logs, right, other, _places)
         if killer is None:
-            detections = {rule for rule in sigma.rules_of(mutant) if isinstance(rule, sigma.SigmaDetection)}
-            both = search if detections <= set(search.detections) else LogSearch((query, mutant))
+            both = search if search.knows(mutant) else LogSearch((query, mutant))
             if mutant is not query and _agree(query, mutant, both):
                 equal.append(words)
                 continue
+            own = None if both is search else list(islice(both.logs(Random(0)), MOST_LOGS_OF_MISTAKES))
             for said in (_places, _said):  # many converters say no more than where alerts are
                 killer = _find_separating_log(logs, right, other, said)
                 if killer is None:
-                    tried = islice(logs_to_try() if both is search else both.logs(Random(0)), MOST_LOGS_OF_TESTS)
+                    tried = islice(logs_to_try(), MOST_LOGS_OF_TESTS) if own is None else own
                     found = find_log(tried, right, other, said)
                     logs += [] if found is None else [found]
                     killer = None if found is None else len(logs) - 1

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final, Literal, TypeAlias
 
 from cerify.semantics.packages import installed, pa, pc
@@ -477,34 +479,48 @@ MOST_COMPARED = 2_000  # pairs of states
 def match_same_texts(one: str, other: str) -> bool:
     """Return whether two regular expressions match the same texts; False also where that takes too long to decide.
 
-    Both automata are followed side by side. One character stands for all characters that look the same to both.
-
     >>> match_same_texts("[0-9]+", "[0-9][0-9]*"), match_same_texts("a+", "a*")
     (True, False)
 
     Raises PatternError, and NotCovered for one that only RE2 can match.
     """
+    return not any(True for _ in differing_texts(one, other))
+
+
+def differing_texts(one: str, other: str) -> Iterator[str | None]:
+    """Yield a shortest text that only the first of two regular expressions matches, and one that only the other does.
+
+    Both automata are followed side by side. One character, printable if possible, stands for all characters that look
+    the same to both. None at the end says that the search stopped at its limit. Raises as `match_same_texts`.
+
+    >>> [*differing_texts("^a{2}$", "^a{2,3}$")]
+    ['aaa']
+    """
     both = _Automaton(parse(one)), _Automaton(parse(other))
     ranges = [*WORD, (10, 10), *(pair for a in both for read, _ in a._reads.values() for pair in read)]
-    letters = [
-        chr(code)
-        for code in sorted({0, *(low for low, _ in ranges), *(high + 1 for _, high in ranges)})
-        if code < 0x110000
-    ]
+    bounds = sorted({0, LAST + 1, *(low for low, _ in ranges), *(high + 1 for _, high in ranges)})
+    choices = [range(low, min(high, low + 128)) for low, high in pairwise(bounds)]
+    letters = [next((c for c in map(chr, codes) if c.isprintable()), chr(codes[0])) for codes in choices]
+    letters.sort(key=lambda c: (not c.isprintable(), c))
     begin = both[0].start, both[1].start, ""
-    seen, pending = {(begin[0], begin[1], "")}, [begin]
+    seen, pending = {(begin[0], begin[1], "")}, deque([begin])
+    sides = {True, False}  # which expression alone may still match a text
     while pending:
-        mine, theirs, before = pending.pop()
-        if both[0].accepts(mine, before) != both[1].accepts(theirs, before):
-            return False
+        mine, theirs, text = pending.popleft()
+        accepted = both[0].accepts(mine, text[-1:]), both[1].accepts(theirs, text[-1:])
+        if accepted[0] != accepted[1] and accepted[0] in sides:
+            sides.remove(accepted[0])
+            yield text
+            if not sides:
+                return
         for c in letters:
-            then = both[0].step(mine, before, c), both[1].step(theirs, before, c)
+            then = both[0].step(mine, text[-1:], c), both[1].step(theirs, text[-1:], c)
             if any(then) and (key := (*then, _kind(c))) not in seen:
                 if len(seen) >= MOST_COMPARED:
-                    return False
+                    yield None
+                    return
                 seen.add(key)
-                pending.append((*then, c))
-    return True
+                pending.append((*then, text + c))
 
 
 TESTS: Mapping[Assertion, Callable[[str, str], bool]] = {

@@ -8,7 +8,7 @@ import ipaddress
 import math
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from itertools import chain, islice, pairwise, product
+from itertools import chain, combinations, islice, pairwise, product
 from typing import Any, TypeAlias, assert_never
 
 from cerify.automata.algebra.values import decidable, samples_of_strings
@@ -23,11 +23,13 @@ from cerify.semantics.patterns import (
     RegexConcatenation,
     RegexRepeat,
     RegexTest,
+    differing_texts,
     parse,
 )
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import Value
 
+MOST_PAIRS = 20  # of regular expressions of a field, of which texts are sought that one of them matches
 Block: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
@@ -61,6 +63,7 @@ def _all_near(tests: list[eql.Condition]) -> Iterator[Value]:
     blocks = [network for text in sorted(written) if (network := network_of(text)) is not None]
     if blocks:
         yield from ("8.8.8.8", "2001:4860:4860::8888", *_addresses(blocks, set(texts)))
+        yield from (address for block in blocks for address in _with_its_first_letters(block))
     yield from (c for c in constants if isinstance(c, str | int | float) and not _is_wild(c))
     for number in numbers:
         yield from (number - 1, number + 1, number + 0.5, number - 0.5)
@@ -69,7 +72,7 @@ def _all_near(tests: list[eql.Condition]) -> Iterator[Value]:
     yield from ((a + b) / 2 for a, b in pairwise(numbers))
     yield from ("q", "other", "", 0, 1, True, False)
     patterns = {
-        pattern
+        f"(?i:{pattern})" if test.operator == "regex~" else pattern
         for test in tests
         if isinstance(test, eql.ValueLookup) and test.operator in ("regex", "regex~")
         for pattern in test.values
@@ -80,6 +83,9 @@ def _all_near(tests: list[eql.Condition]) -> Iterator[Value]:
             yield from islice(samples_of_strings((), (pattern,)), 20)
         with suppress(PatternError):
             yield _sample(parse(pattern))
+    for pair in islice(combinations(sorted(patterns), 2), MOST_PAIRS):
+        with suppress(PatternError):
+            yield from filter(None, differing_texts(*pair))
     for test in tests:
         yield from islice(samples_of(language_of(test) or ()), 200)
     for text in texts:
@@ -130,6 +136,13 @@ def _addresses(blocks: list[Block], constants: set[str]) -> Iterator[str]:
         cases = map("".join, product(*map(same_folded, text)))
         yield from islice((other for other in cases if other not in constants), 1)
     yield "q" * (1 + max(map(len, constants)))
+
+
+def _with_its_first_letters(block: Block) -> Iterator[str]:
+    """Yield an address outside a block that begins with the same letters, as 100.1.1.1 for 10.0.0.0/8."""
+    octets = str(block.network_address).split(".")[: block.prefixlen // 8]
+    if block.version == 4 and octets and int(octets[-1]) in range(1, 26):
+        yield ".".join([*octets[:-1], f"{octets[-1]}0", *["1"] * (4 - len(octets))])
 
 
 def _spellings(address: ipaddress.IPv4Address | ipaddress.IPv6Address, others: int) -> Iterator[str]:

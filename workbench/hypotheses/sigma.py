@@ -49,7 +49,8 @@ SAYS: dict[str, str] = {
     "counted": "an event that several rules find: counts once; counts once each",
     "resolution": "times: are exact; are cut to seconds",
     "percentile": "a percentile between two values: is between them; is one of them",
-    "case": "texts without cased: match in any case; match in their own case; do so but for those with wildcards",
+    "case": "texts without cased: match in any case; match in their own case; match in any case if they have "
+    "wildcards, and in their own otherwise",
     "absent": "not of a test of an absent field: is true; is not",
 }
 """For each question of `SigmaReading`, the meanings of its answers, in their order.

@@ -1048,3 +1048,33 @@ def test_sums_of_no_numbers_and_alerts_without_fields() -> None:
     of_alerts = rules({**total, "rules": ["inner"]}, inner)
     assert found_by(of_alerts, two, **kept) == []
     assert found_by(of_alerts, two, **kept, **{"alert-fields": "group"}) == [0]
+
+
+@pytest.mark.parametrize(
+    ("detection", "said"),
+    [
+        ({"s": {"ip|cidr": "10.0.0.0/8"}, "o": {"k": "x"}, "condition": "o and not s"},
+         {"parentheses lost after not", "parentheses lost around or", "/7", "/9", "the text 10*"}),
+        ({"s": {"ip|cidr": "172.16.0.0/12"}, "condition": "s"}, {"the text 172*", "the text 172.*"}),
+        ({"s": {"k": "a_b%"}, "condition": "s"}, {"_ as a wildcard", "% as a wildcard"}),
+        ({"s": {"n|gte": 5}, "condition": "s"}, {"texts in n are compared as numbers", "texts in n are more than"}),
+        ({"s": {"n|fieldref": "m"}, "condition": "s"}, {"n|fieldref: m without case"}),
+        ({"s": {"k|re": "^ab{2,3}c+$"}, "condition": "s"},
+         {"|re: ab{2,3}c+$", "|re: ^ab{2,3}c+", "|re: ^ab{3,3}c+$", "|re: ^ab{1,3}c+$", "|re: ^ab{2,4}c+$",
+          "|re: ^ab{2,3}c*$", "in any case"}),
+    ],
+)  # fmt: skip
+def test_logs_find_what_converters_make_of_a_condition(detection: dict[str, Any], said: set[str]) -> None:
+    rule = {"title": "t", "name": "t", "logsource": {"category": "test"}, "detection": detection}
+    found = make_sigma_tests(parse(show_documents([rule])))
+    kills = [words for test in found.tests for words in test.kills]
+    assert [one for one in said if not any(one in words for words in kills)] == []
+    assert not found.left
+
+
+def test_logs_find_groups_of_other_fields_and_added_texts() -> None:
+    body = {"type": "value_sum", "rules": ["a"], "condition": {"gt": 5, "field": "n"}, "group-by": ["who"]}
+    text = rules({**body, "aliases": {"who": {"a": "user"}}})
+    found = make_sigma_tests(parse(show_documents(list(yaml.safe_load_all(text))[:2])))
+    kills = {words for test in found.tests for words in test.kills}
+    assert {"t: grouped by kind too", "t: who is who in a", "t: texts in n are numbers"} <= kills
