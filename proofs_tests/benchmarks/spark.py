@@ -213,33 +213,42 @@ def written(plan: Callable[[], DataFrame]) -> None:
 
 def watched(work: Callable[[], object]) -> tuple[float, float, int]:
     """The seconds of some work, those of the CPU, and the most memory that one of Spark's workers had meanwhile."""
-    peak, done = 0, threading.Event()
+    peak, done, before = 0, threading.Event(), dict(_cpu())
+    after: dict[tuple[int, float], float] = {}
+
+    def look() -> None:
+        nonlocal peak
+        after.update(_cpu())
+        peak = max([peak, *_workers()])
 
     def watch() -> None:
-        nonlocal peak
         while not done.wait(0.2):
-            peak = max([peak, *_workers()])
+            look()
 
     thread = threading.Thread(target=watch)
     thread.start()
-    started, spent = time.perf_counter(), _cpu()
+    started = time.perf_counter()
     try:
         work()
-        return time.perf_counter() - started, _cpu() - spent, max([peak, *_workers()])
+        seconds = time.perf_counter() - started
+        look()
+        return seconds, sum(spent - before.get(process, 0.0) for process, spent in after.items()), peak
     finally:
         done.set()
         thread.join()
 
 
-def _cpu() -> float:
-    """The CPU seconds of this process and of all that it has begun: the JVM and Python's workers."""
-    here, total = psutil.Process(), 0.0
+def _cpu() -> Iterator[tuple[tuple[int, float], float]]:
+    """The CPU seconds of this process and of each that it has begun: the JVM and Python's workers.
+
+    A worker that Spark ends after a minute of idleness takes its seconds with it, so they are looked up all the time.
+    """
+    here = psutil.Process()
     for process in (here, *here.children(recursive=True)):
         try:
-            total += sum(process.cpu_times()[:4])  # with those of processes that have ended
-        except psutil.Error:
+            yield (process.pid, process.create_time()), sum(process.cpu_times()[:2])
+        except psutil.Error:  # it has ended
             continue
-    return total
 
 
 def _workers() -> Iterator[int]:
