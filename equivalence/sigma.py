@@ -731,7 +731,7 @@ def _agree(left: sigma.SigmaQuery, right: sigma.SigmaQuery, search: LogSearch, c
         return parts and mine == theirs and _thresholds_hold(one, other, claim)
 
     def all_alike(one: sigma.SigmaRule, other: sigma.SigmaRule) -> bool:
-        return alike(one, other, claim)
+        return alike(one, other, claim) or alike(_named_by_fields(one), _named_by_fields(other), claim)
 
     return (
         len(left.rules) == len(right.rules)
@@ -740,6 +740,13 @@ def _agree(left: sigma.SigmaQuery, right: sigma.SigmaQuery, search: LogSearch, c
         and all(search.alphabet.implies(i, j) for i, j in implied)
         and search.alphabet.exact
     )
+
+
+def _named_by_fields(rule: sigma.SigmaRule) -> sigma.SigmaRule:
+    """Return the rule with its fields in place of its aliases, which alerts show but no other rule reads."""
+    if isinstance(rule, sigma.SigmaDetection):
+        return rule
+    return replace(rule, group_by=tuple(", ".join(fields) for fields in zip(*rule.keys, strict=True)))
 
 
 def _in_order(rule: sigma.SigmaCorrelation) -> sigma.SigmaCorrelation:

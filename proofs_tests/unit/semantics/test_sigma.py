@@ -439,6 +439,16 @@ def test_rules_are_compared(old: str, new: str, same: bool) -> None:
         assert at <= one ^ other
 
 
+@pytest.mark.parametrize(("field", "same"), [("to", True), ("host", False)])
+def test_an_alias_may_have_another_name(field: str, same: bool) -> None:
+    def written(alias: str, second: str) -> str:
+        return rules({"type": "temporal", "rules": ["a", "b"], "group-by": [alias], "timespan": "5s",
+                      "aliases": {alias: {"a": "from", "b": second}}})  # fmt: skip
+
+    found = compare_sigma(parse(written("who", "to")), parse(written("user", field)))
+    assert isinstance(found, SameRules if same else Different)
+
+
 COUNT = {"type": "event_count", "rules": ["a"], "group-by": ["user", "host"], "condition": {"gte": 5}}
 
 
