@@ -478,7 +478,11 @@ class Identification:
             return {}, []
         wrong = self.unexplained_by(found, told)
         small = [self.shrunk(one, found, SHRINKING // len(wrong)) for one in wrong]
-        suspects = [(one, self.suspects(one.question, about)) for one in small]
+        # A small question may have lost what made an answer depend on a value: then the one before it tells.
+        telling = [
+            one if self.suspects(one.question, about) else before for before, one in zip(wrong, small, strict=True)
+        ]
+        suspects = [(one, self.suspects(one.question, about)) for one in telling]
         refuted = dict[str, EngineQuestion]()
         for one, names in sorted(suspects, key=lambda pair: (len(pair[1]), len(pair[0].question.events))):
             concerned = [axis for axis in self.predictor.axes_of(one.question.query) if axis.name in named]

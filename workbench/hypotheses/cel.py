@@ -1203,6 +1203,7 @@ SHAPES = (
     ("A : A : B", types("A A A B A A A B")),
     ("A:+ ; A", types("A A A")),
     ("A:+ : A", types("A A A")),
+    ("A ; B", tuple({"type": "AB"[n % 2], "time": 6 - n} for n in range(6))),  # later and later: a buffer may end
     # One operator over another: a fault that each has only beside the other.
     ("A OR A:+", types("A A A")),
     ("A OR A+", types("A A A")),

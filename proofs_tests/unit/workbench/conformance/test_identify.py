@@ -6,7 +6,7 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from itertools import islice, takewhile
@@ -379,14 +379,25 @@ def from_the_second(question: EngineQuestion) -> EngineAnswer:
     return frozenset(m for m in told if spans[m] <= 2)  # type: ignore[misc]
 
 
-def latest_of_a_time_first(question: EngineQuestion) -> EngineAnswer:
-    """Events are sorted by time, and of one time the latest comes first, as from a heap."""
-    times = [event["time"] for event in question.events]
-    order = sorted(range(len(times)), key=lambda p: (times[p], -p))
+def in_order(question: EngineQuestion, order: Sequence[int]) -> EngineAnswer:
+    """What the definition answers for these events in this order, at their positions in the stream."""
     moved = question_on(question.query, [question.events[p] for p in order])
     told = predictor("cel").answer(moved, predictor("cel").default)
     places = (sorted(order[p] for p in m[1]) for m in told)  # type: ignore[union-attr, misc]
     return frozenset((some[-1], tuple(some)) for some in places)
+
+
+def latest_of_a_time_first(question: EngineQuestion) -> EngineAnswer:
+    """Events are sorted by time, and of one time the latest comes first, as from a heap."""
+    times = [event["time"] for event in question.events]
+    return in_order(question, sorted(range(len(times)), key=lambda p: (times[p], -p)))
+
+
+def late_dropped(question: EngineQuestion) -> EngineAnswer:
+    """Events are sorted by time, without those that come more than a second late, as by a watermark."""
+    times = [event.get("time", 0) for event in question.events]
+    kept = (p for p in range(len(times)) if max(times[: p + 1]) - times[p] <= 1)
+    return in_order(question, sorted(kept, key=lambda p: times[p]))
 
 
 def truncated_for_integers(question: EngineQuestion) -> EngineAnswer:
@@ -405,6 +416,7 @@ def truncated_for_integers(question: EngineQuestion) -> EngineAnswer:
         (from_the_second, "cel", {"window@attribute"}, "window@attribute", {}),
         (truncated_for_integers, "cel", {"constants", "floats"}, "constants", {"floats": "exact"}),
         (both_orders, "cel", {"event-order"}, "event-order", {}),
+        (late_dropped, "cel", {"event-order"}, "event-order", {"ties": "in-order"}),
         (latest_of_a_time_first, "cel", {"event-order"}, "ties", {"event-order": None}),
         (as_the_constant, "cel", {"constants", "integer-division"}, "integer-division", {"constants": "exact"}),
         (absent_as_zero, "cel", {"partition", "partition@absent"}, "partition@absent", {"partition": "filter"}),
