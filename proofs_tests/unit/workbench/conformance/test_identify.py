@@ -374,7 +374,7 @@ def from_the_second(question: EngineQuestion) -> EngineAnswer:
     """A window begins with the second event of a match, so that two events are in each."""
     wide = question.query.replace("WITHIN 2", "WITHIN 100")
     told = predictor("cel").answer(replace(question, query=wide), predictor("cel").default)
-    x = [event["x"] for event in question.events]
+    x = [event.get("x", 0) for event in question.events]
     spans = {m: max(x[p] for p in m[1][1:]) - min(x[p] for p in m[1][1:]) for m in told}  # type: ignore[union-attr]
     return frozenset(m for m in told if spans[m] <= 2)  # type: ignore[misc]
 
