@@ -66,13 +66,20 @@ class RuleInquiry:
 
     def search(self) -> None:
         """Find a guess, and ask about its rivals until none is left. When time runs out, the guess so far is kept."""
+        self.stopped = ""
         try:
             self.guess = self._fit()
             while self._asks_about_rivals():
                 self.guess = self._fit()
-        except (DiagnosisStopped, KeyboardInterrupt) as error:
+        except KeyboardInterrupt as error:
             self.peeler.stop(error)
-            self.stopped = self.peeler.stopped
+        except DiagnosisStopped as error:
+            self.stopped = str(error)
+            try:
+                self.peeler.watch.check()
+            except DiagnosisStopped as over:  # not just this rule's share of the time
+                self.peeler.stop(over)
+        self.stopped = self.peeler.stopped or self.stopped
         self.choices.watch = Watch()  # what was found is described, whatever time it is
         self.guess = self._confirmed(self.guess)
 
@@ -255,7 +262,8 @@ def defects_of_rules(
 ) -> tuple[list[Defect], list[CaseResult]]:
     """Return the defects behind the answers to rules, one for each cause, and the results of additional questions.
 
-    A defect has the wrong answers of all rules with this cause. Unexplained answers are a defect of their rule.
+    A defect has the wrong answers of all rules with this cause. Unexplained answers are a defect of their rule. Each
+    rule gets an equal share of the time that is left; a search that needed more goes on when all rules had theirs.
     """
     rules: dict[tuple[str, str], list[CaseResult]] = {}
     for result in results:
@@ -265,14 +273,19 @@ def defects_of_rules(
     for done, of in enumerate(failing):
         progress("looking for causes", done, len(failing))
         language = of[0].case.language
-        choices = Choices(language, held=peeler.oracle.find_choices(language), watch=peeler.watch)
+        watch = peeler.watch.part(1 / (len(failing) - done))
+        choices = Choices(language, held=peeler.oracle.find_choices(language), watch=watch)
         inquiries.append(RuleInquiry(peeler, choices, of))
         if any(_answer_of(one) for one in of) and not peeler.stopped:
             inquiries[-1].search()
+    for inquiry in inquiries:
+        if inquiry.stopped and not peeler.stopped:
+            inquiry.choices.watch = peeler.watch
+            inquiry.search()
     progress("looking for causes", len(failing), len(failing))
-    if peeler.stopped:
-        known = sorted({choice for one in inquiries for choice in one.guess})
-        for inquiry in inquiries:
+    known = sorted({choice for one in inquiries for choice in one.guess})
+    for inquiry in inquiries:
+        if peeler.stopped or inquiry.stopped:
             inquiry.adopt(known)
     _agree(inquiries)
     found = [_defect_of_choice(c, inquiries) for c in dict.fromkeys(c for one in inquiries for c in sorted(one.guess))]

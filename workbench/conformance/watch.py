@@ -53,6 +53,10 @@ class Watch:
         """Return the seconds until this share of the time is over; 0 or less afterwards."""
         return share * self.seconds - (self.clock() - self._started)
 
+    def part(self, share: float) -> Watch:
+        """Return a watch for this share of the seconds that are left."""
+        return Watch(share * self.seconds_left(), stopped=self.stopped, clock=self.clock)
+
     def check(self, share: float = 1.0) -> None:
         """Raise DiagnosisStopped if the search is over, or has used this share of its seconds.
 

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -44,7 +45,7 @@ from cerify.conformance.model import ASKED, Case, CaseResult, Defect
 from cerify.conformance.oracle import Oracle, SecondOpinionIn, second_opinion, stream_of
 from cerify.conformance.peeling import ABSENT, INTERRUPTED, Peeler, elements, without
 from cerify.conformance.report import cause_text
-from cerify.conformance.rule_causes import MOST_ASKED, NONE_FOUND, defects_of_rules
+from cerify.conformance.rule_causes import MOST_ASKED, NONE_FOUND, RuleInquiry, defects_of_rules
 from cerify.conformance.run import ALIKE, judge_all_again, judged_again, reconsidered, same_error, search
 from cerify.conformance.watch import AllowanceOver, DiagnosisStopped, Watch
 from cerify.equivalence.differential import CampaignPlan, judge
@@ -1177,6 +1178,32 @@ def test_a_search_that_ends_early_describes_what_it_found_and_tries_it_on_the_ot
     assert (window.likeliest, rest.causes) == (("window", "unlimited"), ())
     assert {id_.partition(":")[0] for id_ in window.cases} == {"0.yml", "1.yml"}
     assert rest.description == "the search stopped after 1 s"
+
+
+def test_each_rule_gets_a_share_of_the_time_and_then_what_others_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first rule of a folder took all of it, and no cause of the others was looked for."""
+    EVENT, ALERT = {"type": "event"}, Match(0, (0,))
+    results = [
+        CaseResult(
+            Case(name, "f", "", "sigma", RULE.format(name, ", condition: {gte: 2}"), None, [EVENT], "matches", []),
+            "failed",
+            [ALERT],
+        )
+        for name in ("event_count", "temporal")
+    ]
+    left: list[tuple[str, int]] = []
+
+    def fit(inquiry: RuleInquiry) -> frozenset[Choice]:
+        left.append((inquiry.results[0].case.id, round(inquiry.choices.watch.seconds_left(), -1)))
+        while "event_count" in left[-1]:
+            inquiry.choices.watch.check()
+        return frozenset()
+
+    monkeypatch.setattr(RuleInquiry, "_fit", fit)
+    monkeypatch.setattr(RuleInquiry, "_asks_about_rivals", lambda self: False)
+    peeler = Peeler(lambda case, *_: results[0], watch=Watch(1000, clock=count().__next__))
+    defects_of_rules(peeler, results, progress_of)
+    assert left == [("event_count", 500), ("temporal", 500), ("event_count", 490)]
 
 
 @pytest.mark.thorough
