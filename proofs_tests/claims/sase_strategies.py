@@ -179,7 +179,7 @@ NOT_GOOD = {
     "c.x = 1 or a.x = 1": "a.x = 1",
     "b[i].x > b[i-1].x or b[1].x = 1": "b[1].x = 1",
     "not (c.x = 1 and a.x = 1)": "not (c.x = 1 and a.x = 1)",
-    "(c.x = 1 and c.x > a.x) or c.x = 2": "no clause",
+    "(c.x = 1 and c.x > a.x) or c.x = 2": "not a clause",
     "c.x > b[i].x": "b[i].x",
 }
 

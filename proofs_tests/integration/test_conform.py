@@ -147,7 +147,7 @@ def test_features_are_listed_without_an_engine(run: Run) -> None:
         (case("A ;; B", "[]"), "line 2: the field 'query': ';' is not expected here"),
         (
             case("A", '[{"at": 3, "events": [3]}]'),
-            "line 2: the field 'matches': the match {'at': 3, 'events': [3]} speaks",
+            "line 2: the field 'matches': the match {'at': 3, 'events': [3]} has a position beyond the 1 events",
         ),
         (
             case("A", '[{"at": 0, "events": [0]}, {"at": 0, "events": [0]}]'),

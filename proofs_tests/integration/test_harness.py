@@ -51,10 +51,10 @@ def children() -> set[int]:
         ("hangs", "timeout", "no answer within 1 s"),
         ("hangs with a child", "timeout", "no answer within 1 s"),
         ("floods a line", "protocol", f"a line of more than {LONGEST_LINE} bytes"),
-        ("floods lines", "protocol", "the id 'flood', where 'second' was asked"),
+        ("floods lines", "protocol", "the id 'flood', but the question has 'second'"),
         ("nonsense", "protocol", "not JSON"),
         ("another schema", "protocol", 'at matches[0].at: "two" is not of type "integer"'),
-        ("another id", "protocol", "the id 'somebody else', where 'second' was asked"),
+        ("another id", "protocol", "the id 'somebody else', but the question has 'second'"),
         ("a repetition", "failed", "more than once"),
         (
             "a null beside",
@@ -110,7 +110,7 @@ def test_reading_an_answer_is_bounded_by_the_time_limit(monkeypatch: pytest.Monk
     ("how", "outcome", "says"),
     [
         ("a long skip", "skipped", "a… (2,345 more characters)"),
-        ("a long id", "protocol", "… (2,3"),
+        ("a long id", "protocol", "… (2,4"),
         ("a long key twice", "protocol", "… (2,3"),
         ("a long translation", "failed", "… (2,345 more characters)"),
         ("wrong matches", "failed", "of its wrong matches are left out here"),

@@ -189,7 +189,8 @@ def test_no_cause_of_a_composed_engine_is_wrong(seed: int) -> None:
     assert counted["right"] or counted["unseen"]
 
 
-@pytest.mark.parametrize("seed", sampled(range(28), (9,)))
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", range(28))
 def test_causes_of_a_converter_that_show_only_together_are_named(seed: int) -> None:
     """With one of its choices alone, answers contradict it; all: the campaign with --sigma."""
     counted, wrong = judged(*composed_of_sigma(seed), hidden=False)
