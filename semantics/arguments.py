@@ -136,8 +136,8 @@ class Budget:
 
     @contextmanager
     def timed(self) -> Iterator[None]:
-        """Return a context in which `check_time` raises once these seconds, or those of a surrounding context, are
-        over.
+        """Return a context in which `check_time` raises once the budget's seconds, or those of a surrounding context,
+        are over.
 
         In the context, nesting too deep for Python and numbers too long for Python to write raise BudgetExceeded too.
         """
@@ -233,7 +233,7 @@ def choices(kind: type) -> dict[str, tuple[str, ...]]:
 
 
 def vary_reading(decided: Any) -> dict[tuple[str, str], Any]:
-    """Return each reading that differs from `decided` in one answer, by the question and that answer."""
+    """Return each reading that differs from `decided` in one answer, keyed by the question and that answer."""
     return {
         (name, answer): replace(decided, **{name: answer})
         for name, answers in choices(type(decided)).items()

@@ -300,7 +300,7 @@ def table_of_values(
 
 
 def values_in(column: pa.ChunkedArray) -> list[Value | None]:
-    """Return the values of a column of a type in ARROW, None for a null."""
+    """Return the values of a column whose type is in ARROW, with None for each null."""
     if pa.types.is_timestamp(column.type):
         # read as ticks from the epoch: as_py of a zoned timestamp needs a time zone database
         if is_nanoseconds(column.type):
@@ -410,7 +410,7 @@ def lossless(column: pa.ChunkedArray, value_type: ValueType, field: str, place: 
     """Return the column in the Arrow type of this value type. Raises InputError, with the row, for a value that would
     change.
 
-    Times with nanoseconds keep them.
+    Times keep their nanoseconds.
     """
 
     def convert(values: pa.ChunkedArray) -> pa.ChunkedArray:

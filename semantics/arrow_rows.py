@@ -125,7 +125,9 @@ def flat_table(table: pa.Table, name: str, place: RowLocation) -> pa.Table:
 def _types(
     types: pa.ChunkedArray, origin: str, name: str, place: RowLocation, coded: bool, default_type: str | None
 ) -> pa.ChunkedArray:
-    """Return the column of event types as texts. Numbers become their texts, lists of one element that element."""
+    """Return the column of event types as texts. Numbers become their texts; a list of one element becomes this
+    element.
+    """
     if coded and not types.null_count and has_each_text_once(types):
         empty = any(pc.any(pc.equal(chunk.dictionary, "")).as_py() for chunk in types.chunks)
         if not empty:
@@ -193,8 +195,8 @@ def timed_table(
     """Return a table that `fitted_table` can read: it has a type column and parsed times, and replaced columns are
     gone.
 
-    Times are the columns of `FieldReading.timed_fields`. A column of lists becomes its numbers of elements if the
-    schema has that attribute. Also returns warnings. Raises InputError, IllFormed.
+    Times are the columns of `FieldReading.timed_fields`. A column of lists is replaced by the number of elements of
+    each list if the schema has that attribute. Also returns warnings. Raises InputError, IllFormed.
     """
     table = _counted_lists(flat_table(table, name, place), schema)
     table = with_type(table, reading.type_column, reading.default_type)
@@ -226,7 +228,7 @@ def timed_table(
 
 
 def _counted_lists(table: pa.Table, schema: Schema) -> pa.Table:
-    """Replace each column of lists x by the attributes of it that the schema has.
+    """Replace each column x of lists by the attributes made from x that are in the schema.
 
     These are `x.count`, the number of elements, and `x.any.v`, whether v is an element.
     """

@@ -125,7 +125,10 @@ def _checked_years(
 def _by_values(
     column: pa.ChunkedArray, field: str, how: TimeReading, place: RowLocation, declared: bool = False
 ) -> tuple[pa.ChunkedArray, str | None]:
-    """Parse the column value by value with Python's definition: texts, and columns with a wrong value, to name it."""
+    """Convert the column value by value, by the definition for Python's values; a wrong value is named by its row.
+
+    Texts are converted here, and so are columns with a wrong value.
+    """
     if column.type == ARROW["string"] and how == TimeReading():
         start = next(cell.as_py() for chunk in column.chunks for cell in chunk if cell.is_valid)
         if IS_DATE_TIME.fullmatch(start):

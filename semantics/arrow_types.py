@@ -75,7 +75,7 @@ def nanosecond_type() -> pa.DataType:
 
 
 def array_of_times(times: Sequence[datetime | None]) -> pa.Array:
-    """Return the times as an array of microseconds, or of nanoseconds if one has any. Raises OverflowError."""
+    """Return the times as an array of microseconds, or of nanoseconds if a time has any. Raises OverflowError."""
     if not has_nanoseconds(times):
         return pa.array(times, ARROW["timestamp"])
     return pa.array([None if time is None else nanoseconds(time) for time in times], pa.int64()).cast(nanosecond_type())

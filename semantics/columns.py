@@ -45,9 +45,7 @@ class _Inexact(Exception):
 
 
 def mask(predicate: pred.Predicate, table: pa.Table) -> pa.BooleanArray:
-    """Return whether the predicate holds for each row: Booleans without nulls. For each row the answer is that of
-    predicates.holds.
-    """
+    """Return for each row whether the predicate holds, as `predicates.holds` defines it. The result has no nulls."""
     result = combined(predicate, lambda P: _mask(P, table), pc.invert, pc.and_, pc.or_)
     if isinstance(result, pa.Scalar):
         return pa.repeat(result, table.num_rows)

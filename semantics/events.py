@@ -120,14 +120,14 @@ class Stream(Sequence[Event]):
     or polars, or anything with `__arrow_c_stream__`. A table has the column "type" without nulls, and its columns are
     converted to the types in ARROW if that loses nothing. Values may be None, for an absent attribute, scalars of
     NumPy, dates, and times without an offset, taken as UTC. In mappings and tables, texts that are ISO 8601 times
-    become times (docs/decisions/times.md); in events they stay texts. Raises InputError for other values in events;
-    mappings and tables are read without them, and `require_read` raises the reason.
+    become times (docs/decisions/times.md); in events they stay texts. Other values in events raise InputError. In
+    mappings and tables the attributes with other values are left out, and `require_read` raises the reason.
 
     columns: the columns of the table or file, else None.
-    fits: whether the events are known to fit the schema. `match` requires it, and so does `as_stream`, which also takes
+    fits: whether the events are known to fit the schema. `match` checks this, and so does `as_stream`, which also takes
         files and other names of columns.
     unread: the fields of the data that the events do not have, each with the reason.
-    renamed: the attributes as which fields are read, by the names of the fields in the data.
+    renamed: for each field that was renamed, the attribute as which it is read.
     """
 
     def __init__(self, events: Events = (), schema: Schema | None = None, columns: list[str] | None = None) -> None:
@@ -246,7 +246,7 @@ class Stream(Sequence[Event]):
             self.columns = None if self.columns is None else [*self.columns, name]
 
     def known_attributes(self, names: Iterable[str]) -> list[str]:
-        """Return the names; a test for an element that no list has is replaced by the likely spellings."""
+        """Return the names; a name that tests for an element that no list has is replaced by likely spellings."""
         meant = [name for others in self._meant.values() for name in others]
         return list(dict.fromkeys([*(name for name in names if name not in self._meant), *meant]))
 

@@ -102,11 +102,12 @@ def read_stream(
       >>> cerify.read_stream(file)[1]
       Event(type='B', attributes={'x': 2})
 
-    The format is that of the file's suffix, or else of its first bytes, unless it is given. With a schema every value
+    Without `format`, the file's suffix tells the format, or else its first bytes do. With a schema every value
     has to fit it. Without one, fields that cannot be attributes are left out, and `Stream.require_read` raises the
     reason. type_column and time_column are the fields that hold an event's type and its time, which become "type" and
-    "time"; both may be paths into objects. default_type is the type of events without that field; None makes them an
-    error. attributes are the attributes that you need, None for all: other columns of a Parquet file are not read.
+    "time"; both may be paths into objects. default_type is the type of events without a type; with None such an event
+    is an error. attributes are the attributes that you need, None for all: other columns of a Parquet file are not
+    read.
 
     A time is ISO 8601, a timestamp, or a number since 1970. time_unit is the unit of such numbers ("s", "ms", "us",
     "ns"); None infers it, with an InputWarning unless it is seconds. time_format is the format of times in texts, as
@@ -241,7 +242,7 @@ def _read_file(
 
 
 def _format_of(path: Path) -> Format | None:
-    """Return the format for the suffix of a file, ignoring the suffix of a compression; None if it has no known one."""
+    """Return the format for the suffix of a file, ignoring the suffix of a compression; None for an unknown suffix."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in PACKED:
         suffixes.pop()
@@ -341,8 +342,8 @@ def read_schema(
 ) -> Schema:
     """Return the schema in a JSON file, or in the text itself if it starts with "{". Raises InputError, IllFormed.
 
-    For the name of a file of events, told by its suffix, return the schema that its events show. The columns and the
-    default type are those of `read_stream`; times is the way to read the time.
+    If the suffix says that it is a file of events, return the schema that its events show. The columns and the
+    default type are those of `read_stream`; times says how to read the time.
     """
     if text.lstrip().startswith("{"):
         return schema_of_json(parse_json(text, "schema"))
@@ -419,7 +420,7 @@ def _is_ocel(source: CsvSource) -> bool:
 
 
 def _csv(source: CsvSource, schema: Schema | None, reading: FieldReading) -> Stream:
-    """Return the stream of a CSV file: of a small file with clear columns in plain Python, else by Arrow.
+    """Return the stream of a CSV file. Plain Python reads a small file with clear columns, Arrow reads any other.
 
     Rows without a type of their own are read by Arrow where it is installed, which keeps the order of the columns.
     """
@@ -466,7 +467,7 @@ def _stream_of_table(
     place: Callable[[int], str],
     coded: bool = False,
 ) -> Stream:
-    """Return the stream of a table's rows: leniently without a schema, and with one so that each value fits it."""
+    """Return the stream of a table's rows. With a schema each value must fit it; without one, reading is lenient."""
     if schema is None:
         from cerify.semantics.arrow_rows import rows_of_table
 
@@ -573,8 +574,8 @@ def _read_parquet(source: CsvSource, reserved: Mapping[str, str], attributes: Se
 def _batch_rows(parquet: Any) -> int:
     """Return how many rows of a Parquet file are read at a time.
 
-    A text that repeats the beginning of the one before it, as DELTA_BYTE_ARRAY writes them, may be as long as all
-    texts of its part of the file: a quarter of a gigabyte of such texts is read at a time.
+    In the encoding DELTA_BYTE_ARRAY a text repeats the beginning of the text before it. So each text of a row group may
+    be as long as the whole column there; the rows that are read together then have at most a quarter of a gigabyte.
     """
     data = parquet.metadata
     groups = (data.row_group(g) for g in range(data.num_row_groups))
@@ -697,7 +698,7 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Replace the content of a file by these bytes, in the way of `write_whole`. Raises InputError."""
+    """Replace the content of a file by these bytes, as `write_whole` replaces a text. Raises InputError."""
     try:
         if path.exists() and not path.is_file():
             path.write_bytes(data)

@@ -5,9 +5,9 @@
     SEQUENCE '(?1).*(?2)' OF view, pay BY user
 
 A funnel has the parts that `cerify.funnel` takes: WITHIN, BY, START first, ORDER time or strict, BETWEEN not STEP, and
-MODE, a reading of ClickHouse's windowFunnel. Its row has the level of a key; that of a sequence, which only keys with a
-match have, the positions of the events that its conditions took. The levels are those of semantics/funnels.py, the
-matches those of semantics/sequence_patterns.py.
+MODE, a reading of ClickHouse's windowFunnel. Each key has one row of the answer, which has the key's level. Of a
+sequence, only keys with a match have a row; it has the positions of the events that the conditions took. The levels are
+those of semantics/funnels.py, the matches those of semantics/sequence_patterns.py.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _WORD = re.compile(rf"(?<![\w.])({'|'.join((*CLAUSES, 'OF'))})(?![\w.])")
 
 @dataclass(frozen=True)
 class SequenceQuestion:
-    """The question which keys have a match of a pattern of ClickHouse's sequenceMatch, and where.
+    """A question: which keys have a match of a pattern of ClickHouse's sequenceMatch, and where?
 
     steps: the conditions of the pattern: `(?1)` is the first step. by: the attribute that is the key.
     """
@@ -180,7 +180,7 @@ def _negated(between: str) -> str:
 
 
 def _parts_of(text: str, start: int) -> tuple[list[str], dict[str, tuple[str, Span]]]:
-    """Return the steps from a place of the text on, and by keyword the text of each clause with its place."""
+    """Return the steps that begin at a place of the text, and for each clause, by its keyword, its text and place."""
     parts: list[str] = []
     clauses: dict[str, tuple[str, Span]] = {}
     word, begun, at, depth = "", start, start, 0
@@ -251,7 +251,9 @@ def query_constructs(query: KeyedQuestion) -> frozenset[str]:
 
 
 def step_problems(question: KeyedQuestion, schema: Schema) -> Iterator[Problem]:
-    """Yield the problems of steps for these events: types and attributes that none has, values of two kinds."""
+    """Yield the problems of steps for these events: types and attributes that no event has, comparisons of values of
+    two kinds.
+    """
     between = question.between if isinstance(question, FunnelQuestion) else None
     for step in (*question.steps, *([between] if between is not None else [])):
         of_step = f"of the step {step.text!r}"

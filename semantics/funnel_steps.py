@@ -50,8 +50,9 @@ class FunnelWindow:
     window: Window
 
     def on_axis(self, unit: int, floating: bool) -> int | float:
-        """Return the largest allowed difference as a number on an axis; `unit` is the number for a second, or 1 of the
-        attribute.
+        """Return the largest allowed difference as a number on an axis.
+
+        unit: how much one second is on the axis; 1 for a window on an attribute.
 
         floating: whether the numbers on the axis are floats; else the result is rounded down.
         """
@@ -82,8 +83,8 @@ class FunnelQuestion:
 def parse_step(text: object) -> FunnelStep:
     """Return the step that a text writes: `view`, `view[price > 3]` or `[price > 3]`. Raises IllFormed, ParseError.
 
-    The event type stands before the bracket: plain, where it may have blanks and hyphens, or in double quotes as in a
-    query.
+    The event type stands before the bracket. It is in double quotes, as in a query, or plain; then it may have blanks
+    and hyphens.
 
     >>> parse_step("add to cart").type, parse_step('"add to cart"[price > 3]').type
     ('add to cart', 'add to cart')

@@ -70,7 +70,7 @@ def text_of(path: Path) -> str:
 def lines_of(path: Path) -> list[tuple[str, str]]:
     """Return the lines of a file that are not empty, each with its place, as in `a.jsonl, line 3`.
 
-    Raises InputError, see text_of.
+    Raises InputError in the same cases as `text_of`.
     """
     lines = text_of(path).split("\n")  # not splitlines: JSON may have the other line ends inside a string
     return [(line, f"{path}, line {n}") for n, line in enumerate(lines, 1) if line.strip()]

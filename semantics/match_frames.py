@@ -58,7 +58,7 @@ class PositionArrays:
         return PositionArrays(self.at[start:end], offsets - offsets[0], self.events[offsets[0] : offsets[-1]])
 
     def json_lines(self) -> str:
-        """Return each match as a line of JSON, without the last line's end."""
+        """Return each match as a line of JSON; the last line has no line break."""
         texts = pa.ListArray.from_arrays(pa.array(self.offsets, pa.int32()), pa.array(self.events).cast(pa.string()))
         positions, at = pc.binary_join(texts, ", "), pa.array(self.at).cast(pa.string())
         lines = pc.binary_join_element_wise('{"at": ', at, ', "events": [', positions, "]}", "")
@@ -87,7 +87,7 @@ class PositionArrays:
 def not_collecting() -> Iterator[None]:
     """Return a context in which Python does not collect garbage.
 
-    Matches are in no cycles, and collecting takes half of the time of making many.
+    Matches form no reference cycles, and collection would take half of the time of making many matches.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -129,7 +129,7 @@ class MatchColumns:
     def columns(self) -> dict[str, Sequence[Any]]:
         """Return the columns by name: `at`, `events`, one per variable, one per result, and `open` if a match is open.
 
-        They are lists, or arrays of Arrow where matches and stream are arrays.
+        The columns are lists; they are Arrow arrays if both the matches and the stream are arrays.
         """
         found = self._columns_of_matches() if self._arrays is None else self._columns_of_arrays(self._arrays)
         if self._open is not None:
@@ -158,7 +158,7 @@ class MatchColumns:
         return found
 
     def _columns_of_arrays(self, matches: PositionArrays) -> dict[str, Any]:
-        """Return the columns without making an event or a match: the type of an event stands for a variable."""
+        """Return the columns without making an event or a match; each event type serves as a variable."""
         table, number = self._S.table, len(matches)
         found = {"at": pa.array(matches.at, pa.int64()), "events": matches.lists()}
         coded = table[TYPE].combine_chunks().dictionary_encode()
@@ -183,7 +183,7 @@ class MatchColumns:
         return found
 
     def _bindings(self, match: Match) -> Iterable[tuple[str, tuple[int, ...]]]:
-        """Return the positions of each variable; without bindings the type of an event stands for one."""
+        """Return the positions of each variable; without bindings each event type serves as a variable."""
         if match.bindings is not None:
             # in the order of the first events, as a pattern is read
             return sorted(match.bindings, key=lambda one: one[1][:1])
@@ -223,7 +223,7 @@ def table_of_columns(columns: Mapping[str, Sequence[Any]]) -> pa.Table:
 
 
 def _array_of(values: Sequence[Any], kind: pa.DataType | None) -> pa.Array:
-    """Return an array; with nanoseconds if some time or interval has them, which Arrow would drop."""
+    """Return the values as an Arrow array. Times and intervals keep their nanoseconds, which Arrow alone would drop."""
     known = [value for cell in values for value in (cell if isinstance(cell, list) else [cell]) if value is not None]
     of_times = has_nanoseconds(known) and all(isinstance(value, datetime) for value in known)
     fine = {NanosecondTime, NanosecondInterval} & set(map(type, known))
@@ -337,8 +337,8 @@ def shown_cell(value: Any) -> str:
 class Matches(Sequence[Match]):
     """The matches of a query: a sequence that is equal to any list of the same matches.
 
-    They are made from matches, or from the arrays of compiled loops: as long as nobody asks for the objects, numbers
-    and columns come from the arrays.
+    They are made from objects, or from the arrays of compiled loops. Arrays give the number of matches and their
+    columns without making objects.
 
       >>> import cerify
       >>> found = cerify.match("A ; B", [{"type": "A"}, {"type": "B"}])
@@ -417,8 +417,8 @@ class Matches(Sequence[Match]):
     def to_pandas(self, stream: Events | str | Path | None = None, attributes: Sequence[str] | None = None) -> Any:
         """Return the table of to_arrow as a pandas data frame; bindings are dicts.
 
-        Positions count rows from 0, whatever the labels of a frame's rows are: of a frame that was filtered,
-        `frame.iloc[list(match.events)]` are the rows of a match. Raises ImportError where pandas is not installed.
+        Positions count rows from 0 and ignore the index of a frame: `frame.iloc[list(match.events)]` are the rows of a
+        match. Raises ImportError where pandas is not installed.
         """
         return self.to_arrow(stream, attributes).to_pandas(maps_as_pydicts="strict")
 

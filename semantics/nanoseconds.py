@@ -1,10 +1,11 @@
 """Times with nanoseconds, and differences between them, as subclasses of Python's datetime and timedelta.
 
-Logs of containers and of Windows write nine or seven digits of a second, and Python's datetime has six. Digits that are
-dropped turn "within 1 second" around. Numbers of nanoseconds in the place of times would lose what a time is: its
+Logs of containers and of Windows write nine or seven digits of a second, and Python's datetime has six. Dropping the
+other digits can change the answer to "within 1 second". Plain numbers of nanoseconds would lose what a time has: its
 comparison with `timestamp '…'`, its printing, its parts. As subclasses both are compared, subtracted and printed
-exactly by all code that knows datetime and timedelta; what carries microseconds only asks `microseconds`, which raises
-Unsupported. A time that is a whole number of microseconds is always a plain datetime, so equal times are of one class.
+exactly by all code that knows datetime and timedelta; code that is limited to microseconds calls `microseconds`, which
+raises Unsupported. A time that is a whole number of microseconds is always a plain datetime, so equal times are of one
+class.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ class NanosecondTime(datetime):
         return self if tz is UTC else self.whole.astimezone(tz)
 
     def replace(self, *args: Any, **fields: Any) -> datetime:  # type: ignore[override]
-        """Return the time with other fields; a microsecond that is given takes the place of all its digits."""
+        """Return the time with other fields; a given microsecond replaces all digits after the second."""
         changed = self.whole.replace(*args, **fields)
         keeps = len(args) < 7 and "microsecond" not in fields and changed.tzinfo is UTC
         return time_at_nanoseconds(nanoseconds(changed) + self.nanosecond) if keeps else changed
@@ -165,7 +166,9 @@ class NanosecondInterval(timedelta):
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
-        """Return the quotient of two intervals as the nearest float, or a part of this one, rounded to nanoseconds."""
+        """Return the quotient of two intervals as the nearest float; for a number, the interval divided by it, rounded
+        to nanoseconds.
+        """
         if isinstance(other, timedelta):
             return nanoseconds_of_interval(self) / nanoseconds_of_interval(other)
         return interval_of_nanoseconds(round(nanoseconds_of_interval(self) / Fraction(other)))

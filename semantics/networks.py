@@ -1,10 +1,11 @@
 """Ranges of IP addresses as regular expressions of the texts of their addresses.
 
-An attribute has an address as a text. So `x in cidr('10.0.0.0/8')` is a pattern, and whatever carries patterns carries
-it: evaluators of columns, the predicate algebra and the deciders. An address of IPv4 is four numbers from 0 to 255 in
-decimal, without leading zeros. An address of IPv6 has several texts, and all of them are in the pattern: digits of both
-cases, leading zeros, and `::` for any groups of zeros (RFC 4291, section 2.2). A dotted end, as in ::ffff:10.0.0.1, is
-read in ranges such as ::ffff:0:0/96 only, of at least 96 bits that are not all zero. Other texts are in no range.
+An attribute has an address as a text. So `x in cidr('10.0.0.0/8')` is a pattern, and all code that handles patterns
+handles it: evaluators of columns, the predicate algebra and the deciders. An address of IPv4 is four numbers from 0 to
+255 in decimal, without leading zeros. An address of IPv6 has several texts, and all of them are in the pattern: digits
+of both cases, leading zeros, and `::` for any groups of zeros (RFC 4291, section 2.2). A dotted end, as in
+::ffff:10.0.0.1, is read in ranges such as ::ffff:0:0/96 only, of at least 96 bits that are not all zero. Other texts
+are in no range.
 """
 
 from __future__ import annotations

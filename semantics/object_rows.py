@@ -2,7 +2,7 @@
 
 Each object has its own attributes, and objects of one file need not agree on them. So reading is lenient: a field that
 cannot be an attribute is left out of the events with the reason, which `Stream.require_read` raises for the queries
-that name it. To refuse the file instead would make logs useless whose interesting fields are fine. Objects inside
+that name it. Refusing the whole file would make a log useless even if its interesting fields are fine. Objects inside
 objects are attributes by their paths: {"process": {"name": "x"}} and {"process.name": "x"} are one attribute.
 """
 

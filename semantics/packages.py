@@ -62,7 +62,9 @@ def installed(name: str) -> bool:
 
 
 def require_installed(names: Iterable[str], extra: str) -> None:
-    """Raise MissingPackage, with all of these packages that are not installed, if there are any; `extra` brings all."""
+    """Raise MissingPackage if some of these packages are not installed. It names them, and the extra that brings
+    all.
+    """
     if missing := [name for name in names if not installed(name)]:
         listed = " and ".join(filter(None, (", ".join(missing[:-1]), missing[-1])))
         are = "is" if len(missing) == 1 else "are"

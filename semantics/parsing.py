@@ -328,7 +328,8 @@ COMPARATORS = {"≤": "<=", "≥": ">=", "≠": "!="}
 def parser_of(*packages: str) -> Lark:
     """Return the LALR parser for the grammars of these packages, joined in order; they may be in a zip file.
 
-    Where Python keeps its bytecode, the tables are kept beside it: they take ten times as long to build as to load.
+    The tables are stored beside Python's bytecode, if Python may write any: building takes ten times as long as
+    loading.
     """
     files = {PREDICATES: "predicates.lark"}
     grammar = "\n".join(str(get_data(one, files.get(one, "grammar.lark")) or b"", "utf-8") for one in packages)

@@ -107,7 +107,7 @@ class RegexChoice:
 
 @dataclass(frozen=True)
 class RegexRepeat:
-    """A part several times, from least to most; most is None for no limit."""
+    """A part that is repeated from `least` to `most` times; most is None for no limit."""
 
     part: Node
     least: int
@@ -143,7 +143,7 @@ def contains(ranges: Ranges, code: int) -> bool:
 
 
 def _folded(ranges: Ranges) -> Ranges:
-    """Return the characters with the other cases of their letters. Raises NotCovered for characters beyond ASCII."""
+    """Return the characters, and each of their letters in both cases. Raises NotCovered for characters beyond ASCII."""
     if ranges and ranges[-1][1] > 127:
         raise NotCovered("letters beyond ASCII under (?i)")
     letters = [chr(code) for low, high in ranges for code in range(low, high + 1) if chr(code).isalpha()]
@@ -491,7 +491,8 @@ def differing_texts(one: str, other: str) -> Iterator[str | None]:
     """Yield a shortest text that only the first of two regular expressions matches, and one that only the other does.
 
     Both automata are followed side by side. One character, printable if possible, stands for all characters that look
-    the same to both. None at the end says that the search stopped at its limit. Raises as `match_same_texts`.
+    the same to both. None at the end says that the search stopped at its limit. Raises the errors of
+    `match_same_texts`.
 
     >>> [*differing_texts("^a{2}$", "^a{2,3}$")]
     ['aaa']
@@ -548,7 +549,7 @@ def matches(pattern: str, value: object) -> bool:
 def flaw(pattern: str) -> str | None:
     """Return why a text is not a regular expression in RE2's syntax; None if it is one.
 
-    Raises MissingPackage, see matches.
+    Raises MissingPackage in the same cases as `matches`.
     """
 
     try:

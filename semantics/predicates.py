@@ -1,14 +1,15 @@
 """Tuple predicates, that is conditions on one event: their syntax tree, and their truth value on an event.
 
 A predicate is a decidable set of tuples (tods21, section 4, "CEA predicate"). Outside brackets the same tree is used
-for correlation: there an attribute names the variable whose events it ranges over. How a predicate is evaluated on
-whole columns is in columns.py; the two must agree, and a property test holds them together.
+for correlation: there an attribute names the variable whose events it ranges over. columns.py evaluates a predicate on
+whole columns, by the same rules; a property test compares the two.
 
 The rules, which every evaluator has to keep:
 - a comparison in which an attribute is absent, or of values of different kinds, is false; NaN is as in IEEE 754;
 - integers and floats compare exactly; integer arithmetic is exact, arithmetic with a float is that of binary64;
 - `/` is true division; division by zero has no value, so that a comparison with it is false;
-- booleans know = and != only, strings order by code point; `like` matches the whole string, in RE2's syntax.
+- Booleans compare by = and != only, strings are ordered by code point; `like` matches the whole string, in RE2's
+syntax.
 """
 
 from __future__ import annotations
@@ -35,14 +36,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """The value of an attribute of the events of a variable, which is None inside brackets."""
+    """An attribute of the events of a variable; inside brackets the variable is None."""
 
     name: str
     variable: str | None = None
 
 
 class _Written:
-    """A node that computes its hash once. Its values are equal only if their types are: in Python True == 1 == 1.0."""
+    """A node that computes its hash once. Equal nodes have values of equal types, because True == 1 == 1.0 in
+    Python.
+    """
 
     __slots__ = ("_hash",)
 
@@ -229,7 +232,7 @@ def evaluate(term: Term, value_of: Callable[[Attribute], Value | None]) -> Value
 
 
 def compare(comparator: Comparator, left: Value | None, right: Value | None) -> bool:
-    """Return the comparison of two values; false where either is absent or they are of different kinds."""
+    """Return whether a comparison holds; false if a value is absent or the values are of different kinds."""
     if left is None or right is None or (type(left) is not type(right) and kind(left) != kind(right)):
         return False
     if isinstance(left, bool) and comparator not in ("=", "!="):
@@ -282,7 +285,9 @@ def combined(
     conjunction: Callable[[T, T], T],
     disjunction: Callable[[T, T], T],
 ) -> T:
-    """Combine the results of `of_atom` for the atomic predicates as these are combined in the predicate."""
+    """Combine the results of `of_atom` for the atomic predicates by the predicate's own negations, conjunctions and
+    disjunctions.
+    """
 
     # no cycle of references, which would keep what of_atom holds, such as a table of events
     def combine(P: Predicate) -> T:
@@ -302,7 +307,8 @@ def combined(
 
 
 def outcomes(predicate: Predicate, of_atom: Callable[[Atomic], tuple[bool, bool]]) -> tuple[bool, bool]:
-    """Return whether the predicate can be true, and whether it can be false, given the same of each atomic predicate.
+    """Return whether the predicate can be true, and whether it can be false, given these two facts for each atomic
+    predicate.
 
     Atomic predicates count as independent of each other.
     """
@@ -316,7 +322,7 @@ def outcomes(predicate: Predicate, of_atom: Callable[[Atomic], tuple[bool, bool]
 
 
 def about(predicate: Predicate, variable: str | None) -> Predicate:
-    """Return the predicate about the attributes of this variable, or of the single event if it is None."""
+    """Return the predicate with this variable in all its attributes; None, as inside brackets, for a single event."""
     return mapped_predicate(predicate, lambda attribute: Attribute(attribute.name, variable))
 
 
@@ -618,7 +624,8 @@ TIMELESS = "WITHIN measures the time of events, and these have none, so that not
 def timeless(types: Iterable[Mapping[str, str | None]], span: Span | None) -> Iterator[Problem]:
     """Yield the problem of a window on the time if no event type has a time.
 
-    types: the attributes of each event type, with their value types. The advice names one that looks like a time.
+    types: the attributes of each event type, with their value types. The advice names an attribute that looks like a
+        time.
     """
     known = {name: type_ for attributes in types for name, type_ in attributes.items()}
     if TIME in known:
@@ -671,8 +678,8 @@ def never_true(
     span: Span | None,
     always: frozenset[str] = frozenset(),
 ) -> Iterator[Problem]:
-    """Yield a problem if no type of the holder makes a predicate on all its events true, or a type in `always` does
-    not.
+    """Yield a problem if a predicate on all events of the holder can be true for none of its types, or not for one in
+    `always`.
 
     always: the types that the holder surely has if it has an event at all. This function reports types that each lack
     one of the attributes needed together. For an attribute that no type has, see `lacking`.
@@ -696,7 +703,7 @@ def never_true(
 def _possible(atom: Atomic, R: str, schema: Schema) -> tuple[bool, bool]:
     """Return whether the predicate can be true, and whether it can be false, of an event of the type.
 
-    A comparison is false of an event that lacks one of its attributes; otherwise it counts as free.
+    A comparison is false of an event that lacks one of its attributes; any other may be true or false.
     """
     match atom:
         case Anything():

@@ -32,7 +32,7 @@ EFFECTS: dict[type, str] = {
 class AcrossKeys:
     """An operator that stands under a partition and sees the events of all keys.
 
-    partition: the outermost PARTITION BY around the operator that has the same attribute.
+    partition: a PARTITION BY around the operator; of several on one attribute, the outermost.
     """
 
     partition: cel.PartitionBy
@@ -59,7 +59,7 @@ def advice(attribute: str) -> str:
 
 
 def across_keys(phi: cel.Formula) -> Iterator[AcrossKeys]:
-    """Yield the operators under a partition that see the events of all keys: for each partition one of each kind.
+    """Yield the operators under a partition that see the events of all keys, one of each kind for each partition.
 
     Operators under a PER KEY on the partition's attribute do not count, whether it is inside or around the partition.
     """

@@ -168,9 +168,7 @@ def _unbound(variables: frozenset[str], types: Types, span: Span | None) -> Iter
 
 
 def _definite(phi: cel.Formula) -> Types:
-    """Return for each variable some event types: in every valuation of phi, it holds an event of each
-    of these types.
-    """
+    """Return for each variable the event types of which it certainly holds an event, in every valuation of phi."""
     match phi:
         case cel.EventAtom(R):
             return {R: frozenset({R})}
@@ -236,9 +234,9 @@ class _Asked:
 def unused(phi: cel.Formula) -> Iterator[Problem]:
     """Yield a problem for each IN whose variable has no use.
 
-    It has none if no filter names it, and PROJECT drops it, another IN hides it, or it is under UNLESS. The variable
-    that an event type binds by itself is never reported. All variables in the operands of AND have a use, because both
-    operands must bind them alike.
+    A variable has no use if no filter names it, and PROJECT drops it, another IN hides it, or UNLESS is around the IN.
+    The variable that an event type binds by itself is never reported. All variables in the operands of AND have a use,
+    because both operands must bind them alike.
     """
     pending = [(phi, _Asked())]
     while pending:

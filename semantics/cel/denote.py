@@ -83,8 +83,8 @@ def require_registered(phi: cel.Formula, predicates: Predicates) -> None:
 def in_relation(atom: cel.Named, sets: tuple[Events, ...], predicates: Predicates) -> bool:
     """Return whether the predicate of the atom is true of the events that its variables bind.
 
-    The function receives sets, so equal events once, unless it is registered WithRepetitions. Raises IllFormed if it
-    fails, or returns anything but True or False.
+    The function receives sets, in which equal events occur once, unless it is registered WithRepetitions. Raises
+    IllFormed if the function fails, or returns anything but True or False.
     """
     function = _function(atom, predicates)
     if not isinstance(predicates[atom.name], WithRepetitions):
@@ -204,7 +204,7 @@ SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 
 
 def meaning(phi: cel.Formula, S: Stream, i: int, j: int, predicates: Predicates = NO_PREDICATES) -> Valuations:
-    """Return the valuations of phi over S from i to j, by the clauses alone: for short streams, and as a reference.
+    """Return the valuations of phi over S from i to j, by the clauses alone. Use it for short streams, as a reference.
 
     Raises IllFormed and Unsupported for a registered predicate that fails or is missing. interpreter.py computes the
     same with memoization and a budget.

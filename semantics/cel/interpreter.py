@@ -43,8 +43,8 @@ class Extent:
     """Bounds on the valuations of a formula from i to j, by which the interpreter skips intervals.
 
     last: the types that the event at j can have, None for any; with another type there is no valuation. inherits:
-    whether the valuations are exactly those over any longer interval to j that use at least one event and none before
-    i.
+        whether any longer interval to j gives the same valuations, if those that use no event, or one before i, are
+        left out.
     """
 
     last: Types
@@ -162,9 +162,10 @@ class TimedValuations(frozenset[Valuation]):
 
 
 class _Memo:
-    """The memory for one formula: its extent, its valuations by interval, and by end j the least start i evaluated.
+    """The memory for one formula: its extent, its valuations by interval, and for each end j the least start i
+    evaluated.
 
-    Memories are found by the identity of the formula, so each keeps its formula alive: no other gets the same identity.
+    Memories are found by the identity of the formula. Each keeps its formula alive, so that no other formula gets it.
     """
 
     __slots__ = ("compares", "earliest", "inherits", "last", "phi", "valuations")
@@ -218,14 +219,14 @@ class Interpreter:
         return found
 
     def _compared(self, phi: cel.Formula, i: int, j: int) -> Valuations:
-        """Return the valuations of phi for a selection strategy to compare, which checks the clock on the way."""
+        """Return the valuations of phi for a selection strategy to compare; iterating over them checks the clock."""
         return TimedValuations(self.meaning(phi, i, j))
 
     def of_part(self, phi: cel.Formula, positions: tuple[int, ...], l: int, m: int) -> Valuations:
         """Return the valuations of phi over the stream of the events at these positions, from its event l to its event
         m.
 
-        It shares the budget.
+        The work counts against the same budget.
         """
         if positions not in self._parts:
             part = Stream([self.S[p] for p in positions])

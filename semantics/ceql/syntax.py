@@ -49,7 +49,7 @@ class CeqlQuery:
     strategy: the selection strategy; None for ALL.
     streams: the names after FROM, which have no effect, as a query is evaluated over one stream.
     keys: the attributes of PARTITION BY.
-    window: in CEL's counting, `n + 1` events for `n EVENTS`, and a difference of `n - 1` for `n [a]`.
+    window: the window as CEL counts it: `n + 1` events for `n EVENTS`, and a difference of `n - 1` for `n [a]`.
     """
 
     phi: cel.Formula

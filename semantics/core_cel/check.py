@@ -78,7 +78,7 @@ def defined_outside_iteration(phi: core.Formula) -> Variables:
 def free(phi: core.Formula) -> Variables:
     """Return the variables on which the complex events of phi depend, except those that an iteration chooses anew.
 
-    The paper has no name for them: by its clauses two valuations that agree here give phi the same complex events.
+    cep17 has no name for these variables. Two valuations that agree on them give phi the same complex events.
     """
     match phi:
         case core.CoreEventAtom(_, x):
@@ -150,8 +150,9 @@ def is_safe(phi: core.Formula) -> bool:
 
 
 def is_lp_normal(phi: core.Formula) -> bool:
-    """Return whether every unary filter is directly on the definition of its variable (section 5.2), AND and OR
-    expanded.
+    """Return whether every unary filter is directly on the definition of its variable (section 5.2).
+
+    AND and OR count as expanded.
 
     Several filters of one event directly on top of each other count as one: predicates are closed under intersection.
     """

@@ -39,7 +39,7 @@ def matches_of(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[
 
 
 def by_clauses(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[Match]:
-    """Return the same as `matches_of`, by the clauses of denote.py, for one valuation and position after the other.
+    """Return the same as `matches_of`, by the clauses of denote.py: one valuation and one position at a time.
 
     For short streams: with n events and v variables there are n to the power of v valuations. Raises BudgetExceeded.
     """

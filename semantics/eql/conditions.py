@@ -204,7 +204,7 @@ def _null_test(comparator: str, term: eql.Condition, reading: EqlReading) -> Cal
 
 
 def _term(node: eql.Condition, reading: EqlReading) -> Term:
-    """Return a function from one value for each field to the value of a term; None is null."""
+    """Return a function that computes a term, given one value for each field; None stands for null."""
     folded = reading.case == "folded"
     match node:
         case eql.EventField(name):
@@ -307,7 +307,7 @@ def _wildcard(pattern: str) -> str:
 
 
 def key_part(value: Value, reading: EqlReading = ELASTIC) -> tuple[str, Value]:
-    """Return the kind of a value and the value, by which keys are compared: in Python True equals 1."""
+    """Return a value with its kind. Keys are compared by such pairs, because True equals 1 in Python."""
     folds = reading.case == "folded" and isinstance(value, str)
     return kind(value), fold(value) if folds and isinstance(value, str) else value
 

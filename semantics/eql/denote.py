@@ -10,10 +10,11 @@ last**, if
 
 - the time of e is at most w after that of the first event (without maxspan: whatever the times are),
 - no event from the first one on, before e, is at u,
-- no missing event is in its gap: between the steps around it; before the first step, after the time of e less w; after
-  the last step, up to the time of the first event plus w.
+- no missing event is in its gap. A gap between two steps lies between their events. The gap before the first step
+  lasts from w before the time of e; the gap after the last step lasts until w after the time of the first event.
 
-Times count for nothing else: the order is that of the log. With more than one key no run sees another key's events.
+Times have no other use: the order of events is that of the log. With more than one key no run sees another key's
+events.
 
 Elastic's documentation says the same as a machine with one place for each step ("How sequence queries handle
 matches"); the evaluators follow that, and share nothing with this module but filters, keys and times of single events.
@@ -134,7 +135,7 @@ def _runs(view: _KeyView, meter: _Meter) -> Iterator[Run]:
 def _ended_between(run: Run, view: _KeyView, reading: EqlReading) -> bool:
     """Return whether an `until` event ends the run.
 
-    It does if it stands at the run's first event or later, and before the last; or as `EqlReading.until` says.
+    The event must be at the run's first event or later, and before the last; `EqlReading.until` has another rule.
     """
     if reading.until == "last":
         return any(run[0] < p <= run[-1] for p in view.until)
@@ -162,7 +163,7 @@ def _in_gap(p: int, before: int, run: Run, times: Sequence[Microseconds | None],
 def _of_sample(query: eql.EventSample, S: Sequence[Event], reading: EqlReading, meter: _Meter) -> Iterator[Match]:
     """Yield one match for each key: at the first event by which all steps have different events.
 
-    Of several choices it is the first one, by the position for the first step, then for the second, and so on.
+    Of several choices the match takes the first, by the position for the first step, then for the second, and so on.
     """
     at = [_by_key(query, step, S, reading, meter) for step in query.steps]
     for K in at[0]:

@@ -18,8 +18,8 @@ class EqlReading:
         (unknown).
     null_keys: events without a value of a key join no sequence (apart), or join each other (joined).
     maxspan: the span counts to the microsecond (exact), or is cut to whole seconds (seconds).
-    until: an event ends a sequence at or after its first event and before its last (between), or after its first event
-        up to and with its last (last).
+    until: an `until` event ends a sequence from the sequence's first event on and before its last (between), or after
+        its first event and until its last, which is included (last).
     """
 
     case: Literal["exact", "folded"] = "exact"

@@ -1,10 +1,10 @@
-"""Make the histories that decide prefix(E): by vldb92, section 2.3, o, it speaks of all that begin like the present
-one.
+"""Make the histories that decide prefix(E). By its definition (vldb92, section 2.3, item o), prefix(E) is about all
+histories that begin like the present one.
 
-Finitely many are enough. Of the future events, one is needed for each way in which the masks and arguments of E can
-turn out (`letters`). Of the lengths, those up to the number of pasts that E distinguishes (`distinguished_pasts`) are
-needed. If E takes place only after more events than that, E does not distinguish two of the pasts on the way, so the
-events between these two can be left out.
+Finitely many are enough. One future event is needed for each way in which the masks and arguments of E can turn out
+(`letters`). No history needs more future events than there are pasts that E distinguishes (`distinguished_pasts`): if E
+takes place only after more, E does not distinguish two of the pasts on the way, so the events between these two can be
+left out.
 """
 
 from __future__ import annotations
@@ -100,7 +100,10 @@ def _compared(test: pred.Predicate, span: Span | None) -> Iterator[tuple[str, Va
 
 
 def _representatives(values: list[Value]) -> Iterator[Value]:
-    """Yield the values, and of each kind of value one below, one above, and one between each two neighbours."""
+    """Yield the values and, for each kind of value, further values that represent all others.
+
+    For numbers these are one below all, one above all, and one between each two neighbours.
+    """
     by_kind: dict[str, set[Value]] = {}
     for value in values:
         by_kind.setdefault(kind(value), set()).add(value)

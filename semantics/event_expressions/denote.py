@@ -60,10 +60,10 @@ def free_variables(E: expr.Expression) -> Names:
 
 
 def find_scope_variables(body: expr.Expression, parameters: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the attribute variables of a scope that range over values, sorted: there is one expression for each value.
+    """Return the attribute variables of a scope that range over values, sorted.
 
-    The caller gives the values of parameters. A variable with a single place, as the argument of a primitive event, is
-    not a constraint and stands for any value.
+    Parameters do not: the caller gives their values. A variable that occurs once, as an argument of a primitive event,
+    does not either: it constrains nothing.
     """
     nodes = list(expr.subexpressions(body))
     mentioned = [X for node in nodes for X in (*arguments(node), *constrained(node))]
@@ -467,7 +467,7 @@ def definition(E: expr.Expression, each: expr.Expression = EVERY_EVENT) -> expr.
 
 
 def first(each: expr.Expression) -> expr.Expression:
-    """!relative(any, any), the definition of first (f)."""
+    """Return !relative(any, any), the definition of `first` (section 2.3, item f)."""
     return expr.ExpressionNot(expr.Relative((each, each)))
 
 
@@ -477,7 +477,7 @@ def after_by_pipe(E: expr.After) -> expr.Expression:
 
 
 def expanded(E: expr.Expression, each: expr.Expression = EVERY_EVENT) -> expr.Expression:
-    """Return the expression with every operator that has a definition replaced by it.
+    """Return the expression with every operator that has a definition replaced by its definition.
 
     Repeated parts of a definition are one shared object in the result, so its size does not explode. Raises
     BudgetExceeded if it is nested too deeply.

@@ -49,7 +49,7 @@ class ExpressionInterpreter:
     """Computes the meaning of an expression's parts over one stream; the clauses use it as their context.
 
     budget.valuations limits the total number of events in the histories to which expressions are applied, counted again
-    for each application. The error names the innermost expression that used more than half of it at once.
+    for each application. The error names the innermost expression that used more than half of this limit at once.
     """
 
     def __init__(self, E: expr.Expression, S: Stream, budget: Budget = Budget(), *, plain: bool = False) -> None:
@@ -123,7 +123,7 @@ class ExpressionInterpreter:
         return frozenset(found)
 
     def _about(self, E: expr.Expression, b: Bindings) -> Bindings:
-        """Return the bindings of the names that occur in E; its meaning does not depend on others."""
+        """Return the bindings of the names that occur in E; the meaning of E does not depend on other names."""
         if not b:
             return b
         if (names := self._names.get(id(E))) is None:

@@ -3,7 +3,8 @@
 The letters used for these trees, here and in every module of this package:
     E, F, G  expressions        h  a history            x, y  correlation variables, each of which names one event
     T        an event type      e  a position in it     X, Y  attribute variables, each of which has one value
-Two trees are equal if they are the same expression; where in a text they stood does not count.
+Two trees are equal if they are the same expression; where in a text they stood does not count. Below, (a) to (p) are
+the items of section 2.3.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ class ExpressionAnd(_Binary):
 
 
 class ExpressionNot(_Unary):
-    """!E: every other event of the history."""
+    """!E: every event of the history at which E does not take place."""
 
     WORD: ClassVar[str] = "Not"
 
@@ -200,13 +201,15 @@ class ExpressionVariable(_Node):
 
 
 class Constraint(_Node):
-    """X != Y, X = 5: a comparison of attribute variables, which stand in it as attributes."""
+    """X != Y, X = 5: a comparison of attribute variables; in `comparison` each is an Attribute with the variable's
+    name.
+    """
 
     comparison: Comparison
 
 
 class ExpressionNamed(_Node):
-    """complete(I): the expression of that name, its parameters being the arguments."""
+    """complete(I): the expression of that name, with these arguments for its parameters."""
 
     WORD: ClassVar[str] = "Named"
 

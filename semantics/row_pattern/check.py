@@ -254,7 +254,9 @@ def whole_part(e: rows.Expression) -> rows.Expression:
 
 
 def _rounded(e: rows.Expression, kind: Callable[[rows.Expression], ValueKind | None]) -> rows.Expression:
-    """Return TRUNC of a number, ROUND of a time and the difference of two TRUNCs of numbers as Oracle has them."""
+    """Return TRUNC of a number, ROUND of a time or a difference of two TRUNCs with Oracle's meaning; others
+    unchanged.
+    """
     match e:
         case rows.RowCall("DATE_TRUNC", (_, operand)) if kind(operand) == "number":
             return replace(whole_part(operand), span=e.span)
@@ -287,7 +289,7 @@ def _takes_numbers(e: rows.Expression, kinds: Collection[ValueKind | None], text
 
 
 def number_of_text(e: rows.Expression, text_numbers: TextNumbers) -> rows.Expression:
-    """Return the number in a text; a text without one stays, and gives NULL beside a number."""
+    """Return the number in a text; a text without a number stays, and gives NULL beside a number."""
     if isinstance(e, rows.RowConstant):
         value = combined(rows.Cast(e, "BIGINT"), [e.value], STANDARD)
         value = combined(rows.Cast(e, "DOUBLE"), [e.value], STANDARD) if value is None else value
@@ -503,7 +505,7 @@ def _keys(q: MatchRecognize) -> Iterator[Problem]:
 def _navigation(q: MatchRecognize) -> Iterator[Problem]:
     """Yield a problem for each misplaced PREV, NEXT, FIRST, LAST or aggregate, and for FINAL in DEFINE.
 
-    One is misplaced if it is inside another, or looks at no variable or at several.
+    Such a call is misplaced if it is inside another, or looks at no variable or at several.
     """
     for one in q.define:
         for node in subtrees(one.condition):

@@ -6,8 +6,9 @@ Letters, here and in every module of this package:
 
 A pattern denotes, at a row, a sequence of labellings in the order of preference. A labelling is feasible if each row's
 condition is true at the time the row is labelled; the match at a row is the first feasible labelling, or the first of
-the longest ones if the clause asks for the longest match. In WINDOW a row has the match at this row, with SEEK at the
-first row from it on that has one, over the rows of its frame alone.
+the longest ones if the clause asks for the longest match. In WINDOW each row has a frame, and a search at the row sees
+only the rows of the frame. It finds the match at this row; with SEEK, the match at the first row from it on that has
+one.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class Frame:
 
 
 def value(e: rows.Expression, f: Frame, r: int | None = None) -> Nullable:
-    """Return the value of an expression; inside a navigation or an aggregate, that in the row r."""
+    """Return the value of an expression; inside a navigation or an aggregate, its value in the row r."""
     match e:
         case rows.RowColumn(name, A):  # A.x outside of a navigation is LAST(A.x)
             if r is None:
@@ -209,9 +210,10 @@ class Meaning:
                 assert_never(p)
 
     def iterations(self, p: rows.Quantified, w: Labelling) -> Iterator[Labelling]:
-        """Yield the labellings by iterations: after each one it may stop or iterate, the preferred choice first.
+        """Yield the labellings by iterations of p; after each iteration it may stop or go on, the preferred choice
+        first.
 
-        If an iteration labels no row and was not needed, none follows it, unless the number is bounded (see
+        If an iteration labels no row and was not needed, no other follows, unless their number is bounded (see
         RowReading). The stack is explicit instead of Python's, since a match may be long.
         """
         endless = p.high is None or self.reading.bounded_iterations == "stop"
@@ -290,9 +292,7 @@ def searched(
 
 
 def visible_rows(q: MatchRecognize, r: int, length: int) -> range:
-    """Return the rows that a search at row r can label or look at: of the partition, or with WINDOW
-    of the row's frame.
-    """
+    """Return the rows that a search at row r can label or look at: the whole partition, or in WINDOW the row's frame."""
     if q.window is None:
         return range(length)
     return range(r, length if q.window.following is None else min(length, r + 1 + q.window.following))
@@ -331,8 +331,8 @@ def resumed(q: MatchRecognize, found: RowMatch, reading: RowReading) -> int:
 
 @dataclass(frozen=True)
 class LabelAttempt:
-    """A label that was tried on a row after the labels before it, and whether its condition is
-    true; None for unknown.
+    """An attempt to label a row: the labels up to it, and whether the condition of the last one is true (None:
+    unknown).
     """
 
     labels: tuple[str, ...]

@@ -34,8 +34,8 @@ Arguments = tuple[rows.Expression, ...]
 class SqlDialect:
     """A dialect of MATCH_RECOGNIZE.
 
-    nulls: where NULL is in an order that does not say. integer_division: see RowReading.
-    default_skip: AFTER MATCH SKIP where it is left out.
+    nulls: where NULL comes in an ORDER BY without NULLS FIRST or NULLS LAST. integer_division: see RowReading.
+    default_skip: the meaning of a clause without AFTER MATCH SKIP.
     measures_without_as: whether AS may be left out of a measure.
     bare_functions: whether CLASSIFIER and MATCH_NUMBER may stand without parentheses.
     backticks: whether backticks quote names, instead of double quotes.
@@ -60,7 +60,8 @@ class SqlDialect:
     texts: the other ways to write a text: with escapes after a backslash, raw as r'…', or between $$.
     match_operators: its operators between a text and a regular expression, and ILIKE.
     pattern_lists: whether LIKE may have ANY, SOME or ALL of several patterns, also after NOT.
-    casts: how a CAST to a whole number treats a fraction; it rounds halves away from zero, or to the even number.
+    casts: how a CAST to a whole number treats a fraction: halves are rounded away from zero or to even, or it is cut
+        off.
     whole_means: whether AVG of whole numbers is whole.
     text_numbers: which texts beside a number are read as numbers: constants only, or all.
     empty_is_null: whether the empty text is NULL.
@@ -535,7 +536,10 @@ Builder = Callable[[Arguments, SqlDialect, Span], rows.Expression]
 
 
 def _extreme(sign: Literal["<=", ">="]) -> Builder:
-    """Build GREATEST and LEAST: the first argument that none of the next ones exceeds; its size is quadratic."""
+    """Return a builder of LEAST (sign <=) or GREATEST (>=): the first argument that wins against all later ones.
+
+    The result is a CASE whose size is quadratic in the number of arguments.
+    """
 
     def build(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
         def wins(a: rows.Expression, b: rows.Expression) -> rows.Expression:
@@ -566,7 +570,9 @@ def _shifted(function: Literal["PREV", "NEXT"]) -> Builder:
 
 
 def _difference(function: str, dialects: frozenset[str] = frozenset()) -> Builder:
-    """Build the call of a function of a unit and two times; in some dialects DATEDIFF."""
+    """Return a builder of the call of a function of a unit and two times; in these dialects it calls DATEDIFF
+    instead.
+    """
 
     def build(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
         unit, start, end = arguments
@@ -606,7 +612,7 @@ def add_months(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Ex
 
 
 def plain_add_months(e: rows.Expression, dialect: SqlDialect) -> rows.Expression:
-    """Return the call of ADD_MONTHS for the expression that the dialect makes of it; another expression as it is."""
+    """Reverse `add_months`: return the call of ADD_MONTHS from which it builds this expression; others unchanged."""
     plain = e.otherwise if isinstance(e, rows.RowCase) else e
     if not isinstance(plain, rows.RowCall) or plain.function != "ADD_MONTHS":
         return e
@@ -627,12 +633,12 @@ def _dateadd(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expr
 
 
 def _by_interval(sign: Literal["+", "-"]) -> Builder:
-    """Build the call of a function of a time and an interval."""
+    """Return a builder for a function that adds an interval to a time, or subtracts it."""
     return lambda arguments, dialect, span: rows.Sum(arguments[0], sign, arguments[1])
 
 
 def _date_add(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
-    """Build DATE_ADD: of a time and an interval in BigQuery and DuckDB, else as DATEADD."""
+    """Build DATE_ADD: it takes a time and an interval in BigQuery and DuckDB, elsewhere the arguments of DATEADD."""
     if dialect.name in ("bigquery", "duckdb"):
         return rows.Sum(arguments[0], "+", arguments[1])
     return _dateadd(arguments, dialect, span)
@@ -652,7 +658,7 @@ def _date_sub(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Exp
 def _datediff(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
     """Build DATEDIFF of Databricks: complete units between two times.
 
-    With two arguments it has boundaries of days, from the second argument to the first.
+    With two arguments it counts boundaries of days, from the second argument to the first.
     """
     if dialect.name == "duckdb":
         return _date_diff(arguments, dialect, span)
@@ -662,7 +668,7 @@ def _datediff(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Exp
 
 
 def _truncated(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
-    """Build TRUNC of Oracle, and TIMESTAMP_TRUNC of BigQuery: of a time and a unit, days if it is left out."""
+    """Build TRUNC(time, unit) of Oracle or TIMESTAMP_TRUNC(time, unit) of BigQuery; without a unit, by days."""
     if dialect.name == "oracle":
         digits = arguments[1:] and isinstance(getattr(arguments[1], "value", None), int | float)
         if digits:
@@ -792,7 +798,7 @@ _FORMATS: Mapping[str, Mapping[str, str]] = {
 
 
 def _formatted(name: str) -> Builder:
-    """Build the text of a time in a format that is written out; a text of any value where there is none."""
+    """Return a builder of the text of a time in a constant format; without a format, of the text of any value."""
 
     def build(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
         if len(arguments) == 1:
@@ -835,10 +841,11 @@ ZERO_IS_ONE = frozenset({"oracle", "snowflake", "bigquery", "flink", "databricks
 
 
 def counted_from_the_end(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
-    """Build SUBSTRING, whose start counts from the end of the text where it is negative, but in the standard.
+    """Build SUBSTRING. A negative start counts from the end of the text, except in the standard.
 
-    A start before the text gives the empty text in Trino, Snowflake and Flink, NULL in Oracle, and elsewhere all of it.
-    A start of 0 gives the empty text in Trino, as a negative length does there, in Snowflake and in Databricks.
+    A start before the text gives the empty text in Trino, Snowflake and Flink, and NULL in Oracle. Elsewhere the text
+    is taken from its beginning. A start of 0 gives the empty text in Trino. A negative length gives the empty text in
+    Trino, Snowflake and Databricks.
     """
     text, start, *length = arguments
     if length and isinstance(size := getattr(length[0], "value", None), int) and size < 0:
@@ -865,7 +872,7 @@ def counted_from_the_end(arguments: Arguments, dialect: SqlDialect, span: Span) 
 
 
 def join_texts(left: rows.Expression, right: rows.Expression, span: Span) -> rows.Expression:
-    """Build left || right as Oracle has it: it passes over NULL, which is its empty text."""
+    """Build left || right as in Oracle, where NULL is the empty text."""
     if rows.RowConstant(None) in (left, right):
         return right if left == rows.RowConstant(None) else left
     empty = rows.RowConstant("")
@@ -885,7 +892,7 @@ EMPTIED = frozenset({"SUBSTRING", "TRIM", "REPLACE"})
 
 
 def null_if_empty(e: rows.Expression) -> rows.Expression:
-    """Return an expression with NULL in place of the empty texts of its functions, as Oracle has it."""
+    """Return an expression that is NULL where the function gives the empty text, as in Oracle."""
     if isinstance(e, rows.RowCase):
         return replace(e, otherwise=null_if_empty(e.otherwise))
     if not isinstance(e, rows.RowCall) or e.function not in EMPTIED:
@@ -900,7 +907,8 @@ def mean_of(e: rows.RowAggregate) -> rows.Expression:
 
 
 def whole_cast(e: rows.Cast, dialect: SqlDialect) -> rows.Expression:
-    """Return a CAST to a whole number as a dialect has it; where this is not rounded, it is a CASE of two.
+    """Return a CAST to a whole number with a dialect's meaning: a CASE if the dialect does not round halves away from
+    zero.
 
     A float of 2 to the power of 52 and more is whole. A text with a fraction is NULL here, see `with_days`.
     """
@@ -966,7 +974,7 @@ ORACLE_UNITS = {"DD": "DAY", "DDD": "DAY", "J": "DAY", "MM": "MONTH", "MON": "MO
 
 
 def _to_time(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
-    """Build TO_DATE and TO_TIMESTAMP: of a constant text with a format, else a CAST."""
+    """Build TO_DATE or TO_TIMESTAMP: the time of a constant text with a format, or else a CAST."""
     if len(arguments) == 1:
         return rows.Cast(arguments[0], "TIMESTAMP")
     text, written = arguments
@@ -984,7 +992,7 @@ def _to_time(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expr
 
 
 def _backwards(function: str) -> Builder:
-    """Build the call of a function of two times, the later one first, and a unit, as BigQuery has it."""
+    """Return a builder for BigQuery's order of arguments: two times, the later one first, then a unit."""
 
     def build(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
         unit, start, end = arguments[::-1]

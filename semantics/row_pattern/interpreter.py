@@ -201,7 +201,7 @@ class RowOutput:
         return zip((place for place, _ in shown), found, strict=True)
 
     def measures(self, match: NumberedMatch, seen: Sequence[int]) -> Iterator[OutputRow]:
-        """Yield the measures of a match in its rows of these numbers, from 1; 0 if it is empty."""
+        """Yield the measures of a match at these of its rows, numbered from 1; 0 stands for an empty match."""
         labels = labels_of(match)
         for current in seen:
             check_time()
@@ -209,7 +209,7 @@ class RowOutput:
             yield tuple(value(one.expression, f) for one in self.q.measures)
 
     def frame(self, match: NumberedMatch, labels: tuple[str, ...], current: int) -> Frame:
-        """Return the frame for measures in a match with these labels, in the row of that number."""
+        """Return the frame for measures in a match with these labels, at its row number `current`."""
         partition, s = self.place[match.events[0] if match.events else match.at]
         visible = visible_rows(self.q, self.place[match.at][1], len(partition))
         return Frame(partition, visible, s, labels, current, match.match_number, self.q.unions, self.reading)
@@ -227,7 +227,9 @@ class RowOutput:
         return replace(match, result=result_of(columns))
 
     def row_of(self, match: NumberedMatch) -> int:
-        """Return the position of the row whose search finds a match: its first row, in WINDOW that of the frame."""
+        """Return the position of the row whose search finds a match: the match's first row, or in WINDOW the frame's
+        row.
+        """
         return match.events[0] if match.events and self.q.window is None else match.at
 
     def _row(self, place: int, measures: OutputRow) -> OutputRow:

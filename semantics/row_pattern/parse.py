@@ -1,8 +1,8 @@
-"""From text to a clause of MATCH_RECOGNIZE or WINDOW, with errors that know their place in the text.
+"""Parse a clause of MATCH_RECOGNIZE or WINDOW; errors have their place in the text.
 
-The tree is the clause with its abbreviations written out: a simple CASE is one of comparisons, ALL ROWS PER MATCH shows
-empty matches, AFTER MATCH SKIP TO A is SKIP TO LAST A, and an identifier without quotation marks is in upper case where
-it names a variable.
+The tree is the clause with its abbreviations written out: a simple CASE becomes a CASE with comparisons, ALL ROWS PER
+MATCH shows empty matches, AFTER MATCH SKIP TO A is SKIP TO LAST A, and an identifier without quotation marks is in
+upper case where it names a variable.
 """
 
 from __future__ import annotations
@@ -124,7 +124,9 @@ class RowStructure(rows.RowNode):
 
 
 class RowPosition(rows.RowNode):
-    """MATCH_ROW_NUMBER(), in an aggregate of a measure. It stands in no clause: see `_Builder.measures`."""
+    """MATCH_ROW_NUMBER(), in an aggregate of a measure. It is not part of the parsed clause: see
+    `_Builder.measures`.
+    """
 
 
 @dataclass(frozen=True)
@@ -569,7 +571,7 @@ def _times(number: str, unit: timedelta) -> timedelta:
 
 
 def _fields_of(written: str, first: str, last: str, wrong: ParseError) -> timedelta:
-    """Return the interval of fields from one unit to another, as '1 02:30' from DAY to MINUTE."""
+    """Return the interval that fields write, such as '1 02:30' with the fields DAY to MINUTE."""
     if first not in _ENDS or last not in _ENDS or _ENDS.index(first) >= _ENDS.index(last):
         raise wrong
     units = _ENDS[_ENDS.index(first) : _ENDS.index(last) + 1]
@@ -581,7 +583,7 @@ def _fields_of(written: str, first: str, last: str, wrong: ParseError) -> timede
 
 
 def scalar_function(name: str, arguments: tuple[rows.Expression, ...], span: Span) -> rows.Expression | None:
-    """Return the call of a function of values, None if there is none of that name. Raises Unsupported."""
+    """Return the call of a function of values, None for an unknown name. Raises Unsupported."""
     if name == "CONCAT" and arguments:
         return replace(reduce(lambda left, right: rows.Sum(left, "||", right), arguments), span=span)
     known = SPELLINGS.get(name, name)
@@ -732,7 +734,7 @@ def _outside_brackets(text: str, span: Span, tokens: Sequence[Token]) -> str | N
 
 
 def _argument(text: str, span: Span, tokens: Sequence[Token]) -> str | None:
-    """Return the error for a missing argument, one too many, or one that the function does not take."""
+    """Return the error for an argument that is missing, superfluous, or not one that the function takes."""
     opened: list[int] = []
     for i, token in enumerate(tokens):
         if token.type == "LPAR":
@@ -1106,7 +1108,7 @@ class _Builder(ExpressionBuilder):
 def _in_the_match(e: rows.Expression, shifted: Collection[Span]) -> rows.Expression:
     """Return a measure in which LAG and LEAD, at these places, lead to rows of the match alone, as Snowflake has them.
 
-    Raises Unsupported where they are of a variable.
+    Raises Unsupported for LAG or LEAD of a variable.
     """
     if not e.operands:
         return e

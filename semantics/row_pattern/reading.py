@@ -18,10 +18,10 @@ DialectName = Literal[
 
 @dataclass(frozen=True, slots=True)
 class RowReading:
-    """One answer to each question that has several in use.
+    """One answer to each question that engines answer in several ways.
 
-    bounded_iterations: a quantifier with an upper bound takes iterations of no rows like others (counted), or stops
-        after one once it has its least number (stop), as a quantifier without an upper bound always does.
+    bounded_iterations: for a quantifier with an upper bound, an iteration of no rows counts like any other (counted),
+        or ends the iterations once their least number is reached (stop), as it always does without an upper bound.
     skip_to_nothing: AFTER MATCH SKIP TO a variable that no row of the match is labelled with is an error, or goes to
         the next row.
     skip_to_first: AFTER MATCH SKIP TO the first row of the match is an error, or goes to the next row.
@@ -45,5 +45,5 @@ STANDARD = RowReading()
 
 
 def list_other_readings() -> dict[tuple[str, str], RowReading]:
-    """Return the readings that differ from the decided one in one answer, by the question and that answer."""
+    """Return the readings that differ from the decided one in one answer, keyed by the question and that answer."""
     return arguments.vary_reading(STANDARD)

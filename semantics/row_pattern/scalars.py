@@ -1,7 +1,7 @@
 """Compute the values of SQL's operators: three-valued logic, arithmetic, CAST (ISO/IEC 9075-2).
 
-None is NULL, and as a condition it is neither true nor false. What has no value (7 / 0, ABS of a string, a comparison
-of values of different kinds, a CAST that fails) is NULL; docs/decisions/row-patterns.md has the reasons.
+None is NULL, and as a condition it is neither true nor false. An operation without a value (7 / 0, ABS of a string, a
+comparison of values of different kinds, a CAST that fails) gives NULL; docs/decisions/row-patterns.md has the reasons.
 """
 
 from __future__ import annotations
@@ -231,7 +231,7 @@ def _is_number(value: Nullable) -> bool:
 class ScalarFunction:
     """A function of SQL.
 
-    kinds: of its arguments; the last ones may be left out as far as `least` says. NULL in an argument makes NULL.
+    kinds: the kinds of its arguments, of which at least `least` must be given. The result is NULL if an argument is.
     result: the type of its values; "number" for the type of the first argument.
     """
 
@@ -593,7 +593,8 @@ def columns_in(q: MatchRecognize) -> Iterator[rows.RowColumn]:
 
 @dataclass(frozen=True, slots=True, order=True)
 class NumberedMatch(Match):
-    """A match of rows: `events` are its positions in order, and `number` counts the matches of its partition from 1.
+    """A match of rows: `events` are its positions in order, and `match_number` counts the matches of its partition from
+    1.
 
     excluded: the rows that the output of ALL ROWS PER MATCH leaves out.
     """

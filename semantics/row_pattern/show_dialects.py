@@ -1,4 +1,4 @@
-"""From a clause of MATCH_RECOGNIZE to its text in a dialect, with the same meaning there, or the reason why not."""
+"""Write a clause of MATCH_RECOGNIZE as text of a dialect in which it means the same, or say why that is impossible."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def write_in_dialect(
 ) -> tuple[MatchRecognize, str, tuple[str, ...]]:
     """Return the clause in the other dialect, its text there (not yet read again), and notes on what differs.
 
-    Raises Unsupported as `show_in_dialect`.
+    Raises Unsupported in the same cases as `show_in_dialect`.
     """
     q = with_meant_nulls(q, source, target)
     if target.name in _WITHOUT_SEMANTICS and q.rows == "one":
@@ -242,7 +242,7 @@ def _number_of_days(q: MatchRecognize) -> rows.Expression | None:
 
 
 def _text_operand(q: MatchRecognize, what: str) -> rows.Expression | None:
-    """Return an expression with a constant text that writes a time, or a number, where one may be meant."""
+    """Return an expression with a constant text where a time, or a number, may be meant instead."""
     compared = (rows.RowComparison, rows.RowBetween, rows.RowIn)
     for e in (node for root in q.expressions for node in subtrees(root)):
         times = isinstance(e, rows.RowCall) and "timestamp" in FUNCTIONS[e.function].kinds and what == "a time"
