@@ -292,7 +292,8 @@ def searched(
 
 
 def visible_rows(q: MatchRecognize, r: int, length: int) -> range:
-    """Return the rows that a search at row r can label or look at: the whole partition, or in WINDOW the row's frame."""
+    """Return the rows that a search at row r can label or look at: all of the partition, or in WINDOW the row's
+    frame."""
     if q.window is None:
         return range(length)
     return range(r, length if q.window.following is None else min(length, r + 1 + q.window.following))
