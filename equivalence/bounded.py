@@ -86,7 +86,7 @@ class UnknownStream:
     def in_order(self, p: int, order: Order) -> list[Any]:
         """Return the constraint that the time of the event at p is in order with the earlier ones.
 
-        An absent time, or NaN, is in any order.
+        An absent time, or NaN, is in order with every other time.
         """
         if order == "any":
             return []

@@ -96,7 +96,7 @@ class KeyedTest:
 
 @dataclass(frozen=True)
 class KeyedTests:
-    """The tests of all cases."""
+    """The tests of a formula: a KeyedTest for each case of the last event's keys."""
 
     cases: tuple[KeyedTest, ...]
 
@@ -162,7 +162,7 @@ def keyed_tests(phi: Formula, schema: Schema | None = None, budget: Budget = Bud
 
 
 def _edges(name: str, widths: Iterable[Width], measures: Measures) -> tuple[Width, ...]:
-    """Yield values just before, at and just after the edge of each window."""
+    """Return the widths of the windows, and the distances just below and just above each of them, ascending."""
     value_type = measures.type_of(name) or ("timestamp" if name == TIME else "int")
     tick = {"timestamp": Fraction(1, 10**6), "float": Fraction(1, 2**20)}.get(value_type, Fraction(1))
     cut = {Fraction(width) + step for width in widths for step in (-tick, 0, tick)}

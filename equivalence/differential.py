@@ -580,7 +580,7 @@ class Checkpoint:
     def __init__(self, path: Path, plan: CampaignPlan, name: str) -> None:
         """Open a file of this campaign, or begin one; the name says what is tested.
 
-        Raises InputError if it belongs to another campaign, or is none.
+        Raises InputError if the file belongs to another campaign, or to none.
         """
         self.path = path
         self.plan = plan
@@ -716,7 +716,7 @@ def _json_answer(given: Answer) -> Any:
 
 
 def _json_match(m: Match) -> list[Any]:
-    """Return the match without the names of its parts; the last one is there only where the query makes a result."""
+    """Return the match without the names of its parts; a result comes last, if the query makes one."""
     return [m.at, m.events, m.bindings] + ([] if m.result is None else [plain(m.result.attributes)])
 
 

@@ -362,7 +362,8 @@ class LogSearch:
                     yield self._measuring(rule, number)
 
     def _pairs(self, rule: sigma.SigmaCorrelation) -> Iterator[Drafts]:
-        """Yield two events with a value far above a bound and one below: in a window, not in one, in two groups.
+        """Yield two events, with a value far above a bound and one far below it: in one window, in two windows, in two
+        groups.
 
         Whether a group has an alert depends on which of its events are grouped into one window.
         """
@@ -401,7 +402,7 @@ class LogSearch:
         return draft
 
     def _tied(self, draft: _Draft, name: str, value: Value | None) -> _Draft:
-        """Return the draft with a value of a field, and of the fields that a condition wants to be equal to it."""
+        """Return the draft with this value in a field, and in the fields that conditions require to be equal to it."""
         for one in (name, *self.equal.get(name, ())):
             draft = draft.having(one, value)
         return draft
@@ -866,8 +867,8 @@ def _other_groups(rule: sigma.SigmaCorrelation) -> Iterator[tuple[str, sigma.Sig
 def mistakes_of_converters(condition: eql.Condition) -> Iterator[tuple[str, eql.Condition]]:
     """Yield what converters have made of a condition, changed in one place, each with what was changed.
 
-    Parentheses are lost around what `not` or `and` has, also where a network is written as several conditions; % and _
-    are wildcards; a network is the text before its first free part; a regular expression is another one.
+    Parentheses around an operand of `not` or `and` are lost, also where a network is written as several conditions; %
+    and _ are wildcards; a network becomes the text before its first free part; a regular expression changes.
     """
     yield from ((f"{words} in {sigma.show_condition(condition)}", other) for words, other in _mistakes_at(condition))
     below = children(condition) if isinstance(condition, CONNECTIVES) else ()
@@ -937,7 +938,7 @@ def _in_two_parts(condition: eql.Condition) -> eql.Condition:
 
 
 def _other_patterns(pattern: str) -> Iterator[str]:
-    """Yield the regular expressions with an anchor lost, or a part as often as not before: once more, or less."""
+    """Yield the regular expressions that lack one anchor, or in which a part may occur once more or less often."""
     parts = QUANTIFIER.findall(pattern)
     for i, part in enumerate(parts):
         repeats = i > 0 and parts[i - 1] not in ("(", "|", "*", "+", "?") and not parts[i - 1].startswith("(?")
@@ -958,7 +959,9 @@ Coercion: TypeAlias = Callable[[Value], Value]
 
 
 def _coercions(query: sigma.SigmaQuery) -> Iterator[tuple[str, str, Coercion]]:
-    """Yield other values of a field that databases compare or add, each with what they do and the field."""
+    """Yield the conversions that databases make before they compare or add values: a description, the field, the
+    function.
+    """
     for rule in sigma.rules_of(query):
         if isinstance(rule, sigma.SigmaDetection):
             for node in subtrees(rule.condition):
@@ -991,7 +994,7 @@ def _in_lower_case(value: Value) -> Value:
 
 
 def _coercing_judges(query: sigma.SigmaQuery) -> Iterator[tuple[str, Judge]]:
-    """Yield a judge for each of the other values, which sees a log with these, and what is done."""
+    """Yield each description of conversions, with a judge that applies them to a log first."""
     raised, coercions = judge(query), dict[str, dict[str, Coercion]]()
     for words, name, change in _coercions(query):
         coercions.setdefault(words, {})[name] = change

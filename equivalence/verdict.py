@@ -34,9 +34,10 @@ class Answer:
 
 @dataclass(frozen=True, eq=False)
 class Equivalent(Answer):
-    """Both have the same at every position of every stream; the certificate can be checked apart from the search.
+    """Both queries have the same matches at every position of every stream; the certificate can be checked without the
+    search.
 
-    Of two event expressions, states are the numbers of states of their minimal automata, over one alphabet.
+    states: for two event expressions, the numbers of states of their minimal automata over one alphabet.
     """
 
     certificate: Certificate
@@ -80,7 +81,7 @@ class Bounded(Answer):
 
     @property
     def time(self) -> ValueType:
-        """Return the type of the events' times: a timestamp, where the schema does not say another."""
+        """Return the type of the events' times: a timestamp unless the schema names another."""
         return self.schema.attributes.get(TIME, "timestamp")
 
 

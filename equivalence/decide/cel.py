@@ -395,8 +395,8 @@ class InStar(Answer):
 class NotInStar(Answer):
     """The formula lacks the *-property: whether events are a match depends on other events.
 
-    Both streams contain the same events; they are a match at the last position of the first stream, and not of the
-    second. The second is None if the match is not reported at its last event.
+    Each is a stream, with the positions of the same events. They are a match at the last position of the first stream,
+    but not at that of the second. The second is None if the match is not reported at its last event.
     """
 
     matched: tuple[Stream, ComplexEvent]

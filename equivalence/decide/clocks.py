@@ -241,7 +241,9 @@ class FilteredClocked:
 
 @dataclass(frozen=True)
 class StrategyClocked:
-    """A strategy around an automaton, by its monitor. A configuration is one of the automaton with its rivals."""
+    """A strategy around an automaton, by its monitor. A configuration is a configuration of the automaton with its
+    rivals.
+    """
 
     inner: ClockedAutomaton
     monitor: Callable[..., Any]
@@ -371,7 +373,8 @@ Held: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Registers:
-    """The attributes that registers compare: in groups compared with each other, and by register.
+    """The attributes that registers compare. groups: sets of them that are compared with each other. compared: those of
+    each register.
 
     ends_without: the attributes that the last event lacks.
     """

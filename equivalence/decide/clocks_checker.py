@@ -6,8 +6,8 @@ side only, and if each event, at each time at which it may come, leads from a pa
 list need not be the one that the search makes: any that is closed in this sense will do. What is believed is the
 compiler, with its steps of the monitors of NXT, LAST and MAX, and the algebra.
 
-Registers hold values, which are numbers up to LAST_VALUE, the value that the last event has. The remainder of another
-one by PIECES is the piece of the values in which it is, and the older is the greater.
+Registers hold values, which are numbers up to LAST_VALUE, the value that the last event has. Any other value is a
+smaller number: it shows in which piece of the attribute's values the value is, and older values have greater numbers.
 
 Times are compared in a matrix: at i, j is the most by which time i is after time j. Row 0 is the last event, row 1 is
 now, and the others are the events at which clocks started, in their order.

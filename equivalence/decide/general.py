@@ -1,10 +1,10 @@
 """Decide whether two CEL formulas are equivalent, or one contains the other, by the first decider that can; else
 search.
 
-In this order: formulas that look at one event at a time (cel.py); proofs by a few rules from those of parts
-(derivation.py), where the two are the same but for how they are written; formulas with keys and windows
-(keys_and_windows.py); the rules once more, on all parts; all streams up to a length (bounded.py). What none of them
-decides is Bounded or Undecided, with the reason that the decider gave which came closest.
+In this order: formulas that look at one event at a time (cel.py); proofs by a few rules (derivation.py), for two
+formulas that differ only in how they are written; formulas with keys and windows (keys_and_windows.py); the rules once
+more, on all parts; all streams up to a length (bounded.py). If none of them decides, the verdict is Bounded or
+Undecided, with the reason of the decider that came closest.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ each piece into which they cut its values is a case of its own.
 
 A window on time around a part that ends before the match does (on the left of `;`, under `+`) is measured by a clock
 (clocks.py), beside all this. A partition there, and an equation such as `A.pid = B.ppid` that does not involve the last
-event or not one attribute, is read with a register: it holds the value that the events compared must have. What is not
-carried raises Unsupported and says where.
+event, or compares two attributes, is read with a register, which holds the value that the compared events must have.
+For all other formulas Unsupported is raised, with the place.
 """
 
 from __future__ import annotations
@@ -490,9 +490,9 @@ def with_places(phi: Formula, ends: bool = True) -> Iterator[tuple[Formula, bool
 class Reduction:
     """Translates formulas with keys and windows to unary ones, in one case of the last event's keys.
 
-    order: of the times. parts: the widths of the windows around parts that end before the match does, in the order in
-    which `reduced` comes upon them; a variable holds the first event of the i-th of them, and another one the last. For
-    a register the attributes that are compared with what it holds, and a mark on the events compared.
+    order: the order of the times. parts: for each window around a part that ends before the match does, its width; for
+    each register, the attributes that are compared with its value; in the order in which `reduced` meets them.
+    Variables mark the first and the last event of each such part, and the events compared with a register.
     """
 
     measures: Measures
@@ -501,7 +501,7 @@ class Reduction:
     parts: list[Width | frozenset[str]] = field(default_factory=list)
 
     def same(self, key: str) -> Predicate:
-        """Return a formula: the event has the key of the last event."""
+        """Return a predicate that is true of events with the key of the last event."""
         if (truth := self.keys[key]) is None:
             return NOTHING
         in_piece = _all_of(self.measures.keys[key], truth)
@@ -522,7 +522,7 @@ class Reduction:
         return found
 
     def has(self, name: str) -> Predicate:
-        """Return the formula that is true of events to which the schema gives a value of the attribute."""
+        """Return a predicate that is true of events whose type has the attribute in the schema."""
         schema = self.measures.schema
         if schema is None:
             return pred.Anything()
@@ -530,7 +530,7 @@ class Reduction:
         return reduce(pred.Either, types) if types else NOTHING
 
     def near(self, name: str, index: int) -> Predicate:
-        """Return a formula: the event is within the width of that index of the last event."""
+        """Return a predicate that is true of events within a width of the last event. index: the index of the width."""
         return Comparison("<=", Attribute(f"{HIDDEN}near {name}"), Constant(index))
 
     def held_by(self, type_: int, types: Mapping[Predicate, Sequence[int]]) -> ClockedLetter:
@@ -565,7 +565,7 @@ class Reduction:
 
     @property
     def timed(self) -> Predicate:
-        """Return a formula: the event has a time, of a kind that windows measure."""
+        """Return a predicate that is true of events with a time that windows can measure."""
         if self.measures.type_of(TIME) in ("string", "bool"):
             return NOTHING
         return Comparison("=", Attribute(f"{HIDDEN}timed"), Constant(True))
@@ -1059,7 +1059,9 @@ def selects_parts(phi: Formula) -> bool:
 
 
 def require_layers(phi: Formula, original: Formula) -> None:
-    """Raise Unsupported if a reduced formula has a strategy around a part, and more than layers around the strategy."""
+    """Raise Unsupported if a reduced formula has a strategy around a part, and around the strategy more than OR,
+    filters, bindings and other strategies.
+    """
     if not selects_parts(phi):
         return
     is_layer = isinstance(phi, cel.Preference | cel.Or | cel.Project)

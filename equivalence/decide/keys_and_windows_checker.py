@@ -299,7 +299,7 @@ class UnaryReading:
     parts: list[int | float | tuple[str, ...]] = field(default_factory=list)
 
     def agrees(self, key: str) -> Predicate:
-        """Return a formula: the event has the key that the last event has."""
+        """Return a predicate that is true of events with the key of the last event."""
         wanted = self.keys[key]
         if wanted is None:
             return pred.Not(pred.Anything())
@@ -326,11 +326,11 @@ class UnaryReading:
 
     @staticmethod
     def is_near(name: str, i: int) -> Predicate:
-        """Return a formula: the event is at most the i-th width before the last event."""
+        """Return a predicate that is true of events at most the i-th width before the last event."""
         return pred.Comparison("<=", pred.Attribute(f"\0near {name}"), pred.Constant(i))
 
     def has_time(self) -> Predicate:
-        """Return a formula: the event has a time that windows measure."""
+        """Return a predicate that is true of events with a time that windows can measure."""
         if self.compared.type_of(TIME) in ("string", "bool"):
             return pred.Not(pred.Anything())
         return pred.Comparison("=", pred.Attribute("\0timed"), pred.Constant(True))

@@ -747,7 +747,9 @@ class _Question:
         return float(value) if type(value) is int and self.rows.types.get(name) == "float" else value
 
     def _texts(self, points: Iterable[Fraction]) -> dict[Fraction, str]:
-        """Texts ordered as points; the texts of the conditions are at the whole numbers from 0 on."""
+        """Return a text for each point, in the same order as the points. The whole numbers from 0 on have the texts of
+        the conditions.
+        """
         found = {Fraction(i): text for i, text in enumerate(self.rows.texts)}
         before, n = "", 0
         for point in sorted({*points, *found}):

@@ -220,7 +220,9 @@ class _PossibleEvents:
         return not pairs or self._model(z3.Or([self._passes[i] != self._passes[j] for i, j in pairs])) is None
 
     def beyond(self, letters: Iterable[frozenset[int]]) -> frozenset[int] | None:
-        """Return filters that one event passes exactly, but that are not listed as a letter; None if there are none."""
+        """Return a set of filters that is not among these letters, such that some event passes these filters and no
+        others; None if there is none.
+        """
         others = [z3.Or([p != (n in letter) for n, p in enumerate(self._passes)]) for letter in {*letters, frozenset()}]
         return self._model(z3.And(others))
 

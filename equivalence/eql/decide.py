@@ -466,7 +466,7 @@ class _Comparison:
     def _along_steps(
         self, letters: list[EventLetter], key: PartialKey, rules: tuple[SlotRule, SlotRule]
     ) -> Different | None:
-        """Return a log that follows the steps of one rule, with one event that only one of the rules takes there."""
+        """Return a log that follows the steps of one rule, where at one step only one of the rules takes the event."""
         for rule, other in (rules, rules[::-1]):
             path = [next((n for n, one in enumerate(letters) if i in one.passes), None) for i in rule.steps]
             for at, i in enumerate(rule.steps):

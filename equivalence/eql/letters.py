@@ -63,8 +63,9 @@ class EventLetter:
 class FilterAlphabet:
     """The letters of some filters.
 
-    arrays: whether fields may have several values. fixed: the first values of some fields in every event, as keys have.
-    schema: that of all events, None for any; a field has several values there if `field[1]` is an attribute of it.
+    arrays: whether fields may have several values. fixed: for some fields, such as those of the key, the first value in
+    every event. schema: that of all events, None for any; a field has several values there if `field[1]` is an
+    attribute of it.
     """
 
     def __init__(

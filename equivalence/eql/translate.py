@@ -6,10 +6,9 @@ A sequence p1 ... pn `until` u is in CEL
 
     p1 ; (((p2 UNLESS (p2 ; p2)) ; ... ; (pn UNLESS (pn ; pn))) UNLESS ((p1 ; ... ; pn) OR (u ; pn))) WITHIN w
 
-where p1 is not at u. `p UNLESS (p ; p)` is the next p, and no run that begins later, and no u before the last event,
-may stand in what follows the first event.
-With keys that are the same at each step the formula stands under PER KEY. Without it UNLESS would see the events of all
-keys.
+where p1 stands for events that do not pass u. `p UNLESS (p ; p)` is the next p. After the first event there is no run
+that begins later, and no u before the last event. With keys that are the same at each step the formula stands under PER
+KEY. Without it UNLESS would see the events of all keys.
 
 In MATCH_RECOGNIZE it is an automaton: a run that is at step s, and the furthest step t of the runs that began later.
 The run is lost if a later one comes where it is. The others need not be remembered: one that catches up with the
@@ -53,7 +52,7 @@ UNITS = {"second": "s", "minute": "m", "hour": "h"}
 
 
 def eql_to_cel(query: eql.EqlQuery) -> cel.Formula:
-    """Return the formula of CEL with the matches of a query, for ascending times and fields with single values.
+    """Return the formula of CEL with the matches of an EQL query, for ascending times and fields with single values.
 
     Raises Unsupported for keys that differ by step, samples, missing events, pipes, `any`, and conditions that CEL does
     not have.
@@ -242,7 +241,7 @@ def _letter(c: str, folded: bool) -> str:
 
 
 def eql_to_sase(query: eql.EqlQuery) -> sase.SaseQuery:
-    """Return the query of SASE+ with the matches of a query, for ascending times and fields with single values.
+    """Return the query of SASE+ with the matches of an EQL query, for ascending times and fields with single values.
 
     Raises Unsupported as eql_to_cel does, and for sequences of more than two events.
     """
@@ -441,7 +440,8 @@ def _maxspan_below(window: sase.SaseWindow | None) -> eql.MaximalSpan | None:
 
 
 def eql_to_rows(query: eql.EqlQuery) -> rows.MatchRecognize:
-    """Return the clause of MATCH_RECOGNIZE with the matches of a query as its rows that are not excluded.
+    """Return the clause of MATCH_RECOGNIZE whose matches have, as rows that are not excluded, the events of the matches
+    of an EQL query.
 
     The rows are in the order of the log, of the type `type`, with timestamps in the column `time`; no column has values
     of several types. Raises Unsupported as eql_to_cel does, except for `any`, and also for wildcards without case.

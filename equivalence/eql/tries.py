@@ -145,7 +145,7 @@ def _keys_like(value: Value | None) -> tuple[Value | None, ...]:
 def _along(
     query: eql.EqlQuery, number: Mapping[eql.EventFilter, int], letters: Sequence[EventLetter]
 ) -> list[EventLetter]:
-    """Return a letter for each step of the query that is not missing; [] if no event is at one of them."""
+    """Return a letter for each step of the query that is not missing; [] if no event passes one of their filters."""
     match query.body:
         case eql.EventFilter():
             filters = [query.body]

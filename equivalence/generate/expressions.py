@@ -27,12 +27,12 @@ BINARY = {name for name, operator in BY_NAME.items() if len(operator.node.operan
 class ExpressionProfile:
     """The parameters of random expressions and histories.
 
-    operators: how often each is chosen, as weights; those left out never are. attributes: every event has each of them;
-    its values and the constants in masks come from one pool. masked: the share of primitive events that have a mask.
-    special: the share of NULL, any and first among the leaves. start: the share of histories that begin with the start
-    event. absent: the share of attributes without a value. variables: the attribute variables. argued: the share of
-    primitive events that have them as arguments. constraints: the share of leaves that are constraints on them. named:
-    the share of expressions with a named expression p(I).
+    operators: the weight of each operator; one without a weight is never chosen. attributes: every event has each of
+    them; its values and the constants in masks come from one pool. masked: the share of primitive events that have a
+    mask. special: the share of NULL, any and first among the leaves. start: the share of histories that begin with the
+    start event. absent: the share of attributes without a value. variables: the attribute variables. argued: the share
+    of primitive events that have variables as arguments. constraints: the share of leaves that are constraints on
+    variables. named: the share of expressions with a named expression p(I).
     """
 
     operators: tuple[tuple[str, int], ...]

@@ -53,8 +53,9 @@ def formulas(profile: CelProfile = CORE, nodes: int = 12) -> st.SearchStrategy[F
 def streams(of: Schema | Formula | CelProfile, events: int = 10) -> st.SearchStrategy[Stream]:
     """Generate streams of up to `events` events.
 
-    Of a schema: with any values of its types. Of a formula: of its types and one more, with its attributes, whose
-    values are often its constants or their neighbours. Of a profile: with the profile's values.
+    From a schema: events of its types with any values. From a formula: events of its types and of one more, with its
+    attributes; their values are often its constants or neighbours of these. From a profile: events with the profile's
+    values.
     """
     match of:
         case Schema():

@@ -83,7 +83,7 @@ def filtered_size(condition: cel.Condition | core.Condition, sizes: Sequence[int
 
 
 def _filtered_nodes(condition: cel.Condition | core.Condition, count: int, size: int) -> tuple[int, int]:
-    """Return how many formulas `filtered` makes of `count` formulas, and how many nodes of `size` nodes."""
+    """Return the numbers of formulas and nodes that `filtered` makes from `count` formulas with `size` nodes in all."""
     match condition:
         case cel.Conjunction(left, right) | core.CoreConjunction(left, right):
             return _filtered_nodes(right, *_filtered_nodes(left, count, size))
@@ -250,8 +250,8 @@ def _unbound(phi: core.CoreSeq) -> Path | None:
 
 
 def _unbound_in(phi: core.Formula, outer: check_Variables, varied: check_Variables) -> Path | None:
-    """Return the path that `_unbound` returns, given variables bound around phi; a strategy in between varies some of
-    these.
+    """Return the path that `_unbound` returns. outer: the variables bound around phi. varied: those that a strategy in
+    between may bind anew.
     """
     outer = outer - check_bound(phi)
     match phi:

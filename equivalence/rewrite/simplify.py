@@ -232,8 +232,8 @@ class RewriteStep:
 class Simplified:
     """The smaller formula, the steps, and the proof that both formulas mean the same.
 
-    proof: None if no automaton carries the formula, or the whole could not be decided within the budget; then the
-    steps are what there is. finished: nothing smaller was left to try; if not, the tries or the time were used up.
+    proof: None if no automaton carries the formula, or the whole could not be decided within the budget; then the steps
+    are the only evidence. finished: nothing smaller was left to try; if not, the tries or the time were used up.
     """
 
     original: Formula

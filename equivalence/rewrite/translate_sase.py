@@ -313,7 +313,7 @@ class _Translation:
         return (cel.ContiguousPlus if how == "strict_contiguity" else cel.Plus)(phi)
 
     def limited(self, how: sase.Strategy, skipped: cel.Formula, phi: cel.Formula) -> cel.Formula:
-        """Return a formula for the event as the first, after the event before it, that the strategy may not skip."""
+        """Return phi; under skip_till_next_match, with the condition that phi has no earlier match after `skipped`."""
         return cel.Unless(phi, cel.Seq(skipped, phi)) if how == "skip_till_next_match" else phi
 
     def limited_first(self, n: int, phi: cel.Formula) -> cel.Formula:
@@ -355,7 +355,9 @@ class _Translation:
         return names.all if form == "a[i]" else names.last
 
     def on_variables(self, p: pred.Predicate, later: bool) -> pred.Predicate:
-        """Return the condition about variables of CEL; a[i] beside a[1] is one of the rest."""
+        """Return the condition with variables of CEL in place of references. later: a[i] means an event after the
+        first.
+        """
 
         def moved(a: pred.Attribute) -> pred.Attribute:
             name = self.names[a.variable or ""].rest if later and identifier(a) == "a[i]" else self.name(a)

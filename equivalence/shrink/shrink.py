@@ -516,10 +516,11 @@ def shrink(
 ) -> tuple[Q, Stream]:
     """Return a query and a stream that still differ, and are locally minimal: no single rewriting below them differs.
 
-    A smaller pair that needs two rewritings at once may exist. Each step descends the well-founded order of `weight`
-    to a query that is printed and parsed back unchanged, and `differs` alone judges it; a typed error that `differs`
+    A smaller pair that needs two rewritings at once may exist. Each step descends the well-founded order of `weight` to
+    a query that is printed and parsed back unchanged, and `differs` alone judges it; a typed error that `differs`
     raises counts as no difference. `differs` is called at most `tries` times; after that the result still differs, but
-    may not be minimal. Nor is one that is small enough. The same input gives the same result.
+    may not be minimal. A pair for which `small_enough` is true is returned as it is, perhaps not minimal. The same
+    input gives the same result.
     """
     search = _Search(language, differs, tries)
     best = search.first(query, stream)

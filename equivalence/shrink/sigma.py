@@ -54,7 +54,7 @@ def _documents(query: SigmaQuery) -> tuple[Document, ...]:
 
 
 def _parsed(documents: Sequence[Document], raising: Iterable[str]) -> Iterator[SigmaQuery]:
-    """Yield the query of the rules that raise alerts, with those to which they refer, if it is one."""
+    """Yield the query of the rules that raise alerts, with those to which they refer, if they are a valid query."""
     pending, needed = list(raising), set[int]()
     while pending:
         name = pending.pop()

@@ -62,8 +62,9 @@ Streams = Literal["guided", "random"]
 class BuiltInEvaluator:
     """A built-in evaluator of a language in a campaign. Raises IllFormed if the query does not fit the schema.
 
-    Where the query is an error on these events, the definition raises Unsupported: no matches would be right.
-    less: the output to compare if an engine does not claim results, in place of matches with results.
+    If the query is an error on these events, the definition raises Unsupported, because no answer would be right. less:
+    the output to compare instead of matches with results, for an engine that does not claim results; None to compare
+    the results.
     """
 
     language: Language[Any]
@@ -110,9 +111,9 @@ class PolicyEvaluator:
 class EngineEvaluator:
     """An engine under test in a campaign.
 
-    Raises Unsupported where it skips, BudgetExceeded, IllFormed where the query does not fit the schema, NoAnswer where
-    it fails, GiveUp if it may not be restarted again. A query with an unbound variable is not sent (Unsupported),
-    because an engine may refuse it.
+    Raises Unsupported if the engine skips the query, IllFormed if the query does not fit the schema, NoAnswer if the
+    engine fails, GiveUp if it must not be restarted again, and BudgetExceeded. A query with an unbound variable is not
+    sent (Unsupported), because an engine may refuse it.
     """
 
     def __init__(self, engine: Engine, language: Language[Any], consumption: Consumption = Consumption.NONE) -> None:

@@ -40,7 +40,7 @@ SHOWN = 3  # causes of a defect that are listed
 
 
 def chosen_for(choices: Choices, smallest: Sequence[CaseResult], failing: Sequence[CaseResult]) -> list[Choice]:
-    """Return a small set of choices of which each, alone, explains some of the smallest cases, and together all.
+    """Return a small set of choices that together explain as many of the smallest cases as possible.
 
     The search is greedy. A tie goes to the choice that explains most failing cases together with the choices selected
     before. A second pass explains the remaining answers by choices in combination with the first ones. In the end each
@@ -64,8 +64,8 @@ def chosen_for(choices: Choices, smallest: Sequence[CaseResult], failing: Sequen
             left.difference_update(candidates[choice])
 
     def giving(beside: Sequence[Choice], among: Iterable[int]) -> dict[Choice, set[int]]:
-        """Return the choices that, together with others, predict some of the answers; and for each choice these
-        answers.
+        """Return each choice that, together with those of `beside`, predicts some of these answers; map it to their
+        indices.
         """
         found = {c: {i for i in among if choices.reproduces([*beside, c], smallest[i])} for c in choices}
         return {c: answers for c, answers in found.items() if answers and choices.possible(c)}
@@ -277,9 +277,7 @@ def always_empty(results: Sequence[CaseResult]) -> bool:
 
 
 def _one_choice_silences(choices: Choices, answered: Sequence[CaseResult]) -> bool:
-    """Return whether all answers are to one query, and a choice predicts no match for each of its cases, as
-    reported.
-    """
+    """Return whether all answers are to one query, and one choice predicts that the query never has a match."""
     cases = [result.case for result in answered if result.matches is not None]
     if len({case.query for case in cases}) != 1:
         return False
@@ -463,7 +461,7 @@ def _is_refuted(choices: Choices, choice: Choice, kernels: Sequence[Kernel], une
 
 
 def _is_open(choices: Choices, stands: Sequence[Choice], smallest: Sequence[CaseResult]) -> bool:
-    """Return whether a wrong answer that rejected choices may explain is explained by no accepted one."""
+    """Return whether no accepted choice explains some wrong answer, so that a rejected choice might."""
     return any(
         given_by(one) is not None
         and one.outcome == "failed"
@@ -622,8 +620,8 @@ def error_kind(result: CaseResult) -> str:
 def _split_by_choice(
     kernels: Sequence[Kernel], chosen: Sequence[Choice], choices: Choices, failing: Sequence[CaseResult]
 ) -> list[Kernel]:
-    """Return kernels without the cases that another choice explains than the smallest case; those become separate
-    kernels.
+    """Split kernels: a case that is explained by other choices, but not by the one of its kernel, gets a kernel of its
+    own.
 
     Cases are in one kernel because their queries have the same operators and they fail in one direction.
     """
@@ -648,7 +646,7 @@ def _lead_by_need(
     choices: Choices,
     failing: Sequence[CaseResult],
 ) -> list[Kernel]:
-    """Return kernels in which the smallest case of each choice needs that choice, if one of its cases does.
+    """Return the kernels; for each choice, the smallest case is one that needs the choice, if there is such a case.
 
     Two choices may each explain the smallest cases, while other answers need both.
     """
@@ -953,7 +951,7 @@ def _moved(one: PlainMatch, kept: Sequence[int]) -> PlainMatch:
 
 
 def _reports(language: str, axis: str, value: str, query: str, S: Stream) -> Report | None:
-    """Return what an engine would report that departs from the definition in one axis; None for an error.
+    """Return the report of an engine that differs from the definition in this axis only; None if it reports an error.
 
     Raises CerifyError.
     """

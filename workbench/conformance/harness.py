@@ -374,7 +374,7 @@ class Losses:
     def why_not(self, case: Case, scarce: bool = False) -> str | None:
         """Return why a case is not worth a restart; None if it should be run.
 
-        scarce: whether so few restarts are left that they are not spent on queries with an operator of the lost ones.
+        scarce: whether so few restarts are left that no query with an operator of a lost query is worth one.
         """
         if not self.lost:
             return None
@@ -443,10 +443,10 @@ class ProtocolBreach:
 class Engine:
     """The process of an engine, which runs cases; a context manager, so that no process is left behind.
 
-    The first start has to succeed (InputError otherwise). Later ones count as restarts, of which limits.restarts are
-    allowed, those before this one included; after that a case is not run. twice: by case id, what is wrong with cases
-    that were answered a second time; this is noticed only at the next case, or at the end. losses: the queries on which
-    engines of the same command were lost; they share this record.
+    The first start has to succeed (InputError otherwise). Each later start is a restart. The engine may have
+    limits.restarts of them, including `restarts` earlier ones; then cases are no longer run. twice: by case id, what is
+    wrong with cases that were answered a second time; this is noticed only at the next case, or at the end. losses: the
+    queries on which engines of the same command were lost; they share this record.
     """
 
     def __init__(

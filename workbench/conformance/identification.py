@@ -826,9 +826,9 @@ def choose_varied(hypotheses: Sequence[Choices], most: int) -> list[Choices]:
 class Need:
     """The questions that are still needed to separate a hypothesis from its rival.
 
-    It needs CORROBORATING separating questions, other queries, and a match of each that the other lacks. telling: the
-    answered questions that separate the two. queries: their queries. number: their number; a question on a stream of
-    all letters (in `whole`) counts once for each event that separates the two.
+    Needed are CORROBORATING questions that separate the two, several queries, and for each hypothesis a match that the
+    other lacks. telling: the answered questions that separate the two. queries: their queries. number: their number; a
+    question on a stream of all letters (in `whole`) counts once for each event that separates the two.
     """
 
     def __init__(
@@ -904,8 +904,8 @@ class Pool:
     def unmatched(self, hypothesis: Choices, predictor: Predictor, names: Iterable[str]) -> list[EngineQuestion]:
         """Return up to UNMATCHED questions to which neither the definition nor a hypothesis has a match.
 
-        To half of them another value of these axes has one. On events of the same types in the order of the others the
-        definition has one, so that values alone decide.
+        For half of them, another value of these axes gives a match. For the others, the definition has a match on other
+        events of the same types in the same order, so only the values of attributes decide.
         """
         every, default = self.unskipped(), predictor.default
         axes = (predictor.interpretation.axes[name] for name in names)

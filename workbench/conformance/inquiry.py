@@ -62,8 +62,8 @@ class Inquiry:
         return {**self.predictor.default, **self.choices.held, **dict(chosen)}
 
     def show(self, choice: Choice, beside: Sequence[Choice]) -> None:
-        """Ask a few questions whose answer the choice changes: with different queries, one with and one without a match
-        more.
+        """Ask a few questions whose answer the choice changes, with different queries; also one to which it adds a
+        match, and one from which it removes a match.
         """
         others = [other for other in beside if other != choice]
         with_it, queries = [*others, choice], set[str]()
@@ -119,7 +119,7 @@ class Inquiry:
         """Ask each query of a choice's axis on streams on which the choice need not change the answer.
 
         The engine may have an unnamed meaning that agrees with the choice wherever the choice changes the answer. That
-        meaning may also concern another axis of the same operators, so each query of those gets one question.
+        meaning may also concern another axis of the same operators, so each query of those axes gets one question.
         """
         name, axes = choice[0], self.predictor.interpretation.axes
         if name in self.choices.looked:

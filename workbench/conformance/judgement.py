@@ -96,7 +96,8 @@ class ChoiceScorer:
     def weigh(self, choice: Choice, beside: Iterable[Choice]) -> Weight:
         """Return the evidence for and against a choice, given other choices: the answers that it changes.
 
-        An error that neither predicts is no evidence, nor is an operator that never has a match.
+        An error counts only if it is predicted with or without the choice. An empty answer does not count if the query
+        has an operator that never gets a match.
         """
         others = [other for other in beside if other != choice]
         weight, silent = Weight(), self.choices.silent

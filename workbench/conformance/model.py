@@ -52,8 +52,8 @@ class Case:
     """One query over one stream, and the matches by the denotational semantics.
 
     Queries, schema, events and matches are in the form of the engine protocol; feature is the operator under test
-    ("seq", "plus", ...), clause the place in the paper that defines it. consumption: what matches take away from later
-    ones; the cases of a suite have none.
+    ("seq", "plus", ...), clause the place in the paper that defines it. consumption: which events a match takes away
+    from later matches; in the cases of a suite, none.
     """
 
     id: str

@@ -132,8 +132,9 @@ class AxisFinding:
 
     value: the value that explains most answers; None if none does. alike: other values that explain as many, and that
     no question has distinguished from it. answers: the number of answers that depend on the axis. explained: how many
-    of them the value explains. exception: of the other questions, the one with the fewest events and the shortest
-    query. by_type: if no value explains all answers, the values that explain those about each type of attributes.
+    of them the value explains. exception: of the questions whose answers the best value does not explain, the one with
+    the fewest events and the shortest query. by_type: if no value explains all answers, the values that explain those
+    about each type of attributes.
     """
 
     value: str | None
@@ -308,7 +309,7 @@ def second_opinion(
 class SecondOpinionIn:
     """Computes `second_opinion` in one language, in the form that campaigns need.
 
-    less: the output to compare, in place of matches with results; None for these.
+    less: the output to compare instead of matches with results; None to compare the results.
     """
 
     language: str

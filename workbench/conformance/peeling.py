@@ -464,8 +464,8 @@ class Peeler:
         return found
 
     def _at_once(self, result: CaseResult, groups: Mapping[Signature, Sequence[Failing]]) -> dict[Signature, Failing]:
-        """Return a signature with the case's feature to blame, whatever its query. This is fast, for use after an
-        interrupt.
+        """Return signatures that blame the feature under test, without looking at the query. This is fast, for use
+        after an interrupt.
         """
         found: dict[Signature, Failing] = {}
         for kind in kinds_of(result):
@@ -571,7 +571,9 @@ class Peeler:
     # --- the smallest case --------------------------------------------------------------------------------------------
 
     def _reduced(self, groups: dict[Signature, list[Failing]]) -> list[Kernel]:
-        """Return the kernels, without those whose failure is that of a kernel with fewer elements in a larger query."""
+        """Return the kernels, except those that show the failure of a kernel with fewer elements, only in a larger
+        query.
+        """
         kernels: dict[Signature, Kernel] = {}
         explained: dict[Signature, Signature] = {}
         for signature in sorted(
@@ -755,7 +757,9 @@ class Peeler:
 def assigned(
     groups: dict[Signature, list[Failing]], explained: dict[Signature, Signature]
 ) -> dict[Signature, tuple[str, ...]]:
-    """Return the ids of the cases of each remaining signature. A case with several counts for the rarest one."""
+    """Return the ids of the cases of each remaining signature. A case with several signatures counts only for the
+    rarest of them.
+    """
     behind: dict[str, set[Signature]] = {}
     for signature, group in groups.items():
         for failing in group:

@@ -109,7 +109,7 @@ class RuleInquiry:
             yield from (left | {(axis, v)} for v in AXES[self.choices.language][axis].values if v != expected)
 
     def _fit(self) -> Guess:
-        """Return the fewest choices found that predict most answers, by a beam search."""
+        """Return choices that predict the most answers, as few as possible, by a beam search."""
         best: Guess = frozenset()
         beam, seen, idle = [best], {best}, 0
         rank: dict[Guess, tuple[int, int]] = {best: (self._wrong(best), 0)}
@@ -130,9 +130,10 @@ class RuleInquiry:
         return best
 
     def _confirmed(self, guess: Guess) -> Guess:
-        """Return the choices of a guess that some answers need, and that none contradicts, given the others.
+        """Return the choices of a guess that some answers need, and that no answer contradicts, given the other
+        choices.
 
-        The needing answer may be right: one of two choices can hide the effect of the other.
+        A right answer can need a choice too, because one of two choices can hide the effect of the other.
         """
         while True:
             for choice in sorted(guess):
@@ -225,7 +226,7 @@ class RuleInquiry:
         return self.choices.reproduces(self.guess if guess is None else guess, result)
 
     def cases_of(self, choice: Choice) -> list[CaseResult]:
-        """Return the wrong answers that need a choice in addition to the others, or that it predicts alone."""
+        """Return the wrong answers that the guess predicts only with this choice, or that the choice predicts alone."""
         wrong = [one for one in (*self.results, *self.asked) if one.outcome in FAILURES and self.explains(one)]
         rest = self.guess - {choice}
         return [one for one in wrong if not self.explains(one, rest) or self.explains(one, frozenset({choice}))]
@@ -296,7 +297,7 @@ def defects_of_rules(
 
 
 def _agree(inquiries: Sequence[RuleInquiry]) -> None:
-    """Replace choices on which the answers to a rule do not decide by choices that another rule's answers confirm."""
+    """Where a rule's answers do not decide between choices, adopt the choice that another rule's answers confirm."""
     decided = {c for one in inquiries for c in one.guess if not one.alike.get(c)}
     for inquiry in inquiries:
         for choice in sorted(inquiry.guess - decided):

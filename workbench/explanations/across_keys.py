@@ -1,8 +1,9 @@
 """The warnings about a query of CEL whose PARTITION BY lets an operator see other keys, with an event that shows it.
 
 The query is evaluated over the beginning of the stream, as it is written and with PER KEY in place of the partition.
-The first match that only one of the two has is the example. The event to blame is an event of another key: the match is
-lost if it is added to the events of the match's own key. All of this is bounded, so that a warning costs little.
+The example is the first match that only one of the two results has. The event to blame is an event of another key: if
+it is added to the events of the match's own key, the match is lost. All of this is bounded, so that a warning costs
+little.
 """
 
 from __future__ import annotations

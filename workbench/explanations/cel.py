@@ -54,7 +54,7 @@ class MatchExplanation:
 
 @dataclass(frozen=True)
 class Rejected:
-    """The answer that the positions are not a match at `at`, or not with the valuation, why, and the nearest matches.
+    """The answer that the positions are not a match at `at`, or not with the given valuation; and the nearest matches.
 
     rejection: the reasons.
     """

@@ -63,7 +63,8 @@ class BoundedOracle(Interpreter):
 class KeyOracle:
     """An interpreter over the events at some positions, whose methods take and return positions of the whole stream.
 
-    For an interval that does not end with one of these events it returns no valuation, so that each one occurs once.
+    It returns valuations only for intervals that end with one of these events; otherwise several intervals would have
+    the same valuations.
     """
 
     def __init__(self, whole: Interpreter | KeyOracle, positions: tuple[int, ...]) -> None:

@@ -69,8 +69,8 @@ ONE_KEY = "one key"  # the name of an attribute that joins events of several key
 
 @dataclass(frozen=True)
 class RelaxationPoint:
-    """A possible relaxation of one node. path: the child numbers that lead to the node. part: the number of its
-    conjunct.
+    """A possible relaxation of one node. path: the child numbers that lead to the node. part: the number of the relaxed
+    conjunct of a filter, or of the relaxed operand of AND.
     """
 
     path: Path

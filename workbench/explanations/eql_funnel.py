@@ -170,7 +170,7 @@ class _Follower:
                 count.examples.append(position)
 
     def _move(self, i: int, position: int, K: Key) -> bool:
-        """Move the sequence of this key that waits for step i to it; return whether there is such a sequence."""
+        """Move the sequence of this key that waits for step i on to that step; return whether one waited."""
         places = self.places.get(K) or [()] * len(self.steps)
         if i > 0 and not places[i - 1]:
             return False

@@ -300,8 +300,8 @@ class Request:
 class Listing(Generic[E]):
     """The explanations of the first matches. more: whether there are others.
 
-    found: all matches at the positions from `first` to `last`; with `more`, only up to the last one in it. reasons: if
-    the query has no match, what prevents one, if the language can tell.
+    found: the explanations of all matches at the positions from `first` to `last`; with `more`, some at `last` may be
+    left out. reasons: if the query has no match, what prevents one, if the language can tell.
     """
 
     found: Sequence[E]

@@ -415,7 +415,9 @@ def _unsatisfied(rule: SigmaDetection, event: Event) -> Iterator[str]:
 
 
 def _test_with_values(condition: eql.Condition, event: Event) -> str:
-    """Format a condition with the values of its fields. Add if they fail it only by their case or by their type."""
+    """Format a condition with the values of its fields. If the values fail it only because of their case or their type,
+    say so.
+    """
     said, folded = f"{cut(show_condition(condition))}, and {values_text(condition, event)}", condition
     if condition_test(condition)(event) is True:
         return said

@@ -704,7 +704,7 @@ class CelVariant:
     # --- the other operators ------------------------------------------------------------------------------------------
 
     def bound(self, mu: Valuation) -> Iterable[int]:
-        """Return the positions that IN binds, by the choice about it."""
+        """Return the positions that IN binds, by the choice about IN."""
         C = sup(mu)
         return {max(C)} if C and self.choices["in"] == "last" else C
 

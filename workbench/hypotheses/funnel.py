@@ -1,4 +1,4 @@
-"""Hypotheses about funnels, as axes: the readings of ClickHouse, and conditions that are unknown."""
+"""Hypotheses about funnels, as axes: the readings of ClickHouse, and conditions on absent attributes."""
 
 from __future__ import annotations
 

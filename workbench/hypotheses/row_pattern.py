@@ -34,7 +34,7 @@ Parts: TypeAlias = Callable[[MatchRecognize, Sequence[Row], RowReading], list[li
 
 @dataclass(frozen=True)
 class LookingMeaning(Meaning):
-    """The meaning of a pattern for an engine whose conditions see other rows. looks: changes what they see."""
+    """The meaning of a pattern for an engine whose conditions see other rows. looks: changes the rows that they see."""
 
     looks: Looks
 

@@ -171,7 +171,7 @@ class Reader(ABC):
 
 
 class OneByOne(Reader):
-    """Reads each stream with its own run, except that streams complete in the rows of one call are read together by
+    """Reads each stream with its own run. Streams that are complete in the rows of one call are read together, by
     `whole`.
     """
 
@@ -198,7 +198,7 @@ class OneByOne(Reader):
         return self._try(Answering.finish)
 
     def _read_whole(self, rows: RowsOfKeys, begin: int, end: int) -> list[pa.Table]:
-        """Return the answer for the streams from begin to end - 1 as one table; None if they must be read one
+        """Return the answer for the streams from begin to end - 1 as one table; an empty list if they must be read one
         by one.
         """
         if self._whole is None or end - begin < 2:

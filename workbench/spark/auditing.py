@@ -51,9 +51,9 @@ LONGEST = 16  # events of a piece; a longer one loses the first events that no v
 class Divergence:
     """A verdict on the log, by its columns.
 
-    piece: the part of the log around it, if that part alone shows the divergence. about: the match that is due there,
-    or not due. reported_at: the position at which it was reported. disputed: the plain definition and the interpreter
-    have different matches over the piece, so cerify itself is wrong there.
+    piece: the part of the log around it, if that part alone shows the divergence. about: the match that is due, or that
+    is reported but not due. reported_at: the position at which it was reported. disputed: the plain definition and the
+    interpreter have different matches over the piece, so cerify itself is wrong there.
     """
 
     verdict: Mapping[str, Any]
@@ -257,7 +257,7 @@ def verdicts(due: DataFrame, reported: DataFrame, places: DataFrame, keys: Seque
 
 
 def _verdicts(id_: T.DataType) -> Column:
-    """Return the verdicts on one set of events. A missing position and an extra one make a pair."""
+    """Return the verdicts on one set of events. A missing and an extra position together are one late report."""
     paired = F.least(F.size("missing"), F.size("extra"))
 
     def verdict(kind: str, at: Column | None, reported: Column | None, times: Column) -> Column:

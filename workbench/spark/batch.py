@@ -254,8 +254,8 @@ def by_key(
     """Return the rows grouped by key and sorted, after a shuffle.
 
     spread: further columns for dividing rows between tasks; equal for all rows of a key. clustered: whether Spark may
-    skip the shuffle if it knows that rows are clustered by key. This numbers the rows of each key, an operator that
-    buffers them.
+    skip the shuffle if it knows that rows are clustered by key. In that case Spark numbers the rows of each key, and
+    buffers them for that.
     """
     # By the keys alone Spark makes no shuffle of a table that has as many buckets of them, and then reads the table
     # without its buckets, so that the rows of a key are in several tasks (PySpark 4.3).

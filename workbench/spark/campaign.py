@@ -757,7 +757,7 @@ def campaign(
     size: int = RANGE,
     progress: Progress = lambda done: None,
 ) -> Ran:
-    """Judge those of `cases` cases, from `first` on, that are not in the folder yet, and shrink a sample of the
+    """Judge `cases` cases from the number `first` on, except those already in the folder; then shrink a sample of the
     disagreements.
 
     session: called only if a case is left to judge. size: the number of cases in a range, for a new folder. Raises

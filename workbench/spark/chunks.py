@@ -210,7 +210,9 @@ def _less(start: Any, width: int | float) -> Any:
 
 
 def width_in_places(df: DataFrame, columns: Columns, attribute: str, width: int | float) -> int | float | None:
-    """Return the width of a window on the attribute in places; None unless it is the first column of the order."""
+    """Return the width of a window on the attribute in places; None unless the attribute is the first column of the
+    order.
+    """
     name = columns.time if attribute == TIME else attribute
     kind = df.schema[columns.order[0]].dataType
     if name != columns.order[0]:
@@ -320,7 +322,7 @@ def chunk_of(batches: Iterator[pa.RecordBatch]) -> tuple[int, Iterator[pa.Record
 
 
 def _numbered(found: pa.Table, output: Output, chunk: int) -> pa.Table:
-    """Return the events of matches. The matches get numbers that differ from those of all other chunks."""
+    """Return the table; if it lists events of matches, with match numbers that no other chunk uses."""
     if output != "events" or not found.num_rows:
         return found
     return found.set_column(0, "match", pc.add(found["match"], chunk * MATCHES))
@@ -348,7 +350,7 @@ def composed(
 ) -> DataFrame | None:
     """Return the answer, by composition of chunks; None if the query does not compose, or has too many states. The
     chunks are read twice: first for the effect of each on every state, which gives the state in which each begins; then
-    for the matches. Numbers need the first pass only.
+    for the matches. To count matches, the first pass suffices.
     """
     text = query.to_json()
     expression = query.plugin.takes_place

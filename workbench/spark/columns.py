@@ -171,7 +171,9 @@ def _near(rows: T.StructType, name: str) -> str:
 
 
 def _of_list(rows: T.StructType, name: str) -> str:
-    """Return the Column for an attribute such as "tags.any.new" or "tags.count"; "" if it does not concern a list."""
+    """Return Python code of a Column for an attribute such as "tags.any.new" or "tags.count"; "" if no list has this
+    name.
+    """
     lists = [one.name for one in rows if isinstance(one.dataType, T.ArrayType)]
     if (asked := asked_element(name, lists)) is not None:
         known, keys, text = asked

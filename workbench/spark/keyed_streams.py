@@ -334,7 +334,9 @@ class ResumableWindow(Resumable):
         return self._first + (0 if self._rows is None else self._rows.num_rows)
 
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
-        """Read events and return their matches. The rows of the window before are evaluated again with them."""
+        """Read events and return their matches. The earlier rows that are still in the window are evaluated again with
+        them.
+        """
         before = 0 if self._rows is None else self._rows.num_rows
         self._rows = table if self._rows is None else pa.concat_tables([self._rows, table])
         if self._ahead is not None:
@@ -362,7 +364,9 @@ class ResumableWindow(Resumable):
         return int(ends[0]) if len(ends) else None
 
     def _ends(self) -> NDArray[np.int64]:
-        """Return, in microseconds, until when events can refute matches at each row; empty if `ahead` is None."""
+        """Return for each row the time in microseconds until which events can refute its matches; empty if `ahead` is
+        None.
+        """
         if self._ahead is None or self._rows is None or not self._rows.num_rows:
             return np.empty(0, np.int64)
         return np.asarray(micros(self._rows[TIME])) + self._width

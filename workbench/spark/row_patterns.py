@@ -60,8 +60,8 @@ class RowQuery:
     """A clause as plain data for workers.
 
     names: the columns of the data frame. columns: those of PARTITION BY and ORDER BY. read: the columns that conditions
-    and measures use. first, measures, others: the columns of the output in order; measures have types, and the column
-    from which they only choose values, or None. longest: the greatest number of rows in a partition.
+    and measures use. first, measures, others: the columns of the output in order. A measure has its type, and the
+    column from which it only chooses values, or None. longest: the greatest number of rows in a partition.
     """
 
     text: str
@@ -106,8 +106,9 @@ def with_places(q: MatchRecognize) -> MatchRecognize:
 
 
 def _split_chosen_column(e: syntax.Expression) -> tuple[syntax.Expression, str | None]:
-    """Return an expression that only chooses rows, rewritten to the column PLACE, and its real column; else None with
-    it.
+    """Return an expression with the column PLACE instead of the column that it only chooses from, and that column.
+
+    Of any other expression, return the expression itself and None.
     """
     match e:
         case syntax.RowColumn():
@@ -291,7 +292,9 @@ def match_recognize(
 
 
 def described_clause(df: DataFrame, clause: str) -> dict[str, str]:
-    """Describe, as lines with names, how `match_recognize` would run a clause over a data frame. Raises as it does."""
+    """Return how `match_recognize` would run a clause over a data frame: texts by their headings. Raises what it
+    raises.
+    """
     _require_at_rest(df)
     found = recognition(df.schema, clause)
     query, refused = found.query, "".join(f"; not {name}: {why.message}" for name, why in found.why_not.items())

@@ -103,7 +103,9 @@ def map_positions(matches: pa.Table, place: pa.DataType, identify: PositionMap) 
 
 
 def shift_positions(matches: pa.Table, by: int) -> pa.Table:
-    """Return the matches of a run with `by` added to all positions: the position of its first event in the stream."""
+    """Return the matches of a run with `by` added to all positions; `by` is the position of the run's first event in
+    the stream.
+    """
     return map_positions(matches, pa.int64(), lambda positions: pc.add(positions, by)) if by else matches
 
 
@@ -282,7 +284,8 @@ def events_of(batch: pa.RecordBatch, columns: Columns, schema: Schema | None) ->
 
 
 def _values_of_field(name: str, column: pa.Array) -> dict[str, pa.Array]:
-    """Return the columns of a field of EQL; for an array one for each place: `name`, `name[1]`. Nulls have none.
+    """Return the columns for a field of EQL. Arrays have several: `name` for the first value that is not null,
+    `name[1]` for the next, and so on.
 
     Raises InputError for an array that is longer than MOST_VALUES.
     """
@@ -417,8 +420,8 @@ class Invalid:
 def masks(
     rows: pa.Table | pa.RecordBatch, columns: Columns, schema: Schema | None, required: Iterable[tuple[str, str]]
 ) -> Iterator[tuple[str, Mask]]:
-    """Return reasons for setting rows aside, with masks of these rows. required: reasons with columns that need a
-    value.
+    """Yield each reason for setting rows aside, with a mask of these rows. required: pairs of a reason and a column
+    that needs a value.
     """
     for name in columns.keys:
         yield NO_KEY, nothing(rows[name])

@@ -211,7 +211,7 @@ class ConcatenatedCel(Concatenated):
 
     @property
     def reaches(self) -> int:
-        """Return where the windows begin, if matches end where they are reported; otherwise 0."""
+        """Return the position at which the windows begin; 0 if a match may be reported after its last event."""
         return reaches(self._evaluator)
 
     @property
@@ -226,7 +226,7 @@ def streams_of(first: Longs, positions: Longs | int) -> Longs:
 
 
 def reaches(E: CompiledCelEvaluator) -> int:
-    """Return where the windows begin, if matches end where they are reported; otherwise 0."""
+    """Return the position at which the windows begin; 0 if a match may be reported after its last event."""
     if not E.reports_at_last_event:
         return 0
     windows = [int(window.positions[0]) for window in E.range_windows if window.positions.size]
@@ -339,7 +339,7 @@ class CelRun(SparkRun):
 
     @property
     def reaches(self) -> int:
-        """Return where the windows begin, if matches end where they are reported; otherwise 0."""
+        """Return the position at which the windows begin; 0 if a match may be reported after its last event."""
         return reaches(self._evaluator)
 
 
@@ -502,8 +502,8 @@ class SaseRun(SparkRun):
 
 
 class SaseStreams:
-    """Finds the matches of a query block in whole streams by one pass, because a run for each costs more than its
-    events.
+    """Finds the matches of a query block in whole streams by one pass, because starting a run for each stream would
+    cost more than evaluating its events.
     """
 
     def __init__(self, q: sase.SaseQuery, budget: Budget) -> None:
@@ -570,7 +570,9 @@ def starting(query: SparkQuery, budget: Budget = Budget()) -> Make:
 
 
 def whole_streams(query: SparkQuery, budget: Budget = Budget()) -> SaseStreams | None:
-    """Return an evaluator of several whole streams by one pass, or None. It is for queries without `concatenated`."""
+    """Return an evaluator that finds the matches of several whole streams in one pass; None if there is none. It is for
+    queries for which `concatenated` returns None.
+    """
     return None if query.predicates else _whole_streams(query.to_json(), budget)
 
 

@@ -168,7 +168,7 @@ class ExpressionTransfer(Transfer):
 
 
 class CountTransfer(Transfer):
-    """Computes the numbers of partial matches that result from one in each state, for a formula without windows.
+    """Computes how many partial matches result from one partial match in each state, for a formula without windows.
 
     Numbers are int64 as long as they fit, and Python's integers after that.
     """

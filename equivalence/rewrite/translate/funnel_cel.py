@@ -104,7 +104,7 @@ def _events(step: FunnelStep, types: Sequence[str]) -> cel.Formula:
 
 
 def _without(phi: cel.Formula, between: FunnelStep, types: Sequence[str], variables: Sequence[str]) -> cel.Formula:
-    """Return the chain where no event of `between` stands from its first event to its last.
+    """Return the chain, with the condition that no event of `between` occurs from its first event to its last.
 
     UNLESS looks at a whole interval, so the interval has to begin where the chain does: at the beginning of the
     stream, or after any event, which PROJECT leaves out.

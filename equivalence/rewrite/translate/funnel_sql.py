@@ -172,7 +172,7 @@ def _window_functions(question: FunnelQuestion, dialect: Dialect, table: str, po
 
 
 def _of_a_step(question: FunnelQuestion, dialect: Dialect) -> str:
-    """Return the condition that a row belongs to a step, or to the events that may not stand between steps."""
+    """Return the condition that a row belongs to a step, or is an event that is forbidden between the steps."""
     steps = [*question.steps, *([question.between] if question.between is not None else [])]
     if all(step.predicate is None for step in steps):
         types = dict.fromkeys(_value(step.type or "", dialect) for step in steps)

@@ -56,8 +56,8 @@ def measured(run: Json, search: Search) -> dict[str, Any]:
 
 
 def matches(run: Json, search: Search, sources: list[str]) -> list[dict[str, Any]]:
-    """Return the matches that the engine reports for a query; sources gets its patterns. Raises Skip for an unsupported
-    query.
+    """Return the matches that the engine reports for a query; append the source of its patterns to `sources`. Raises
+    Skip for an unsupported query.
     """
     if run.get("tree") is None:
         raise NotExpressible("the query does not parse")

@@ -29,7 +29,8 @@ class NotExpressible(Exception):
 
 @dataclass(frozen=True)
 class Leaf:
-    """A step that takes one event of a type, or, with least, from `least` to `most` of them, of any number if None.
+    """A step that takes one event of a type. If `least` is set, it takes at least so many events, and at most `most`
+    (None: no limit).
 
     absent: it takes no event; no event between its neighbours may satisfy its conditions.
     """

@@ -70,7 +70,9 @@ def every(test: Code, ranges: Mapping[str, Code]) -> Code:
 
 
 def compare(left: Any, comparator: str, right: Any) -> bool:
-    """Return code for a comparison. It is false for an absent value, values of two kinds, or an order of Booleans."""
+    """Return whether a comparison is true. It is false for an absent value, values of two kinds, or an order of
+    Booleans.
+    """
     if left is None or right is None or _kind(left) != _kind(right):
         return False
     if isinstance(left, bool) and comparator not in ("=", "!="):

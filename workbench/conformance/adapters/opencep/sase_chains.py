@@ -83,8 +83,8 @@ def _agreeing(one: Leaf, of_one: Code, other: Leaf, attribute: str) -> Condition
 
 
 def _condition(tree: Json, leaves: Sequence[Leaf], of: Mapping[str, Leaf]) -> Condition:
-    """Translate a conjunct of WHERE. It is tested with the events of its last component, or of the negated one if it
-    has one.
+    """Translate a conjunct of WHERE. If it mentions a negated component, it is tested with the events of that
+    component, else with those of its last component.
     """
     references = [node for node in nodes(tree) if node["node"] == "Reference"]
     names = {of[node["variable"]].name for node in references}

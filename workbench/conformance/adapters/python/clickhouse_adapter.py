@@ -4,7 +4,7 @@
 
 A funnel with a mode becomes a call in that mode; a funnel without one becomes windowFunnel, or a call in the mode of
 the command line. Rows without a key are left out. Queries that ClickHouse cannot express are skipped: another start or
-order, events that may not stand between, windows on events and attributes.
+order, forbidden events in between, and windows on events or attributes.
 """
 
 import json

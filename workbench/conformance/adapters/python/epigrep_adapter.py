@@ -99,8 +99,8 @@ def times_of(run: RunMessage, chain: Chain) -> list[int]:
 
 
 def partition_of(event: dict[str, Any], key: str | None) -> str | None:
-    """Return the partition of an event: its key, with equal numbers alike. Return None without a key: no match
-    has it.
+    """Return the key of an event as text, the same text for equal numbers; None if it has no key, because then no match
+    contains it.
     """
     if key is None:
         return "all"

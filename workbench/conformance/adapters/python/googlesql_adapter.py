@@ -309,7 +309,9 @@ def matches(run: RunMessage) -> Iterator[Json]:
 
 
 def with_empty(partitions: dict[str, list[Json]], orders: list[Json], skip: str, names: list[str]) -> Iterator[Json]:
-    """Yield the matches of a pattern that can match no rows: each begins where the one before allows it."""
+    """Yield the matches of a pattern that can match no rows. Each begins where AFTER MATCH SKIP leads from the match
+    before.
+    """
     starts = {min(row["p"] for row in one["cerify_rows"] or ()): found for found in partitions.values() for one in found if one["cerify_rows"]}
     rest = [found for found in partitions.values() if not any(one["cerify_rows"] for one in found)]
     for places in (one["places"] for one in orders):

@@ -3,8 +3,8 @@
     python pycer_adapter.py
 
 A query is `SELECT … FROM S WHERE … PARTITION BY … WITHIN …`. Types, variables and attributes get names of their own
-(T0, V0, a0), as CEQL has reserved words. Each event has its position as its first attribute, by which it is found in
-the text that the engine answers with; that text has no variables. CEQL is here as CORE's own adapter has it
+(T0, V0, a0), as CEQL has reserved words. The first attribute of an event is its position; it identifies the event in
+the text of an answer, which has no variables. Queries are written as in CORE's own adapter
 (adapters/cpp/core/ceql.hpp).
 """
 

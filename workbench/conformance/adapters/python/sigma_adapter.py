@@ -93,7 +93,9 @@ def fields_in(detection: Any) -> Iterable[str]:
 
 
 def is_number(name: str, run: RunMessage) -> bool:
-    """Return whether a column holds numbers in the log. Without values there, only the suite's `size` does."""
+    """Return whether a column holds numbers in the log. If the log has no value in it, return whether it is the suite's
+    `size`.
+    """
     values = [event[name] for event in run.events if event.get(name) is not None]
     return all(isinstance(value, int | float) for value in values) if values else name == "size"
 

@@ -87,7 +87,7 @@ def constant_of(value: Any) -> str:
 
 
 def observations(run: RunMessage, chain: Chain) -> list[dict[str, Any]]:
-    """Return the events as observed data of STIX 2.0, a second apart where no window is of time."""
+    """Return the events as observed data of STIX 2.0, one second apart if no window is on time."""
     window = chain.window
     times = run.seconds() if window is not None and window.kind == "time" else range(len(run.events))
     if any(early == late for early, late in pairwise(times)):
