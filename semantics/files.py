@@ -111,12 +111,12 @@ def read_stream(
 
     A time is ISO 8601, a timestamp, or a number since 1970. time_unit is the unit of such numbers ("s", "ms", "us",
     "ns"); None infers it, with an InputWarning unless it is seconds. time_format is the format of times in texts, as
-    strptime takes it. round_times cuts digits beyond microseconds off; without it nanoseconds are kept. texts are the
-    attributes whose texts stay texts even if they all look like times. rename_types gives event types other names:
-    {"start": "begin"} reads the type start as begin. records is the path to the list of events in a file that is one
-    JSON object, such as "Records". object_type is for OCEL logs: an event is read once for each of its objects of this
-    type; None reads each event once. header has the column names of a CSV file without a header. With sort, events are
-    sorted by time, and positions count in that order.
+    strptime takes it. round_times cuts digits beyond microseconds off; without it nanoseconds are kept. texts:
+    attributes whose values stay strings even if all of them look like times. rename_types gives event types other
+    names: {"start": "begin"} reads the type start as begin. records is the path to the list of events in a file that is
+    one JSON object, such as "Records". object_type is for OCEL logs: an event is read once for each of its objects of
+    this type; None reads each event once. header has the column names of a CSV file without a header. With sort, events
+    are sorted by time, and positions count in that order.
 
     Files are unpacked (gzip, Zstandard), and their fields may be separated by semicolons, tabs or bars. Several files,
     or a pattern such as "logs/*.jsonl", are one stream: the files in their order, those of a pattern by name.
@@ -156,7 +156,8 @@ def as_stream(
 
     The options are those of `read_stream`: with a schema every value has to fit it, type_column and time_column name
     the columns, or keys, of an event's type and time, and default_type is the type of events without one; format is for
-    files alone. texts are the attributes whose texts stay texts even if they all look like times. Raises InputError.
+    files alone. texts: attributes whose values stay strings even if all of them look like
+    times. Raises InputError.
     """
     times = TimeReading(time_unit, time_format, round_times)
     reading = FieldReading(
@@ -190,7 +191,7 @@ def _read_all(
     """Return the stream that `read_stream` reads, from one file or several."""
     require_schema(schema)
     if format is not None and format not in get_args(Format):
-        raise InputError(f"no format {format!r}; there is {', '.join(get_args(Format))}")
+        raise InputError(f"there is no format {format!r}; use one of {', '.join(get_args(Format))}")
     given = [source] if isinstance(source, str | Path) else list(source)
     paths = [path for one in given for path in expand_pattern(str(one))]
     if len(paths) == 1:
@@ -634,24 +635,24 @@ def _errors_of_arrow(source: CsvSource, kind: str) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError, ValueError, MemoryError) as error:  # ValueError: a name that is not UTF-8
-        reason = " ".join(str(error).split()) or "it claims more memory than there is"
+        reason = " ".join(str(error).split()) or "the file claims more memory than there is"
         if "thrift" in reason:
-            reason = f"it is damaged ({reason})"
+            reason = f"the file is damaged ({reason})"
         raise InputError(f"{source.name}: not {kind} that can be read: {reason}") from None
 
 
 def _require_marks(start: bytes, end: bytes, mark: bytes) -> None:
     """Raise ValueError if a file with this start and this end does not have the mark at both."""
     if not start.startswith(mark):
-        raise ValueError(f"it does not begin with {mark.decode()}" if start else "it is empty")
+        raise ValueError(f"the file does not begin with {mark.decode()}" if start else "the file is empty")
     if not end.endswith(mark):
-        raise ValueError(f"it does not end with {mark.decode()}: it was cut, or is still being written")
+        raise ValueError(f"the file does not end with {mark.decode()}: it was cut off, or is still being written")
 
 
 def _require_plausible(claimed: int, size: int) -> None:
     """Raise ValueError if a file of `size` bytes claims to hold more bytes of values than a real file would."""
     if not 0 <= claimed <= max(LARGEST_CLAIM, MOST_COMPRESSED * size):
-        raise ValueError(f"it claims {claimed:,} bytes of values, but the file has {size:,}")
+        raise ValueError(f"the file claims {claimed:,} bytes of values, but has {size:,}")
 
 
 def _validated(table: pa.Table) -> pa.Table:

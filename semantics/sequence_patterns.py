@@ -74,15 +74,17 @@ def parse_sequence_pattern(text: str) -> tuple[SequencePart, ...]:
             raise _located(wrong, text, at, len(text))
         part = _part(found)
         if isinstance(part, OfCondition) and part.number < 1:
-            raise _located("conditions are numbered from 1", text, at, found.end())
+            raise _located(
+                f"there is no condition {part.number}: conditions are numbered from 1", text, at, found.end()
+            )
         if isinstance(part, TimeClause) and (not parts or isinstance(parts[-1], TimeClause)):
             raise _located(
-                "a time clause stands after (?N), `.` or `.*`: it measures from there", text, at, found.end()
+                "a time clause must stand after (?N), `.` or `.*`: it measures from there", text, at, found.end()
             )
         parts.append(part)
         at = found.end()
     if len(parts) > _LONGEST:
-        raise _located(f"a pattern has at most {_LONGEST} parts", text, 0, at)
+        raise _located(f"the pattern has more than {_LONGEST} parts; write a shorter one", text, 0, at)
     if not any(isinstance(part, OfCondition | AnyRow) for part in parts):
         raise _located("the pattern contains no row: write (?1) for a row of the first condition", text, 0, len(text))
     last = next(part for part in reversed(parts) if not isinstance(part, AnyRows))
@@ -170,7 +172,7 @@ class _Search:
             self.looked += 1
             if self.looked > _SEARCHED:
                 raise BudgetExceeded(
-                    f"a pattern that looks at more than {_SEARCHED} rows of one key; give shorter histories"
+                    f"the pattern has to look at more than {_SEARCHED} rows of one key; give fewer rows for each key"
                 )
             if part == len(self.parts):
                 self.taken = taken

@@ -90,9 +90,9 @@ SMALL = 2**16  # bytes
 
 @dataclass(frozen=True)
 class CsvSource:
-    """A file by its name in messages, and how to open it from its beginning, as often as needed.
+    """The name of a CSV file in messages, and a function that opens it anew.
 
-    added_lines: the lines at its beginning that the file itself does not have.
+    added_lines: the number of lines, such as a header, that come before the lines of the file itself.
     """
 
     name: str

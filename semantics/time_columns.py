@@ -1,11 +1,11 @@
 """Columns of text and of numbers that are times: which ones are, in which unit, and what they mean.
 
 One rule holds in every reader of files, tables, frames and lists of mappings, so that the same rows have the same
-answers whatever they come in (docs/decisions/times.md): a column of text is one of times if all its values are ISO 8601
-dates or date-times, and the numbers of the column of the time are seconds, or of the unit in which all of them fall in
-the years 1990 to 2100. The rule is here for Python's values, and in arrow_times.py for Arrow's columns: a reader should
-neither import Arrow for ten lines of JSON nor make a Python object of each cell of a Parquet file. A property test
-compares the two.
+answers whatever they come in (docs/decisions/times.md). A column of text holds times if all its values are ISO 8601
+dates or date-times. Numbers in the time column are read in the unit that puts all of them in the years 1990 to 2100,
+and otherwise as seconds. The rule is here for Python's values, and in arrow_times.py for Arrow's columns: a reader
+should neither import Arrow for ten lines of JSON nor make a Python object of each cell of a Parquet file. A property
+test compares the two.
 """
 
 from __future__ import annotations

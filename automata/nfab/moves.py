@@ -363,7 +363,7 @@ class Runs:
         return end > 0 and any(run.now.at == end for run in self.accepting(0))
 
     def moves(self, now: NfabConfiguration) -> Iterator[tuple[NfabStep, NfabConfiguration]]:
-        """Yield the moves from a configuration, by the inductive cases of A.2."""
+        """Yield the moves from a configuration, by the inductive cases of appendix A.2 of sase07."""
         q, j = now.state, now.at
         step = partial(NfabStep, state=q, at=j)
         match q.kind:

@@ -184,7 +184,7 @@ Register: TypeAlias = FrameRows | Number | Folded | RowLabels | NumberRegister
 
 
 class RowRegisters:
-    """The registers of some conditions on the rows of a partition. A view is the values of all registers."""
+    """The registers from which conditions read the earlier rows of a match. A view holds the value of each register."""
 
     def __init__(
         self, conditions: Iterable[rows.Expression], unions: Mapping[str, frozenset[str]], columns: Columns, length: int

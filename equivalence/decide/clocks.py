@@ -385,7 +385,10 @@ class Registers:
     ends_without: frozenset[str] = frozenset()
 
     def choices(self, letter: ClockedLetter, config: Any) -> Iterator[tuple[tuple[str, int | None], ...]]:
-        """Yield the values that an event may have, given these configurations. Raises BudgetExceeded."""
+        """Yield the values that the attributes of an event of this letter may have, each with its name; None if absent.
+
+        config: the configuration before the event, whose keys the event may share. Raises BudgetExceeded.
+        """
         held = _parts(config) if self.compared else ()
         running = {(self._group(next(iter(self.compared[i]))), x) for i, x in held if x <= KEY}
         if len(running) > VALUES:

@@ -53,7 +53,11 @@ class NotProved(Exception):
 
 @dataclass(frozen=True)
 class Place:
-    """The context of a sub-formula: whether it ends with the reported match, and each match is judged on its own."""
+    """Where a sub-formula stands in the whole formula.
+
+    at_end: whether its matches end where the reported match ends. alone: whether each of its matches is judged on its
+    own, and not compared or joined with others.
+    """
 
     at_end: bool = True
     alone: bool = True

@@ -258,8 +258,8 @@ def _unbound_in(phi: core.Formula, outer: check_Variables, varied: check_Variabl
         case core.CoreFilter(_, core.Unary(x, _) as atom) if x in outer:
             if x in varied:
                 raise Unsupported(
-                    f"{x} is defined outside a strategy and inside it, so that the matches which the strategy compares "
-                    f"may differ in {x}; Theorem 2 does not cover this: rename one of the two",
+                    f"{x} is defined outside a strategy and inside it, so the matches that the strategy compares "
+                    f"may differ in {x}. Theorem 2 does not cover this: rename {x} outside or inside",
                     atom.span,
                 )
             return ()
@@ -333,9 +333,9 @@ def _placed(phi: core.Formula, atom: core.Unary) -> core.Formula:
             return with_children(phi, [_placed(psi, atom) for psi in children(phi)])
         case core.CoreNext() | core.CoreLast() | core.CoreMax():
             raise Unsupported(
-                f"{show_operator(phi)} chooses before the filter on {atom.variable} does, and to filter first "
-                "would let it choose another match; Theorem 2 does not speak of selection strategies: "
-                "filter inside it if that is meant",
+                f"{show_operator(phi)} chooses before the filter on {atom.variable} applies. Theorem 2 would "
+                f"filter first, so that {show_operator(phi)} could choose another match: write the filter "
+                f"inside {show_operator(phi)} if you mean that",
                 atom.span,
             )
         case core.CorePlus():
@@ -381,8 +381,8 @@ def _possible(phi: core.Formula) -> core.Formula | None:
                 return None
             if shared := defined_outside_iteration(left) & defined_outside_iteration(right):
                 raise Unsupported(
-                    f"a strategy chooses among matches with and without {', '.join(sorted(shared))}, which the other "
-                    "side of ; defines too; Theorem 1 does not cover strategies: rename one of the two",
+                    f"both sides of `;` define {', '.join(sorted(shared))}, and a strategy on one side compares "
+                    "matches with and without it. Theorem 1 does not cover strategies: rename the variable on one side",
                     phi.span,
                 )
             return core.CoreSeq(left, right, span=phi.span)

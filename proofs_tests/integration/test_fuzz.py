@@ -327,7 +327,7 @@ def test_a_disagreement_says_why_and_how_to_see_it_again(tmp_path: Path) -> None
         (("--", sys.executable, "-c", "pass"), "did not start"),
         (("--cases", "0", "--evaluator", "automaton"), "--cases"),
         (("--language", "core-cel", "--streams", "guided", "--evaluator", "automaton"), "--streams random"),
-        (("--policy", __file__, "--evaluator", "automaton"), "--policy is for an engine"),
+        (("--policy", __file__, "--evaluator", "automaton"), "--policy is only for an engine"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_message(run: Run, arguments: tuple[str, ...], said: str) -> None:

@@ -472,7 +472,7 @@ def first(each: expr.Expression) -> expr.Expression:
 
 
 def after_by_pipe(E: expr.After) -> expr.Expression:
-    """Return the second definition of F / E (j), by a pipe."""
+    """Rewrite F / E with a pipe: the second definition of the operator, in clause (j) of the paper's list."""
     return expr.Relative((expr.Pipe(E.right, expr.First()), E.left))
 
 

@@ -533,7 +533,10 @@ def resolved(q: MatchRecognize, names: Iterable[str]) -> MatchRecognize:
 
 
 def with_column_names(e: rows.Expression, names: Iterable[str]) -> rows.Expression:
-    """Return the expression with the columns' names as the table has them. Raises IllFormed as `resolved`."""
+    """Return the expression with the names of its columns spelled as in the table.
+
+    Raises IllFormed if a name may be one of two columns that differ only in case.
+    """
     known = [*names]
     return _with_columns(e, lambda one: replace(one, name=resolve_column(one, known), quoted=True))
 

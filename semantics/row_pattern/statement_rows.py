@@ -101,7 +101,9 @@ def source_rows(
         names, found = parts[0][0], [row for _, rows_ in parts for row in rows_]
         for (other, _), place in zip(parts, source.places, strict=True):
             if len(other) != len(names):
-                raise IllFormed(f"after UNION ALL there are {len(other)} columns, and before {len(names)}", place)
+                raise IllFormed(
+                    f"the query before UNION ALL has {len(names)} columns, and the one after it {len(other)}", place
+                )
     if source.names and len(source.names) != len(names):
         raise IllFormed(f"there are {len(source.names)} names for {len(names)} columns: {', '.join(source.names)}")
     return source.names or names, found
@@ -160,7 +162,7 @@ def _sort_expression(
     if isinstance(e, rows.RowConstant):
         if type(e.value) is int and 1 <= e.value <= len(chosen):
             return chosen[e.value - 1]
-        raise IllFormed(f"ORDER BY takes a column, or its number from 1 to {len(chosen)}", e.span)
+        raise IllFormed(f"ORDER BY needs a column, or its number from 1 to {len(chosen)}", e.span)
     if isinstance(e, rows.RowColumn) and e.variable is None and e.name.lower() in aliases:
         return aliases[e.name.lower()]
     return _resolved(e, statement, columns)
@@ -208,5 +210,5 @@ def _ordered(
 def _key(value: Nullable) -> tuple[int, bool, Nullable]:
     assert value is not None
     if isinstance(value, tuple | list):
-        raise IllFormed("ORDER BY has a list, as ARRAY_AGG makes it, and lists have no order here")
+        raise IllFormed("ORDER BY has a list from ARRAY_AGG, and lists have no order; order by another column")
     return _KINDS.index(kind(value)), value != value, 0 if value != value else value

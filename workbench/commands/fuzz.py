@@ -500,18 +500,19 @@ class FuzzArguments:
             raise click.UsageError("--out, --mix and --first need --spark")
         if self.spark is not None and (self.out is None or self.processes is not None or self.resume is not None):
             raise click.UsageError(
-                "--spark needs --out DIR, which also resumes a campaign: leave out --processes and --resume"
+                "--spark needs --out DIR, and takes neither --processes nor --resume: it resumes the "
+                "campaign in an existing DIR"
             )
         if self.spark is not None and self.together > 1:
-            raise click.UsageError("--together is not for --spark")
+            raise click.UsageError("--spark does not support --together; leave it out")
         if self.processes is not None and not self.evaluators:
             raise click.UsageError("--processes needs --evaluator: an engine runs in one process of its own")
         if self.spark is not None and self.selection != Selection.ALL.value:
             raise click.UsageError("--spark does not take --selection: the queries of its profiles have strategies")
         if self.policies and (self.spark is not None or self.evaluators or self.consumption != Consumption.NONE.value):
-            raise click.UsageError("--policy is for an engine: leave out --evaluator, --spark and --consumption")
+            raise click.UsageError("--policy is only for an engine: leave out --evaluator, --spark and --consumption")
         if self.spark is not None and self.consumption != Consumption.NONE.value:
-            raise click.UsageError("--consumption is not for --spark")
+            raise click.UsageError("--spark does not support --consumption; leave it out")
         generator = self.known_language.require_cases().generator()
         if self.profile_name not in generator.profiles:
             raise click.UsageError(f"{self.language} has the profiles {', '.join(generator.profiles)}")
@@ -520,9 +521,9 @@ class FuzzArguments:
                 f"a match of {self.known_language.title} always has its bindings and its result: leave --output out"
             )
         if self.known_language.answer and self.output != "matches":
-            raise click.UsageError(f"the answer of a query in {self.language} has no valuations: --output matches")
+            raise click.UsageError(f"answers of queries in {self.language} have no valuations; use --output matches")
         if generator.guided is None and self.streams == "guided":
-            raise click.UsageError(f"there are no guided streams for {self.known_language.title}: --streams random")
+            raise click.UsageError(f"there are no guided streams for {self.known_language.title}; use --streams random")
 
     def job(self) -> Job:
         """Return the campaign as a job for Spark workers."""

@@ -295,7 +295,7 @@ class CrateAdapter:
     arguments: tuple[str, ...] = ()
 
     def missing(self) -> str | None:
-        """Return Cargo as missing if it is not on the PATH; None otherwise."""
+        """Name Cargo if it is missing on the PATH; None if it is there."""
         return _missing_programs("cargo")
 
     def built(self, folder: Path) -> Path:
@@ -333,7 +333,7 @@ class NpmAdapter:
     version: str
 
     def missing(self) -> str | None:
-        """Return that Node.js or npm are missing, if they are not on the PATH."""
+        """Name Node.js or npm if it is missing on the PATH; None if both are there."""
         return _missing_programs("node", "npm")
 
     def home(self, folder: Path) -> Path:

@@ -510,8 +510,9 @@ class Identification:
         return {axis.name for axis in depending if axis.operators} or {axis.name for axis in depending}
 
     def shrunk(self, wrong: Answered, findings: Mapping[str, AxisFinding], most: int) -> Answered:
-        """Return a smaller question whose answer no remaining values explain. It asks the engine at most `most`
-        questions.
+        """Return a smaller question that the engine also answers in a way that no value left for any axis explains.
+
+        It asks the engine at most `most` questions.
         """
         language, found, best = self.predictor.language, wrong, self.left[0]
         end = self.probed + most

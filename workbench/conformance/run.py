@@ -325,7 +325,9 @@ def events_of(language: Language[Any], query: Any) -> list[Event]:
     """
     operations = operations_of(language)
     if operations is None:
-        raise InputError(f"the event types of a query in {language.title} are unknown; use the suite or `cerify match`")
+        raise InputError(
+            f"cerify cannot tell which event types a query in {language.title} uses; use the suite or `cerify match`"
+        )
     types = list(dict.fromkeys(operations.types(query)))
     other = next(name for name in OTHERS if name not in types)
     attributes = sorted(set(operations.attributes(query)) - {TIME})

@@ -439,10 +439,11 @@ def _binds(psi: cel.Formula, A: str) -> bool:
 
 @dataclass(frozen=True)
 class Reason:
-    """A clause that rejects the set.
+    """A reason why a set of positions is not a match: one clause of the definition that rejects it.
 
-    formula: the part of the query with this clause. i, j: the first and the last position of the interval. valuation:
-    what the clause rejects; a weaker clause would accept it. A reason about the position has no valuation.
+    formula: the part of the query to which the clause belongs. i, j: the first and the last position of the interval.
+    valuation: the bindings that the clause rejects and that would satisfy a relaxed clause; None if the reason is not
+    about bindings.
     """
 
     clause: str

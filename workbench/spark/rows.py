@@ -512,7 +512,7 @@ class ValidRows:
         return rows.filter(pa.array(~bad))
 
     def _well_formed(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the rows that are valid on their own."""
+        """Return the rows that are valid, each looked at alone; keep the others as invalid."""
         columns = self.columns
         required = [(NO_ORDER, name) for name in columns.order]
         if columns.time is not None and self._ascending.get(TIME):

@@ -424,7 +424,7 @@ class SaseRun(SparkRun):
 
     @property
     def ascending(self) -> Mapping[str, bool]:
-        """Return the time; with WITHIN every event needs one."""
+        """Return that the time must not decrease and every event needs one, if there is a window; otherwise nothing."""
         return {} if self.q.within is None else {TIME: True}
 
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:

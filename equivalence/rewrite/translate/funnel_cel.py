@@ -31,15 +31,19 @@ def chain_query(question: FunnelQuestion, types: Sequence[str]) -> cel.Formula:
         raise Unsupported(f"CEL cannot express the mode {question.mode}: docs/guide/funnels.md says what differs")
     if question.start == "first":
         raise Unsupported(
-            "a chain that begins at the first event of a key needs START and the names of all event types"
+            "start=first needs START and the names of all event types in CEL: `cerify funnel` prints the "
+            "query for a file"
         )
     by_positions = question.window is not None and isinstance(question.window.window, EventWindow)
     if question.between is not None and question.by is not None and by_positions:
-        raise Unsupported("a window of events counts the events of the key in CEL, but all events of the stream here")
+        raise Unsupported(
+            "a window of EVENTS cannot be translated: CEL counts the events of the key, and a funnel all "
+            "events of the stream"
+        )
     steps = (*question.steps, *([question.between] if question.between else []))
     if not types and (question.between is not None or any(step.type is None for step in steps)):
         raise Unsupported(
-            "in CEL a step without a type lists all event types: `cerify funnel` prints the query for a file"
+            "a step without a type must list all event types in CEL: `cerify funnel` prints the query for a file"
         )
     for step in steps:
         if step.type is None and len(types) > MOST_TYPES:
@@ -162,7 +166,9 @@ def chain_of(phi: cel.Formula) -> FunnelQuestion:
                 inner = chain
                 conditions.append(condition)
     if len(windows) > 1 or len(set(keys)) > 1:
-        raise Unsupported("a funnel has one window and one key", phi.span)
+        raise Unsupported(
+            "the formula has several windows or several keys; a funnel can have only one of each", phi.span
+        )
     variables: list[tuple[str, str]] = []  # of a step: its variable and its type
     for part in _steps(phi):
         name, inner = (part.variable, part.phi) if isinstance(part, cel.In) else (None, part)
@@ -241,7 +247,9 @@ def _conditions(conditions: Sequence[cel.Condition], names: Sequence[str]) -> tu
                 ):
                     increasing.add((a, b))
                 case _:
-                    raise Unsupported("a funnel has conditions on single events, and times that increase", atom.span)
+                    raise Unsupported(
+                        "this condition compares events; a funnel can only compare them by increasing times", atom.span
+                    )
     wanted = set(pairwise(names))
     if increasing and (increasing != wanted or len(set(names)) < len(names)):
         raise Unsupported("in a funnel either all steps have increasing times, each step after the one before, or none")

@@ -61,7 +61,9 @@ def funnel_sql(
     if question.mode is not None and dialect != "clickhouse":
         raise Unsupported(f"the mode {question.mode} exists only in ClickHouse")
     if question.window is not None and isinstance(question.window.window, EventWindow):
-        raise Unsupported("a window of EVENTS counts the events of all keys: in SQL a row has no such number")
+        raise Unsupported(
+            "SQL cannot express a window of EVENTS, which counts the events of all keys: give a time window"
+        )
     if dialect == "clickhouse":
         return _window_funnel(question, table)
     return _window_functions(question, dialect, table, position)
@@ -72,14 +74,14 @@ def funnel_sql(
 
 def _window_funnel(question: FunnelQuestion, table: str) -> FunnelSql:
     if question.start == "first" or question.between is not None:
-        raise Unsupported("windowFunnel can express neither start=first nor events that may not occur in between")
+        raise Unsupported("windowFunnel cannot express start=first, and cannot forbid events between the steps")
     if question.window is None:
         raise Unsupported("windowFunnel needs a window: write the funnel WITHIN a time, such as 36500 days")
     if len(question.steps) > 32:
         raise Unsupported("windowFunnel has at most 32 steps")
     width, axis = _width(question)
     if width.denominator != 1:
-        raise Unsupported("the window of windowFunnel is a whole number of the units of the column of times")
+        raise Unsupported("the window of windowFunnel must be a whole number of the units of the time column")
     names = "strict_increase,strict_once" if question.order == "strict" else "strict_once"
     names = "" if question.mode == "windowFunnel" else question.mode or names
     modes = [f"'{name}'" for name in names.split(",") if name]

@@ -446,7 +446,7 @@ def test_what_an_unsafe_disjunct_takes_along() -> None:
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ("NXT(A AS x OR B AS y) ; A AS x", "a strategy chooses among matches with and without x"),
+        ("NXT(A AS x OR B AS y) ; A AS x", "both sides of `;` define x"),
         ("NXT((A AS x ; A AS x) OR (B AS y FILTER x.a = 1))", "NXT compares matches for all events of x"),
     ],
 )
@@ -515,8 +515,8 @@ def test_lp_normal_needs_well_formed_formulas() -> None:
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ("NXT(A AS x ; B AS y) FILTER x.a = 1", "NXT chooses before the filter on x does"),
-        ("MAX(A AS x) FILTER x.a = 1", "MAX chooses before the filter on x does"),
+        ("NXT(A AS x ; B AS y) FILTER x.a = 1", "NXT chooses before the filter on x applies"),
+        ("MAX(A AS x) FILTER x.a = 1", "MAX chooses before the filter on x applies"),
         ("A AS x ; NXT(B AS x OR (B AS y FILTER x.a = 1))", "x is defined outside a strategy and inside it"),
     ],
 )

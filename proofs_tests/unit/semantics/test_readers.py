@@ -644,7 +644,7 @@ def test_a_file_that_was_cut_is_said_to_be(name: str, kind: str, mark: str, tmp_
     path = WRITERS[name](tmp_path / name)
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])
-    end = f"it does not end with {mark}: it was cut, or is still being written"
+    end = f"the file does not end with {mark}: it was cut off, or is still being written"
     refuses(path, f": not {kind} file that can be read: {end}")
 
 
@@ -652,9 +652,9 @@ def test_a_parquet_file_that_is_damaged_or_none_is_said_to_be_in_one_line(write:
     path = write("e.parquet", pa.table({"type": ["T"] * 10, "x": range(10)}))
     content = path.read_bytes()
     for damaged, reason in (
-        (content[:4] + b"\xff" * 60 + content[64:], r"it is damaged \(Couldn't deserialize thrift: [^\n]*\)"),
-        (b"type,x\nT,1\n", "it does not begin with PAR1"),
-        (b"", "it is empty"),
+        (content[:4] + b"\xff" * 60 + content[64:], r"the file is damaged \(Couldn't deserialize thrift: [^\n]*\)"),
+        (b"type,x\nT,1\n", "the file does not begin with PAR1"),
+        (b"", "the file is empty"),
     ):
         path.write_bytes(damaged)
         with pytest.raises(InputError, match=rf"e\.parquet: not a Parquet file that can be read: {reason}\Z"):
@@ -707,7 +707,7 @@ def test_a_file_that_claims_far_more_values_than_bytes_is_refused(
             writer.write_table(table)
     assert len(read_stream(path)) == 10_000
     monkeypatch.setattr(files, "MOST_COMPRESSED", 1)
-    with pytest.raises(InputError, match=r"it claims 160,000 bytes of values, but the file has [0-9,]+$"):
+    with pytest.raises(InputError, match=r"the file claims 160,000 bytes of values, but has [0-9,]+$"):
         read_stream(path)
 
 
@@ -727,7 +727,7 @@ def test_no_memory_for_a_file_is_an_error_with_its_name(
 
     monkeypatch.setattr(files, "_require_plausible", refuse)
     path = write("e.parquet", pa.table({"type": ["T"]}))
-    refuses(path, ": not a Parquet file that can be read: it claims more memory than there is")
+    refuses(path, ": not a Parquet file that can be read: the file claims more memory than there is")
 
 
 # --- files and schemas ------------------------------------------------------------------------------------------------

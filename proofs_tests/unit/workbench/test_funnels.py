@@ -377,7 +377,7 @@ def test_a_step_that_does_not_fit_the_events_is_a_warning(
 @pytest.mark.parametrize(
     ("steps", "more", "message"),
     [
-        (["view"], {"start": "first"}, "first event"),
+        (["view"], {"start": "first"}, "start=first"),
         (["view"], {"between": "not refund", "within": "3 events"}, "all events of the stream"),
     ],
 )

@@ -537,7 +537,12 @@ def test_what_a_statement_gives(statement: str, columns: tuple[str, ...], rows: 
         ("SELECT * FROM (VALUES (1, 2)) AS t (x) {}", ParseError, "1 names, and a row has 2", " AS t (x)"),
         ("SELECT * FROM (VALUES 1) AS t (x) {}", ParseError, "rows in parentheses", None),
         ("SELECT * FROM (SELECT * FROM t UNION SELECT * FROM t) {}", Unsupported, "without ALL", "UNION"),
-        ("SELECT * FROM (SELECT 1 AS a UNION ALL SELECT 2, 3) {}", IllFormed, "2 columns, and before 1", None),
+        (
+            "SELECT * FROM (SELECT 1 AS a UNION ALL SELECT 2, 3) {}",
+            IllFormed,
+            "before UNION ALL has 1 columns, and the one after it 2",
+            None,
+        ),
         ("SELECT * FROM (SELECT sym FROM t GROUP BY sym) {}", Unsupported, "GROUP BY is not supported", "GROUP BY"),
         ("SELECT * FROM (SELECT day - day AS d FROM t WHERE nope = 1) {}", IllFormed, "no column nope", "nope"),
         ("WITH u AS (SELECT * FROM t) SELECT * FROM v {}", Unsupported, "FROM names v", " v"),

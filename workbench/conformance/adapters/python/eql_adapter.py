@@ -112,7 +112,7 @@ def search(run: RunMessage, chain: Chain) -> list[Found]:
     import eql
 
     if chain.key is not None and not all(compare(e.get(chain.key), "=", e.get(chain.key)) for e in run.values):
-        raise Skip("in EQL every event needs the key")  # a reading: null joins null
+        raise Skip("an event has no value for the key, which EQL needs in every event")  # a reading: null joins null
     times = run.seconds() if chain.window is not None else list(range(len(run.events)))
     rule = rule_of(chain)
     run.translate(rule)

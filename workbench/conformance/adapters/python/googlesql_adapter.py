@@ -150,7 +150,11 @@ def argument_of(tree: Json) -> str:
 
 
 def column_of(tree: Json, variable: str | None) -> str:
-    """Return a column: of the current row in DEFINE, of the last row in a measure."""
+    """Return the SQL text of a column.
+
+    variable: the one whose condition in DEFINE has the column, which is read in the current row; None in a measure,
+    where the column is read in the variable's last row.
+    """
     if variable is None:
         return f"LAST({argument_of(tree)})"
     if tree["variable"] not in (None, variable):
